@@ -13,7 +13,7 @@ const STAMP = join(root, 'dist', 'built');
 const PROGRAMS_STAMP = join(root, 'dist', 'built-programs');
 const COMPILER = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const GENERATED = join(root, 'proto', 'gen', 'generated');
-const PACKAGES = ['kit', 'adapters', 'platform', 'gateway', 'services', 'cli', 'acceptance', 'bench'];
+const PACKAGES = ['kit', 'adapters', 'platform', 'site', 'gateway', 'services', 'cli', 'acceptance', 'bench'];
 /** Packages needed only for development. */
 const FOR_DEVELOPMENT = ['acceptance', 'bench'];
 

@@ -20,10 +20,11 @@ const MAY_IMPORT = {
   services: ['proto', 'kit', 'platform'],
   // Its own index is a database file of the same library.
   'services/search': ['proto', 'kit', 'adapters', 'platform'],
-  gateway: ['proto', 'kit', 'platform'],
+  site: ['proto', 'kit', 'platform'],
+  gateway: ['proto', 'kit', 'platform', 'site'],
   'services/all': ['proto', 'kit', 'platform', 'services', 'gateway'],
   cli: ['proto', 'kit', 'adapters', 'platform', 'services', 'services/all'],
-  acceptance: ['proto', 'kit', 'adapters', 'platform', 'services', 'services/all', 'gateway', 'cli'],
+  acceptance: ['proto', 'kit', 'adapters', 'platform', 'site', 'services', 'services/all', 'gateway', 'cli'],
   bench: ['proto', 'kit', 'adapters', 'platform', 'services', 'services/all', 'gateway', 'cli', 'acceptance'],
 };
 
@@ -94,7 +95,9 @@ function foreignReason(name, specifier) {
   if (specifier.startsWith('.')) return 'a relative import stays in its package';
   const [, short] = /^@commonplace\/([^/]+)/.exec(specifier) ?? [];
   if (short === undefined || short.startsWith('model-')) return undefined;
-  const target = ['proto', 'kit', 'adapters', 'platform', 'gateway', 'cli', 'acceptance', 'bench'].includes(short)
+  const target = ['proto', 'kit', 'adapters', 'platform', 'site', 'gateway', 'cli', 'acceptance', 'bench'].includes(
+    short,
+  )
     ? short
     : `services/${short}`;
   if (target === name) return 'a package imports its own files by their path';

@@ -5,7 +5,7 @@ import { ROOT } from '../src/system.js';
 
 /** The sources of what runs in production. */
 const FOLDERS = [
-  ...['kit', 'gateway', 'cli'].map((name) => join(ROOT, name, 'src')),
+  ...['kit', 'adapters', 'platform', 'site', 'gateway', 'cli'].map((name) => join(ROOT, name, 'src')),
   ...readdirSync(join(ROOT, 'services')).map((name) => join(ROOT, 'services', name, 'src')),
 ];
 
@@ -41,13 +41,14 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
     'broken hashes',
     /\bmd[45]\b|['"]sha-?1['"]/i,
     // An ETag, and what authenticator apps compute (RFC 6238).
-    ['gateway/src/preconditions.ts', 'services/identity/src/domain/totp.ts'],
+    ['kit/src/http/preconditions.ts', 'services/identity/src/domain/totp.ts'],
   ],
   [
     'random numbers that can be guessed',
     /Math\.random\(/,
     // Pauses, slots and samples.
     [
+      'adapters/src/mongo/transaction.ts',
       'gateway/src/middleware/access-log.ts',
       'kit/src/jobs/held-job.ts',
       'kit/src/jobs/wake-up.ts',
@@ -55,7 +56,6 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
       'kit/src/quota/quota.ts',
       'kit/src/rpc/serve.ts',
       'kit/src/rpc/shedding.ts',
-      'kit/src/store/mongo/transaction.ts',
       'kit/src/telemetry/trace-sdk.ts',
       'services/automations/src/runs/engine/execution.ts',
       'services/automations/src/schedules/open.ts',
@@ -87,4 +87,16 @@ describe('production code does not use', () => {
     expect(found.filter((file) => !allowed.includes(file))).toEqual([]);
     expect(allowed.filter((file) => !found.includes(file))).toEqual([]);
   });
+});
+
+/** Matches code that connects to hosts that users or operators name. */
+const REACHES_OUT = /\bopenGuard\(|createRemoteJWKSet\(|from 'oauth4webapi'/;
+
+test('exactly the services that connect to hosts of users or operators declare it', () => {
+  const services = SOURCES.filter(({ file }) => /^services\/(?!all\/)/.test(file));
+  const nameOf = ({ file }: (typeof SOURCES)[number]) => file.split('/')[1];
+  const reaching = new Set(services.filter(({ text }) => REACHES_OUT.test(text)).map(nameOf));
+  const declaring = new Set(services.filter(({ text }) => text.includes('reachesInternet: true')).map(nameOf));
+  expect([...declaring].sort()).toEqual([...reaching].sort());
+  expect(reaching.size).toBeGreaterThan(3);
 });

@@ -1,7 +1,9 @@
 import { AppError } from '@commonplace/kit/errors';
+import { isHostOf } from '@commonplace/kit/http';
 import type { Log } from '@commonplace/kit/log';
 import type { Shedding } from '@commonplace/kit/rpc';
 import { Deadline, Load } from '@commonplace/proto/api/v1/access.js';
+import { orFailure } from '@commonplace/site/forms';
 import cors from '@koa/cors';
 import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
@@ -14,14 +16,12 @@ import { serveMcp } from './mcp/serve.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import type { Denials } from './middleware/denials.js';
 import { answerErrors } from './middleware/errors.js';
-import { isHostOf } from './middleware/host.js';
 import type { CreateLimiter } from './middleware/limiters.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
 import { requireSingularHeaders } from './middleware/singular-headers.js';
 import type { State } from './middleware/state.js';
-import { orFailure } from './raw/forms/send.js';
 import type { EventRoute, Route } from './routes.js';
 
 export interface AppParts {

@@ -1,4 +1,14 @@
 import { AppError } from '@commonplace/kit/errors';
+import {
+  baseVersionOf,
+  envelope,
+  etagOf,
+  idempotencyOf,
+  matchesNone,
+  narrowingOf,
+  queryOf,
+  versionOfIfMatch,
+} from '@commonplace/kit/http';
 import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
@@ -12,15 +22,6 @@ import { isSafe } from './middleware/authenticate.js';
 import { namedIds } from './middleware/denials.js';
 import type { State } from './middleware/state.js';
 import { requireWithinLimit } from './middleware/workspace-limit.js';
-import {
-  baseVersionOf,
-  etagOf,
-  idempotencyOf,
-  matchesNone,
-  narrowingOf,
-  queryOf,
-  versionOfIfMatch,
-} from './preconditions.js';
 import { ReadCall } from './request-call.js';
 import type { WrittenResponse } from './response/answer.js';
 import type { EventRoute, Route } from './routes.js';
@@ -300,11 +301,4 @@ function cacheControl({ maxAgeSeconds }: Route): string {
 
 function uncached({ maxAgeSeconds }: Route): string {
   return maxAgeSeconds === undefined ? 'no-store' : `private, max-age=${maxAgeSeconds}`;
-}
-
-/** Wraps serialized JSON as `{data, page?, warnings?, request_id}`. */
-export function envelope(data: string, page: string | undefined, reply: Reply, requestId: string): string {
-  const paged = page === undefined ? '' : `,"page":${page}`;
-  const warned = reply.warnings === undefined ? '' : `,"warnings":${JSON.stringify(reply.warnings)}`;
-  return `{"data":${data}${paged}${warned},"request_id":"${requestId}"}`;
 }

@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { SecurityHeaders } from '@commonplace/kit/http';
 import { newRequestId } from '@commonplace/kit/id';
 import type Koa from 'koa';
-import type { SecurityHeaders } from './middleware/security-headers.js';
 
 export interface HttpServer {
   readonly port: number;

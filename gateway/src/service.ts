@@ -1,10 +1,12 @@
 import { ConfigError } from '@commonplace/kit/config';
+import { createEndedSessions, createSecurityHeaders } from '@commonplace/kit/http';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
-import { defineService, type Host, type ServiceModule } from '@commonplace/platform/runtime';
+import { defineService, type Host } from '@commonplace/platform/runtime';
 import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
+import { openReaders } from '@commonplace/site/reader';
 import { createApp } from './app.js';
 import { capabilitiesFor } from './capabilities.js';
 import { config, type Settings } from './config.js';
@@ -12,13 +14,10 @@ import type { Invoke, InvokeStream } from './endpoint.js';
 import { createEventStreams } from './event-streams.js';
 import { openLargeBodies } from './large-bodies/index.js';
 import { createDenials } from './middleware/denials.js';
-import { createEndedSessions } from './middleware/ended-sessions.js';
 import { type CreateLimiter, createLocalLimiter, createSharedLimiters } from './middleware/limiters.js';
 import { createOpenStreams } from './middleware/open-streams.js';
-import { createFailureLimit } from './middleware/rate-limit.js';
-import { createSecurityHeaders } from './middleware/security-headers.js';
+import { createFailureLimit, createRateGate } from './middleware/rate-limit.js';
 import { createOpenPages } from './raw/open.js';
-import { openReaders } from './raw/reader/open.js';
 import { type Route, routesOf } from './routes.js';
 import { type HttpServer, openHttpServer } from './server.js';
 import { SERVER_VERSION } from './version.js';
@@ -60,7 +59,7 @@ export const gateway = defineService({
       cookieName,
       ended,
       settings,
-      createLimiter,
+      limitSearches: createRateGate(settings.rateLimits, createLimiter)({ limits: ['reader'], scope: 'public' }),
       call: () => host.systemCall(settings.requestTimeoutMs),
       watch: host.watchOwn,
     });

@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
+import { safeNext } from '@commonplace/site/auth';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { safeNext } from '../src/raw/auth/next.js';
 import { ADA, type AuthStage, cookieIn, openAuthStage, signedIn, TOKEN } from './auth-stage.js';
 
 const EVIL = `"><script>alert('1')</script>`;

@@ -1,5 +1,5 @@
+import { MAX_NESTING, parseJsonBody } from '@commonplace/kit/http';
 import { describe, expect, test } from '@jest/globals';
-import { MAX_NESTING, parseJsonBody } from '../src/body/parse.js';
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text));
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;

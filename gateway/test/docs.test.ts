@@ -1,13 +1,11 @@
 import { performance } from 'node:perf_hooks';
+import { readRecordedExamples } from '@commonplace/platform/api-document';
+import { ERROR_CODES } from '@commonplace/platform/error-codes';
+import { createDocs, createLibrary, DOCS_CSP, docsHtml } from '@commonplace/site/docs';
+import { ICON, STYLES } from '@commonplace/site/page';
 import { describe, expect, test } from '@jest/globals';
-import { createLibrary } from '../src/docs/library.js';
-import { docsHtml } from '../src/docs/markdown.js';
-import { createDocs, DOCS_CSP } from '../src/docs/pages.js';
 import { createWrittenPages } from '../src/docs/written.js';
 import { createOpenApi } from '../src/openapi/document.js';
-import { ERROR_CODES } from '../src/openapi/error-codes.js';
-import { readRecordedExamples } from '../src/openapi/recorded-examples.js';
-import { ICON, STYLES } from '../src/pages/assets.js';
 import { createRoutes } from '../src/routes.js';
 
 const docs = createDocs();

@@ -1,5 +1,5 @@
+import { createReadHost, isHostOf } from '@commonplace/kit/http';
 import { describe, expect, test } from '@jest/globals';
-import { createReadHost, isHostOf } from '../src/middleware/host.js';
 
 const hostOf = createReadHost('https://wiki.example.com');
 

@@ -1,8 +1,8 @@
+import { ERROR_CODES } from '@commonplace/platform/error-codes';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createOpenApi } from '../src/openapi/document.js';
-import { ERROR_CODES } from '../src/openapi/error-codes.js';
 import type { Schema } from '../src/openapi/values.js';
 import { createRoutes } from '../src/routes.js';
 import { fixtureContract } from './fixture.js';

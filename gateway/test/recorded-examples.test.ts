@@ -1,8 +1,8 @@
+import { readRecordedExamples } from '@commonplace/platform/api-document';
 import { expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { codeSamples } from '../src/openapi/code-samples.js';
 import { createOpenApi } from '../src/openapi/document.js';
-import { readRecordedExamples } from '../src/openapi/recorded-examples.js';
 import type { Schema } from '../src/openapi/values.js';
 import { createRoutes } from '../src/routes.js';
 

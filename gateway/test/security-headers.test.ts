@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
+import { ICON } from '@commonplace/site/page';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ICON } from '../src/pages/assets.js';
 import { ADA, type AuthStage, openAuthStage, signedIn } from './auth-stage.js';
 
 const HOST = 'wiki.example.com';

@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
+import { isFormEncoded, mediaType, readBytes } from '@commonplace/kit/http';
 import type { Context } from 'koa';
-import { readBytes } from './raw-bytes.js';
 
 /**
  * Returns the bytes of a request's body. A body that is not empty must be JSON, or an HTML form where `formEncoded`
@@ -24,15 +24,6 @@ const EMPTY = Buffer.alloc(0);
 
 function isJson(type: string | undefined): boolean {
   return mediaType(type) === 'application/json';
-}
-
-/** Returns whether a body is an encoded HTML form. */
-export function isFormEncoded(type: string | undefined): boolean {
-  return mediaType(type) === 'application/x-www-form-urlencoded';
-}
-
-function mediaType(type: string | undefined): string | undefined {
-  return type?.split(';')[0]?.trim().toLowerCase();
 }
 
 function tooLarge(limit: number): AppError {

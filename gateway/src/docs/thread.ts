@@ -1,12 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { lowerPriority } from '@commonplace/kit/priority';
 import { answerTask } from '@commonplace/kit/workers';
+import { readRecordedExamples } from '@commonplace/platform/api-document';
+import { API_TITLE, createLibrary, type DocPage, docFile, OPENAPI_PATH } from '@commonplace/site/docs';
 import { createOpenApi } from '../openapi/document.js';
-import { readRecordedExamples } from '../openapi/recorded-examples.js';
 import { routesOf } from '../routes.js';
 import { SERVER_VERSION } from '../version.js';
-import { createLibrary } from './library.js';
-import { API_TITLE, type DocPage, docFile, OPENAPI_PATH } from './pages.js';
 import type { WrittenPage } from './written.js';
 
 // This thread writes the OpenAPI document and the pages made of it: that takes seconds, in which a server has to answer.

@@ -1,5 +1,5 @@
+import { parseBody } from '@commonplace/kit/http';
 import { fingerprint } from '@commonplace/kit/id';
-import { parseBody } from '../body/parse.js';
 import type { Route } from '../routes.js';
 import type { ReadRequest, ReadTask } from './protocol.js';
 

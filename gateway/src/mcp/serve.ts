@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { AppError } from '@commonplace/kit/errors';
+import { parseJson, readBytes } from '@commonplace/kit/http';
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
@@ -9,8 +10,6 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { parseJson } from '../body/parse.js';
-import { readBytes } from '../body/raw-bytes.js';
 import type { Settings } from '../config.js';
 import type { State } from '../middleware/state.js';
 import type { Route } from '../routes.js';

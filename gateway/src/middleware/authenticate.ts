@@ -2,14 +2,14 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { before } from '@commonplace/kit/deadline';
 import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
+import type { EndedSessions } from '@commonplace/kit/http';
+import { isOwnOrigin } from '@commonplace/kit/http';
 import { fingerprint } from '@commonplace/kit/id';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Host } from '@commonplace/platform/runtime';
 import { type AuthService, CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { EndedSessions } from './ended-sessions.js';
-import { isOwnOrigin } from './own-origin.js';
 import type { FailureLimit } from './rate-limit.js';
 import type { Admitted, State } from './state.js';
 

@@ -1,9 +1,9 @@
 import { type AppError, asAppError } from '@commonplace/kit/errors';
+import { httpError, isRetryable } from '@commonplace/kit/http';
 import type { Log } from '@commonplace/kit/log';
 import { denied, traceFields } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import { dropBody } from '../body/drop.js';
-import { httpError, isRetryable } from '../status.js';
 import type { Denials } from './denials.js';
 import type { State } from './state.js';
 

@@ -1,3 +1,4 @@
+import { createSecurityHeaders } from '@commonplace/kit/http';
 import { newRequestId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
 import { countedNetwork } from '@commonplace/kit/network';
@@ -6,7 +7,6 @@ import proxyAddr from 'proxy-addr';
 import type { Settings } from '../config.js';
 import { beginEntry } from './access-log.js';
 import { beginTrace, endTrace } from './observe.js';
-import { createSecurityHeaders } from './security-headers.js';
 import type { State } from './state.js';
 
 export type RequestSettings = Pick<

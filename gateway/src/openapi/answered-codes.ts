@@ -1,9 +1,9 @@
 import type { DescMessage } from '@bufbuild/protobuf';
+import { ERROR_CODES, type ErrorStatus } from '@commonplace/platform/error-codes';
 import type { Contract } from '../descriptors/contract.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { pathParams } from '../request/endpoint.js';
 import type { Route } from '../routes.js';
-import { ERROR_CODES, type ErrorStatus } from './error-codes.js';
 
 /** The error codes that an operation can answer, by status. */
 export type AnsweredCodes = Readonly<Partial<Record<ErrorStatus, readonly string[]>>>;

@@ -1,4 +1,4 @@
-import type { RecordedExample } from './recorded-examples.js';
+import type { RecordedExample } from '@commonplace/platform/api-document';
 
 /** A request in one language, as the extension `x-codeSamples` describes it. */
 export interface CodeSample {

@@ -1,5 +1,5 @@
+import { ERROR_TYPES, type ErrorStatus } from '@commonplace/platform/error-codes';
 import { MAX_CURSOR, MAX_DEPTH } from '../request/page.js';
-import { ERROR_TYPES, type ErrorStatus } from './error-codes.js';
 import type { Schema } from './values.js';
 
 /** Names of the error responses by status. */

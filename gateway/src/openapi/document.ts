@@ -1,9 +1,9 @@
+import type { RecordedExamples } from '@commonplace/platform/api-document';
 import type { Route } from '../routes.js';
 import { ENVELOPE_SCHEMAS, HEADERS, PARAMETERS, SECURITY_SCHEMES } from './components.js';
 import { createErrorAnswers } from './error-answers.js';
 import { describeHandWritten, HAND_WRITTEN_TAGS } from './hand-written.js';
 import { operationOf, tagOf } from './operation.js';
-import type { RecordedExamples } from './recorded-examples.js';
 import { createSchemas } from './schemas.js';
 import { describe, type Schema } from './values.js';
 import { withExample } from './with-examples.js';

@@ -1,6 +1,6 @@
+import { ERROR_TYPES, type ErrorStatus } from '@commonplace/platform/error-codes';
 import type { AnsweredCodes } from './answered-codes.js';
 import { ERROR_ENVELOPE, ERROR_RESPONSES, headerRefs } from './components.js';
-import { ERROR_TYPES, type ErrorStatus } from './error-codes.js';
 import type { Schema } from './values.js';
 
 /** The error answers of operations. Operations with the same codes of a status share a component. */

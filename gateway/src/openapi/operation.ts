@@ -1,5 +1,5 @@
+import { MAX_NAMES } from '@commonplace/kit/http';
 import { WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
-import { MAX_NAMES } from '../body/parse.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { pathParams } from '../request/endpoint.js';
 import { DEFAULT_LIMIT, MAX_CURSOR, MAX_DEPTH, MAX_LIMIT } from '../request/page.js';

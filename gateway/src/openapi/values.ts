@@ -1,5 +1,9 @@
+import type { Schema } from '@commonplace/platform/api-document';
 import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
 import { FILLED_LINE, LINE } from '@commonplace/proto/schemas.js';
+
+export type { Schema };
+
 import type { ValueElement } from '../request/element.js';
 
 /**
@@ -12,9 +16,6 @@ export type Direction = 'input' | 'update' | 'parameter' | 'output';
 export function isSent(direction: Direction): boolean {
   return direction === 'input' || direction === 'update';
 }
-
-/** A JSON Schema (2020-12). */
-export type Schema = Record<string, unknown>;
 
 /** Returns the schema of one value that is neither a message nor an enum. */
 export function valueSchema(

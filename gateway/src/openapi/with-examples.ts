@@ -1,5 +1,5 @@
+import type { RecordedExample, RecordedExamples } from '@commonplace/platform/api-document';
 import { codeSamples, type SampleOptions } from './code-samples.js';
-import type { RecordedExample, RecordedExamples } from './recorded-examples.js';
 import type { Schema } from './values.js';
 
 /** Adds the recorded answer and the request in several languages to an operation that has a recording. */

@@ -1,9 +1,8 @@
+import { isHostOf } from '@commonplace/kit/http';
+import { createDocs, DOCS_CSP, HOME_LINKS, homePage, OPENAPI_PATH } from '@commonplace/site/docs';
 import type Router from '@koa/router';
 import type { Context, Next } from 'koa';
-import { HOME_LINKS, homePage } from '../docs/home.js';
-import { createDocs, DOCS_CSP, OPENAPI_PATH } from '../docs/pages.js';
 import { createWrittenPages, type WrittenPage } from '../docs/written.js';
-import { isHostOf } from '../middleware/host.js';
 
 const MAX_AGE = 'public, max-age=300';
 

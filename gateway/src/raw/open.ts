@@ -1,20 +1,19 @@
+import type { EndedSessions } from '@commonplace/kit/http';
 import type { Client } from '@commonplace/kit/rpc';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { FormPageService } from '@commonplace/proto/resources/v1/form_page_service.js';
+import { mountAccount } from '@commonplace/site/account';
+import { type ApprovalParts, mountApprovals } from '@commonplace/site/approvals';
+import type { AuthParts } from '@commonplace/site/auth';
+import { createSessionCookie, mountAuth } from '@commonplace/site/auth';
+import { mountForms } from '@commonplace/site/forms';
+import { FORM_SCRIPT, ICON, mountAssets, PASSKEY_SCRIPT, STYLES } from '@commonplace/site/page';
 import Router from '@koa/router';
 import type { Settings } from '../config.js';
-import type { EndedSessions } from '../middleware/ended-sessions.js';
-import { FORM_SCRIPT, ICON, mountAssets, PASSKEY_SCRIPT, STYLES } from '../pages/assets.js';
 import type { Route } from '../routes.js';
-import { mountAccount } from './account/mount.js';
-import { type ApprovalParts, mountApprovals } from './approvals/mount.js';
-import { createSessionCookie } from './auth/cookie.js';
-import { createAuthMessages } from './auth/messages.js';
-import { mountAuth } from './auth/mount.js';
-import type { AuthParts } from './auth/parts.js';
+import { createAuthMessages } from './auth-messages.js';
 import { type BlobParts, mountBlobs } from './blobs/mount.js';
 import { mountDocs } from './docs.js';
-import { mountForms } from './forms/mount.js';
 import { type Health, mountHealth } from './health.js';
 import { mountProtectedResource } from './protected-resource.js';
 

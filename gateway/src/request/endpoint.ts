@@ -1,7 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidFields } from '@commonplace/kit/errors';
+import { requireObject } from '@commonplace/kit/http';
 import { Json } from '@commonplace/proto/api/v1/access.js';
-import { requireObject } from '../body/parse.js';
 import { createFaults } from './faults.js';
 import { PAGE_KEYS, readPage } from './page.js';
 import type { FieldPlan, Plans } from './plan.js';

@@ -1,5 +1,5 @@
+import { parseJson } from '@commonplace/kit/http';
 import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
-import { parseJson } from '../body/parse.js';
 import type { ValueElement } from './element.js';
 import type { Convert, Faults } from './faults.js';
 

@@ -1,6 +1,7 @@
 import { readConfig } from '@commonplace/kit/config';
 import { AppError, type Fault } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
+import { createEndedSessions } from '@commonplace/kit/http';
 import { silentLog } from '@commonplace/kit/log';
 import { type Client, openShedding } from '@commonplace/kit/rpc';
 import type { Host } from '@commonplace/platform/runtime';
@@ -25,16 +26,15 @@ import {
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { ConnectorService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { openReaders } from '@commonplace/site/reader';
 import { createApp } from '../../src/app.js';
 import { config } from '../../src/config.js';
 import type { Invoke } from '../../src/endpoint.js';
 import { createEventStreams } from '../../src/event-streams.js';
 import { openLargeBodies } from '../../src/large-bodies/index.js';
-import { createEndedSessions } from '../../src/middleware/ended-sessions.js';
 import { createLocalLimiter } from '../../src/middleware/limiters.js';
-import { createFailureLimit } from '../../src/middleware/rate-limit.js';
+import { createFailureLimit, createRateGate } from '../../src/middleware/rate-limit.js';
 import { createOpenPages, type OpenParts } from '../../src/raw/open.js';
-import { openReaders } from '../../src/raw/reader/open.js';
 import { createRoutes } from '../../src/routes.js';
 import { openHttpServer } from '../../src/server.js';
 import { FORM, pageAt, png } from './fixture.js';
@@ -111,7 +111,7 @@ export async function openPagesStage(
   const ended = createEndedSessions();
   const auth = {} as Client<AuthService>;
   const readers = openReaders({
-    createLimiter: createLocalLimiter,
+    limitSearches: createRateGate(settings.rateLimits)({ limits: ['reader'], scope: 'public' }),
     reader,
     auth,
     cookieName: 'session',

@@ -28,7 +28,8 @@ export interface ServiceModule {
 }
 
 /** A declaration whose host has clients of the declared contracts only. */
-interface Declaration<Calls extends readonly ServiceContract<unknown>[]> extends Omit<ServiceModule, 'calls' | 'start'> {
+interface Declaration<Calls extends readonly ServiceContract<unknown>[]>
+  extends Omit<ServiceModule, 'calls' | 'start'> {
   readonly calls: Calls;
   start(host: Host<Calls[number]>): Promise<StartedModule>;
 }

@@ -110,7 +110,9 @@ export async function openStage(
     host: {
       ...(hosts.get(PROBE) as Host),
       client: (contract) =>
-        clientOfCallers(contract, (caller) => (hosts.get(caller) as Host).client(contract)) as ClientOf<typeof contract>,
+        clientOfCallers(contract, (caller) => (hosts.get(caller) as Host).client(contract)) as ClientOf<
+          typeof contract
+        >,
     },
     own: hosts.get(module.name) as Host,
     async as(caller, metadata = {}, reply = {}) {

@@ -3,7 +3,7 @@ import { openGuard } from '@commonplace/kit/fetch';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
+import { defineService, implement } from '@commonplace/platform/runtime';
 import { watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
 import { openLedger } from './credits/metering.js';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import { contracts } from '@commonplace/platform/contracts';
-import { defineService, type ServiceModule } from '@commonplace/platform/runtime';
+import { defineService } from '@commonplace/platform/runtime';
 import { disclose, disclosureOf } from './disclosure.js';
 import { fillSample, SAMPLE_CALLS } from './sample.js';
 import { welcomeConfig } from './welcome-config.js';

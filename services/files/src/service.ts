@@ -1,7 +1,7 @@
 import { openGuard } from '@commonplace/kit/fetch';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
+import { defineService, implement } from '@commonplace/platform/runtime';
 import { createArchiveHandlers } from './archives/handlers/archives.js';
 import { archiveCollection, stepCollection } from './archives/records.js';
 import { createArchiveExpiry, openArchiveQueue } from './archives/runner.js';

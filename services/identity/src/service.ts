@@ -6,7 +6,7 @@ import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { openMailer } from '@commonplace/platform/mail';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import { type Host, implement, type ServiceModule, type StartedModule, defineService } from '@commonplace/platform/runtime';
+import { defineService, type Host, implement, type StartedModule } from '@commonplace/platform/runtime';
 import { createCredentialAudit } from './audit.js';
 import { createBackground } from './background.js';
 import { config } from './config.js';
@@ -47,7 +47,10 @@ export const identity = defineService({
 });
 
 /** Starts the service. `now` returns epoch milliseconds; tests pass their own clock. */
-export async function startIdentity(host: Host<typeof contracts.directory>, now: () => number = Date.now): Promise<StartedModule> {
+export async function startIdentity(
+  host: Host<typeof contracts.directory>,
+  now: () => number = Date.now,
+): Promise<StartedModule> {
   const settings = host.settings(config);
   const { store, log } = host;
   const users = await store.collection(userCollection);

@@ -3,7 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
 import { openMailer } from '@commonplace/platform/mail';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
+import { defineService, implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { watchAudited } from './audit/events.js';
 import { createAuditHandlers } from './audit/handlers.js';
 import { auditCollection } from './audit/records.js';

@@ -1,6 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
-import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
+import { defineService, implement } from '@commonplace/platform/runtime';
 import { createCommentHandlers } from './comments/handlers/comments.js';
 import { config } from './config.js';
 import { createCopyHandlers } from './copies/handlers/copies.js';

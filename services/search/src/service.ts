@@ -1,6 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
-import { type Host, implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
+import { defineService, type Host, implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
 import { createEmbeddingModelHandlers } from './handlers/embedding-models.js';

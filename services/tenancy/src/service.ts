@@ -1,6 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
-import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
+import { defineService, implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { createCreditHandlers } from './credits/handlers/credits.js';
 import { createMeteringHandlers } from './credits/handlers/metering.js';

@@ -1,10 +1,10 @@
 import { AppError } from '@commonplace/kit/errors';
+import { isHostOf } from '@commonplace/kit/http';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
+import { sendDownload } from '@commonplace/site/downloads';
 import type Router from '@koa/router';
-import { isHostOf } from '../../middleware/host.js';
 import type { State } from '../../middleware/state.js';
-import { sendDownload } from './download.js';
 import { receiveUpload } from './upload.js';
 
 export interface BlobParts {

@@ -24,7 +24,11 @@ export interface Upkeep {
 export const CONSUMER = 'search-index';
 const MINUTE_MS = 60_000;
 
-export function startUpkeep(host: Host<typeof contracts.index>, { index: opened, shared }: OpenedIndex, checkMinutes: number): Upkeep {
+export function startUpkeep(
+  host: Host<typeof contracts.index>,
+  { index: opened, shared }: OpenedIndex,
+  checkMinutes: number,
+): Upkeep {
   const { log, bus, systemCall } = host;
   const stop = new AbortController();
   const resources = host.client(contracts.index);

@@ -1,0 +1,140 @@
+import { isUtf8 } from 'node:buffer';
+import { AppError } from '../errors/index.js';
+
+/** Levels that objects and lists may be nested, counting the body itself. */
+export const MAX_NESTING = 64;
+
+/** Parses a request body by its media type. An empty body is `{}`. Throws `invalid_json`. */
+export function parseBody(contentType: string | undefined, body: Buffer): unknown {
+  return isFormEncoded(contentType) ? parseFormBody(body) : parseJsonValue(body);
+}
+
+/** Names that one form may have. */
+export const MAX_NAMES = 2000;
+
+/** Returns the fields of an HTML form. A name that occurs more than once has a list of values. */
+function parseFormBody(body: Buffer): Record<string, unknown> {
+  const fields = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(body.toString('utf8'))) {
+    if (fields.size >= MAX_NAMES || name === '__proto__') throw invalidJson('The form can not be read.');
+    const there = fields.get(name);
+    if (there === undefined) fields.set(name, [value]);
+    else there.push(value);
+  }
+  return Object.fromEntries([...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+}
+
+/**
+ * Parses a request body: a JSON object in UTF-8 whose keys are unique at every level. An empty body is `{}`. Throws
+ * `invalid_json`.
+ */
+export function parseJsonBody(body: Buffer): Record<string, unknown> {
+  return requireObject(parseJsonValue(body));
+}
+
+function parseJsonValue(body: Buffer): unknown {
+  if (body.length === 0) return {};
+  if (!isUtf8(body)) throw invalidJson('The body is not UTF-8.');
+  return parseJson(body.toString('utf8'));
+}
+
+/** Returns a parsed body that is an object. Throws `invalid_json` for any other. */
+export function requireObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidJson('The body must be a JSON object.');
+  }
+  return value as Record<string, unknown>;
+}
+
+/** Parses JSON whose keys are unique at every level. Throws `invalid_json`. */
+export function parseJson(text: string): unknown {
+  // Comes first, because `JSON.parse` takes seconds and gigabytes for millions of open brackets.
+  checkStructure(text);
+  return parseStrictly(text);
+}
+
+function parseStrictly(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body is not JSON.', { cause });
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Refuses deep nesting and duplicate keys, which `JSON.parse` accepts; other syntax errors are left to `JSON.parse`.
+ * The loop visits brackets and jumps from quote to quote: on a body of one 4 KB string it takes a tenth of the time of
+ * a tokenizer such as jsonc-parser's.
+ */
+function checkStructure(text: string): void {
+  // The keys seen in each open object; undefined for a list.
+  const open: (Set<string> | undefined)[] = [];
+  let keyNext = false;
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE: {
+        const end = closingQuote(text, i + 1);
+        if (keyNext) noteKey(open.at(-1), text.slice(i + 1, end));
+        keyNext = false;
+        i = end;
+        break;
+      }
+      case 0x7b: // {
+        keyNext = true;
+        if (open.push(new Set()) > MAX_NESTING) throw tooDeep();
+        break;
+      case 0x5b: // [
+        keyNext = false;
+        if (open.push(undefined) > MAX_NESTING) throw tooDeep();
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        open.pop();
+        keyNext = false;
+        break;
+      case 0x2c: // ,
+        keyNext = open.at(-1) !== undefined;
+        break;
+    }
+  }
+}
+
+/**
+ * Returns the index of the quote that ends the string whose first character is at `from`, or the text's length if none
+ * does.
+ */
+function closingQuote(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let before = at;
+    while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+function noteKey(keys: Set<string> | undefined, raw: string): void {
+  const key = raw.includes('\\') ? String(parseStrictly(`"${raw}"`)) : raw;
+  if (keys?.has(key)) throw invalidJson('The body has an object with the same key twice.');
+  keys?.add(key);
+}
+
+function tooDeep(): AppError {
+  return invalidJson(`The body is nested more than ${MAX_NESTING} levels deep.`);
+}
+
+function invalidJson(message: string): AppError {
+  return new AppError('INVALID_ARGUMENT', 'invalid_json', message);
+}
+
+/** Returns whether a body is an encoded HTML form. */
+export function isFormEncoded(type: string | undefined): boolean {
+  return mediaType(type) === 'application/x-www-form-urlencoded';
+}
+
+/** Returns the media type of a `Content-Type` without its parameters, in lower case. */
+export function mediaType(type: string | undefined): string | undefined {
+  return type?.split(';')[0]?.trim().toLowerCase();
+}

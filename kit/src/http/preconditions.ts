@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto';
+import type { Caller } from '../auth/index.js';
+import { invalidField } from '../errors/index.js';
+import { fingerprint } from '../id/index.js';
+import type { Idempotency } from '../rpc/index.js';
+
+/** Returns `"v<version>.<hash of the body>"`. If-Match compares the version alone, If-None-Match the whole tag. */
+export function etagOf(version: number | undefined, data: string): string {
+  const tag = hash('sha1', data, 'base64url').slice(0, 16);
+  return version === undefined ? `"${tag}"` : `"v${version}.${tag}"`;
+}
+
+/** Returns the version that If-Match asks for; undefined without one, and for `*`. */
+export function versionOfIfMatch(header: string): number | undefined {
+  const value = header.trim();
+  if (value === '*') return undefined;
+  const match = /^(?:W\/)?"?v(\d{1,10})(?:\.[\w-]+)?"?$/.exec(value);
+  if (match === null) throw invalidField('If-Match', 'invalid_value', 'If-Match is an ETag of this API, like "v12".');
+  return Number(match[1]);
+}
+
+/** Returns whether If-None-Match names the ETag of this answer. */
+export function matchesNone(header: string, etag: string): boolean {
+  return header
+    .split(',')
+    .map((one) => one.trim().replace(/^W\//, ''))
+    .some((one) => one === etag || one === '*');
+}
+
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/**
+ * Returns what the headers `X-Tenant` and `X-Workspace-Id` narrow a credential to, because the same request has another
+ * meaning in another tenant or workspace. Empty if they add nothing; a key's own tenant is part of the key.
+ */
+export function narrowingOf({ credential, tenant, workspaceId }: Caller): string[] {
+  const chosen = credential.type === 'api_key' || tenant === undefined ? '' : (tenant.orgId ?? 'personal');
+  return chosen === '' && workspaceId === undefined ? [] : [chosen, workspaceId ?? ''];
+}
+
+/**
+ * Returns the idempotency record that a write's header asks for. `by` names the credential and what it is narrowed to;
+ * `bodyHash` returns the hash of the body together with the query.
+ */
+export function idempotencyOf(
+  header: string,
+  by: readonly string[],
+  method: string,
+  url: string,
+  bodyHash: (query: string) => string,
+): Idempotency {
+  const key = /^".*"$/.test(header) ? header.slice(1, -1) : header;
+  if (!KEY.test(key)) {
+    throw invalidField('Idempotency-Key', 'invalid_value', 'Idempotency-Key has 1 to 255 printable ASCII characters.');
+  }
+  const path = url.split('?')[0] ?? '';
+  return { id: fingerprint(...by, method, path, key), fingerprint: bodyHash(queryOf(url)) };
+}
+
+/** Returns the query of a URL as it was sent; empty if there is none. */
+export function queryOf(url: string): string {
+  return url.split('?')[1] ?? '';
+}
+
+/** Returns the version that a write expects, by header or body. Throws if the two differ. */
+export function baseVersionOf(ifMatch: number | undefined, inBody: number | undefined): number | undefined {
+  if (ifMatch !== undefined && inBody !== undefined && ifMatch !== inBody) {
+    throw invalidField('base_version', 'conflicting_alias', 'If-Match and base_version ask for different versions.');
+  }
+  return ifMatch ?? inBody;
+}

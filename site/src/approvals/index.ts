@@ -1,0 +1,1 @@
+export { type ApprovalParts, mountApprovals } from './mount.js';

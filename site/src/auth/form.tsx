@@ -1,0 +1,140 @@
+import type { ComponentChildren, InputHTMLAttributes, VNode } from 'preact';
+import { sitePage } from '../page/site.js';
+import type { Trouble } from './trouble.js';
+
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly type: 'email' | 'password' | 'text';
+  readonly autocomplete: string;
+  readonly hint?: string;
+  readonly optional?: boolean;
+  readonly inputMode?: 'numeric';
+  readonly minLength?: number;
+}
+
+export interface FormView {
+  readonly title: string;
+  readonly action: string;
+  readonly submit: string;
+  readonly fields?: readonly Field[];
+  /** Values that were entered, by field; passwords are never shown again. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly hidden?: Readonly<Record<string, string>>;
+  readonly trouble?: Trouble | undefined;
+  /** Prefix of the fields' ids, on pages with several forms. */
+  readonly idPrefix?: string;
+  /** Content between the fields and the button. */
+  readonly children?: ComponentChildren;
+  /** Content above (`intro`) and below (`outro`) the form. */
+  readonly intro?: ComponentChildren;
+  readonly outro?: ComponentChildren;
+  /** URLs of the page's scripts. */
+  readonly scripts?: readonly string[];
+}
+
+/**
+ * Renders a page with one form. Errors are listed above the form, with a link to each field, and shown at the field.
+ */
+export function formPage(view: FormView): string {
+  const { title, trouble, intro, outro, scripts } = view;
+  return sitePage({
+    title: trouble === undefined ? title : `Error: ${title}`,
+    width: 'form',
+    scripts,
+    children: (
+      <>
+        <h1>{title}</h1>
+        {trouble && <Summary {...trouble} />}
+        {intro}
+        <Form {...view} />
+        {outro}
+      </>
+    ),
+  });
+}
+
+/** Renders a form without a page. */
+export function Form(view: FormView): VNode {
+  const { action, submit, fields = [], values = {}, hidden = {}, trouble, idPrefix = '', children } = view;
+  const kept = Object.entries(hidden).filter(([, value]) => value !== '');
+  return (
+    <form method="post" action={action}>
+      {kept.map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+      {fields.map((field) => (
+        <Control
+          key={field.name}
+          field={field}
+          id={idPrefix + field.name}
+          value={values[field.name]}
+          fault={trouble?.fields[field.name]}
+        />
+      ))}
+      {children}
+      <button type="submit">{submit}</button>
+    </form>
+  );
+}
+
+/** Renders the error summary. It takes the focus, so that a screen reader reads it first. */
+export function Summary({ messages, fields }: Pick<Trouble, 'messages' | 'fields'>): VNode {
+  return (
+    <div class="trouble" role="alert" tabIndex={-1} autofocus>
+      <h2>That did not work</h2>
+      <ul>
+        {messages.map((message) => (
+          <li key={message}>{message}</li>
+        ))}
+        {Object.entries(fields).map(([name, message]) => (
+          <li key={name}>
+            <a href={`#${name}`}>{message}</a>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface ControlParts {
+  readonly field: Field;
+  readonly id: string;
+  readonly value: unknown;
+  readonly fault: string | undefined;
+}
+
+function Control({ field, id, value, fault }: ControlParts): VNode {
+  const { name, label, type, autocomplete, hint, minLength, optional = false, inputMode } = field;
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  // The kinds of input have different types, and which kind this is, is known only at run time.
+  const attributes = {
+    type,
+    id,
+    name,
+    autocomplete,
+    minLength,
+    value: type === 'password' || typeof value !== 'string' ? undefined : value,
+    'aria-describedby': described || undefined,
+    'aria-invalid': fault === undefined ? undefined : 'true',
+    ...(type === 'text' ? {} : { autocapitalize: 'none', spellcheck: false }),
+    required: !optional,
+    inputMode,
+  } as InputHTMLAttributes;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {fault && (
+        <p class="fault" id={`${id}-fault`}>
+          {fault}
+        </p>
+      )}
+      <input {...attributes} />
+    </div>
+  );
+}

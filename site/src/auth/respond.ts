@@ -1,0 +1,66 @@
+import { type AppError, asAppError } from '@commonplace/kit/errors';
+import { envelope, isRetryable } from '@commonplace/kit/http';
+import type { Reply } from '@commonplace/kit/rpc';
+import type { Context } from 'koa';
+import { LABELS } from './pages.js';
+import { type Trouble, troubleOf } from './trouble.js';
+
+/** Policy of pages without scripts: styles and images of this server, and forms that post to it. */
+const CSP = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Policy of pages that load a script of this server, which calls it; nothing inline runs. */
+const CSP_WITH_SCRIPTS = `${CSP}; script-src 'self'; connect-src 'self'`;
+/** Text in a page is escaped, so a page contains this tag only if it loads a script. */
+const SCRIPT_TAG = '<script src="/';
+
+export function sendPage(ctx: Context, status: number, html: string): void {
+  ctx.status = status;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set('Content-Security-Policy', html.includes(SCRIPT_TAG) ? CSP_WITH_SCRIPTS : CSP);
+  // The path of a page may contain an invitation, so only the origin is sent; without it, posts of our own forms would
+  // have no `Origin` to check.
+  ctx.set('Referrer-Policy', 'strict-origin');
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.body = html;
+}
+
+/** Answers `data`, which is serialized JSON. */
+export function sendData(ctx: Context, status: number, data: string, reply: Reply = {}): void {
+  ctx.status = status;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = envelope(data, undefined, reply, ctx.state.requestId);
+}
+
+export function seeOther(ctx: Context, path: string): void {
+  ctx.status = 303;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set('Location', path);
+  ctx.body = '';
+}
+
+/** Performs what a page asks for; answers an error with a page as well. */
+export async function orPage(ctx: Context, act: () => Promise<void>, page: (trouble: Trouble) => string) {
+  try {
+    await act();
+  } catch (thrown) {
+    const error = asAppError(thrown);
+    const trouble = troubleOf(error, LABELS);
+    sendPage(ctx, trouble.status, page(trouble));
+    explain(ctx, error, trouble);
+  }
+}
+
+function explain(ctx: Context, error: AppError, { status }: Trouble): void {
+  if (status === 401) ctx.set('WWW-Authenticate', 'Bearer');
+  if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
+  if (status === 500) ctx.app.emit('error', error.cause ?? error, ctx);
+}

@@ -1,0 +1,95 @@
+import type { Schema } from '@commonplace/platform/api-document';
+import type { ApiDocument } from './model.js';
+
+export const SCHEMAS_PATH = '/docs/api/schemas';
+
+/** One line of a table of fields. */
+export interface FieldLine {
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly text: string;
+}
+
+/** Returns a type in words, as Markdown: named schemas are links to the page of schemas. */
+export function typeOf(schema: Schema): string {
+  if (typeof schema.$ref === 'string') return linkTo(schema.$ref.split('/').at(-1) as string);
+  const choices = ((schema.anyOf ?? schema.oneOf) as Schema[] | undefined)?.filter((one) => !isSelection(one));
+  if (choices !== undefined) return unique(choices.map(typeOf)).join(' or ');
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${value}\``).join(', ');
+  if (schema.const !== undefined) return `\`${schema.const}\``;
+  const types = [schema.type ?? 'any'].flat().map((type) => typeNamed(String(type), schema));
+  return unique(types).join(' or ');
+}
+
+/** Returns whether a schema refers to what `fields` selects of a record, which the record's own schema describes. */
+const isSelection = ({ $ref }: Schema): boolean => typeof $ref === 'string' && $ref.endsWith('Fields');
+
+function typeNamed(type: string, { items, additionalProperties, format }: Schema): string {
+  if (type === 'array') return items === undefined ? 'list' : `list of ${typeOf(items as Schema)}`;
+  const isMap = type === 'object' && typeof additionalProperties === 'object';
+  if (isMap) return `map of ${typeOf(additionalProperties as Schema)}`;
+  return format === undefined || type === 'null' ? type : `${type} (${format})`;
+}
+
+const unique = (words: readonly string[]): string[] => [...new Set(words)];
+
+function linkTo(name: string): string {
+  return `[${name}](${SCHEMAS_PATH}#${name})`;
+}
+
+const LIMITS: readonly (readonly [key: string, words: string])[] = [
+  ['minLength', 'at least {} characters'],
+  ['maxLength', 'at most {} characters'],
+  ['minimum', 'at least {}'],
+  ['maximum', 'at most {}'],
+  ['minItems', 'at least {} items'],
+  ['maxItems', 'at most {} items'],
+  ['default', '{} by default'],
+];
+
+/** Describes a value: its comment, and its limits. */
+export function textOf(schema: Schema): string {
+  const limits = LIMITS.filter(([key]) => schema[key] !== undefined && !isRange(schema[key])).map(([key, words]) =>
+    words.replace('{}', String(schema[key])),
+  );
+  const comment = String(schema.description ?? '');
+  return [comment, limits.length > 0 ? `${capitalized(limits.join(', '))}.` : ''].filter(Boolean).join(' ');
+}
+
+/** Returns whether a limit is that of the integer type itself. */
+const isRange = (limit: unknown): boolean =>
+  [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER].includes(Math.abs(Number(limit))) || limit === -(2 ** 31);
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Returns the fields of an object; those of objects without a name follow their own with a dotted name. */
+export function fieldsOf(schema: Schema, prefix = ''): FieldLine[] {
+  const required = new Set((schema.required ?? []) as string[]);
+  return Object.entries((schema.properties ?? {}) as Record<string, Schema>).flatMap(([name, field]) => {
+    const own = { name: prefix + name, type: typeOf(field), required: required.has(name), text: textOf(field) };
+    return [own, ...fieldsOf(field, `${prefix}${name}.`)];
+  });
+}
+
+/** Follows references until the schema itself. */
+export function resolved({ components }: ApiDocument, schema: Schema): Schema {
+  if (typeof schema.$ref !== 'string') return schema;
+  const name = schema.$ref.split('/').at(-1) as string;
+  return components.schemas[name] ?? {};
+}
+
+/** Writes fields as a Markdown table; nothing for no fields. */
+export function fieldTable(fields: readonly FieldLine[]): string {
+  if (fields.length === 0) return '';
+  const rows = fields.map(({ name, type, required, text }) => {
+    const note = required ? '**Required.** ' : '';
+    return `| \`${name}\` | ${cell(type)} | ${cell(note + text)} |`;
+  });
+  return ['| Field | Type | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** Returns a text as the content of a table's cell, which is one line. */
+export function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll(/\s*\n(?:- )?/g, ' ');
+}

@@ -1,0 +1,22 @@
+import type { AppError } from '@commonplace/kit/errors';
+import type { FormPage } from '@commonplace/proto/resources/v1/form_page_service.js';
+import type { FormAnswers } from './view/form-page.js';
+
+const EXPIRED = 'The page was open for too long. Check your answers and send them again.';
+
+/** Assigns an error's messages to the fields of a form. */
+export function faultsOf(error: AppError, { fields }: FormPage): Pick<FormAnswers, 'faults' | 'messages'> {
+  const faults = new Map<string, string>();
+  const messages: string[] = [];
+  if (error.code === 'UNAUTHENTICATED') return { faults, messages: [EXPIRED] };
+  for (const { param, message } of error.faults) {
+    const field = fields.find(({ id }) => param === `values.${id}` || param.startsWith(`values.${id}[`));
+    if (field === undefined) messages.push(sentence(message));
+    else if (!faults.has(field.id)) faults.set(field.id, sentence(message));
+  }
+  if (error.faults.length === 0) messages.push(sentence(error.message));
+  return { faults, messages };
+}
+
+/** Capitalizes a message that is shown next to its field: `must have 3 characters` → `Must have 3 characters`. */
+export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,2 @@
+export { mountForms } from './mount.js';
+export { orFailure } from './send.js';

@@ -1,0 +1,43 @@
+import type { Context } from 'koa';
+import { sendDownload } from '../downloads/index.js';
+import { sendGate } from './gate.js';
+import { sendMissing } from './missing.js';
+import { callOf, type Place, type ReaderParts } from './parts.js';
+import { pageHeaders } from './send.js';
+
+/** Path of a file, `files/<id>/<tag>/<name>`: the tag identifies the bytes, the name is for people. */
+const FILE_PATH = /^files\/([\w-]{1,64})\/[\w-]{1,64}(?:\/[^/]*)?$/;
+
+export const fileOf = (path: string): string | undefined => FILE_PATH.exec(path)?.[1];
+
+/** Answers the bytes of a file that a page shows or links to. Access is checked again for every piece. */
+export async function serveFile(ctx: Context, parts: ReaderParts, place: Place, fileId: string): Promise<void> {
+  const { address } = place;
+  const request = { address, fileId };
+  const { file, passwordRequired, missing, revision } = await parts.reader.openPublishedFile(
+    request,
+    callOf(ctx, parts),
+  );
+  if (passwordRequired !== undefined) return sendGate(ctx, parts, place, passwordRequired);
+  if (file === undefined) return sendMissing(ctx, missing);
+  const { name, contentType, sizeBytes, etag, inline } = file;
+  const download = {
+    contentDisposition: `${inline ? 'inline' : 'attachment'}; filename*=UTF-8''${encodeName(name)}`,
+    contentType: inline ? contentType : 'application/octet-stream',
+    sizeBytes,
+    etag,
+    sandboxed: true,
+    expiresIn: 0,
+  };
+  const headers = pageHeaders({ policy: '', indexed: false, isPrivate: revision?.private ?? true });
+  ctx.set('X-Robots-Tag', 'noindex');
+  await sendDownload(ctx, download, async (offset, length) => {
+    const piece = await parts.reader.readPublishedFile({ ...request, offset, length }, callOf(ctx, parts));
+    return piece.etag === etag ? piece.data : Buffer.alloc(0);
+  });
+  ctx.set('Cache-Control', headers['Cache-Control'] ?? '');
+}
+
+/** Percent-encodes a name by RFC 8187. */
+const encodeName = (name: string): string =>
+  encodeURIComponent(name).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -1,0 +1,52 @@
+import { readBytes } from '@commonplace/kit/http';
+import type { Context } from 'koa';
+import { callOf, type Place, type ReaderParts } from './parts.js';
+import { sendOnce } from './send.js';
+import { gatePage, missingPage } from './view/plain.js';
+
+const MAX_BYTES = 4096;
+
+/** Checks a password. If it is correct, opens the requested page in this browser for a while. */
+export async function takePassword(ctx: Context, parts: ReaderParts, { address }: Place): Promise<void> {
+  if (!isOwnForm(ctx, parts)) return sendOnce(ctx, 403, missingPage(false));
+  const body = await readBytes(ctx.req, MAX_BYTES).catch(() => Buffer.alloc(0));
+  const fields = new URLSearchParams(body.toString('utf8'));
+  const request = { address, password: fields.get('password') ?? '', clientIp: ctx.state.clientIp };
+  const { proof, refused } = await parts.reader.checkPublicationPassword(request, callOf(ctx, parts));
+  if (proof !== undefined) {
+    parts.cookie.set(ctx, { value: proof.proof, seconds: proof.rememberedSeconds, path: proof.path });
+    ctx.status = 303;
+    ctx.set('Cache-Control', 'no-store');
+    ctx.set('Location', nextOf(fields.get('next'), ctx.path));
+    ctx.body = '';
+  } else if (refused !== undefined) {
+    const { retryAfterSeconds: wait } = refused;
+    if (wait > 0) ctx.set('Retry-After', String(wait));
+    const fault =
+      wait > 0 ? `That was tried too often. Try again in ${Math.ceil(wait / 60)} min.` : 'That is not the password.';
+    sendOnce(ctx, wait > 0 ? 429 : 403, gatePage({ path: ctx.path, next: ctx.path, theme: '', language: '', fault }));
+  } else {
+    sendOnce(ctx, 404, missingPage(false));
+  }
+}
+
+/** Returns whether a form was sent by a page of this host. Posts from other sites are refused. */
+function isOwnForm(ctx: Context, { hostOf }: Pick<ReaderParts, 'hostOf'>): boolean {
+  const origin = ctx.get('Origin');
+  if (ctx.get('Sec-Fetch-Site') === 'cross-site') return false;
+  return origin === '' || (URL.canParse(origin) && hostOf(new URL(origin)) === hostOf(ctx));
+}
+
+/** Returns the requested page if it is below the page that the password protects, else that page. */
+function nextOf(next: string | null, base: string): string {
+  const below = base === '/' ? '/' : `${base}/`;
+  return next?.startsWith(below) && !/^\/[/\\]|[\r\n]/.test(next) ? encodeURI(decodeAll(next)) : base;
+}
+
+function decodeAll(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,59 @@
+import { NOTHING_ALLOWED } from '@commonplace/kit/http';
+import type { IndexedPage } from '@commonplace/proto/resources/v1/reader_service.js';
+import type { Context } from 'koa';
+import { escapeAttribute } from '../page/escape.js';
+import { callOf, type ReaderParts } from './parts.js';
+
+/** Maximum number of URLs in one sitemap, by the sitemap protocol. */
+const MAX_LISTED = 50_000;
+const LIMIT = 100;
+
+/** Lets search engines fetch pages that may be indexed, and nothing else. */
+export async function serveRobots(ctx: Context, parts: ReaderParts): Promise<void> {
+  const pages = await indexedOf(ctx, parts);
+  const roots = pages.filter(({ isPublication }) => isPublication);
+  const [first] = pages;
+  send(ctx, 'text/plain; charset=utf-8', [
+    'User-agent: *',
+    ...roots.flatMap(({ path }) =>
+      path === '/' ? ['Allow: /'] : [`Allow: ${path}$`, `Allow: ${path}?`, `Allow: ${path}/`],
+    ),
+    ...(first === undefined ? [] : ['Allow: /assets/']),
+    ...(roots.some(({ path }) => path === '/') ? [] : ['Disallow: /']),
+    ...(first === undefined ? [] : ['', `Sitemap: ${new URL('/sitemap.xml', first.url).href}`]),
+  ]);
+}
+
+/** Answers the sitemap: pages that search engines may index, with the time of their last change. */
+export async function serveSitemap(ctx: Context, parts: ReaderParts): Promise<void> {
+  const pages = await indexedOf(ctx, parts);
+  send(ctx, 'application/xml; charset=utf-8', [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+    ...pages.map(({ url, updatedAt }) => {
+      const changed = updatedAt === undefined ? '' : `<lastmod>${updatedAt}</lastmod>`;
+      return `<url><loc>${escapeAttribute(url)}</loc>${changed}</url>`;
+    }),
+    '</urlset>',
+  ]);
+}
+
+async function indexedOf(ctx: Context, parts: ReaderParts): Promise<IndexedPage[]> {
+  const pages: IndexedPage[] = [];
+  let cursor = '';
+  do {
+    const request = { host: parts.hostOf(ctx), cursor, limit: LIMIT };
+    const { items, nextCursor } = await parts.reader.listIndexed(request, callOf(ctx, parts));
+    pages.push(...items);
+    cursor = nextCursor;
+  } while (cursor !== '' && pages.length < MAX_LISTED);
+  return pages.slice(0, MAX_LISTED);
+}
+
+function send(ctx: Context, contentType: string, lines: readonly string[]): void {
+  ctx.status = 200;
+  ctx.set('Cache-Control', 'public, max-age=300');
+  ctx.set('Content-Security-Policy', `${NOTHING_ALLOWED}; sandbox`);
+  ctx.set('Content-Type', contentType);
+  ctx.body = `${lines.join('\n')}\n`;
+}

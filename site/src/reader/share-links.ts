@@ -1,0 +1,75 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { EndedSessions } from '@commonplace/kit/http';
+import type { Client } from '@commonplace/kit/rpc';
+import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { Context } from 'koa';
+import { callOf, type Place, type ReaderParts } from './parts.js';
+import { sendElsewhere } from './send.js';
+
+/** Path prefix that the token of a share link follows. */
+export const SHARES = '/s/';
+const TOKEN = /^[\w-]{20,64}$/;
+/** Path of the API that a share link may be used with. */
+const SHARED_RESOURCE = /^\/api\/v1\/resources\/([\w-]{1,64})$/;
+
+/** Returns the id of the person signed in in a browser; empty for nobody. */
+export type ViewerOf = (ctx: Context) => Promise<string>;
+
+interface ViewerParts {
+  readonly auth: Pick<Client<AuthService>, 'getSession'>;
+  readonly cookieName: string;
+  readonly ended: EndedSessions;
+  readonly timeoutMs: number;
+}
+
+/** Creates a function that asks identity for the person of a request's session cookie. */
+export function createViewerOf({ auth, cookieName, ended, timeoutMs }: ViewerParts): ViewerOf {
+  return async (ctx) => {
+    const session = ctx.req.headers.cookie === undefined ? undefined : ctx.cookies.get(cookieName);
+    if (session === undefined || ended.has(session)) return '';
+    try {
+      return (await auth.getSession({ session }, callOf(ctx, { timeoutMs }))).user?.id ?? '';
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return '';
+      throw error;
+    }
+  };
+}
+
+/** Redirects a browser from a share link's address in the API to its page. Returns whether it did. */
+export function leadToPage(ctx: Context): boolean {
+  const [, id] = SHARED_RESOURCE.exec(ctx.path) ?? [];
+  const token = ctx.query.share_link;
+  if (id === undefined || typeof token !== 'string' || !TOKEN.test(token)) return false;
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false;
+  if (ctx.get('Authorization') !== '') return false;
+  ctx.vary('Accept');
+  if (ctx.accepts('json', 'html') !== 'html') return false;
+  sendElsewhere(ctx, `${SHARES}${token}/${id}`);
+  return true;
+}
+
+/** Keeps the token of a link out of caches, search engines and referrers sent to other sites. */
+export function keepSecret(ctx: Context): void {
+  ctx.set('Cache-Control', 'private, no-store');
+  ctx.set('Referrer-Policy', 'no-referrer');
+  ctx.set('X-Robots-Tag', 'noindex, nofollow');
+}
+
+/** Redirects to the sign-in page, which leads back afterwards. */
+export function sendToSignIn(ctx: Context): void {
+  sendElsewhere(ctx, `/auth/sign-in?next=${encodeURIComponent(ctx.path)}`);
+}
+
+/** Returns the place that a path below `/s/` addresses, for the person who is signed in. */
+export async function sharePlace(ctx: Context, parts: ReaderParts, rest: (path: string) => string): Promise<Place> {
+  const host = parts.hostOf(ctx);
+  const [token = '', ...below] = ctx.path.slice(SHARES.length).split('/');
+  const viewerId = await parts.viewerOf(ctx);
+  return {
+    address: { host, slug: token, proof: undefined, pass: undefined, shareLink: true, viewerId },
+    key: `${host}\n${SHARES}${token}\n${viewerId}`,
+    path: rest(below.join('/')),
+    shared: true,
+  };
+}

@@ -1,0 +1,151 @@
+import { asAppError } from '@commonplace/kit/errors';
+import { httpError, isRetryable } from '@commonplace/kit/http';
+import { HostKind } from '@commonplace/proto/resources/v1/reader_service.js';
+import type { Context, Middleware } from 'koa';
+import { LRUCache } from 'lru-cache';
+import { fileOf, serveFile } from './files.js';
+import { servePage } from './page.js';
+import { callOf, isBytesHost, type Place, type ReaderParts } from './parts.js';
+import { takePassword } from './password.js';
+import { serveRobots, serveSitemap } from './robots.js';
+import { serveSearch } from './search.js';
+import { sendOnce } from './send.js';
+import { keepSecret, leadToPage, SHARES, sharePlace } from './share-links.js';
+import { failurePage } from './view/plain.js';
+
+const READERS = '/p/';
+/** Milliseconds for which the kind of a host name is cached. */
+const HOST_MS = 5000;
+const MAX_HOSTS = 1000;
+
+/**
+ * Serves published pages: below `/p/` under the server's own host names, and everything under a publication's own
+ * domain. Passes other requests on.
+ */
+export function createReaderSite(parts: ReaderParts): Middleware {
+  const { hostOf } = parts;
+  const own = hostOf(new URL(parts.publicUrl));
+  const isDomain = createDomains(parts);
+
+  return async (ctx, next) => {
+    const { path } = ctx;
+    const host = hostOf(ctx);
+    if (host !== own && isBytesHost(parts, host)) {
+      if (path === '/robots.txt') return serveRobots(ctx, parts);
+      return isFramed(ctx) ? serve(ctx, parts, belowReaders(ctx, parts)) : next();
+    }
+    const foreign = host !== own && MAY_BE_DOMAIN.test(host) && !SHARED.test(path);
+    if (foreign && (await isDomain(ctx, host))) {
+      if (path === '/robots.txt') return serveRobots(ctx, parts);
+      if (path === '/sitemap.xml') return serveSitemap(ctx, parts);
+      return serve(ctx, parts, placeOf(ctx, parts, '', path.slice(1)));
+    }
+    if (path.startsWith(READERS)) return serve(ctx, parts, belowReaders(ctx, parts));
+    if (path.startsWith(SHARES)) return serveShared(ctx, parts);
+    if (leadToPage(ctx)) return undefined;
+    if (path === '/robots.txt') return serveRobots(ctx, parts);
+    if (path === '/sitemap.xml') return serveSitemap(ctx, parts);
+    return next();
+  };
+}
+
+/** A name with a dot that is not an IP address: an address can't be a publication's domain. */
+const MAY_BE_DOMAIN = /^(?=.*[a-z])[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?$/;
+/** Paths that are served under every host. */
+const SHARED = /^\/(?:assets|health)\//;
+
+/**
+ * Returns whether a request is for a part of a publication that the origin of uploaded content serves: frames and the
+ * files they load.
+ */
+const isFramed = ({ path, query }: Context): boolean =>
+  path.startsWith(READERS) && (query.frame !== undefined || /^\/p\/[^/]+\/files\//.test(path));
+
+function belowReaders(ctx: Context, parts: ReaderParts): Place {
+  const rest = ctx.path.slice(READERS.length);
+  const end = rest.indexOf('/');
+  return end < 0 ? placeOf(ctx, parts, rest, '') : placeOf(ctx, parts, rest.slice(0, end), rest.slice(end + 1));
+}
+
+function placeOf(ctx: Context, { cookie, hostOf }: ReaderParts, slug: string, rest: string): Place {
+  const host = hostOf(ctx);
+  const proof = cookie.read(ctx);
+  // A frame is on another host, or has no origin, so that cookies are sent neither for it nor for what it loads: a pass
+  // in its address replaces them.
+  const pass = typeof ctx.query.pass === 'string' ? ctx.query.pass.slice(0, MAX_PASS) : undefined;
+  return {
+    address: { host, slug, proof, pass },
+    key: `${host}\n${slug}\n${proof ?? ''}`,
+    path: decoded(rest.replace(/\/+$/, '')),
+  };
+}
+
+/** Characters of a pass that are read; a real pass is shorter. */
+const MAX_PASS = 100;
+
+/** Decodes a path. An undecodable one is returned as it is, and matches nothing. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Returns a function that decides whether a host is the domain of a publication. */
+function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Promise<boolean> {
+  const kinds = new LRUCache<string, HostKind>({ max: MAX_HOSTS, ttl: HOST_MS });
+  return async (ctx, host) => {
+    let kind = kinds.get(host);
+    if (kind === undefined) {
+      const address = { host, slug: '', proof: undefined, pass: undefined };
+      kind = (await parts.revisions.ask(`${host}\n\n`, address, callOf(ctx, parts))).hostKind;
+      kinds.set(host, kind);
+    }
+    return kind === HostKind.DOMAIN;
+  };
+}
+
+/** Serves what a share link leads to. Only the reader's browser may keep the answer. */
+async function serveShared(ctx: Context, parts: ReaderParts): Promise<void> {
+  try {
+    await serve(ctx, parts, await sharePlace(ctx, parts, (rest) => decoded(rest.replace(/\/+$/, ''))));
+  } catch (thrown) {
+    fail(ctx, thrown);
+  }
+  keepSecret(ctx);
+}
+
+async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
+  try {
+    if (ctx.method === 'POST' && place.shared === undefined && !isBytesHost(parts, place.address.host))
+      return await takePassword(ctx, parts, place);
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return refuseMethod(ctx);
+    const fileId = fileOf(place.path);
+    if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);
+    const { q } = ctx.query;
+    if (typeof q === 'string' && q.trim() !== '') {
+      return await parts.limitSearches(ctx, () => serveSearch(ctx, parts, place, q));
+    }
+    return await servePage(ctx, parts, place);
+  } catch (thrown) {
+    fail(ctx, thrown);
+  }
+}
+
+function refuseMethod(ctx: Context): void {
+  ctx.set('Allow', 'GET, HEAD, POST');
+  sendOnce(ctx, 405, failurePage('This can only be read.'));
+}
+
+function fail(ctx: Context, thrown: unknown): void {
+  const error = asAppError(thrown);
+  const { status } = httpError(error);
+  if (status === 500) ctx.app.emit('error', error.cause ?? error, ctx);
+  if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
+  sendOnce(
+    ctx,
+    status,
+    failurePage(status < 500 ? error.message : 'The page can not be shown now. Try again in a moment.'),
+  );
+}
