@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { root } from './build.mjs';
 import { installTool, startChatModel } from './servers.mjs';
 
-const SUITE = 'services/agents/test/real-model';
+const SUITE = 'services/agents/test/model/real-model';
 const TEST_MS = 120_000;
 
 const program = await installTool('chat-model').catch(() => undefined);

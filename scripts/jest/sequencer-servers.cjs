@@ -27,7 +27,7 @@ module.exports = inOrder([
   'acceptance/test/tags',
   'acceptance/test/file-settings',
   'acceptance/test/forms-limits',
-  'cli/test/mesh',
+  'cli/test/servers/mesh',
   'cli/test/keys',
   'cli/test/publications',
 ]);

@@ -6,7 +6,7 @@ module.exports = inOrder([
   'services/resources/test/access-property',
   'acceptance/test/bad-input',
   'acceptance/test/gates',
-  'acceptance/test/visitors',
+  'acceptance/test/browser/visitors',
   'cli/test/doctor',
   'acceptance/test/import-handbook',
   'acceptance/test/forms-kill',

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { indexContract } from '../src/index/contract/suite.js';
-import { openTypesenseIndex } from '../src/index/typesense/index.js';
-import { type CheckingProxy, openCheckingProxy } from './checking-proxy.js';
-import { readDescription } from './openapi.js';
+import { indexContract } from '../../src/index/contract/suite.js';
+import { openTypesenseIndex } from '../../src/index/typesense/index.js';
+import { type CheckingProxy, openCheckingProxy } from '../checking-proxy.js';
+import { readDescription } from '../openapi.js';
 import { DESCRIPTION, dropCollections, typesense } from './typesense-server.js';
 
 const prefix = `contract${process.pid}`;

@@ -1,13 +1,13 @@
 import { barriersOf, CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { eventually } from '../src/eventually.js';
-import { type FormAnswer, newForm, tableOf } from '../src/forms.js';
-import { type Person, signIn } from '../src/people.js';
-import type { Org, Resource, Workspace } from '../src/records.js';
-import { standingSystem } from '../src/standing.js';
-import type { System } from '../src/system.js';
-import { openBrowser, openVisitor, type Visitor } from '../src/visitor.js';
+import { eventually } from '../../src/eventually.js';
+import { type FormAnswer, newForm, tableOf } from '../../src/forms.js';
+import { type Person, signIn } from '../../src/people.js';
+import type { Org, Resource, Workspace } from '../../src/records.js';
+import { standingSystem } from '../../src/standing.js';
+import type { System } from '../../src/system.js';
+import { openBrowser, openVisitor, type Visitor } from '../../src/visitor.js';
 
 const inBrowser = hasBrowser ? describe : describe.skip;
 const PHONE = { width: 390, height: 844 };

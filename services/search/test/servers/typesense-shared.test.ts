@@ -10,11 +10,11 @@ import {
   MODEL,
   unit,
   WORKSPACE,
-} from '../src/index/contract/harness.js';
-import { IndexFailure, type SearchIndex } from '../src/index/port.js';
-import { openServer } from '../src/index/typesense/client.js';
-import { openTypesenseIndex } from '../src/index/typesense/index.js';
-import { namingFor } from '../src/index/typesense/names.js';
+} from '../../src/index/contract/harness.js';
+import { IndexFailure, type SearchIndex } from '../../src/index/port.js';
+import { openServer } from '../../src/index/typesense/client.js';
+import { openTypesenseIndex } from '../../src/index/typesense/index.js';
+import { namingFor } from '../../src/index/typesense/names.js';
 import { dropCollections, typesense } from './typesense-server.js';
 
 const base = `shared${process.pid}`;

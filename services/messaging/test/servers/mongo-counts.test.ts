@@ -2,7 +2,7 @@ import { openMongoDatabase } from '@commonplace/adapters/mongo';
 import { newId } from '@commonplace/kit/id';
 import { describe, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
-import { countContract } from './count-contract.js';
+import { countContract } from '../count-contract.js';
 
 const url = process.env.COMMONPLACE_MONGODB_URL ?? '';
 

@@ -2,8 +2,8 @@ import { eventually } from '@commonplace/acceptance/dist/src/eventually.js';
 import { operatedSystem } from '@commonplace/acceptance/dist/src/standing.js';
 import { readRebuildRequest } from '@commonplace/search/queues';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { commonplace } from './commonplace.js';
-import { type DataFolder, makeDataFolder } from './data-folder.js';
+import { commonplace } from '../commonplace.js';
+import { type DataFolder, makeDataFolder } from '../data-folder.js';
 
 let system: Awaited<ReturnType<typeof operatedSystem>>;
 let folder: DataFolder;

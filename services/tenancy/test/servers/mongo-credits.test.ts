@@ -2,7 +2,7 @@ import { openMongoDatabase } from '@commonplace/adapters/mongo';
 import { newId } from '@commonplace/kit/id';
 import { describe, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
-import { creditContract } from './credit-contract.js';
+import { creditContract } from '../credit-contract.js';
 
 const url = process.env.COMMONPLACE_MONGODB_URL ?? '';
 

@@ -1,7 +1,7 @@
 import { type Person, signIn } from '@commonplace/acceptance/dist/src/people.js';
 import { operatedSystem } from '@commonplace/acceptance/dist/src/standing.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { commonplace } from './commonplace.js';
+import { commonplace } from '../commonplace.js';
 
 let system: Awaited<ReturnType<typeof operatedSystem>>;
 let owner: Person;

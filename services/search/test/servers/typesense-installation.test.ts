@@ -1,6 +1,6 @@
 import { installationContract } from '@commonplace/kit/testing';
-import { openTypesenseIndex } from '../src/index/typesense/index.js';
-import { openTypesenseInstallation } from '../src/index/typesense/installation.js';
+import { openTypesenseIndex } from '../../src/index/typesense/index.js';
+import { openTypesenseInstallation } from '../../src/index/typesense/installation.js';
 import { dropCollections, typesense } from './typesense-server.js';
 
 let count = 0;

@@ -1,10 +1,10 @@
 // Runs against a real small model, which `npm run test:chat-model` serves: protocol and flow, never what it says.
 import { openGuard } from '@commonplace/kit/fetch';
 import { describe, expect, test } from '@jest/globals';
-import { chatModelContract, eventsOf, textOf } from '../src/models/contract.js';
-import { parseModelList } from '../src/models/model-list.js';
-import { openOpenAiModel } from '../src/models/openai/model.js';
-import type { ChatModel, ModelRequest } from '../src/models/port.js';
+import { chatModelContract, eventsOf, textOf } from '../../src/models/contract.js';
+import { parseModelList } from '../../src/models/model-list.js';
+import { openOpenAiModel } from '../../src/models/openai/model.js';
+import type { ChatModel, ModelRequest } from '../../src/models/port.js';
 
 const url = process.env.COMMONPLACE_TEST_CHAT_MODEL_URL ?? 'http://127.0.0.1:1/v1';
 const LIMITS = { apiKey: undefined, timeoutMs: 120_000, idleMs: 60_000 };

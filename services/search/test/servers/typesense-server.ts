@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openServer, type ServerOptions } from '../src/index/typesense/client.js';
+import { openServer, type ServerOptions } from '../../src/index/typesense/client.js';
 
 /** The vendor's OpenAPI description, if the test data is available. */
 export const DESCRIPTION = join(
-  process.env.COMMONPLACE_TEST_DATA ?? join(dirname(fileURLToPath(import.meta.url)), '../../../../../shared/data'),
+  process.env.COMMONPLACE_TEST_DATA ?? join(dirname(fileURLToPath(import.meta.url)), '../../../../../../shared/data'),
   'typesense-openapi.yml',
 );
 

@@ -1,8 +1,8 @@
 import { newId } from '@commonplace/kit/id';
 import { installationContract } from '@commonplace/kit/testing';
-import { openS3Store } from '../src/blobs/s3.js';
-import { openS3Installation } from '../src/blobs/s3-installation.js';
-import { blobKey } from '../src/domain/layout.js';
+import { openS3Store } from '../../src/blobs/s3.js';
+import { openS3Installation } from '../../src/blobs/s3-installation.js';
+import { blobKey } from '../../src/domain/layout.js';
 
 const bucket = process.env.COMMONPLACE_S3_URL;
 if (bucket === undefined) throw new Error('COMMONPLACE_S3_URL is not set: node scripts/with-servers.mjs sets it');

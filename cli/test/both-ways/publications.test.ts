@@ -3,7 +3,7 @@ import { eventually } from '@commonplace/acceptance/dist/src/eventually.js';
 import type { Resource, Workspace } from '@commonplace/acceptance/dist/src/records.js';
 import { operatedSystem } from '@commonplace/acceptance/dist/src/standing.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { commonplace } from './commonplace.js';
+import { commonplace } from '../commonplace.js';
 
 let system: Awaited<ReturnType<typeof operatedSystem>>;
 beforeAll(async () => {

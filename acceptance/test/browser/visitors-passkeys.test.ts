@@ -1,9 +1,9 @@
 import { CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { newAddress, PASSWORD, signUp } from '../src/people.js';
-import { freePort, type OwnSystem, startSystem } from '../src/system.js';
-import { openBrowser } from '../src/visitor.js';
+import { newAddress, PASSWORD, signUp } from '../../src/people.js';
+import { freePort, type OwnSystem, startSystem } from '../../src/system.js';
+import { openBrowser } from '../../src/visitor.js';
 
 const inBrowser = hasBrowser ? describe : describe.skip;
 

@@ -1,6 +1,6 @@
 import { operatedSystem } from '@commonplace/acceptance/dist/src/standing.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { commonplace } from './commonplace.js';
+import { commonplace } from '../commonplace.js';
 
 /** Tests the commands against a mesh. `keys.test.ts`, which runs against either kind of system, tests the keys. */
 let system: Awaited<ReturnType<typeof operatedSystem>>;
