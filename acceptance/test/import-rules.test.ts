@@ -177,7 +177,7 @@ describe('the script', () => {
       '        a/a.ts -> b/b.ts',
       '    b -> a: 1',
       '        b/b.ts -> a/a.ts',
-      'services/search/src/a.ts imports @commonplace/files: a service imports only proto, kit',
+      'services/search/src/a.ts imports @commonplace/files: services/search imports only proto, kit, adapters, platform',
       '',
     ]);
   });

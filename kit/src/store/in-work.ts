@@ -1,4 +1,4 @@
-import { LostRace, type Store, type UnitOfWork } from './port.js';
+import { type Collection, LostRace, type Store, type StoredRecord, type UnitOfWork, type Where } from './port.js';
 
 const MAX_RUNS = 12;
 
@@ -17,5 +17,24 @@ export async function inWork<T>(store: Store, change: (work: UnitOfWork) => Prom
     } catch (error) {
       if (!(error instanceof LostRace) || run === MAX_RUNS) throw error;
     }
+  }
+}
+
+/** Records that one unit of work deletes. */
+const MAX_REMOVED = 200;
+
+/** Deletes all records of a condition, some in each unit of work. Those that are added meanwhile are deleted as well. */
+export async function removeAll<R extends StoredRecord>(
+  store: Store,
+  records: Collection<R>,
+  where: Where<R>,
+): Promise<void> {
+  for (;;) {
+    const removed = await inWork(store, async (work) => {
+      const found = await records.find({ where, limit: MAX_REMOVED });
+      for (const record of found) work.remove(records, record);
+      return found.length;
+    });
+    if (removed < MAX_REMOVED) return;
   }
 }

@@ -1,5 +1,6 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
-import { inWork, type Store } from '@commonplace/kit/store';
+import { removeAll, type Store } from '@commonplace/kit/store';
+import { consume } from '@commonplace/platform/events';
 import { eraseMemories } from './memories/erase.js';
 import type { Parts } from './parts.js';
 import { runTopic, writeSignal } from './runs/topic.js';
@@ -20,14 +21,10 @@ export function broadcastRuns(store: Store, bus: Pick<EventBus, 'broadcast'>): (
   };
 }
 
-const CHUNK = 200;
-
 /** Deletes the agents, sessions, runs and memories of an Org that has been purged. */
 export function watchPurges(parts: Parts, bus: EventBus): Promise<Subscription> {
-  const options = { consumer: 'agents.purges', types: ['commonplace.tenancy.org.purged'] };
-  return bus.subscribe(options, async (events) => {
-    for (const { subject } of events) await purgeTenant(parts, subject);
-  });
+  const spec = { consumer: 'agents.purges', events: ['tenancy.org.purged'] } as const;
+  return consume(bus, spec, ({ subject }) => purgeTenant(parts, subject));
 }
 
 async function purgeTenant(parts: Parts, tenant: string): Promise<void> {
@@ -37,21 +34,11 @@ async function purgeTenant(parts: Parts, tenant: string): Promise<void> {
     ...[parts.sessions, parts.messages, parts.removals, parts.memories],
     ...[parts.mcpServers, parts.mcpGrants, parts.mcpAuthorizations, parts.mcpClients],
   ];
-  for (const records of all) {
-    for (;;) {
-      const found = await records.find({ where: { tenant }, limit: CHUNK } as never);
-      await inWork(parts.store, async (work) => {
-        for (const record of found) work.remove(records as never, record as never);
-      });
-      if (found.length < CHUNK) break;
-    }
-  }
+  for (const records of all) await removeAll(parts.store, records as never, { tenant });
 }
 
 /** Erases the memories of a workspace that has been purged. */
 export function watchWorkspacePurges(parts: Pick<Parts, 'memories' | 'store'>, bus: EventBus): Promise<Subscription> {
-  const options = { consumer: 'agents.workspace_purges', types: ['commonplace.tenancy.workspace.purged'] };
-  return bus.subscribe(options, async (events) => {
-    for (const { subject } of events) await eraseMemories(parts, { workspaceId: subject });
-  });
+  const spec = { consumer: 'agents.workspace_purges', events: ['tenancy.workspace.purged'] } as const;
+  return consume(bus, spec, ({ subject }) => eraseMemories(parts, { workspaceId: subject }));
 }

@@ -1,12 +1,11 @@
 import { createEvent, type DomainEvent, type EventBus, type Subscription, systemActor } from '@commonplace/kit/events';
 import { inWork, type Where } from '@commonplace/kit/store';
-import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
+import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import type { Parts } from '../parts.js';
 import type { AgentRecord } from '../stores/agents.js';
 
 type FollowParts = Pick<Parts, 'agents' | 'agentPins' | 'auth' | 'memberships' | 'store' | 'systemCall'>;
 
-const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
 /** Agents that one query looks for; a person has fewer, unless the operator allows more. */
 const CHUNK = 200;
 
@@ -16,25 +15,23 @@ const CHUNK = 200;
  * comes back or an administrator deletes them.
  */
 export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
-  return bus.subscribe({ consumer: 'agents.leavers', types: LEFT }, async (events) => {
-    for (const event of events) await follow(parts, event);
-  });
+  return consume(bus, { consumer: 'agents.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
 /** Handles one event by the present state, so that it may come late and twice. */
-async function follow(parts: FollowParts, event: DomainEvent): Promise<void> {
-  const { userId } = event.data as Partial<WorkspaceMemberChanged>;
-  if (!userId) return;
+async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
+  const { userId } = event.data;
+  if (userId === '') return;
   const person = await parts.memberships.fresh(userId, parts.systemCall());
-  if (event.type === 'commonplace.tenancy.workspace_member.removed') {
-    const { workspaceId } = event.data as unknown as WorkspaceMemberChanged;
+  if (event.name === 'tenancy.workspace_member.removed') {
+    const { workspaceId } = event.data;
     if (person.workspaces.has(workspaceId)) return;
     await changeAll(parts, { ownerId: userId, workspaceIds: { contains: workspaceId } }, (agent) =>
       withPlaces(agent, (place) => place.workspaceId !== workspaceId),
     );
     return;
   }
-  const { orgId, transferToUserId } = event.data as unknown as OrgMemberChanged;
+  const { orgId, transferToUserId } = event.data;
   if (person.orgs.has(orgId)) return;
   const heir = await heirOf(parts, orgId, transferToUserId);
   // An agent that was given away is found no more, and one that stays is paused already.
@@ -95,12 +92,9 @@ function updatedEvent({ id, orgId, tenant }: AgentRecord): DomainEvent {
 
 /** Removes the pins of purged resources, which nobody would see but which would count towards the limit. */
 export function watchPurgedResources(parts: FollowParts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.resources.resource.purged'];
-  return bus.subscribe({ consumer: 'agents.purged-resources', types }, async (events) => {
-    for (const { data } of events) {
-      const ids = Array.isArray(data.resourceIds) ? data.resourceIds.filter((id) => typeof id === 'string') : [];
-      for (let from = 0; from < ids.length; from += CHUNK) await unpin(parts, ids.slice(from, from + CHUNK));
-    }
+  const spec = { consumer: 'agents.purged-resources', events: ['resources.resource.purged'] } as const;
+  return consume(bus, spec, async ({ data: { resourceIds: ids } }) => {
+    for (let from = 0; from < ids.length; from += CHUNK) await unpin(parts, ids.slice(from, from + CHUNK));
   });
 }
 

@@ -1,5 +1,6 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { inWork } from '@commonplace/kit/store';
+import { consume } from '@commonplace/platform/events';
 import { hasEnded } from './cancel.js';
 import type { RunParts } from './parts.js';
 
@@ -7,10 +8,8 @@ type WakeParts = Pick<RunParts, 'runs' | 'steps' | 'store' | 'now'>;
 
 /** Makes runs due that wait for runs of agents which have ended. */
 export function watchAgentRuns(parts: WakeParts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.agents.agent_run.finished'];
-  return bus.subscribe({ consumer: 'automations.agent_runs', types }, async (events) => {
-    for (const { subject } of events) await wake(parts, subject);
-  });
+  const events = ['agents.agent_run.finished'] as const;
+  return consume(bus, { consumer: 'automations.agent_runs', events }, ({ subject }) => wake(parts, subject));
 }
 
 /** A run that its worker holds right now comes again at once: it may have looked at the agent before. */

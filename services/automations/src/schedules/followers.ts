@@ -1,5 +1,6 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
-import { type Collection, inWork, type StoredRecord, type UnitOfWork, type Where } from '@commonplace/kit/store';
+import { type Collection, inWork, removeAll, type StoredRecord, type UnitOfWork, type Where } from '@commonplace/kit/store';
+import { consume } from '@commonplace/platform/events';
 import { withdrawFires } from './fires.js';
 import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { pauseSchedule } from './pause.js';
@@ -10,58 +11,40 @@ const CHUNK = 100;
 
 /** Pauses the schedules of workspaces that are archived, and has them go on when these are active again. */
 export function watchWorkspaces(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.tenancy.workspace.archived', 'commonplace.tenancy.workspace.unarchived'];
-  return bus.subscribe({ consumer: 'automations.schedule-workspaces', types }, async (events) => {
-    for (const { type, subject: workspaceId } of events) {
-      if (type.endsWith('.archived')) await pauseAll(parts, { workspaceId, status: 'active' }, 'workspace_archived');
-      else await resumeAll(parts, workspaceId);
-    }
-  });
+  const events = ['tenancy.workspace.archived', 'tenancy.workspace.unarchived'] as const;
+  return consume(bus, { consumer: 'automations.schedule-workspaces', events }, ({ name, subject: workspaceId }) =>
+    name === 'tenancy.workspace.archived'
+      ? pauseAll(parts, { workspaceId, status: 'active' }, 'workspace_archived')
+      : resumeAll(parts, workspaceId),
+  );
 }
 
 /** Pauses the schedules of automations that have been deleted. */
 export function watchAutomations(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.automations.automation.deleted'];
-  return bus.subscribe({ consumer: 'automations.schedule-targets', types }, async (events) => {
-    for (const { subject: automationId } of events) {
-      await pauseAll(parts, { automationId, status: 'active' }, 'automation_deleted');
-    }
-  });
+  const events = ['automations.automation.deleted'] as const;
+  return consume(bus, { consumer: 'automations.schedule-targets', events }, ({ subject: automationId }) =>
+    pauseAll(parts, { automationId, status: 'active' }, 'automation_deleted'),
+  );
 }
 
 /** Deletes the schedules of agents that have been deleted. */
 export function watchAgents(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.agents.agent.deleted'];
-  return bus.subscribe({ consumer: 'automations.schedule-agents', types }, async (events) => {
-    for (const { subject: agentId } of events) {
-      await forEach(parts, { agentId }, async (work, before) => removeSchedule(parts, work, before));
-    }
-  });
+  const events = ['agents.agent.deleted'] as const;
+  return consume(bus, { consumer: 'automations.schedule-agents', events }, ({ subject: agentId }) =>
+    forEach(parts, { agentId }, async (work, before) => removeSchedule(parts, work, before)),
+  );
 }
 
 /** Deletes what belongs to Orgs and workspaces that have been purged. */
 export function watchPurges(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.tenancy.org.purged', 'commonplace.tenancy.workspace.purged'];
-  return bus.subscribe({ consumer: 'automations.schedule-purges', types }, async (events) => {
-    for (const { type, subject } of events) {
-      const where = type.includes('.org.') ? { tenant: subject } : { workspaceId: subject };
-      // Schedules first, so that no fire is written any more.
-      for (const records of [parts.schedules, parts.states, parts.fires]) {
-        await forget(parts, records as unknown as Collection<StoredRecord>, where);
-      }
+  const events = ['tenancy.org.purged', 'tenancy.workspace.purged'] as const;
+  return consume(bus, { consumer: 'automations.schedule-purges', events }, async ({ name, subject }) => {
+    const where = name === 'tenancy.org.purged' ? { tenant: subject } : { workspaceId: subject };
+    // Schedules first, so that no fire is written any more.
+    for (const records of [parts.schedules, parts.states, parts.fires]) {
+      await removeAll(parts.store, records as unknown as Collection<StoredRecord>, where as Where<StoredRecord>);
     }
   });
-}
-
-async function forget({ store }: ScheduleParts, records: Collection<StoredRecord>, where: object): Promise<void> {
-  for (;;) {
-    const left = await inWork(store, async (work) => {
-      const found = await records.find({ where: where as Where<StoredRecord>, limit: CHUNK });
-      for (const one of found) work.remove(records, one);
-      return found.length;
-    });
-    if (left < CHUNK) return;
-  }
 }
 
 async function pauseAll(parts: ScheduleParts, where: Where<ScheduleRecord>, reason: PauseReason): Promise<void> {

@@ -1,5 +1,6 @@
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { LIVE_STATES } from '../runs/records.js';
 import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import type { FireRecord, ScheduleStateRecord } from './records.js';
@@ -10,25 +11,26 @@ const FAILURES: ReadonlySet<string> = new Set(['failed', 'expired']);
 const RECENT = 10;
 
 const ENDED = [
-  'commonplace.agents.agent_run.finished',
-  'commonplace.automations.automation_run.finished',
-  'commonplace.automations.automation_run.failed',
-];
+  'agents.agent_run.finished',
+  'automations.automation_run.finished',
+  'automations.automation_run.failed',
+] as const;
 
 /** Follows the ends of runs that schedules have started. */
 export function watchRunEnds(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
-  return bus.subscribe({ consumer: 'automations.schedule-runs', types: ENDED }, async (events) => {
-    for (const event of events) {
-      const status = await statusIn(parts, event);
-      if (status !== undefined) await endRun(parts, event.subject, status);
-    }
+  return consume(bus, { consumer: 'automations.schedule-runs', events: ENDED }, async (event) => {
+    const status = await statusIn(parts, event);
+    if (status !== undefined) await endRun(parts, event.subject, status);
   });
 }
 
 /** Returns how a run has ended; undefined where it goes on, because a retry has begun. */
-async function statusIn({ runs }: ScheduleParts, { type, subject, data }: DomainEvent): Promise<string | undefined> {
-  const told = typeof data.status === 'string' ? data.status : undefined;
-  if (type.startsWith('commonplace.agents.')) return told;
+async function statusIn(
+  { runs }: ScheduleParts,
+  { name, subject, data }: TypedEvent<(typeof ENDED)[number]>,
+): Promise<string | undefined> {
+  const told = data.status === '' ? undefined : data.status;
+  if (name === 'agents.agent_run.finished') return told;
   const status = (await runs.get(subject))?.status ?? told ?? 'completed';
   return (LIVE_STATES as readonly string[]).includes(status) ? undefined : status;
 }

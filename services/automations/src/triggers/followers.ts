@@ -1,6 +1,6 @@
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { type Collection, inWork, type UnitOfWork } from '@commonplace/kit/store';
-import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
+import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import type { AutomationRecord, DefinitionRecord } from '../definitions/records.js';
 import { retireDefinition, writeDefinition } from '../definitions/versions.js';
 import type { Shared } from '../parts.js';
@@ -12,7 +12,6 @@ export interface FollowParts
   readonly definitions: Collection<DefinitionRecord>;
 }
 
-const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
 /** Automations that one query reads. */
 const CHUNK = 200;
 
@@ -21,23 +20,21 @@ const CHUNK = 200;
  * takes over what they had, that person becomes their successor in those of its workspaces in which they may edit.
  */
 export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
-  return bus.subscribe({ consumer: 'automations.leavers', types: LEFT }, async (events) => {
-    for (const event of events) await follow(parts, event);
-  });
+  return consume(bus, { consumer: 'automations.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
 /** Handles one event by the present state, so that it may come late and twice. */
-async function follow(parts: FollowParts, { type, data }: DomainEvent): Promise<void> {
-  const { userId } = data as Partial<WorkspaceMemberChanged>;
-  if (!userId) return;
+async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
+  const { userId } = event.data;
+  if (userId === '') return;
   const person = await parts.memberships.fresh(userId, parts.systemCall());
-  if (type === 'commonplace.tenancy.workspace_member.removed') {
-    const { workspaceId } = data as unknown as WorkspaceMemberChanged;
+  if (event.name === 'tenancy.workspace_member.removed') {
+    const { workspaceId } = event.data;
     if (person.workspaces.has(workspaceId)) return;
     await changeAll(parts, { workspaceId }, userId, undefined);
     return;
   }
-  const { orgId, transferToUserId } = data as unknown as OrgMemberChanged;
+  const { orgId, transferToUserId } = event.data;
   if (person.orgs.has(orgId)) return;
   await changeAll(parts, { tenant: orgId }, userId, await heirOf(parts, orgId, transferToUserId));
 }

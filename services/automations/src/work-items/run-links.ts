@@ -1,6 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { recordActivity } from './activity.js';
 import type { WorkItemParts } from './parts.js';
 
@@ -37,16 +38,20 @@ export async function linkRun(parts: LinkParts, run: LinkedRun, work: UnitOfWork
 
 /** Follows the runs of agents: those that somebody starts for a work item, and the ends of all. */
 export function followRuns(parts: LinkParts & Pick<WorkItemParts, 'store'>, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.agents.agent_run.started', 'commonplace.agents.agent_run.finished'];
-  return bus.subscribe({ consumer: 'automations.work_item_runs', types }, async (events) => {
-    for (const event of events) await inWork(parts.store, (work) => follow(parts, event, work));
-  });
+  return consume(bus, { consumer: 'automations.work_item_runs', events: FOLLOWED }, (event) =>
+    inWork(parts.store, (work) => follow(parts, event, work)),
+  );
 }
 
-async function follow(parts: LinkParts, event: DomainEvent, work: UnitOfWork): Promise<void> {
+const FOLLOWED = ['agents.agent_run.started', 'agents.agent_run.finished'] as const;
+
+async function follow(
+  parts: LinkParts,
+  event: TypedEvent<(typeof FOLLOWED)[number]>,
+  work: UnitOfWork,
+): Promise<void> {
   const { subject: runId, tenant, actor = SYSTEM } = event;
-  const data = event.data as Readonly<Record<string, string | undefined>>;
-  const { workItemId = '', workspaceId, agentId = '', userId = '', status } = data;
+  const { workItemId, workspaceId, agentId, userId } = event.data;
   const doer = { type: actor.type as Actor['type'], id: actor.id, name: actor.name };
   const known = await work.get(parts.links, runId);
   if (known === undefined) {
@@ -55,14 +60,14 @@ async function follow(parts: LinkParts, event: DomainEvent, work: UnitOfWork): P
     if (item === undefined || item.tenant !== tenant || item.workspaceId !== workspaceId) return;
     await linkRun(parts, { runId, itemId: item.id, agentId, initiatorId: userId, actor: doer }, work);
   }
-  if (!event.type.endsWith('.finished')) return;
+  if (event.name !== 'agents.agent_run.finished') return;
   const link = await work.get(parts.links, runId);
   const item = link && (await work.get(parts.items, link.itemId));
   if (link === undefined || item === undefined || link.finishedAt !== undefined) return;
   const at = new Date(parts.now()).toISOString();
   work.expect(parts.items, item);
   work.replace(parts.links, link, { ...link, finishedAt: at });
-  recordActivity(parts, item, { type: 'run_finished', actor: doer, runId, reason: status }, at, work);
+  recordActivity(parts, item, { type: 'run_finished', actor: doer, runId, reason: event.data.status }, at, work);
 }
 
 const SYSTEM = { type: 'system', id: 'agents', name: 'Agents' };

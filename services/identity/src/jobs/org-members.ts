@@ -1,8 +1,8 @@
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import { consume, type TypedEvent } from '@commonplace/platform/events';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import type { OrgMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
 import { apiKeyRevokedByJob, apiKeySuspended } from '../events.js';
 import { type ApiKeyRecord, standingKeys } from '../stores/api-keys.js';
 
@@ -19,28 +19,32 @@ export interface MemberWatchParts {
  * reads the current membership, so that order and repetition of events do not matter.
  */
 export function watchOrgMembers(parts: MemberWatchParts): Promise<Subscription> {
-  const types = ['commonplace.tenancy.org_member.>', ...ORG_EVENTS];
-  return parts.bus.subscribe({ consumer: 'identity.org-members', types }, async (events) => {
-    for (const event of events) await follow(event, parts);
-  });
+  return consume(parts.bus, { consumer: 'identity.org-members', events: FOLLOWED }, (event) => follow(event, parts));
 }
 
 /**
  * Events after which an Org's keys change: it has no members while its deletion is scheduled, and never again once
  * it is purged.
  */
-const PURGED = 'commonplace.tenancy.org.purged';
-const ORG_EVENTS = ['commonplace.tenancy.org.deleted', 'commonplace.tenancy.org.restored', PURGED];
+const FOLLOWED = [
+  'tenancy.org_member.added',
+  'tenancy.org_member.updated',
+  'tenancy.org_member.removed',
+  'tenancy.org.deleted',
+  'tenancy.org.restored',
+  'tenancy.org.purged',
+] as const;
 
-async function follow({ type, data }: DomainEvent, parts: MemberWatchParts): Promise<void> {
-  const { orgId, userId } = data as Partial<OrgMemberChanged>;
+async function follow({ name, data }: TypedEvent<(typeof FOLLOWED)[number]>, parts: MemberWatchParts): Promise<void> {
+  const { orgId } = data;
+  const userId = 'userId' in data ? data.userId : undefined;
   // Open invitations change no key.
-  if (!orgId || (!userId && !ORG_EVENTS.includes(type))) return;
+  if (orgId === '' || userId === '') return;
   const keys = await standingKeys(parts.apiKeys, orgId, userId);
   const members = await activeMembers(orgId, [...new Set(keys.map(({ actingUserId }) => actingUserId))], parts);
   const work = parts.store.begin();
   for (const key of keys) {
-    const state = type === PURGED ? 'revoked' : members.has(key.actingUserId) ? 'active' : 'suspended';
+    const state = name === 'tenancy.org.purged' ? 'revoked' : members.has(key.actingUserId) ? 'active' : 'suspended';
     if (key.state === state) continue;
     const now = new Date().toISOString();
     const revoked = state === 'revoked' ? { revokedAt: now } : {};

@@ -1,5 +1,6 @@
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { inWork } from '@commonplace/kit/store';
+import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import { conversationEvent, type MakeEvent } from './events.js';
 import { appointOwner, removeMembers } from './members.js';
 import type { ConversationParts } from './parts.js';
@@ -8,24 +9,20 @@ import type { MemberRecord } from './records.js';
 import { deleteConversation } from './removal.js';
 import { systemEvent } from './retention.js';
 
-const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
-
 /**
  * Ends the memberships of people who leave a workspace or an Org in its groups and channels. They have lost access with the
  * change itself, which every call checks; this makes the lists of members true and finds a new owner.
  */
 export function watchLeavers(parts: ConversationParts, bus: EventBus): Promise<Subscription> {
-  return bus.subscribe({ consumer: 'messaging.leavers', types: LEFT }, async (events) => {
-    for (const event of events) await follow(parts, event);
-  });
+  return consume(bus, { consumer: 'messaging.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
 const CHUNK = 500;
 
 /** Handles one event by the current state, so that somebody who was added again in the meantime loses nothing. */
-async function follow(parts: ConversationParts, { data, tenant }: DomainEvent): Promise<void> {
+async function follow(parts: ConversationParts, { data, tenant }: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
   const { userId } = data;
-  if (typeof userId !== 'string' || userId === '' || tenant === undefined) return;
+  if (userId === '' || tenant === undefined) return;
   const person = await parts.memberships.fresh(userId, parts.systemCall());
   for (let after: string[] | undefined; ; ) {
     const found = await parts.members.find({

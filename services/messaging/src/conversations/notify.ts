@@ -1,5 +1,6 @@
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { type Collection, inWork, type Scalar, type Where } from '@commonplace/kit/store';
+import { consume, type TypedEvent } from '@commonplace/platform/events';
 import type { ConversationRead, MessageChanged } from '@commonplace/proto/messaging/v1/events.js';
 import { UNREAD_DAYS } from '../config.js';
 import { daysAfter } from '../domain/days.js';
@@ -15,28 +16,24 @@ import { notifyLevel } from './wire.js';
 /** What notifies people of messages. */
 export type NotifyParts = WriteParts & ConversationParts;
 
-const TYPES = [
-  'commonplace.messaging.message.created',
-  'commonplace.messaging.message.updated',
-  'commonplace.messaging.conversation.read',
-];
+const FOLLOWED = ['messaging.message.created', 'messaging.message.updated', 'messaging.conversation.read'] as const;
+type Followed = TypedEvent<(typeof FOLLOWED)[number]>;
+type News = TypedEvent<'messaging.message.created' | 'messaging.message.updated'>;
 
 /** Subscribes to the service's own events: messages notify their readers, and reading settles notifications. */
 export function watchMessages(parts: NotifyParts, bus: EventBus): Promise<Subscription> {
-  return bus.subscribe({ consumer: 'messaging.messages', types: TYPES }, async (events) => {
-    for (const event of events) await handleEvent(parts, event);
-  });
+  return consume(bus, { consumer: 'messaging.messages', events: FOLLOWED }, (event) => handleEvent(parts, event));
 }
 
-export async function handleEvent(parts: NotifyParts, event: DomainEvent): Promise<void> {
-  if (event.type.endsWith('.conversation.read')) return settle(parts, event.data as unknown as ConversationRead);
-  const news = event.data as unknown as MessageChanged;
-  if (event.type.endsWith('.created')) return tellOfMessage(parts, event, news);
+async function handleEvent(parts: NotifyParts, event: Followed): Promise<void> {
+  if (event.name === 'messaging.conversation.read') return settle(parts, event.data);
+  const news = event.data;
+  if (event.name === 'messaging.message.created') return tellOfMessage(parts, event, news);
   if (news.mentionsAll) return tellEverybody(parts, event, news);
   await tell(parts, event, await mentioned(parts, news), news, 'mention', event.id);
 }
 
-async function tellOfMessage(parts: NotifyParts, event: DomainEvent, news: MessageChanged): Promise<void> {
+async function tellOfMessage(parts: NotifyParts, event: News, news: MessageChanged): Promise<void> {
   if (news.author?.type === 'system') return;
   if (news.mentionsAll) return tellEverybody(parts, event, news);
   const people = await mentioned(parts, news);
@@ -50,7 +47,7 @@ async function tellOfMessage(parts: NotifyParts, event: DomainEvent, news: Messa
   });
 }
 
-function tellEverybody(parts: NotifyParts, event: DomainEvent, news: MessageChanged): Promise<void> {
+function tellEverybody(parts: NotifyParts, event: News, news: MessageChanged): Promise<void> {
   return forMembers(parts, news, {}, (members, at) =>
     tell(parts, event, members, news, 'mention', `${event.id}:${at}`),
   );
@@ -86,7 +83,7 @@ async function forMembers(
  */
 async function tell(
   parts: NotifyParts,
-  event: DomainEvent,
+  event: News,
   members: readonly MemberRecord[],
   { conversationId, seq, author, orgId, workspaceId }: MessageChanged,
   type: 'mention' | 'message',

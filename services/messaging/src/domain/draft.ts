@@ -92,6 +92,9 @@ export interface Draft {
 }
 
 /** Turns an event of one type into drafts of notifications. It is a pure function. */
+/** The event that people are notified of. */
+export type Cause = Omit<DomainEvent, 'type' | 'data'> & { readonly data: object };
+
 export type Source = (event: DomainEvent) => readonly Draft[];
 
 /** Returns the Org of an event in a workspace; undefined for a Personal workspace, which is its own tenant. */
@@ -100,7 +103,7 @@ export function orgOf({ tenant }: DomainEvent, workspaceId: string): string | un
 }
 
 /** Returns the person who caused an event, whatever their credential; undefined for the system. */
-export function personBehind({ actor, data }: DomainEvent): string | undefined {
+export function personBehind({ actor, data }: Pick<Cause, 'actor' | 'data'>): string | undefined {
   if (typeof data.actorId === 'string' && data.actorId !== '') return data.actorId;
   return actor?.type === 'user' ? actor.id : actor?.person;
 }

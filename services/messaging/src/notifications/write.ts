@@ -4,7 +4,7 @@ import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } f
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import { SEEN_DAYS, type Settings, UNREAD_DAYS } from '../config.js';
 import { daysAfter } from '../domain/days.js';
-import { type Draft, personBehind } from '../domain/draft.js';
+import { type Cause, type Draft, personBehind } from '../domain/draft.js';
 import { SOURCES } from '../domain/sources.js';
 import { enqueueMail, type MailParts, mailAddressesOf } from './mail.js';
 import { inboxOf, type Notification, type SeenEvent } from './records.js';
@@ -35,7 +35,7 @@ export async function takeIn(parts: WriteParts, event: DomainEvent): Promise<voi
 /** Creates notifications exactly once, however often it is called with the same mark. */
 export async function notifyOnce(
   parts: WriteParts,
-  event: DomainEvent,
+  event: Cause,
   drafts: readonly Draft[],
   mark: string,
 ): Promise<void> {
@@ -63,7 +63,7 @@ export async function notifyOnce(
 }
 
 /** Returns the recipients of a draft, without the person who caused the event. */
-function peopleOf(event: DomainEvent, { to, evenDoer = false }: Draft): string[] {
+function peopleOf(event: Cause, { to, evenDoer = false }: Draft): string[] {
   const doer = evenDoer ? undefined : personBehind(event);
   return [...new Set(to)].filter((userId) => userId !== '' && userId !== doer).slice(0, MOST_PEOPLE);
 }
@@ -83,7 +83,7 @@ async function membersAmong(
 async function tell(
   parts: WriteParts,
   work: UnitOfWork,
-  event: DomainEvent,
+  event: Cause,
   draft: Draft,
   userId: string,
 ): Promise<void> {

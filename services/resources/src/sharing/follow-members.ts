@@ -1,41 +1,43 @@
 import type { Actor } from '@commonplace/kit/auth';
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
-import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
+import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { grantId } from '../domain/grant.js';
 import { combineTerms } from './grants.js';
 import { removeGrantsOf, rewriteGrants } from './member-grants.js';
 import type { SharingParts } from './parts.js';
 
 /**
- * Subscribes to changes of members, and to the deletion of agents, which lose their grants. People who leave a workspace or an Org lose their grants inside, and people who
- * accept an invitation get the grants made to it. Grants made after an event are not affected, so events may arrive
- * late and twice.
+ * Follows members and agents. People who leave a workspace or an Org, and agents that are deleted, lose their grants
+ * there; people who accept an invitation get the grants made to it. Grants made after an event are not affected, so events
+ * may arrive late and twice.
  */
 export function followMembers(parts: SharingParts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.tenancy.workspace_member.>', 'commonplace.tenancy.org_member.removed', AGENT_DELETED];
-  return bus.subscribe({ consumer: 'resources-members', types }, async (events) => {
-    for (const event of events) await follow(parts, event);
-  });
+  return consume(bus, { consumer: 'resources-members', events: FOLLOWED }, (event) => follow(parts, event));
 }
 
-const AGENT_DELETED = 'commonplace.agents.agent.deleted';
+const FOLLOWED = [
+  'agents.agent.deleted',
+  'tenancy.org_member.removed',
+  'tenancy.workspace_member.added',
+  'tenancy.workspace_member.removed',
+  'tenancy.workspace_member.updated',
+] as const;
 
-async function follow(parts: SharingParts, event: DomainEvent): Promise<void> {
+async function follow(parts: SharingParts, event: TypedEvent<(typeof FOLLOWED)[number]>): Promise<void> {
   const actor = (event.actor ?? TENANCY) as Actor;
   const before = { createdAt: { lte: event.time } };
-  if (event.type === AGENT_DELETED) {
+  if (event.name === 'agents.agent.deleted') {
     await removeGrantsOf(parts, { principal: `agent:${event.subject}` }, actor);
     return;
   }
-  const verb = event.type.slice('commonplace.tenancy.'.length);
-  if (verb === 'org_member.removed') {
-    const { orgId, userId, transferToUserId } = event.data as unknown as OrgMemberChanged;
+  if (event.name === 'tenancy.org_member.removed') {
+    const { orgId, userId, transferToUserId } = event.data;
     if (userId !== '') await leaveOrg(parts, { orgId, userId, heir: transferToUserId }, before, actor);
     return;
   }
-  const { workspaceId, userId, memberId, keepGrants } = event.data as unknown as WorkspaceMemberChanged;
+  const { workspaceId, userId, memberId, keepGrants } = event.data;
   const invitee = { principal: `invitee:${memberId}`, workspaceId };
-  if (verb === 'workspace_member.removed') {
+  if (event.name === 'tenancy.workspace_member.removed') {
     await removeGrantsOf(parts, invitee, actor);
     if (userId === '' || keepGrants) return;
     await removeGrantsOf(parts, { principal: `user:${userId}`, workspaceId, ...before }, actor);

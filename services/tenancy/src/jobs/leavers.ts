@@ -1,26 +1,24 @@
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
+import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import { disconnect } from '../acts/disconnect.js';
 import { orgsOf, workspacesOf } from '../acts/seen.js';
 import { publishing } from '../events.js';
 import type { Parts } from '../parts.js';
 import { pinListId } from '../stores/pins.js';
 
-const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
-
 /** Deletes the connections and own pins of people in the workspaces that they leave. */
 export function watchLeavers(parts: Parts, bus: EventBus): Promise<Subscription> {
-  return bus.subscribe({ consumer: 'tenancy.leavers', types: LEFT }, async (events) => {
-    for (const event of events) await follow(parts, event);
-  });
+  return consume(bus, { consumer: 'tenancy.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
 /** Handles one event by the current state, so that somebody who was added again in the meantime loses nothing. */
-async function follow(parts: Parts, { data, tenant }: DomainEvent): Promise<void> {
-  const { userId, workspaceId } = data;
-  if (typeof userId !== 'string' || userId === '' || tenant === undefined) return;
+async function follow(parts: Parts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
+  const { userId } = event.data;
+  const { tenant } = event;
+  if (userId === '' || tenant === undefined) return;
   const connections = await parts.connectors.connectionsOfPerson(userId, tenant);
   const places = new Set(connections.map((connection) => connection.workspaceId));
-  if (typeof workspaceId === 'string') places.add(workspaceId);
+  if (event.name === 'tenancy.workspace_member.removed') places.add(event.data.workspaceId);
   if (places.size === 0) return;
   const left = await leftBy(parts, userId, places);
   const work = parts.store.begin();

@@ -1,4 +1,5 @@
-import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
+import { consume } from '@commonplace/platform/events';
 import type { Parts } from '../parts.js';
 
 /** Number of items that one query looks for. */
@@ -9,15 +10,8 @@ const CHUNK = 200;
  * limit.
  */
 export function watchPurgedItems(parts: Parts, bus: EventBus): Promise<Subscription> {
-  const types = ['commonplace.resources.resource.purged'];
-  return bus.subscribe({ consumer: 'tenancy.purged-items', types }, async (events) => {
-    for (const event of events) await unpin(parts, idsOf(event));
-  });
-}
-
-function idsOf({ data }: DomainEvent): string[] {
-  const { resourceIds } = data;
-  return Array.isArray(resourceIds) ? resourceIds.filter((id) => typeof id === 'string') : [];
+  const spec = { consumer: 'tenancy.purged-items', events: ['resources.resource.purged'] } as const;
+  return consume(bus, spec, ({ data }) => unpin(parts, data.resourceIds));
 }
 
 async function unpin({ store, pinLists }: Parts, gone: readonly string[]): Promise<void> {
