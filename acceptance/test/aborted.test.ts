@@ -21,7 +21,7 @@ let formToken: string;
 let hookUrl: string;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_MAX_UPLOADS: '10000' });
+  system = await startSystem({ COMMONPLACE_MAX_UPLOADS: '10000', COMMONPLACE_IMPORTS_WAITING: '1000' });
   by = api(system, system.owner.apiKey);
   workspaceId = (await by.post<Workspace>('/workspaces', { name: 'Aborted' })).data.id;
   const { data } = await newFile(by, { name: 'all.bin', workspace_id: workspaceId }, randomBytes(FILE_BYTES));
