@@ -4,7 +4,8 @@ import { openBlobStore } from '@commonplace/files/blobs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { linkOf, newFile } from '../src/files.js';
-import type { Workspace } from '../src/records.js';
+import { finished } from '../src/imports.js';
+import type { Import, Workspace } from '../src/records.js';
 import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 let system: OwnSystem;
@@ -63,4 +64,14 @@ test('a published file whose bytes are gone is an error as well', async () => {
   await removeAllBytes();
   expect((await fetch(system.baseUrl + path)).status).toBe(500);
   expect((await fetch(system.baseUrl + path, { method: 'HEAD' })).status).toBe(500);
+});
+
+test('an import of a file whose bytes are gone fails, and says why', async () => {
+  const { data } = await newFile(by, { name: 'page.md', workspace_id: workspace.id }, '# A page');
+  await linkOf(by, data.resource.id);
+  await removeAllBytes();
+  const body = { source_type: 'markdown', file_id: data.resource.id };
+  const begun = await by.post<Import>(`/workspaces/${workspace.id}/imports`, body);
+  const ended = await finished(by, begun.data.id);
+  expect(ended).toMatchObject({ status: 'failed', error: { code: 'bytes_missing', retryable: false } });
 });

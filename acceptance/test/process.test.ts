@@ -167,7 +167,8 @@ describe('a start that can’t be', () => {
   test('for a folder that can not be written', async () => {
     const file = join(home, 'file');
     writeFileSync(file, '');
-    for (const dataDir of [file, join(file, 'below')]) {
+    const noFolders = existsSync('/proc/self') ? ['/proc/nowhere'] : [];
+    for (const dataDir of [file, join(file, 'below'), ...noFolders]) {
       const ended = await start({ COMMONPLACE_DATA_DIR: dataDir });
       expect(ended.code).toBe(73);
       inOneLine(ended, `${dataDir} can not be written`);
@@ -268,6 +269,15 @@ describe('a configuration that can’t be used', () => {
     }
     expect(said).not.toContain('short');
     expect(said).not.toMatch(/\n\s+at /);
+  });
+
+  test('a port that is none is one problem', async () => {
+    const { code, said } = await start({ COMMONPLACE_PORT: '99999' });
+    expect([code, said.includes('COMMONPLACE_PORT'), said.includes('COMMONPLACE_PUBLIC_URL')]).toEqual([
+      78,
+      true,
+      false,
+    ]);
   });
 
   test('http elsewhere than on loopback is one', async () => {

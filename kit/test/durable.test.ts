@@ -17,6 +17,24 @@ describe('what has to outlive a power cut', () => {
     for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(home, each)).mode & 0o777).toBe(0o700);
   });
 
+  test('a folder that can not be made is an error with its path', () => {
+    const file = join(home, 'a-file');
+    writeSmallFile(file, '');
+    const codeOf = (path: string) => {
+      try {
+        makeFolder(path);
+      } catch (error) {
+        const { code, path: named } = error as NodeJS.ErrnoException;
+        return [code, named];
+      }
+      return [];
+    };
+    expect(codeOf(file)).toEqual(['EEXIST', file]);
+    expect(codeOf(join(file, 'below/it'))).toEqual(['ENOTDIR', join(file, 'below')]);
+    // A file system that takes no folders; Node's own recursive creation does not end there.
+    if (existsSync('/proc/self')) expect(codeOf('/proc/nowhere/below')).toEqual(['ENOENT', '/proc/nowhere']);
+  });
+
   test('a file replaces the one before, is for its owner alone, and leaves nothing beside it', () => {
     const folder = join(home, 'files');
     makeFolder(folder);

@@ -1,5 +1,15 @@
 import { expect, test } from '@jest/globals';
-import { decodeCursor, EXACT_TOTAL, pageOf, pageOfAll, sliceOf, toPage, totalOf } from '../src/store/index.js';
+import {
+  decodeCursor,
+  EXACT_TOTAL,
+  encodeCursor,
+  pageInOrder,
+  pageOf,
+  pageOfAll,
+  sliceOf,
+  toPage,
+  totalOf,
+} from '../src/store/index.js';
 
 test('a page says where the list goes on, by offset or by cursor as it was asked', () => {
   const all = ['a', 'b', 'c'].map((id) => ({ id, version: 1 }));
@@ -45,4 +55,24 @@ test('a list at hand that is sorted by a number is in the order of numbers', () 
   expect(sizes(['size'])).toEqual([-1, 9, 10, 100]);
   expect(sizes(['-size'])).toEqual([100, 10, 9, -1]);
   expect(sizes(['size'], [9, '1'])).toEqual([10, 100]);
+});
+
+test('a list that people put in order goes on behind the last item of a page, whatever was removed', () => {
+  const all = [...'abcdefgh'].map((id) => ({ id }));
+  const page = (items: typeof all, cursor = '', limit = 3) => pageInOrder({ limit, offset: 0, cursor }, items);
+  const idsOf = (items: readonly { readonly id: string }[]) => items.map(({ id }) => id).join('');
+  const without = (...gone: string[]) => all.filter(({ id }) => !gone.includes(id));
+  const first = page(all);
+  expect(idsOf(first.items)).toBe('abc');
+  expect(first.page).toMatchObject({ total: 8, hasMore: true, nextOffset: 3 });
+  const cursor = first.page.nextCursor ?? '';
+  expect(idsOf(page(all, cursor).items)).toBe('def');
+  expect(idsOf(page(without('a', 'b'), cursor).items)).toBe('def');
+  expect(idsOf(page(without('c', 'd'), cursor).items)).toBe('efg');
+  // What is left may be repeated, and is not skipped.
+  expect(idsOf(page(without('c', 'd', 'e', 'f'), cursor).items)).toBe('abg');
+  expect(idsOf(page([], cursor).items)).toBe('');
+  expect(page(all, cursor, 5)).toMatchObject({ items: { length: 5 }, page: { hasMore: false } });
+  expect(() => page(all, encodeCursor(['a', 'b']))).toThrow(/cursor/);
+  expect(() => page(all, encodeCursor([1]))).toThrow(/cursor/);
 });

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { FILES_FOLDER, openBlobInstallation } from '@commonplace/files/blobs';
+import { makeFolder } from '@commonplace/kit/durable';
 import { newId } from '@commonplace/kit/id';
 import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/platform/runtime';
 import { CommandError, EXIT } from '../exit.js';
@@ -67,7 +68,7 @@ async function requireEmpty(folder: string): Promise<void> {
 
 /** Creates the folder, or deletes what an interrupted restore has left in it. */
 async function begin(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   if (!existsSync(join(folder, RESTORE_MARKER))) {
     await writeDurable(join(folder, RESTORE_MARKER), once('The restore of this folder has not come to its end.\n'));
   }

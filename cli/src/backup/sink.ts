@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream, existsSync } from 'node:fs';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { makeFolder } from '@commonplace/kit/durable';
 import { pack as createPack } from 'tar-stream';
 import { CommandError, EXIT } from '../exit.js';
 import {
@@ -39,7 +40,8 @@ export function openSink(to: string): Promise<Sink> {
 }
 
 async function openFolder(folder: string): Promise<Sink> {
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  const isNew = !existsSync(folder);
+  makeFolder(folder);
   if ((await readdir(folder)).length > 0) throw new CommandError(EXIT.taken, `${folder} is not empty`);
   return {
     atOnce: AT_ONCE,
@@ -54,7 +56,7 @@ async function openFolder(folder: string): Promise<Sink> {
     },
     async abort() {
       for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
-      if (made !== undefined) await rm(folder, { recursive: true, force: true });
+      if (isNew) await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -63,7 +65,7 @@ async function openFolder(folder: string): Promise<Sink> {
 async function openArchive(file: string): Promise<Sink> {
   const there = await stat(file).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
   if (there !== undefined) throw new CommandError(EXIT.taken, `${file} is there already`);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   const part = `${file}.part`;
   await rm(part, { force: true });
   const pack = createPack();

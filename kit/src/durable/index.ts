@@ -1,14 +1,34 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Creates a folder, accessible to its owner only, and its missing parents. Their names survive a power cut. */
+/**
+ * Creates a folder, accessible to its owner only, and its missing parents. Their names survive a power cut. One folder is made
+ * after the other, because Node's own `recursive` never ends where a parent exists that takes none (`/proc`).
+ */
 export function makeFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  const highest = dirname(resolve(first));
-  for (let above = dirname(resolve(path)); above.length >= highest.length; above = dirname(above)) {
-    syncFolder(above);
-    if (above === dirname(above)) return;
+  const folders = [resolve(path)];
+  for (let above = dirname(resolve(path)); !existsSync(above); above = dirname(above)) folders.unshift(above);
+  for (const folder of folders) if (makeOne(folder)) syncFolder(dirname(folder));
+}
+
+/** Creates a folder in an existing one. Returns false if it is there already. */
+function makeOne(folder: string): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
+    return false;
   }
 }
 

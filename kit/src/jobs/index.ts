@@ -10,3 +10,4 @@ export { type Also, type Change, type Changes, type HeldJob, JobLost } from './h
 export { createPeriodic, type Periodic, type PeriodicOptions } from './periodic.js';
 export { openQueue, type Queue, type QueueOptions } from './queue.js';
 export { DEAD_INDEX, type DeadLetter, type JobRecord, type QueueSpec } from './record.js';
+export { runEach } from './run-each.js';

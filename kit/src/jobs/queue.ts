@@ -22,8 +22,8 @@ export interface QueueOptions<T extends JobRecord> {
   onClaim?(work: UnitOfWork, record: T): Changes<T> | undefined | Promise<Changes<T> | undefined>;
   /** Ends a job that is given up in the terms of its owner. A job that it does not end becomes a dead letter. */
   onGivenUp?(job: HeldJob<T>, error: unknown): Promise<void>;
-  /** Whether another try would fail in the same way. */
-  isFinal?(error: unknown): boolean;
+  /** Whether a job is not tried again after an error, which is its `failures`-th failure in a row. */
+  isFinal?(error: unknown, failures: number): boolean;
   /** Jobs that this process works on at the same time. */
   readonly concurrency: number;
   /** Bounds the jobs of one group that this process works on at the same time. */
@@ -251,7 +251,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     }
     const { spec, log, maxFailures = MAX_FAILURES, retryDeadAfterMs, backoff = BACKOFF } = this.options;
     const failures = (hold.record.failures ?? 0) + 1;
-    const isOver = failures >= maxFailures || (this.options.isFinal?.(error) ?? false);
+    const isOver = failures >= maxFailures || (this.options.isFinal?.(error, failures) ?? false);
     const about = { queue: spec.name, job_id: hold.record.id, job: spec.describe(hold.record), failures, error };
     if (!isOver) {
       log.warn('job.failed', about);

@@ -1,5 +1,6 @@
 export * from './cursor.js';
 export * from './expiry.js';
 export * from './in-work.js';
+export * from './ordered-page.js';
 export * from './page.js';
 export * from './port.js';

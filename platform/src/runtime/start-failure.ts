@@ -52,7 +52,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is a file',
   EEXIST: 'it is no folder',
   EISDIR: 'it is a folder',
-  ENOENT: 'a folder above it is missing',
+  ENOENT: 'it does not exist and can not be made',
 };
 
 function listenFailure(code: string, address: string, port: number | undefined): StartFailure | undefined {

@@ -42,7 +42,8 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const agentRuns = new Map<string, RunStatus>();
   const canceled: string[] = [];
   const asked: StartWorkRunRequest[] = [];
-  let answer: (request: StartWorkRunRequest) => StartWorkRunResponse = () => ({ refusalCode: '', refusal: '' });
+  type Answer = (request: StartWorkRunRequest) => StartWorkRunResponse | Promise<StartWorkRunResponse>;
+  let answer: Answer = () => ({ refusalCode: '', refusal: '' });
   const stage = await openStage(createAutomations(now), [
     fake(contracts.directory, {
       getMemberships: async ({ userId }) => {
@@ -69,7 +70,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
     fake(contracts.workRuns, {
       startWorkRun: async (request) => {
         asked.push(request);
-        const answered = answer(request);
+        const answered = await answer(request);
         if (answered.refusalCode === '' && !agentRuns.has(request.runId))
           agentRuns.set(request.runId, RunStatus.RUNNING);
         return answered;

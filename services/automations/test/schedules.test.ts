@@ -1,3 +1,4 @@
+import { AppError } from '@commonplace/kit/errors';
 import { eventually } from '@commonplace/kit/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import { ScheduleCatchup, ScheduleOverlap, ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
@@ -370,6 +371,74 @@ test('schedules of an agent go with it', async () => {
   await stage.announce('agents', 'agent.deleted', agentId);
   await eventually(async () => expect(await stage.schedules.get(id)).toBeUndefined());
   expect(await stage.firesOf(id)).toEqual([]);
+});
+
+/** Makes an hourly schedule of the agent. */
+async function agentSchedule(more: object = {}) {
+  const { agentId, workspaceId } = stage;
+  return stage.create({ agentId, workspaceId, cron: '0 * * * *', input: input('Sum up.'), ...more });
+}
+
+test('a fire waits for a service that is away, and an error that stays ends it', async () => {
+  const { id } = await agentSchedule();
+  const away = new AppError('UNAVAILABLE', 'unavailable', 'The agents service is away.');
+  const broken = new AppError('INVALID_ARGUMENT', 'invalid_value', 'The agents service refuses the request.');
+  let error = away;
+  stage.answer(() => {
+    throw error;
+  });
+  const failsOnce = async () => {
+    const before = stage.asked.length;
+    await stage.goTo(stage.now() + 40_000);
+    await eventually(async () => {
+      expect(stage.asked.length).toBeGreaterThan(before);
+      const [fire] = await stage.fires.find({ where: { scheduleId: id, startedAt: { exists: true } }, limit: 1 });
+      expect(fire?.lease?.holder ?? '').toBe('');
+    });
+  };
+  await stage.goTo(SLOT + 3);
+  await eventually(() => expect(stage.asked.length).toBeGreaterThan(0));
+  for (let tries = 0; tries < 15; tries++) await failsOnce();
+  expect(await stage.outcomes(id)).toEqual([['12:00:00', 'started']]);
+  error = broken;
+  await failsOnce();
+  await stage.until(id, [['12:00:00', 'failed_to_start']]);
+  expect((await stage.get(id)).fires[0]).toMatchObject({ reason: 'internal_error' });
+  expect((await stage.get(id)).consecutiveFailures).toBe(1);
+});
+
+test('fires of others start while hundreds of one schedule wait for their turn', async () => {
+  const stuck = await agentSchedule({ overlap: ScheduleOverlap.ALLOW });
+  const other = await agentSchedule();
+  await stage.goTo(SLOT - 3 * MINUTE);
+  const fire = await eventually(async () => {
+    const [written] = await stage.firesOf(stuck.id);
+    expect(written).toBeDefined();
+    return written;
+  });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  stage.answer(async ({ scheduleId }) => {
+    if (scheduleId === stuck.id) await released;
+    return { refusalCode: '', refusal: '' };
+  });
+  const work = stage.store.begin();
+  for (let at = 0; at < 250; at++) {
+    const { agentId, owner } = stage;
+    const actsAs = { userId: owner.userId, userName: 'Owner', credentialId: 'session', scopes: [] };
+    const launch = { agentId, actsAs, input: { text: 'Sum up.', attachments: [], parameters: {} } };
+    const dueAt = new Date(SLOT - MINUTE + at).toISOString();
+    const id = `stuck-${at}`;
+    const fields = { id, state: 'starting', dueAt, scheduledFor: dueAt, launch, runId: id };
+    work.insert(stage.fires, { ...fire, ...fields } as never);
+  }
+  await work.commit();
+  await stage.goTo(SLOT + 3);
+  await stage.until(other.id, [['12:00:00', 'started']]);
+  await eventually(() => expect(stage.asked.map(({ scheduleId }) => scheduleId)).toContain(other.id));
+  release();
 });
 
 test('a new time zone database moves what was written ahead', async () => {

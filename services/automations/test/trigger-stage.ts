@@ -1,3 +1,4 @@
+import { AppError } from '@commonplace/kit/errors';
 import { createEvent, type DomainEvent, type EventFacts } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
@@ -37,6 +38,8 @@ export async function openTriggerStage() {
   const resources = new Map<string, ReadResource>();
   /** `<user>:<resource>` of what somebody may not see. */
   const hidden = new Set<string>();
+  /** Resources about which every question fails in the same way. */
+  const broken = new Set<string>();
   /** `<user>:<conversation>` of members. */
   const members = new Set<string>();
   let ahead = 0;
@@ -49,6 +52,7 @@ export async function openTriggerStage() {
   });
   const index = fake(contracts.index, {
     checkReaders: async ({ resourceIds, userIds }) => {
+      if (resourceIds.some((id) => broken.has(id))) throw new AppError('INTERNAL', 'internal_error', 'It is broken.');
       const found = resourceIds.flatMap((id) => resources.get(id) ?? []);
       const roleOf = (userId: string, { id, workspaceId }: ReadResource) => {
         const isMember = (places.get(userId) ?? []).some((place) => place.workspaceId === workspaceId);
@@ -86,7 +90,7 @@ export async function openTriggerStage() {
   };
 
   const actions = {
-    ...{ stage, store, bus, records, places, orgs, hidden, members },
+    ...{ stage, store, bus, records, places, orgs, hidden, members, broken },
     person(name: string): Person {
       const id = newId();
       names.set(id, name);

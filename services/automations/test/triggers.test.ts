@@ -53,6 +53,20 @@ describe('events', () => {
     }
   });
 
+  test('an event that always fails is parked, and those behind it start their runs', async () => {
+    const automation = await stage.automation(workspaceId, ada, { type: 'event', types: ['resource.updated'] });
+    const broken = stage.resource(workspaceId);
+    stage.broken.add(broken);
+    const event = updated([stage.resource(workspaceId)]);
+    await stage.publish(updated([broken]), event);
+    const runs = await eventually(async () => {
+      const found = await stage.runsOf(automation);
+      expect(found).toHaveLength(1);
+      return found;
+    }, 60_000);
+    expect(runs[0]?.trigger.eventId).toBe(event.id);
+  }, 90_000);
+
   async function consumerParts() {
     const { store, bus, stage: own } = stage;
     const { automations, turns, runs, lanes } = stage.records;

@@ -52,6 +52,20 @@ describe('housekeeping', () => {
     expect(await users.count({})).toBe(2);
   });
 
+  test('does what comes behind a piece that fails, and tells of it', async () => {
+    const { session } = await signUp(harness, 'Ada');
+    await makeKey(harness, session, { name: 'short', expiresAt: new Date(harness.now() + 2 * DAY).toISOString() });
+    harness.pass(1.5 * DAY);
+    const dropDrained = async () => {
+      throw new Error('the limits can not be read');
+    };
+    const parts = { ...(await collections()), store: harness.store, log: silentLog, now: harness.now };
+    await expect(keepHouse({ ...parts, limits: { dropDrained } })).rejects.toThrow('the limits can not be read');
+    const { apiKeys } = await collections();
+    const [key] = await apiKeys.find({ where: { name: 'short' }, limit: 1 });
+    expect(key?.noticedDays).toBeDefined();
+  });
+
   test('tells of the end of a key once for each notice', async () => {
     const seen: unknown[] = [];
     await harness.bus.subscribe(

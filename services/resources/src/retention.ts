@@ -1,4 +1,4 @@
-import { createPeriodic, type Periodic } from '@commonplace/kit/jobs';
+import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
 import type { PublicationParts } from './publications/parts.js';
 import { expireSnapshots } from './snapshots/expire.js';
 import type { SnapshotParts } from './snapshots/parts.js';
@@ -15,9 +15,9 @@ export function createRetention(parts: SnapshotParts & Pick<PublicationParts, 'p
     log,
     async run(signal) {
       const now = new Date().toISOString();
-      await expireSnapshots(parts, now);
-      await parts.passwordTries.dropDrained();
-      await purgeExpired(parts, now, signal);
+      const dropTries = () => parts.passwordTries.dropDrained();
+      const purge = () => purgeExpired(parts, now, signal);
+      await runEach<() => Promise<unknown>>([() => expireSnapshots(parts, now), dropTries, purge], (work) => work());
     },
   });
 }

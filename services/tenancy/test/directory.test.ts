@@ -137,4 +137,21 @@ describe('purging', () => {
       expect(told).toContainEqual(['commonplace.tenancy.org.purged', doomed.id]);
     });
   });
+
+  test('of an Org that fails keeps no other Org from being purged', async () => {
+    const parts = await openWorldParts(world);
+    const owner = world.person();
+    const orgs = [await world.createOrg(owner), await world.createOrg(owner)];
+    for (const { id } of orgs) await world.orgs.deleteOrg({ orgId: id, confirm: undefined }, await world.as(owner));
+    world.wait(31 * DAY);
+    const [broken, other] = (await parts.orgs.toPurge(parts.now())).filter(({ id }) =>
+      orgs.some((org) => org.id === id),
+    );
+    const ofOrg = (id: string) =>
+      id === broken?.id ? Promise.reject(new Error('it is broken')) : parts.workspaces.ofOrg(id);
+    await expect(runPurge({ ...parts, workspaces: { ...parts.workspaces, ofOrg } })).rejects.toThrow('it is broken');
+    expect(await parts.orgs.records.get(other?.id ?? '')).toBeUndefined();
+    await runPurge(parts);
+    expect(await parts.orgs.records.get(broken?.id ?? '')).toBeUndefined();
+  });
 });

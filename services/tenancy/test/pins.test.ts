@@ -259,3 +259,24 @@ test('what is deleted for good leaves every list', async () => {
   ]);
   await eventually(async () => expect(await names(owner)).toEqual(['B']));
 });
+
+test('a page that follows removals skips no pin', async () => {
+  const made = await inOrder(7);
+  const page = (cursor: string) => list(owner, PinFilter.WORKSPACE, { limit: 2, offset: 0, cursor });
+  const first = await page('');
+  // One that was seen already is removed, and then the one where the first page ended.
+  await unpin(owner, { pinId: made[0] as string });
+  const second = await page(first.page?.nextCursor ?? '');
+  expect(second.items.map(({ id }) => id)).toEqual(made.slice(2, 4));
+  await unpin(owner, { pinId: made[3] as string });
+  await unpin(owner, { pinId: made[4] as string });
+  const third = await page(second.page?.nextCursor ?? '');
+  expect(third.items.map(({ id }) => id)).toEqual(made.slice(5));
+  expect(third.page).toMatchObject({ total: 4, hasMore: false });
+});
+
+async function inOrder(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let at = 0; at < count; at++) ids.push((await pin(owner, item(`${at}`))).id);
+  return ids;
+}

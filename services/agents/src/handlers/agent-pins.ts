@@ -1,12 +1,11 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, sliceOf } from '@commonplace/kit/store';
+import { pageInOrder } from '@commonplace/kit/store';
 import type {
   AgentPin,
   AgentService,
   CreateAgentPinRequest,
-  ListAgentPinsResponse,
   ReorderAgentPinsRequest,
 } from '@commonplace/proto/agents/v1/agent_service.js';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
@@ -61,7 +60,7 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
     async listAgentPins({ agentId, page }, context) {
       await seeAgent(parts, agentId, context);
       const found = await find(agentId, context);
-      return pageOfPins(pinMessages(found, await readable(idsOf(found), context)), page);
+      return pageInOrder(page, pinMessages(found, await readable(idsOf(found), context)));
     },
 
     async createAgentPin(request, context) {
@@ -87,7 +86,7 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
       const items = await readable(idsOf(found), context);
       const pins = reordered(found.pins, request, items);
       requireVersion(context, found.record?.version ?? 0);
-      return pageOfPins(pinMessages(save(agent, found, pins, context), items), undefined);
+      return pageInOrder(undefined, pinMessages(save(agent, found, pins, context), items));
     },
 
     async removeAgentPin({ agentId, pinId, resourceId }, context) {
@@ -166,11 +165,4 @@ function pinMessages({ pins, record }: Found, items: Items): AgentPin[] {
     createdAt: pin.createdAt,
     version: record?.version ?? 0,
   }));
-}
-
-function pageOfPins(pins: readonly AgentPin[], request: Parameters<typeof sliceOf>[0]): ListAgentPinsResponse {
-  // Pins keep the order of their list, so the cursor holds their position, zero-padded to sort as text.
-  const ranked = pins.map((pin, at) => ({ ...pin, rank: String(at).padStart(4, '0') }));
-  const { items, page } = pageOfAll(sliceOf(request), ranked, ['rank']);
-  return { items, page };
 }

@@ -1,5 +1,5 @@
-import { createPeriodic, type Periodic } from '@commonplace/kit/jobs';
-import { inWork } from '@commonplace/kit/store';
+import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
+import { inWork, keyset, type Scalar } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { hasEnded, type RunRecord } from '../stores/runs.js';
@@ -54,16 +54,21 @@ export function createErasure(parts: EraseParts & Pick<Parts, 'log'>): Periodic 
     name: 'agents.erasure',
     everyMs: EVERY_MS,
     log: parts.log,
-    async run(signal) {
-      for (;;) {
-        const where = { eraseAt: { lte: new Date().toISOString() } };
-        const due = await parts.runs.find({ where, sort: ['eraseAt'], limit: CHUNK });
-        for (const run of due) {
-          if (signal.aborted) return;
-          await eraseRun(parts, run);
-        }
-        if (due.length < CHUNK) return;
-      }
-    },
+    run: (signal) => runEach(runsToErase(parts, signal), (run) => eraseRun(parts, run)),
   });
+}
+
+/** Yields the runs whose time is over, each once. */
+async function* runsToErase({ runs }: Pick<Parts, 'runs'>, signal: AbortSignal): AsyncGenerator<RunRecord> {
+  const where = { eraseAt: { lte: new Date().toISOString() } };
+  for (let after: Scalar[] | undefined; ; ) {
+    const due = await runs.find({ where, sort: ['eraseAt'], limit: CHUNK, ...(after && { after }) });
+    for (const run of due) {
+      if (signal.aborted) return;
+      yield run;
+    }
+    const last = due.at(-1);
+    if (last === undefined || due.length < CHUNK) return;
+    after = keyset(last, ['eraseAt']);
+  }
 }

@@ -1,4 +1,5 @@
-import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { runEach } from '@commonplace/kit/jobs';
+import { inWork, keyset, type Scalar, type UnitOfWork } from '@commonplace/kit/store';
 import type { RunsOfAutomations } from '../definitions/parts.js';
 import type { Shared } from '../parts.js';
 import { type EndParts, endIdleRun } from './end.js';
@@ -28,12 +29,18 @@ const LANES = 100;
 
 /** Skips the runs of automations that were switched off or deleted while they waited. */
 export async function skipMarkedRuns(parts: EndParts & Pick<Shared, 'store'>, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const marked = await parts.lanes.find({ where: { skipTo: { gt: 0 } }, limit: LANES });
-    for (const { id } of marked) {
-      while (!signal.aborted && (await skipSome(parts, id)));
-    }
-    if (marked.length < LANES || signal.aborted) return;
+  await runEach(markedLanes(parts, signal), async ({ id }) => {
+    while (!signal.aborted && (await skipSome(parts, id)));
+  });
+}
+
+async function* markedLanes({ lanes }: Pick<EndParts, 'lanes'>, signal: AbortSignal): AsyncGenerator<LaneRecord> {
+  for (let after: Scalar[] | undefined; !signal.aborted; ) {
+    const marked = await lanes.find({ where: { skipTo: { gt: 0 } }, limit: LANES, ...(after && { after }) });
+    yield* marked;
+    const last = marked.at(-1);
+    if (last === undefined || marked.length < LANES) return;
+    after = keyset(last);
   }
 }
 

@@ -52,9 +52,16 @@ async function askToStart(
   );
 }
 
+/** Ends a fire of which every try fails in the same way, in a unit of work. */
+export async function giveUpFire(parts: ScheduleParts, work: UnitOfWork, fire: FireRecord): Promise<void> {
+  if (fire.state === 'canceling') work.replace(parts.fires, fire, doneFire(parts, fire, parts.now(), {}));
+  else await refuse(parts, work, fire, 'internal_error');
+}
+
 /** Refusals that will last until a person changes something. */
 const ERRORS: Readonly<Record<string, ScheduleError>> = { not_found: 'target_gone', permission_lost: 'access_lost' };
 
+/** Ends a fire that could not be started, and counts the failure with its schedule, in a unit of work. */
 async function refuse(parts: ScheduleParts, work: UnitOfWork, fire: FireRecord, reason: string): Promise<void> {
   const now = parts.now();
   const refused = { outcome: 'failed_to_start' as const, reason, runId: undefined, runEnded: true };

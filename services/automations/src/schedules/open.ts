@@ -1,17 +1,18 @@
+import { AppError } from '@commonplace/kit/errors';
 import type { Subscription } from '@commonplace/kit/events';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
-import { type Collection, inWork } from '@commonplace/kit/store';
+import { type Collection, inWork, keyset, LostRace, type Scalar } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { implement } from '@commonplace/platform/runtime';
 import { automationCollection } from '../definitions/records.js';
 import { LimitReached } from '../errors.js';
 import type { Feature, Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
-import { cancelAgentRun, startAgentRun } from './agent-run.js';
+import { cancelAgentRun, giveUpFire, startAgentRun } from './agent-run.js';
 import { watchAgents, watchAutomations, watchPurges, watchWorkspaces } from './followers.js';
 import { createScheduleHandlers } from './handlers.js';
-import { readPair, type ScheduleParts, savePair } from './parts.js';
+import { readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { advance, planAnew } from './plan.js';
 import {
   type FireRecord,
@@ -76,14 +77,34 @@ export async function openSchedules(shared: Shared): Promise<Feature> {
   };
 }
 
-/** A schedule never stops being tried: what it misses meanwhile is decided when its turn comes. */
-const PERSISTENT = { maxFailures: 1_000_000, backoff: { firstMs: 250, maxMs: 30_000 } } as const;
+/** Failures in a row after which an error is final, unless it comes of a service or a store that is away. */
+const MAX_FAILURES = 12;
+
+/**
+ * A schedule waits for what is away as long as it takes: what it misses meanwhile is decided when its turn comes. Any other
+ * error that stays ends its job.
+ */
+const PERSISTENT = {
+  maxFailures: Number.POSITIVE_INFINITY,
+  backoff: { firstMs: 250, maxMs: 30_000 },
+  isFinal: (error: unknown, failures: number) => failures >= MAX_FAILURES && !isPassing(error),
+} as const;
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof LostRace) return true;
+  return error instanceof AppError && PASSING.has(error.code);
+}
+
+const PASSING: ReadonlySet<AppError['code']> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED']);
+/** A schedule of which no more fires could be written is tried again after so long, without an operator. */
+const RETRY_DEAD_MS = 3_600_000;
 
 /** Writes fires ahead. */
 export function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleStateRecord>> {
   const { store, log, now } = parts;
   return openQueue<ScheduleStateRecord>({
     ...{ store, log, now, spec: planQueue, concurrency: 4, leaseMs: 10_000, ...PERSISTENT },
+    retryDeadAfterMs: RETRY_DEAD_MS,
     async run(job) {
       await job.endIn(async (work, state) => {
         const before = await readPair(parts, work, state.id);
@@ -113,7 +134,8 @@ export function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> 
     ...{ store, log, now, spec: fireQueue, concurrency: 32, leaseMs: LEASE_MS, ...PERSISTENT },
     // Starts of one automation write the same record, and decisions about one schedule depend on each other.
     group: { of: ({ lane }) => lane, concurrency: 1 },
-    pick: (room) => pickDue(parts, room),
+    pick: (room, running) => pickDue(parts, room, running),
+    onGivenUp: (job) => job.endIn((work, fire) => giveUpFire(parts, work, fire)),
     async run(job) {
       if (job.record.state === 'starting') await startAgentRun(parts, job);
       else if (job.record.state === 'canceling') await cancelAgentRun(parts, job);
@@ -122,19 +144,34 @@ export function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> 
   });
 }
 
-/** Due fires of which those that are started are chosen. */
+/** Fires that one query reads. */
 const PAGE = 200;
 
 /**
- * Returns due fires, those that have waited for the longest first. Of more than there is room for, processes that share the store
- * take different ones.
+ * Returns due fires of lanes in which none runs here, those that have waited for the longest first, and reads on until there is
+ * one for each place: behind many fires of one lane others may stand. Of more than there is room for, processes that share the
+ * store take different ones.
  */
-async function pickDue({ fires, store, now }: ScheduleParts, room: number): Promise<FireRecord[]> {
-  const where = { state: { in: WAITING_STATES }, dueAt: { lte: new Date(now()).toISOString() } };
-  const due = await fires.find({ where, sort: ['dueAt'], limit: PAGE });
-  if (store.isExclusive || due.length <= room) return due;
-  const from = Math.floor(Math.random() * due.length);
-  return [...due.slice(from), ...due.slice(0, from)];
+async function pickDue(
+  { fires, store, now }: ScheduleParts,
+  room: number,
+  running: ReadonlySet<string>,
+): Promise<FireRecord[]> {
+  const where = { state: { in: WAITING_STATES }, dueAt: { lte: timestamp(now()) } };
+  const busy = new Set((await fires.getMany([...running])).map(({ lane }) => lane));
+  const found: FireRecord[] = [];
+  const lanes = new Set<string>();
+  for (let after: Scalar[] | undefined; ; ) {
+    const page = await fires.find({ where, sort: ['dueAt'], limit: PAGE, ...(after && { after }) });
+    for (const fire of page) if (!busy.has(fire.lane)) found.push(fire);
+    for (const { lane } of found) lanes.add(lane);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE || lanes.size >= room) break;
+    after = keyset(last, ['dueAt']);
+  }
+  if (store.isExclusive || found.length <= room) return found;
+  const from = Math.floor(Math.random() * found.length);
+  return [...found.slice(from), ...found.slice(0, from)];
 }
 
 /** Has all schedules compute their fires anew after the time zone database has changed. */

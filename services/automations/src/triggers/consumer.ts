@@ -12,8 +12,6 @@ interface ConsumerParts extends StartParts {
 
 /** Events that one call of the handler gets. */
 const BATCH = 100;
-/** Attempts before an event is parked: about half an hour, in which the services that it asks may be away. */
-const MAX_ATTEMPTS = 40;
 
 /**
  * Subscribes to the events that automations start at. One process handles them, in the order in which the bus has them:
@@ -21,7 +19,7 @@ const MAX_ATTEMPTS = 40;
  */
 export function watchTriggers(parts: ConsumerParts, bus: EventBus): Promise<Subscription> {
   const options = {
-    ...{ consumer: 'automations.triggers', types: BUS_TYPES, batch: BATCH, maxAttempts: MAX_ATTEMPTS },
+    ...{ consumer: 'automations.triggers', types: BUS_TYPES, batch: BATCH },
     // What happened before there were automations starts none.
     from: 'now',
   } as const;

@@ -1,4 +1,4 @@
-import { createPeriodic, type Periodic } from '@commonplace/kit/jobs';
+import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
 import type { StoredLimit } from '@commonplace/kit/limits';
 import type { Log } from '@commonplace/kit/log';
 import type { Envelope } from '@commonplace/kit/secrets';
@@ -32,25 +32,30 @@ export function createHousekeeping(parts: HousekeepingParts): Periodic {
  * anything.
  */
 export async function keepHouse(parts: HousekeepingParts): Promise<void> {
-  await parts.limits.dropDrained();
-  await announceEnds(parts);
-  await renewSeals(parts);
+  const dropLimits = () => parts.limits.dropDrained();
+  await runEach<() => Promise<unknown>>([dropLimits, () => announceEnds(parts), () => renewSeals(parts)], (work) =>
+    work(),
+  );
 }
 
 /**
  * Re-encrypts the secrets of second factors with the current key, so that an old COMMONPLACE_SECRET_KEY can be
  * removed.
  */
-async function renewSeals({ store, secondFactors, envelope }: HousekeepingParts): Promise<void> {
+function renewSeals({ store, secondFactors, envelope }: HousekeepingParts): Promise<void> {
+  return runEach(allOf(secondFactors), async (record) => {
+    const { id, totp } = record;
+    if (totp === undefined || envelope.isCurrent(totp.secret)) return;
+    const secret = envelope.rewrap(totp.secret, secretOwner(id));
+    await commit(store, (work) => work.replace(secondFactors, record, { ...record, totp: { ...totp, secret } }));
+  });
+}
+
+async function* allOf(secondFactors: Collection<SecondFactorRecord>): AsyncGenerator<SecondFactorRecord> {
   let after: { after?: Scalar[] } = {};
   for (;;) {
     const found = await secondFactors.find({ where: {}, limit: BATCH, ...after });
-    for (const record of found) {
-      const { id, totp } = record;
-      if (totp === undefined || envelope.isCurrent(totp.secret)) continue;
-      const secret = envelope.rewrap(totp.secret, secretOwner(id));
-      await commit(store, (work) => work.replace(secondFactors, record, { ...record, totp: { ...totp, secret } }));
-    }
+    yield* found;
     const last = found.at(-1);
     if (last === undefined || found.length < BATCH) return;
     after = { after: keyset(last) };

@@ -1,9 +1,8 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, sliceOf } from '@commonplace/kit/store';
+import { pageInOrder } from '@commonplace/kit/store';
 import {
   type CreatePinRequest,
-  type ListPinsResponse,
   type Pin,
   PinFilter,
   type PinService,
@@ -43,7 +42,7 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
       const lists = await Promise.all(
         (LISTS[visibility] ?? ALL).map((one) => findList(parts, context, workspaceId, one)),
       );
-      return pageOfPins(await shown(context, workspaceId, lists), page);
+      return pageInOrder(page, await shown(context, workspaceId, lists));
     },
 
     async createPin(request, context) {
@@ -60,7 +59,7 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
       requireWorkspaceRole(standing, 'guest');
       const moved =
         order.length > 0 ? reorder(parts, context, standing, request) : moveOne(parts, context, standing, request);
-      return pageOfPins(await shown(context, workspaceId, [await moved]), undefined);
+      return pageInOrder(undefined, await shown(context, workspaceId, [await moved]));
     },
 
     async removePin(request, context) {
@@ -174,12 +173,4 @@ async function reorder(
   requireVersion(context, list.record?.version ?? 0);
   requireActiveWorkspace(standing.workspace);
   return saveList(parts, context, standing, list, pins);
-}
-
-function pageOfPins(pins: readonly Pin[], request: Parameters<typeof sliceOf>[0]): ListPinsResponse {
-  const slice = sliceOf(request);
-  // Pins keep the order of their list, so the cursor holds their position, zero-padded to sort as text.
-  const ranked = pins.map((pin, at) => ({ ...pin, rank: String(at).padStart(4, '0') }));
-  const { items, page } = pageOfAll(slice, ranked, ['rank']);
-  return { items, page };
 }

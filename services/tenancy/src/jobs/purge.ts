@@ -1,4 +1,4 @@
-import { createPeriodic, type Periodic } from '@commonplace/kit/jobs';
+import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
 import { type Collection, LostRace, type StoredRecord } from '@commonplace/kit/store';
 import { disconnect } from '../acts/disconnect.js';
 import { DAY_MS } from '../config.js';
@@ -22,19 +22,22 @@ export function createPurge(parts: Parts): Periodic {
 /** Purges the Orgs that are due now. Returns the number of purged Orgs. */
 export async function runPurge(parts: Parts, signal?: AbortSignal): Promise<number> {
   let purged = 0;
-  for (const org of await parts.orgs.toPurge(parts.now())) {
-    if (signal?.aborted) return purged;
-    try {
-      await purgeOrg(parts, org);
-      purged++;
-    } catch (error) {
-      // Another replica purges the Org, or its owner has just restored it.
-      if (!(error instanceof LostRace)) throw error;
-    }
-  }
-  if (signal?.aborted) return purged;
-  await rewrapSecrets(parts);
-  await removeAll(parts, parts.connectors.authorizations, await parts.connectors.staleAuthorizations(parts.now()));
+  const purgeOrgs = async () =>
+    runEach(await parts.orgs.toPurge(parts.now()), async (org) => {
+      if (signal?.aborted) return;
+      try {
+        await purgeOrg(parts, org);
+        purged++;
+      } catch (error) {
+        // Another replica purges the Org, or its owner has just restored it.
+        if (!(error instanceof LostRace)) throw error;
+      }
+    });
+  const removeAuthorizations = async () =>
+    removeAll(parts, parts.connectors.authorizations, await parts.connectors.staleAuthorizations(parts.now()));
+  await runEach([purgeOrgs, () => rewrapSecrets(parts), removeAuthorizations], async (work) => {
+    if (!signal?.aborted) await work();
+  });
   return purged;
 }
 

@@ -54,7 +54,7 @@ async function claimRun(parts: Parts, work: UnitOfWork, record: RunRecord): Prom
   };
 }
 
-/** Queued runs of one tenant that are considered. */
+/** Waiting runs of one tenant, of agents below their limit, that one query reads. */
 const LOOKED_AT = 100;
 
 /** Returns interrupted runs first, and then for each tenant in turn the runs of agents that have the fewest running. */
@@ -85,38 +85,55 @@ async function tenantsWaiting({ runs }: Parts, now: string): Promise<ReadonlySet
   return new Set([...queued.keys(), ...decided.keys()]);
 }
 
-/** Returns waiting runs of a tenant, those whose approvals are decided before queued ones, taking turns between agents, of those that are below their limit. */
+/**
+ * Returns waiting runs of a tenant, those whose approvals are decided before queued ones, taking turns between agents, of
+ * those that are below their limit. The runs of an agent at its limit are not read, so others are found behind any number
+ * of them.
+ */
 async function nextOf(
   { runs, settings }: Parts,
   tenant: string,
   room: number,
   running: ReadonlySet<string>,
 ): Promise<RunRecord[]> {
-  const where = { tenant, dueAt: { lte: new Date().toISOString() } };
-  const lists = await Promise.all(
-    (['awaiting_approval', 'queued'] as const).map((status) =>
-      runs.find({ where: { ...where, status }, sort: ['createdAt'], limit: LOOKED_AT }),
-    ),
-  );
-  const queued = lists.flat();
-  const load = new Map<string, number>();
-  for (const lane of new Set(queued.map((run) => run.lane))) {
-    load.set(lane, await runs.count({ lane, status: { in: ['running', 'canceling'] } }, settings.runsPerAgent));
-  }
+  const limit = settings.runsPerAgent;
+  const load = new Map(await runs.countBy('lane', { tenant, status: { in: ['running', 'canceling'] } }));
   const picked: RunRecord[] = [];
-  const left = queued.filter(({ id }) => !running.has(id));
   while (picked.length < room) {
-    const open = left.filter(({ lane }) => (load.get(lane) ?? 0) < settings.runsPerAgent);
+    const atLimit = [...load].filter(([, count]) => count >= limit);
+    const where = {
+      ...{ tenant, dueAt: { lte: new Date().toISOString() } },
+      and: atLimit.map(([lane]) => ({ lane: { not: lane } })),
+    };
+    const lists = await Promise.all(
+      (['awaiting_approval', 'queued'] as const).map((status) =>
+        runs.find({ where: { ...where, status }, sort: ['createdAt'], limit: LOOKED_AT }),
+      ),
+    );
+    const waiting = lists.flat().filter((run) => !running.has(run.id) && !picked.some(({ id }) => id === run.id));
+    const chosen = takeTurns(waiting, load, limit, room - picked.length);
+    picked.push(...chosen);
+    if (chosen.length === 0 || lists.every((list) => list.length < LOOKED_AT)) break;
+  }
+  return picked;
+}
+
+/** Chooses up to `room` runs, each time one of the lane with the fewest. Counts them in `load`. */
+function takeTurns(waiting: RunRecord[], load: Map<string, number>, limit: number, room: number): RunRecord[] {
+  const chosen: RunRecord[] = [];
+  const loadOf = ({ lane }: RunRecord) => load.get(lane) ?? 0;
+  while (chosen.length < room) {
+    const open = waiting.filter((run) => loadOf(run) < limit);
     const next = open.reduce<RunRecord | undefined>(
-      (best, run) => (best === undefined || (load.get(run.lane) ?? 0) < (load.get(best.lane) ?? 0) ? run : best),
+      (best, run) => (best === undefined || loadOf(run) < loadOf(best) ? run : best),
       undefined,
     );
     if (next === undefined) break;
-    left.splice(left.indexOf(next), 1);
-    load.set(next.lane, (load.get(next.lane) ?? 0) + 1);
-    picked.push(next);
+    waiting.splice(waiting.indexOf(next), 1);
+    load.set(next.lane, loadOf(next) + 1);
+    chosen.push(next);
   }
-  return picked;
+  return chosen;
 }
 
 /** Returns whether a failure is transient, so that a retry may succeed. */

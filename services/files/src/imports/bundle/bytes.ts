@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { RandomAccessReader } from 'yauzl';
-import type { BlobStore } from '../../blobs/port.js';
+import { type BlobStore, requireBytes } from '../../blobs/port.js';
 
 /** Reads bytes at any offset, wherever they are stored. */
 export interface Bytes {
@@ -30,11 +30,11 @@ export async function fileBytes(path: string): Promise<Bytes> {
   };
 }
 
-/** Opens a blob: as a file if the store has a path for it, else by ranged reads. */
+/** Opens a blob: as a file if the store has a path for it, else by ranged reads. Throws `BlobMissing`. */
 export async function blobBytes(store: BlobStore, key: string): Promise<Bytes> {
+  const size = await requireBytes(store, key);
   const path = store.path(key);
   if (path !== undefined) return fileBytes(path);
-  const size = (await store.size(key)) ?? 0;
   return {
     size,
     async read(offset, length) {

@@ -1,6 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
+import { BlobMissing } from '../../blobs/port.js';
 import type { ImportParts } from '../parts.js';
 import { ImportFault } from '../sources/port.js';
 import { type ImportRecord, importQueue, type RemovalRecord, removalQueue } from '../stores/records.js';
@@ -81,6 +82,7 @@ function isPassing(error: unknown): boolean {
 
 function faultOf(error: unknown): ImportFault {
   if (error instanceof ImportFault) return error;
+  if (error instanceof BlobMissing) return new ImportFault('bytes_missing', error.message);
   if (error instanceof AppError && error.code !== 'INTERNAL') return new ImportFault(error.reason, error.message, true);
   return new ImportFault('internal_error', 'Something went wrong on our side.', true, { cause: error });
 }
