@@ -40,5 +40,7 @@ async function purgeTenant(parts: Parts, tenant: string): Promise<void> {
 /** Erases the memories of a workspace that has been purged. */
 export function watchWorkspacePurges(parts: Pick<Parts, 'memories' | 'store'>, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'agents.workspace_purges', events: ['tenancy.workspace.purged'] } as const;
-  return consume(bus, spec, ({ subject }) => eraseMemories(parts, { workspaceId: subject }));
+  return consume(bus, spec, async ({ subject }) => {
+    await eraseMemories(parts, { workspaceId: subject });
+  });
 }

@@ -104,7 +104,8 @@ export function orgOf({ tenant }: DomainEvent, workspaceId: string): string | un
 
 /** Returns the person who caused an event, whatever their credential; undefined for the system. */
 export function personBehind({ actor, data }: Pick<Cause, 'actor' | 'data'>): string | undefined {
-  if (typeof data.actorId === 'string' && data.actorId !== '') return data.actorId;
+  const { actorId } = data as { readonly actorId?: unknown };
+  if (typeof actorId === 'string' && actorId !== '') return actorId;
   return actor?.type === 'user' ? actor.id : actor?.person;
 }
 

@@ -1,10 +1,9 @@
-import type { DomainEvent } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Mailer } from '@commonplace/platform/mail';
 import type { AuthService, MailAddress } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Settings } from '../config.js';
-import type { Draft } from '../domain/draft.js';
+import type { Cause, Draft } from '../domain/draft.js';
 import { titleOf } from '../domain/text.js';
 import { pathOf } from './present.js';
 
@@ -50,7 +49,7 @@ export async function mailAddressesOf(
 export function enqueueMail(
   parts: MailParts,
   work: UnitOfWork,
-  event: DomainEvent,
+  event: Cause,
   draft: Draft,
   address: MailAddress | undefined,
 ): void {
