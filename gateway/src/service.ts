@@ -2,12 +2,13 @@ import { ConfigError } from '@commonplace/kit/config';
 import { contracts } from '@commonplace/kit/contracts';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import type { Host, ServiceModule } from '@commonplace/kit/runtime';
-import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
+import type { Deprecation, GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { createApp } from './app.js';
 import { capabilitiesFor } from './capabilities.js';
 import { config, type Settings } from './config.js';
+import { listDeprecations } from './deprecations.js';
 import type { Invoke, InvokeStream } from './endpoint.js';
 import { createEventStreams } from './event-streams.js';
 import { openLargeBodies } from './large-bodies/index.js';
@@ -145,6 +146,11 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
     const client = host.client(contract) as Client<Record<string, (request: object) => Promise<object>>>;
     for (const [name, { path }] of Object.entries(contract.definition)) invokers.set(path, client[name] as Invoke);
   }
+  let listed: readonly Deprecation[] | undefined;
+  const deprecations = () => {
+    listed ??= listDeprecations(routes);
+    return listed;
+  };
   invokers.set(
     '/commonplace.gateway.v1.CapabilityService/GetCapabilities',
     async (_: GetCapabilitiesRequest, options) => {
@@ -152,6 +158,7 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
       return capabilitiesFor(caller, {
         routes,
         policies: settings.rateLimits,
+        deprecations: deprecations(),
         serverVersion: SERVER_VERSION,
         publicUrl: settings.publicUrl,
         bodyBytes: settings.bodyBytes,

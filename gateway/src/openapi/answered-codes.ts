@@ -2,6 +2,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import type { Contract } from '../descriptors/contract.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { pathParams } from '../request/endpoint.js';
+import { otherNamesOf } from '../request/plan.js';
 import type { Route } from '../routes.js';
 import { ERROR_CODES, type ErrorStatus } from './error-codes.js';
 
@@ -50,7 +51,7 @@ export function factsOf(route: Route): OperationFacts {
     paged: own.some(({ element }) => element.kind === 'page-request'),
     hasRequired: fields.some(({ rules }) => rules.required),
     hasLimitedLists: fields.some(({ rules }) => rules.maxItems > 0),
-    hasAliases: fields.some(({ rules }) => rules.alias !== ''),
+    hasAliases: fields.some(({ rules }) => otherNamesOf(rules).length > 0),
     updates: method === 'PATCH',
     declared: errors,
   };

@@ -2,6 +2,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { type Alternatives, type Condition, type Implication, Json } from '@commonplace/proto/api/v1/access.js';
 import type { Contract } from '../descriptors/contract.js';
 import type { FieldShape } from '../descriptors/shape.js';
+import { otherNamesOf } from '../request/plan.js';
 import { hasMask, isNullable } from './nullable.js';
 import type { Schema } from './values.js';
 
@@ -18,9 +19,9 @@ export function bodyConstraints(
   const given = new Map(shapes.map((shape) => [shape.name, givenSchema(shape)]));
   const groups = contract.alternatives(message).flatMap((group) => alternativesSchemas(group, given));
   const implied = contract.implications(message).map((rule) => implicationSchema(rule, given));
-  const spellings = shapes
-    .filter(({ rules }) => rules.alias !== '')
-    .map(({ name, rules }) => ({ not: having({ [name]: {}, [rules.alias]: {} }) }));
+  const spellings = shapes.flatMap(({ name, rules }) =>
+    otherNamesOf(rules).map((other) => ({ not: having({ [name]: {}, [other]: {} }) })),
+  );
   const all: Schema[] = [
     ...spellings,
     ...groups,
@@ -47,9 +48,9 @@ function changesSomething(
   if (hasMask(message)) {
     return { anyOf: [{ minProperties: 2 }, { minProperties: 1, not: having({ base_version: {} }) }] };
   }
-  const spellings = shapes
-    .filter(({ rules }) => rules.alias !== '')
-    .map(({ rules }) => having({ [rules.alias]: { not: { type: 'null' } } }));
+  const spellings = shapes.flatMap(({ rules }) =>
+    otherNamesOf(rules).map((other) => having({ [other]: { not: { type: 'null' } } })),
+  );
   return anyOf([...given.values(), ...spellings]);
 }
 

@@ -1,4 +1,5 @@
-import { WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
+import { type FilePart, WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
+import { FILE_PART } from '../body/multipart.js';
 import { MAX_NAMES } from '../body/parse.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { pathParams } from '../request/endpoint.js';
@@ -230,7 +231,28 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
   });
   const needed = contract.alternatives(descriptor.input).some((group) => group.required);
   const required = needed || isUpdate(route, shapes) || own.some(({ rules }) => rules.required);
-  return { requestBody: { required, content: { 'application/json': { schema, ...example } } } };
+  const parts =
+    route.filePart === undefined
+      ? {}
+      : { 'multipart/form-data': { schema: multipartOf(schemas, own, route.filePart) } };
+  return { requestBody: { required, content: { 'application/json': { schema, ...example }, ...parts } } };
+}
+
+/** Describes the parts of a `multipart/form-data` body: the file, and the request's other fields. */
+function multipartOf(schemas: Schemas, own: readonly FieldShape[], { bytes }: FilePart): Schema {
+  const fields = own.filter(({ name }) => name !== bytes);
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(fields.map((shape) => [shape.name, schemas.field(shape, 'input')])),
+      [FILE_PART]: {
+        type: 'string',
+        contentMediaType: 'application/octet-stream',
+        description: 'The bytes of the file.',
+      },
+    },
+    required: fields.filter(({ rules }) => rules.required).map(({ name }) => name),
+  };
 }
 
 /** Returns whether the endpoint refuses a body that changes nothing. */
