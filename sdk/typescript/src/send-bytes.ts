@@ -66,7 +66,10 @@ function sendByXhr(
 }
 
 function responseOf(xhr: XMLHttpRequest): Response {
-  const lines = xhr.getAllResponseHeaders().split('\r\n').filter((line) => line !== '');
+  const lines = xhr
+    .getAllResponseHeaders()
+    .split('\r\n')
+    .filter((line) => line !== '');
   const headers = new Headers(
     lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
   );

@@ -308,7 +308,10 @@ test('an upload takes as long as its bytes go out, and tells how many did', asyn
   assert.equal(server.requests[1].headers['content-length'], String(size));
   assert.ok(progress.length > 20);
   assert.deepEqual([progress[0], progress.at(-1)], [0, size]);
-  assert.deepEqual(progress, progress.toSorted((a, b) => a - b));
+  assert.deepEqual(
+    progress,
+    progress.toSorted((a, b) => a - b),
+  );
 });
 
 test('a key may come from a function, and is asked for each request', async (t) => {
