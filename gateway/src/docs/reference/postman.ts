@@ -66,14 +66,16 @@ function requestOf({ description, method, path, security }: Operation, example: 
   const [pathname = '', query = ''] = (example?.request.path ?? path).split('?');
   const names = path.split('/').slice(1);
   const values = pathname.split('/').slice(1);
+  // What a run of the whole collection changes or deletes is nothing that the person has: those ids are of nobody.
+  const inPath = ['GET', 'POST'].includes(method) ? withVariables : (text: string) => text;
   const parameters = names.flatMap((name, index) =>
-    name.startsWith('{') ? [{ key: name.slice(1, -1), value: withVariables(values[index] ?? '') }] : [],
+    name.startsWith('{') ? [{ key: name.slice(1, -1), value: inPath(values[index] ?? '') }] : [],
   );
   const url = {
-    raw: withVariables(`{{base_url}}${path.replaceAll(/\{(\w+)\}/g, ':$1')}${query === '' ? '' : `?${query}`}`),
+    raw: inPath(`{{base_url}}${path.replaceAll(/\{(\w+)\}/g, ':$1')}${query === '' ? '' : `?${query}`}`),
     host: ['{{base_url}}'],
     path: names.map((name) => name.replace(/^\{(\w+)\}$/, ':$1')),
-    query: [...new URLSearchParams(query)].map(([key, value]) => ({ key, value: withVariables(value) })),
+    query: [...new URLSearchParams(query)].map(([key, value]) => ({ key, value: inPath(value) })),
     variable: parameters,
   };
   const isJson = body !== undefined && typeof body !== 'string';
