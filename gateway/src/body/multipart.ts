@@ -19,11 +19,16 @@ export async function multipartToJson(
   const parts = await readParts(contentType, body);
   const fields: Record<string, unknown> = {};
   for (const [name, value] of parts) {
-    if (typeof value === 'string') fields[name] = isText(input, name) ? value : parsedOrText(value);
+    if (name !== FILE_PART && typeof value === 'string') {
+      fields[name] = isText(input, name) ? value : parsedOrText(value);
+    }
   }
   const file = parts.get(FILE_PART);
-  if (file !== undefined && typeof file !== 'string') {
-    fields[filePart.bytes] = Buffer.from(await file.arrayBuffer()).toString('base64');
+  if (file !== undefined) {
+    const bytes = typeof file === 'string' ? Buffer.from(file) : Buffer.from(await file.arrayBuffer());
+    fields[filePart.bytes] = bytes.toString('base64');
+  }
+  if (file instanceof File) {
     setAbsent(fields, filePart.name, file.name);
     setAbsent(fields, filePart.type, file.type);
   }

@@ -31,6 +31,44 @@ export function bodyConstraints(
   return all.length > 0 ? { allOf: all } : {};
 }
 
+/** Returns the fields of a request that may be given beside one of its fields, without that one. */
+export function fieldsBeside(
+  contract: Contract,
+  message: DescMessage,
+  shapes: readonly FieldShape[],
+  name: string,
+): FieldShape[] {
+  const excluded = new Set([name, ...excludedBy(contract, message, name)]);
+  return shapes.filter((shape) => !excluded.has(shape.name));
+}
+
+/** Returns the rules that remain between `fields` of a request if the field `name` is given and all others are not. */
+export function constraintsBeside(
+  contract: Contract,
+  message: DescMessage,
+  fields: readonly FieldShape[],
+  name: string,
+): Schema {
+  const given = new Map(fields.map((shape) => [shape.name, givenSchema(shape)]));
+  const isKnown = (one: string) => given.has(one);
+  const groups = contract
+    .alternatives(message)
+    .filter((group) => !group.fields.includes(name))
+    .map((group) => ({ ...group, fields: group.fields.filter(isKnown) }))
+    .filter((group) => group.fields.length > 0)
+    .flatMap((group) => alternativesSchemas(group, given));
+  const implied = contract.implications(message).flatMap(({ when, then }): Schema[] => {
+    if (when === undefined || then === undefined || then.given.includes(name)) return [];
+    if (when.field === '' && !when.given.some(isKnown)) return [];
+    const cause = conditionSchema({ ...when, given: when.given.filter(isKnown) }, given);
+    const rest = { ...then, given: then.given.filter(isKnown) };
+    const isPossible = rest.given.length > 0 || rest.field !== '' || rest.absent !== '';
+    return [isPossible ? { anyOf: [{ not: cause }, conditionSchema(rest, given)] } : { not: cause }];
+  });
+  const all = [...groups, ...implied];
+  return all.length > 0 ? { allOf: all } : {};
+}
+
 /** Describes an object that has these fields. */
 function having(properties: Readonly<Record<string, Schema>>): Schema {
   return { required: Object.keys(properties), properties };
@@ -56,11 +94,15 @@ function changesSomething(
 
 /** Returns the sentence of a description that names the fields excluded by this one; empty if there are none. */
 export function alternativesNote(contract: Contract, message: DescMessage, name: string): string {
+  const others = excludedBy(contract, message, name);
+  return others.size === 0 ? '' : `Excludes ${[...others].map((field) => `\`${field}\``).join(', ')}.`;
+}
+
+function excludedBy(contract: Contract, message: DescMessage, name: string): ReadonlySet<string> {
   const groups = contract
     .alternatives(message)
     .filter(({ fields, combinable }) => fields.includes(name) && !combinable);
-  const others = new Set(groups.flatMap(({ fields }) => fields.filter((field) => field !== name)));
-  return others.size === 0 ? '' : `Excludes ${[...others].map((field) => `\`${field}\``).join(', ')}.`;
+  return new Set(groups.flatMap(({ fields }) => fields.filter((field) => field !== name)));
 }
 
 function alternativesSchemas(

@@ -1,4 +1,4 @@
-import { type FilePart, WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
+import { WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
 import { FILE_PART } from '../body/multipart.js';
 import { MAX_NAMES } from '../body/parse.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
@@ -7,7 +7,7 @@ import { DEFAULT_LIMIT, MAX_CURSOR, MAX_DEPTH, MAX_LIMIT } from '../request/page
 import type { Route } from '../routes.js';
 import { answeredCodes, factsOf } from './answered-codes.js';
 import { headerRefs } from './components.js';
-import { alternativesNote, bodyConstraints } from './constraints.js';
+import { alternativesNote, bodyConstraints, constraintsBeside, fieldsBeside } from './constraints.js';
 import type { ErrorAnswers } from './error-answers.js';
 import type { Schemas } from './schemas.js';
 import type { Schema } from './values.js';
@@ -234,24 +234,34 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
   const parts =
     route.filePart === undefined
       ? {}
-      : { 'multipart/form-data': { schema: multipartOf(schemas, own, route.filePart) } };
+      : { 'multipart/form-data': { schema: multipartOf(schemas, route, own, route.filePart.bytes) } };
   return { requestBody: { required, content: { 'application/json': { schema, ...example }, ...parts } } };
 }
 
-/** Describes the parts of a `multipart/form-data` body: the file, and the request's other fields. */
-function multipartOf(schemas: Schemas, own: readonly FieldShape[], { bytes }: FilePart): Schema {
-  const fields = own.filter(({ name }) => name !== bytes);
+/**
+ * Describes the parts of a `multipart/form-data` body: the file, and those fields of the request, never null, that go with
+ * its bytes.
+ */
+function multipartOf(
+  schemas: Schemas,
+  { contract, descriptor }: Route,
+  own: readonly FieldShape[],
+  bytes: string,
+): Schema {
+  const fields = fieldsBeside(contract, descriptor.input, own, bytes);
   return {
     type: 'object',
     properties: {
-      ...Object.fromEntries(fields.map((shape) => [shape.name, schemas.field(shape, 'input')])),
+      ...Object.fromEntries(fields.map((shape) => [shape.name, schemas.present(shape, 'input')])),
       [FILE_PART]: {
         type: 'string',
         contentMediaType: 'application/octet-stream',
         description: 'The bytes of the file.',
       },
     },
-    required: fields.filter(({ rules }) => rules.required).map(({ name }) => name),
+    required: [FILE_PART, ...fields.filter(({ rules }) => rules.required).map(({ name }) => name)],
+    additionalProperties: false,
+    ...constraintsBeside(contract, descriptor.input, fields, bytes),
   };
 }
 
