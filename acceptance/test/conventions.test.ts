@@ -105,6 +105,30 @@ describe('errors', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
+  test('are told in the language that the client asks for', async () => {
+    const ask = (language: string) =>
+      by.post(
+        '/resources',
+        { type: 'folder', workspace_id: workspace.id },
+        { headers: { 'Accept-Language': language } },
+      );
+    const languages = ['de-AT,de;q=0.9,en;q=0.5', 'fr', 'nl;q=0.9, es;q=0.8', 'en', 'xx', '*'];
+    const told = await Promise.all(languages.map(ask));
+    expect(told.map(({ headers, error }) => [headers.get('content-language'), error.code, error.message])).toEqual([
+      ['de', 'missing_field', 'name ist erforderlich.'],
+      ['fr', 'missing_field', 'name est obligatoire.'],
+      ['es', 'missing_field', 'name es obligatorio.'],
+      ...Array.from({ length: 3 }, () => ['en', 'missing_field', 'name is required.']),
+    ]);
+    expect(told[0]?.error.details).toMatchObject([{ param: 'name', message: 'name ist erforderlich.' }]);
+    const problem = { 'Accept-Language': 'de', Accept: 'application/problem+json' };
+    const { text } = await by.get(`/resources/${randomUUID()}`, { headers: problem });
+    expect(JSON.parse(text)).toMatchObject({
+      code: 'not_found',
+      detail: 'Das gibt es nicht, oder Sie dürfen es nicht sehen.',
+    });
+  });
+
   test('one field at fault is named at the top', async () => {
     const { error } = await by.post('/resources', { type: 'folder', name: 'x', workspace_id: workspace.id, colour: 1 });
     expect(error).toMatchObject({ code: 'unknown_field', param: 'colour' });

@@ -390,7 +390,7 @@ describe('a submission', () => {
       'values.slow': 'invalid_value',
     });
     const one = await by.post(`/forms/${form.token}/submit`, { values: { mail: 'a@b.co' } });
-    expect([one.error.code, faultsOf(one.error)]).toEqual(['validation_failed', { 'values.name': 'missing_field' }]);
+    expect([one.error.code, faultsOf(one.error)]).toEqual(['missing_field', { 'values.name': 'missing_field' }]);
     const large = await by.post(`/forms/${form.token}/submit`, { values: { name: 'x'.repeat(1024 * 1024) } });
     expect([large.status, large.error.code]).toEqual([400, 'payload_too_large']);
     expect((await tableOf(by, form.resource_id)).row_count).toBe(0);
@@ -439,7 +439,7 @@ describe('a submission', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 400)]);
     const refused = answers.find(({ status }) => status === 400);
     expect([refused?.error.code, refused && faultsOf(refused.error)]).toEqual([
-      'validation_failed',
+      'invalid_value',
       { 'values.address': 'invalid_value' },
     ]);
     const empty = await submit({ address: 'bob@example.com' });
@@ -527,8 +527,8 @@ describe('a submission', () => {
     const taken = [201, null];
     const changes: [change: () => Promise<unknown>, outcome: unknown][] = [
       [() => configure(ask([NAME], { success_message: 'Bye' })), [201, 'Bye']],
-      [() => configure(ask([NAME, MAIL])), [400, 'validation_failed']],
-      [() => configure(ask([NAME], { require_captcha: true })), [400, 'validation_failed']],
+      [() => configure(ask([NAME, MAIL])), [400, 'missing_field']],
+      [() => configure(ask([NAME], { require_captcha: true })), [400, 'missing_field']],
       [() => configure(ask([NAME], { max_submissions: 1 })), [409, 'submission_limit_reached']],
       [() => by.patch(`${path}/form`, { is_active: false, config: ask([NAME]) }), [409, 'form_inactive']],
       [() => by.patch(`${path}/form`, { is_active: true }), taken],
@@ -617,7 +617,7 @@ describe('the webhook', () => {
     const nothing = await open.post(hook(form.webhook_token), { zzz: 1 });
     expect([nothing.status, nothing.error.code]).toEqual([400, 'invalid_webhook_payload']);
     const wrong = await open.post(hook(form.webhook_token), { Age: 'old' });
-    expect([wrong.status, wrong.error.code]).toEqual([400, 'validation_failed']);
+    expect([wrong.status, wrong.error.code]).toEqual([400, 'invalid_value']);
   });
 
   test('answers a repeated delivery as before, a rotated token not at all, and an inactive form 409', async () => {

@@ -361,7 +361,7 @@ describe('an import', () => {
       'url ambiguous_target',
       'size_bytes invalid_value',
     ]);
-    expect(await faulty({ source_type: 'url' })).toEqual([400, 'url missing_field']);
+    expect(await faulty({ source_type: 'url' })).toEqual([400, 'source_url missing_field']);
     expect(await faulty({ source_type: 'markdown' })).toEqual([400, 'file_id missing_field']);
     expect(await faulty({ source_type: 'markdown', url: 'https://127.0.0.1/a.md' })).toEqual([
       400,

@@ -243,7 +243,7 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     const faults = await mcp.call('create', { type: 'document', name: '', workspace_id: 'x' });
     expect(faults.text).toMatch(/`validation_failed`[\s\S]*- `name`[\s\S]*- `workspace_id`/);
     expect((await mcp.call('search', { query: 'x', nonsense: 1 })).code).toBe('unknown_field');
-    expect((await mcp.call('search', {})).code).toBe('invalid_value');
+    expect((await mcp.call('search', {})).code).toBe('missing_field');
     expect((await mcp.call('search', { query: 1 })).code).toBe('invalid_value');
   });
 

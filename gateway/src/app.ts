@@ -96,6 +96,9 @@ const EXPOSED = [
   'WWW-Authenticate',
   'Idempotency-Replayed',
   'Original-Request-Id',
+  'Deprecation',
+  'Sunset',
+  'Link',
 ];
 
 /** Lets any origin read answers, never with cookies. Requests without an `Origin` header skip CORS. */
@@ -176,8 +179,8 @@ function createApi(
   for (const route of routes.filter(serves)) {
     const isSearch = route.traits.deadline === Deadline.SEARCH;
     const timeoutMs = isSearch ? settings.searchTimeoutMs : settings.requestTimeoutMs;
-    const { bodyBytes, streamMs } = settings;
-    const parts = { bodyBytes, timeoutMs, streamMs, streams, largeBodies, shedding };
+    const { publicUrl, bodyBytes, streamMs } = settings;
+    const parts = { publicUrl, bodyBytes, timeoutMs, streamMs, streams, largeBodies, shedding };
     const events = route.events ?? route.eventsAfter?.events;
     const endpoint = serveEndpoint(route, invoke(route), parts, events && invokeStream(events));
     const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];

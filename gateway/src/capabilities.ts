@@ -1,5 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
-import type { Capabilities } from '@commonplace/proto/gateway/v1/capability_service.js';
+import type { Capabilities, Deprecation } from '@commonplace/proto/gateway/v1/capability_service.js';
 import { opens } from './middleware/scope.js';
 import { isWithinLimit } from './middleware/workspace-limit.js';
 import { type Policies, type PolicyName, STANDING, WINDOW_SECONDS } from './rate-limits.js';
@@ -8,6 +8,7 @@ import type { Route } from './routes.js';
 export interface CapabilityParts {
   readonly routes: readonly Route[];
   readonly policies: Policies;
+  readonly deprecations: readonly Deprecation[];
   readonly serverVersion: string;
   readonly publicUrl: string;
   readonly bodyBytes: number;
@@ -44,7 +45,7 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
     rateLimits: Object.entries(parts.policies)
       .filter(([name]) => name !== 'auth' && !STANDING.has(name as PolicyName))
       .map(([name, limit]) => ({ name, limit, windowSeconds: WINDOW_SECONDS })),
-    deprecations: [],
+    deprecations: [...parts.deprecations],
     changelogUrl: `${parts.publicUrl}/docs/changelog`,
   };
 }

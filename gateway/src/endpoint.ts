@@ -12,7 +12,9 @@ import {
 import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { readBody } from './body/read.js';
+import { multipartToJson } from './body/multipart.js';
+import { isMultipart, readBody } from './body/read.js';
+import { deprecationHeaders, withNamesSent } from './deprecations.js';
 import { endOfTurn } from './end-of-turn.js';
 import { type EventStreams, wantsEvents } from './event-streams.js';
 import { type LargeBodies, MAX_BYTES_AT_ONCE } from './large-bodies/index.js';
@@ -33,6 +35,7 @@ export type InvokeStream = (request: object, options: CallOptions) => AsyncItera
 export type Invoke = Client<Record<string, (request: object) => Promise<object>>>[string];
 
 export interface EndpointSettings {
+  readonly publicUrl: string;
   readonly bodyBytes: number;
   readonly timeoutMs: number;
   /** Milliseconds that a stream may last. */
@@ -60,12 +63,13 @@ export function serveEndpoint(
     const safe = isSafe(ctx.method);
     const { requestId } = ctx.state;
     const read = Date.now();
-    const body = safe ? undefined : await readBody(ctx as never, settings.bodyBytes, route.formEncoded);
+    const body = safe ? undefined : await bodyOf(ctx, route, settings.bodyBytes);
     // One deadline covers a request from its first gate to its answer. The time that the client takes to send the body
     // is added to it.
     const deadline = ctx.state.cameAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
     const { request, fingerprint } = await readAll(ctx, route, body, settings);
     if (route.scope !== 'public') requireWithinLimit(route, ctx.state.admitted.caller);
+    if (request.outdated !== undefined) ctx.set(deprecationHeaders(settings.publicUrl));
     await countMore(ctx, route, request.message);
     const reply: Reply = {};
     const metadata = {
@@ -86,7 +90,7 @@ export function serveEndpoint(
       answer = await invoke(request.message, call);
     } catch (error) {
       ctx.state.named = namedIds(request.message);
-      throw error;
+      throw request.outdated === undefined ? error : withNamesSent(error, request.outdated);
     } finally {
       settings.shedding.leave();
       tellReplay(ctx, reply);
@@ -95,6 +99,19 @@ export function serveEndpoint(
     if (reply.retryAfter !== undefined) ctx.set('Retry-After', String(reply.retryAfter));
     await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
+}
+
+/** A request's body in a form that `parseBody` reads. */
+interface Body {
+  readonly bytes: Buffer;
+  readonly type: string | undefined;
+}
+
+async function bodyOf(ctx: Ctx, { formEncoded, filePart, descriptor }: Route, limit: number): Promise<Body> {
+  const type = ctx.req.headers['content-type'];
+  const bytes = await readBody(ctx as never, limit, { formEncoded, multipart: filePart !== undefined });
+  if (filePart === undefined || type === undefined || !isMultipart(type) || bytes.length === 0) return { bytes, type };
+  return { bytes: await multipartToJson(type, bytes, descriptor.input, filePart), type: 'application/json' };
 }
 
 /** Counts a request by the rate limit policies that apply to what it asks for. */
@@ -171,7 +188,7 @@ function sendEvents(
 function readAll(
   ctx: Ctx,
   route: Route,
-  body: Buffer | undefined,
+  body: Body | undefined,
   { largeBodies }: EndpointSettings,
 ): ReadRequest | Promise<ReadRequest> {
   const { url = '', headers } = ctx.req;
@@ -186,12 +203,14 @@ function readAll(
     path,
     params: { ...ctx.params },
     query: { ...query },
-    body,
-    contentType: headers['content-type'],
-    facts: Object.fromEntries(route.facts.map((name) => [name, factOf(ctx, name, body)])),
+    body: body.bytes,
+    contentType: body.type,
+    facts: Object.fromEntries(route.facts.map((name) => [name, factOf(ctx, name, body.bytes)])),
     hashedWith: headers['idempotency-key'] === undefined || route.scope === 'public' ? undefined : queryOf(url),
   };
-  return body.length <= MAX_BYTES_AT_ONCE ? readRequest(route, task) : largeBodies.read(sharerOf(ctx, route), task);
+  return body.bytes.length <= MAX_BYTES_AT_ONCE
+    ? readRequest(route, task)
+    : largeBodies.read(sharerOf(ctx, route), task);
 }
 
 /**

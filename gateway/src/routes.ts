@@ -1,5 +1,5 @@
 import type { DescMethod } from '@bufbuild/protobuf';
-import type { Traits, WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
+import type { FilePart, Traits, WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
 import type { HttpRule } from '@commonplace/proto/google/api/http.js';
 import { type Contract, loadContract } from './descriptors/contract.js';
 import { compileEndpoint, pathParams } from './request/endpoint.js';
@@ -42,6 +42,8 @@ export interface Route {
   readonly uncached: boolean;
   /** Whether the body may be an encoded HTML form. */
   readonly formEncoded: boolean;
+  /** The fields that the part `file` of a `multipart/form-data` body sets; undefined if the endpoint takes none. */
+  readonly filePart: FilePart | undefined;
   /** The stream that answers a request for server-sent events, if there is one. */
   readonly events: EventRoute | undefined;
   /** The stream about the record that a write has made, which a client may read in place of the answer. */
@@ -191,6 +193,7 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
         bodyField,
         uncached: access.uncached,
         formEncoded: access.formEncoded,
+        filePart: access.filePart,
         events: undefined,
         eventsAfter: undefined,
         workspaceLimit: access.workspaceLimit,

@@ -3,13 +3,14 @@ import { createEndedSessions, createSecurityHeaders } from '@commonplace/kit/htt
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
 import { defineService, type Host } from '@commonplace/platform/runtime';
-import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
+import type { GetCapabilitiesRequest, Deprecation } from '@commonplace/proto/gateway/v1/capability_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { openReaders } from '@commonplace/site/reader';
 import { createApp } from './app.js';
 import { capabilitiesFor } from './capabilities.js';
 import { config, type Settings } from './config.js';
+import { listDeprecations } from './deprecations.js';
 import type { Invoke, InvokeStream } from './endpoint.js';
 import { createEventStreams } from './event-streams.js';
 import { openLargeBodies } from './large-bodies/index.js';
@@ -148,6 +149,11 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
     const client = host.client(contract) as Client<Record<string, (request: object) => Promise<object>>>;
     for (const [name, { path }] of Object.entries(contract.definition)) invokers.set(path, client[name] as Invoke);
   }
+  let listed: readonly Deprecation[] | undefined;
+  const deprecations = () => {
+    listed ??= listDeprecations(routes);
+    return listed;
+  };
   invokers.set(
     '/commonplace.gateway.v1.CapabilityService/GetCapabilities',
     async (_: GetCapabilitiesRequest, options) => {
@@ -155,6 +161,7 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
       return capabilitiesFor(caller, {
         routes,
         policies: settings.rateLimits,
+        deprecations: deprecations(),
         serverVersion: SERVER_VERSION,
         publicUrl: settings.publicUrl,
         bodyBytes: settings.bodyBytes,

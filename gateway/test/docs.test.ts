@@ -105,6 +105,35 @@ describe('createLibrary', () => {
     );
   });
 
+  test('lists the codes that each operation can give, and no others', async () => {
+    const { paths, components } = document as unknown as {
+      readonly paths: Record<
+        string,
+        Record<string, { operationId: string; responses: Record<string, { $ref?: string }> }>
+      >;
+      readonly components: { readonly responses: Record<string, { 'x-codes'?: readonly string[] }> };
+    };
+    const pages = await Promise.all((await library).map(({ path }) => (path.endsWith('.md') ? read(path) : '')));
+    const sections = new Map(
+      pages.flatMap((page) => page.split('\n## ').map((text) => [/\{#(\w+)\}/.exec(text)?.[1] ?? '', text] as const)),
+    );
+    for (const { operationId, responses } of Object.values(paths).flatMap((item) => Object.values(item))) {
+      const given = Object.values(responses).flatMap(
+        ({ $ref = '' }) => components.responses[$ref.split('/').at(-1) ?? '']?.['x-codes'] ?? [],
+      );
+      const listed = [...(sections.get(operationId) ?? '').matchAll(/\(\/docs\/errors#(\w+)\)/g)].map(
+        ([, code]) => code,
+      );
+      expect([operationId, ...[...new Set(listed)].sort()]).toEqual([operationId, ...[...new Set(given)].sort()]);
+    }
+  });
+
+  test('has the errors as Markdown too', async () => {
+    const text = await read('/docs/errors.md');
+    for (const codes of Object.values(ERROR_CODES))
+      for (const [code, meaning] of Object.entries(codes)) expect(text).toContain(`| \`${code}\` | ${meaning} |`);
+  });
+
   test('writes the types out', async () => {
     const page = await read('/docs/api/schemas.md');
     for (const name of ['Resource', 'TableColumn', 'Scope', 'FormField', 'DocumentBlock'])
@@ -126,6 +155,27 @@ describe('createLibrary', () => {
   test('has every operation in the Postman collection, as it was sent', async () => {
     const { item } = JSON.parse(await read('/docs/api/postman.json')) as { item: { item: { name: string }[] }[] };
     expect(item.flatMap((folder) => folder.item)).toHaveLength(Object.keys(examples).length);
+  });
+
+  test('has a collection whose requests take the ids of variables, and whose answers were recorded', async () => {
+    interface Item {
+      readonly request: { readonly body?: { readonly raw: string } };
+      readonly response: readonly { readonly code: number; readonly body: string }[];
+    }
+    const text = await read('/docs/api/postman.json');
+    const { item, variable } = JSON.parse(text) as {
+      item: { item: Item[] }[];
+      variable: { key: string; value: string }[];
+    };
+    expect(variable.map(({ key, value }) => `${key}=${value}`)).toEqual([
+      'base_url=https://a.example',
+      ...['api_key=', 'workspace_id=', 'document_id='],
+    ]);
+    const items = item.flatMap((folder) => folder.item);
+    expect(items.map(({ response }) => response.map(({ code }) => code < 300))).toEqual(items.map(() => [true]));
+    expect(
+      items.flatMap(({ request }) => request.body?.raw.match(/00000000-0000-4000-8000-00000000000[12]/g) ?? []),
+    ).toEqual([]);
   });
 
   test('renders the changelog', async () => {

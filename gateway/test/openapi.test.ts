@@ -154,6 +154,26 @@ describe('createOpenApi', () => {
     expect(valid('UpdateResourceRequest', {})).toBe(false);
   });
 
+  test('describes the parts of a multipart body: a file, and the fields that go with its bytes', () => {
+    const { paths, components } = parsed(createOpenApi(createRoutes(), options));
+    const partsOf = (path: string) => paths?.[path]?.post?.requestBody?.content?.['multipart/form-data']?.schema;
+    const valid = (path: string, value: unknown) => {
+      const ajv = new Ajv2020({ strict: false, validateFormats: false });
+      return ajv.validate({ ...partsOf(path), components }, value);
+    };
+    const files = '/api/v1/files';
+    expect(valid(files, { file: 'words', name: 'words.txt' })).toBe(true);
+    expect(valid(files, { file: 'words', replace_resource_id: 'id' })).toBe(true);
+    expect(valid(files, { name: 'words.txt' })).toBe(false);
+    expect(valid(files, { file: 'words', name: 'words.txt', source_url: 'https://a.example' })).toBe(false);
+    expect(valid(files, { file: 'words', replace_resource_id: 'id', parent_id: 'id' })).toBe(false);
+    const imports = '/api/v1/workspaces/{workspace_id}/imports';
+    expect(valid(imports, { file: '# Words', source_type: 'markdown', dry_run: true })).toBe(true);
+    expect(valid(imports, { file: '# Words', source_type: 'url' })).toBe(false);
+    expect(valid(imports, { file: '# Words', source_type: 'markdown', size_bytes: 7 })).toBe(false);
+    expect(partsOf('/api/v1/resources')).toBeUndefined();
+  });
+
   test('has an answer of the client’s fault for every operation, and for each body of sign-in an example that fits', () => {
     const { paths, components } = parsed(createOpenApi(createRoutes(), options));
     const ajv = new Ajv2020({ strict: false, validateFormats: false });

@@ -1,5 +1,5 @@
 import { Secret, TOTP } from 'otpauth';
-import type { Api } from '../client.js';
+import { type Api, api } from '../client.js';
 import { newAddress, PASSWORD, signUp, tokenOf } from '../people.js';
 import type { System } from '../system.js';
 import type { World } from '../world.js';
@@ -14,6 +14,16 @@ export const ACCOUNTS: Readonly<Record<string, (world: World) => Promise<Prepare
   signIn: async ({ system }) => {
     const { user } = await signUp(system, 'Ada');
     return { path: '/auth/sign-in', body: { email: user.email, password: PASSWORD } };
+  },
+  completeSignIn: async ({ system }) => {
+    const person = await signUp(system, 'Ada');
+    const { data } = await person.post<{ recovery_codes: string[] }>('/auth/totp/confirm', {
+      code: await firstCode(person),
+    });
+    const body = { email: person.user.email, password: PASSWORD };
+    const { error } = await api(system).post('/auth/sign-in', body);
+    const { challenge } = error.details as { challenge: string };
+    return { path: '/auth/second-factor', body: { challenge, code: data.recovery_codes[0] } };
   },
   endSession: async ({ system }) => {
     const person = await signUp(system, 'Ada');

@@ -2,9 +2,11 @@ import { type Api, api, type Reply } from '../client.js';
 import { type Row, rows } from '../matrix.js';
 import { signUp } from '../people.js';
 import type { Org } from '../records.js';
+import type { System } from '../system.js';
 import type { Place, World } from '../world.js';
 import { ACCOUNTS } from './accounts.js';
 import type { DescribedOperation } from './description.js';
+import { type Equipped, NEEDS_EQUIPMENT } from './equipped.js';
 import { createStable, shortened } from './stable.js';
 import { EXAMPLE_DOCUMENT, EXAMPLE_WORKSPACE, targetOf, withOwnIds } from './targets.js';
 
@@ -24,14 +26,25 @@ export interface Prepared {
 }
 
 /** Sends one request for an operation and returns the exchange with stable values. */
-export async function record(world: World, operation: DescribedOperation): Promise<Exchange> {
+export async function record(world: World, equipped: Equipped, operation: DescribedOperation): Promise<Exchange> {
+  const own = NEEDS_EQUIPMENT[operation.operationId];
+  if (own !== undefined) {
+    const ids = { [equipped.workspace.id]: EXAMPLE_WORKSPACE };
+    return exchange(equipped.system, operation, await own(equipped), ids);
+  }
   const place = placeOf(world, operation);
-  const { path, body, by = api(world.system), headers = {} } = await prepare(world, place, operation);
-  const reply = await by.send(operation.method, path, body, { headers });
-  const stable = createStable({
-    baseUrl: world.system.baseUrl,
-    ids: { [place.workspace.id]: EXAMPLE_WORKSPACE, [place.document.id]: EXAMPLE_DOCUMENT },
-  });
+  const ids = { [place.workspace.id]: EXAMPLE_WORKSPACE, [place.document.id]: EXAMPLE_DOCUMENT };
+  return exchange(world.system, operation, await prepare(world, place, operation), ids);
+}
+
+async function exchange(
+  system: Pick<System, 'baseUrl'>,
+  { method }: DescribedOperation,
+  { path, body, by = api(system), headers = {} }: Prepared,
+  ids: Readonly<Record<string, string>>,
+): Promise<Exchange> {
+  const reply = await by.send(method, path, body, { headers });
+  const stable = createStable({ baseUrl: system.baseUrl, ids });
   const full = /^\/(auth|blobs|health)\//.test(path) ? path : `/api/v1${path}`;
   return stable({
     request: { path: full, ...(body === undefined ? {} : { body }) },

@@ -39,6 +39,7 @@ export function createStable({ baseUrl, ids }: StableOptions): <T>(value: T) => 
     JSON.parse(
       JSON.stringify(value, (key, one: unknown) => (MEASURED.has(key) && typeof one === 'number' ? 4 : one))
         .replaceAll(baseUrl, 'https://commonplace.example.com')
+        .replaceAll(baseUrl.replace('127.0.0.1', 'localhost'), 'https://commonplace.example.com')
         .replaceAll('"127.0.0.1"', '"commonplace.example.com"')
         .replaceAll(OTP_SECRET, (secret) => 'JBSWY3DPEHPK3PXP'.repeat(2).slice(0, secret.length))
         .replaceAll(UUID, idOf)

@@ -1,23 +1,33 @@
 import { AppError } from '@commonplace/kit/errors';
-import { isFormEncoded, mediaType, readBytes } from '@commonplace/kit/http';
+import { isFormEncoded, isMultipart, mediaType, readBytes } from '@commonplace/kit/http';
 import type { Context } from 'koa';
 
-/**
- * Returns the bytes of a request's body. A body that is not empty must be JSON, or an HTML form where `formEncoded`
- * allows it.
- */
-export async function readBody(ctx: Context, limit: number, formEncoded = false): Promise<Buffer> {
+/** Media types that an endpoint takes besides JSON. */
+export interface BodyTypes {
+  /** An encoded HTML form. */
+  readonly formEncoded?: boolean;
+  /** `multipart/form-data`. */
+  readonly multipart?: boolean;
+}
+
+/** Returns the bytes of a request's body. A body that is not empty must be JSON, or of another type that `types` allows. */
+export async function readBody(ctx: Context, limit: number, types: BodyTypes = {}): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = ctx.req.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return EMPTY;
-  if (Number(length) > limit) throw tooLarge(limit);
+  if (Number(length) > limit) throw tooLarge(limit, types);
   const bytes = await readBytes(ctx.req, limit).catch((error: { type?: string }) => {
-    if (error.type === 'entity.too.large') throw tooLarge(limit);
+    if (error.type === 'entity.too.large') throw tooLarge(limit, types);
     throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause: error });
   });
-  if (bytes.length > 0 && !isJson(type) && !(formEncoded && isFormEncoded(type))) {
-    throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', 'Send the body as application/json.');
+  if (bytes.length > 0 && !isAllowed(type, types)) {
+    const message = `Send the body as application/json${types.multipart ? ' or multipart/form-data' : ''}.`;
+    throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', message);
   }
   return bytes;
+}
+
+function isAllowed(type: string | undefined, { formEncoded, multipart }: BodyTypes): boolean {
+  return isJson(type) || (formEncoded === true && isFormEncoded(type)) || (multipart === true && isMultipart(type));
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -26,8 +36,9 @@ function isJson(type: string | undefined): boolean {
   return mediaType(type) === 'application/json';
 }
 
-function tooLarge(limit: number): AppError {
-  return new AppError('INVALID_ARGUMENT', 'payload_too_large', `A body has ${limit} bytes at the most.`, {
+function tooLarge(limit: number, { multipart }: BodyTypes): AppError {
+  const message = `A body has ${limit} bytes at the most${multipart ? ': larger files take a signed upload' : ''}.`;
+  return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, {
     details: { limit, setting: 'COMMONPLACE_BODY_BYTES' },
   });
 }

@@ -1,5 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { invalidField } from '@commonplace/kit/errors';
+import { invalidField, invalidFields } from '@commonplace/kit/errors';
 import {
   type CallToolResult,
   type JsonSchemaType,
@@ -144,16 +144,21 @@ function requireOffered(offered: OfferedTool, { caller, requestId }: Carrier): v
   );
 }
 
+/** Refuses arguments that do not fit a tool's schema; unknown and missing ones are all named. */
 function requireValid(validator: CfWorkerJsonSchemaValidator, { described }: OfferedTool, args: Arguments): void {
-  const { properties = {} } = described.inputSchema;
-  const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));
-  if (unknown !== undefined) {
-    throw invalidField(
-      unknown,
-      'unknown_field',
-      `The tool has no argument of this name, but ${Object.keys(properties).join(', ')}.`,
-    );
-  }
+  const { properties = {}, required = [] } = described.inputSchema;
+  const known = Object.keys(properties).join(', ');
+  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(properties, name));
+  const missing = required.filter((name) => args[name] === undefined || args[name] === null);
+  const faults = [
+    ...unknown.map((param) => ({
+      param,
+      code: 'unknown_field',
+      message: `${param} is not an argument, but ${known}.`,
+    })),
+    ...missing.map((param) => ({ param, code: 'missing_field', message: `${param} is required.` })),
+  ];
+  if (faults.length > 0) throw invalidFields(faults);
   const outcome = validator.getValidator(described.inputSchema as JsonSchemaType)(args);
   if (!outcome.valid) throw invalidField('arguments', 'invalid_value', outcome.errorMessage);
 }

@@ -4,6 +4,7 @@ import type { Log } from '@commonplace/kit/log';
 import { denied, traceFields } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import { dropBody } from '../body/drop.js';
+import { ERROR_LANGUAGES, type ErrorTexts, localize } from '../messages/localize.js';
 import type { Denials } from './denials.js';
 import type { State } from './state.js';
 
@@ -44,7 +45,10 @@ export function answerErrors({ publicUrl, denials, log }: ErrorParts): Middlewar
       const problem = ctx.get('Accept').includes('application/problem+json');
       ctx.type = problem ? 'application/problem+json' : 'application/json; charset=utf-8';
       const doc = `${publicUrl}/docs/errors#${error.reason}`;
-      const body = problem ? problemBody(error, status, doc, requestId) : errorBody(error, type, doc, requestId);
+      const language = ctx.acceptsLanguages([...ERROR_LANGUAGES]) || 'en';
+      ctx.set('Content-Language', language);
+      const told = { error, ...localize(error, language), doc, requestId };
+      const body = problem ? problemBody(told, status) : errorBody(told, type);
       ctx.body = JSON.stringify(body);
     }
   };
@@ -66,14 +70,21 @@ function challenge(ctx: { set(name: string, value: string): void }, error: AppEr
 /** Path of the metadata that a client needs before it requests a token. */
 export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
-function errorBody(error: AppError, type: string, doc: string, requestId: string) {
+/** An error with its texts in the language of its answer. */
+interface ToldError extends ErrorTexts {
+  readonly error: AppError;
+  readonly doc: string;
+  readonly requestId: string;
+}
+
+function errorBody({ error, message, faults, doc, requestId }: ToldError, type: string) {
   return {
     error: {
       type,
       code: error.reason,
-      message: error.message,
+      message,
       param: error.param ?? null,
-      details: error.faults.length > 0 ? error.faults : error.details,
+      details: faults.length > 0 ? faults : error.details,
       retryable: isRetryable(error),
       doc_url: doc,
     },
@@ -82,16 +93,16 @@ function errorBody(error: AppError, type: string, doc: string, requestId: string
 }
 
 /** Returns the error as RFC 9457 problem details. */
-function problemBody(error: AppError, status: number, doc: string, requestId: string) {
+function problemBody({ error, message, faults, doc, requestId }: ToldError, status: number) {
   return {
     type: doc,
     title: error.reason.replaceAll('_', ' '),
     status,
-    detail: error.message,
+    detail: message,
     instance: `urn:request:${requestId}`,
     code: error.reason,
     request_id: requestId,
-    errors: error.faults,
+    errors: faults,
     ...(Object.keys(error.details).length > 0 ? { details: error.details } : {}),
   };
 }

@@ -3,6 +3,7 @@ import { ERROR_CODES, type ErrorStatus } from '@commonplace/platform/error-codes
 import type { Contract } from '../descriptors/contract.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { pathParams } from '../request/endpoint.js';
+import { otherNamesOf } from '../request/plan.js';
 import type { Route } from '../routes.js';
 
 /** The error codes that an operation can answer, by status. */
@@ -50,7 +51,7 @@ export function factsOf(route: Route): OperationFacts {
     paged: own.some(({ element }) => element.kind === 'page-request'),
     hasRequired: fields.some(({ rules }) => rules.required),
     hasLimitedLists: fields.some(({ rules }) => rules.maxItems > 0),
-    hasAliases: fields.some(({ rules }) => rules.alias !== ''),
+    hasAliases: fields.some(({ rules }) => otherNamesOf(rules).length > 0),
     updates: method === 'PATCH',
     declared: errors,
   };

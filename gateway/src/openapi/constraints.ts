@@ -2,6 +2,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { type Alternatives, type Condition, type Implication, Json } from '@commonplace/proto/api/v1/access.js';
 import type { Contract } from '../descriptors/contract.js';
 import type { FieldShape } from '../descriptors/shape.js';
+import { otherNamesOf } from '../request/plan.js';
 import { hasMask, isNullable } from './nullable.js';
 import type { Schema } from './values.js';
 
@@ -18,15 +19,53 @@ export function bodyConstraints(
   const given = new Map(shapes.map((shape) => [shape.name, givenSchema(shape)]));
   const groups = contract.alternatives(message).flatMap((group) => alternativesSchemas(group, given));
   const implied = contract.implications(message).map((rule) => implicationSchema(rule, given));
-  const spellings = shapes
-    .filter(({ rules }) => rules.alias !== '')
-    .map(({ name, rules }) => ({ not: having({ [name]: {}, [rules.alias]: {} }) }));
+  const spellings = shapes.flatMap(({ name, rules }) =>
+    otherNamesOf(rules).map((other) => ({ not: having({ [name]: {}, [other]: {} }) })),
+  );
   const all: Schema[] = [
     ...spellings,
     ...groups,
     ...implied,
     ...(updates ? [changesSomething(message, shapes, given)] : []),
   ];
+  return all.length > 0 ? { allOf: all } : {};
+}
+
+/** Returns the fields of a request that may be given beside one of its fields, without that one. */
+export function fieldsBeside(
+  contract: Contract,
+  message: DescMessage,
+  shapes: readonly FieldShape[],
+  name: string,
+): FieldShape[] {
+  const excluded = new Set([name, ...excludedBy(contract, message, name)]);
+  return shapes.filter((shape) => !excluded.has(shape.name));
+}
+
+/** Returns the rules that remain between `fields` of a request if the field `name` is given and all others are not. */
+export function constraintsBeside(
+  contract: Contract,
+  message: DescMessage,
+  fields: readonly FieldShape[],
+  name: string,
+): Schema {
+  const given = new Map(fields.map((shape) => [shape.name, givenSchema(shape)]));
+  const isKnown = (one: string) => given.has(one);
+  const groups = contract
+    .alternatives(message)
+    .filter((group) => !group.fields.includes(name))
+    .map((group) => ({ ...group, fields: group.fields.filter(isKnown) }))
+    .filter((group) => group.fields.length > 0)
+    .flatMap((group) => alternativesSchemas(group, given));
+  const implied = contract.implications(message).flatMap(({ when, then }): Schema[] => {
+    if (when === undefined || then === undefined || then.given.includes(name)) return [];
+    if (when.field === '' && !when.given.some(isKnown)) return [];
+    const cause = conditionSchema({ ...when, given: when.given.filter(isKnown) }, given);
+    const rest = { ...then, given: then.given.filter(isKnown) };
+    const isPossible = rest.given.length > 0 || rest.field !== '' || rest.absent !== '';
+    return [isPossible ? { anyOf: [{ not: cause }, conditionSchema(rest, given)] } : { not: cause }];
+  });
+  const all = [...groups, ...implied];
   return all.length > 0 ? { allOf: all } : {};
 }
 
@@ -47,19 +86,23 @@ function changesSomething(
   if (hasMask(message)) {
     return { anyOf: [{ minProperties: 2 }, { minProperties: 1, not: having({ base_version: {} }) }] };
   }
-  const spellings = shapes
-    .filter(({ rules }) => rules.alias !== '')
-    .map(({ rules }) => having({ [rules.alias]: { not: { type: 'null' } } }));
+  const spellings = shapes.flatMap(({ rules }) =>
+    otherNamesOf(rules).map((other) => having({ [other]: { not: { type: 'null' } } })),
+  );
   return anyOf([...given.values(), ...spellings]);
 }
 
 /** Returns the sentence of a description that names the fields excluded by this one; empty if there are none. */
 export function alternativesNote(contract: Contract, message: DescMessage, name: string): string {
+  const others = excludedBy(contract, message, name);
+  return others.size === 0 ? '' : `Excludes ${[...others].map((field) => `\`${field}\``).join(', ')}.`;
+}
+
+function excludedBy(contract: Contract, message: DescMessage, name: string): ReadonlySet<string> {
   const groups = contract
     .alternatives(message)
     .filter(({ fields, combinable }) => fields.includes(name) && !combinable);
-  const others = new Set(groups.flatMap(({ fields }) => fields.filter((field) => field !== name)));
-  return others.size === 0 ? '' : `Excludes ${[...others].map((field) => `\`${field}\``).join(', ')}.`;
+  return new Set(groups.flatMap(({ fields }) => fields.filter((field) => field !== name)));
 }
 
 function alternativesSchemas(

@@ -1,12 +1,13 @@
 import { MAX_NAMES } from '@commonplace/kit/http';
 import { WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
+import { FILE_PART } from '../body/multipart.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { pathParams } from '../request/endpoint.js';
 import { DEFAULT_LIMIT, MAX_CURSOR, MAX_DEPTH, MAX_LIMIT } from '../request/page.js';
 import type { Route } from '../routes.js';
 import { answeredCodes, factsOf } from './answered-codes.js';
 import { headerRefs } from './components.js';
-import { alternativesNote, bodyConstraints } from './constraints.js';
+import { alternativesNote, bodyConstraints, constraintsBeside, fieldsBeside } from './constraints.js';
 import type { ErrorAnswers } from './error-answers.js';
 import type { Schemas } from './schemas.js';
 import type { Schema } from './values.js';
@@ -230,7 +231,38 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
   });
   const needed = contract.alternatives(descriptor.input).some((group) => group.required);
   const required = needed || isUpdate(route, shapes) || own.some(({ rules }) => rules.required);
-  return { requestBody: { required, content: { 'application/json': { schema, ...example } } } };
+  const parts =
+    route.filePart === undefined
+      ? {}
+      : { 'multipart/form-data': { schema: multipartOf(schemas, route, own, route.filePart.bytes) } };
+  return { requestBody: { required, content: { 'application/json': { schema, ...example }, ...parts } } };
+}
+
+/**
+ * Describes the parts of a `multipart/form-data` body: the file, and those fields of the request, never null, that go with
+ * its bytes.
+ */
+function multipartOf(
+  schemas: Schemas,
+  { contract, descriptor }: Route,
+  own: readonly FieldShape[],
+  bytes: string,
+): Schema {
+  const fields = fieldsBeside(contract, descriptor.input, own, bytes);
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(fields.map((shape) => [shape.name, schemas.present(shape, 'input')])),
+      [FILE_PART]: {
+        type: 'string',
+        contentMediaType: 'application/octet-stream',
+        description: 'The bytes of the file.',
+      },
+    },
+    required: [FILE_PART, ...fields.filter(({ rules }) => rules.required).map(({ name }) => name)],
+    additionalProperties: false,
+    ...constraintsBeside(contract, descriptor.input, fields, bytes),
+  };
 }
 
 /** Returns whether the endpoint refuses a body that changes nothing. */

@@ -1,5 +1,6 @@
 import type { DescEnum, DescMessage } from '@bufbuild/protobuf';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
+import { isDeprecated } from '../deprecations.js';
 import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
 import { bodyConstraints } from './constraints.js';
@@ -61,6 +62,7 @@ export function createSchemas(contract: Contract, taken: ReadonlySet<string>): S
       return {
         ...(isNullable(shape, direction) ? orNull(schema) : schema),
         ...describe(contract.comment(shape.descriptor)),
+        ...(isDeprecated(shape.descriptor) ? { deprecated: true } : {}),
         ...(rules.secret ? { format: 'password', ...(isSent(direction) ? { writeOnly: true } : {}) } : {}),
       };
     },
@@ -155,9 +157,11 @@ function enumSchema(contract: Contract, schemas: Schemas, type: DescEnum, rules:
   });
 }
 
-/** Returns the property of a field, and that of its alias. */
+/** Returns the property of a field, and those of its other names. */
 function properties({ name, rules }: FieldShape, schema: Schema): [string, Schema][] {
-  const own: [string, Schema] = [name, schema];
-  if (rules.alias === '') return [own];
-  return [own, [rules.alias, { ...schema, description: `Another spelling of \`${name}\`.` }]];
+  const { alias, former } = rules;
+  const own: [string, Schema][] = [[name, schema]];
+  if (alias !== '') own.push([alias, { ...schema, description: `Another spelling of \`${name}\`.` }]);
+  if (former !== '') own.push([former, { ...schema, description: `Use \`${name}\`.`, deprecated: true }]);
+  return own;
 }

@@ -40,13 +40,15 @@ export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: Req
       mask: endpoint.mask === undefined ? undefined : { paths: [], prefix: '' },
       given: new Set(),
       baseVersion: undefined,
+      outdated: undefined,
     };
     readPath(endpoint, reading);
     for (const field of endpoint.filled) reading.message[field.local] = given.facts?.(field.rules.from) ?? '';
     const fields = endpoint.method === 'GET' ? readQuery(endpoint, reading) : readBodyAndSelectors(endpoint, reading);
     if (endpoint.page !== undefined) readPageField(endpoint.page, endpoint.method, reading);
     if (reading.faults.list.length > 0) throw invalidFields(reading.faults.list);
-    return { message: reading.message, baseVersion: reading.baseVersion, fields };
+    const { message, baseVersion, outdated } = reading;
+    return { message, baseVersion, fields, outdated };
   };
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Faults } from './faults.js';
-import type { FieldPlan, Message, MessagePlan } from './plan.js';
+import { type FieldPlan, type Message, type MessagePlan, otherNamesOf } from './plan.js';
 
 /** The fields that a PATCH names, as dotted paths in the contract's names. */
 export interface Mask {
@@ -75,10 +75,9 @@ function readNull(field: FieldPlan, at: string, faults: Faults, mask: Mask | und
 
 /** Adds a fault if an object lacks a required field. */
 export function requireField(field: FieldPlan, object: Record<string, unknown>, prefix: string, faults: Faults): void {
-  const { required, alias } = field.rules;
-  if (!required) return;
+  if (!field.rules.required) return;
   const given = (key: string) => Object.hasOwn(object, key) && object[key] !== null;
-  if (!given(field.name) && !(alias !== '' && given(alias))) {
+  if (![field.name, ...otherNamesOf(field.rules)].some(given)) {
     faults.add(prefix + field.name, 'missing_field', 'is required.');
   }
 }

@@ -27,9 +27,14 @@ export interface FieldPlan {
 
 export interface MessagePlan {
   readonly fields: readonly FieldPlan[];
-  /** Fields by their names in JSON, including aliases. */
+  /** Fields by their names in JSON, including aliases and names of the version before. */
   readonly keys: ReadonlyMap<string, FieldPlan>;
   create(): Message;
+}
+
+/** Returns the names besides its own under which a field is accepted. */
+export function otherNamesOf({ alias, former }: Pick<Rules, 'alias' | 'former'>): string[] {
+  return [alias, former].filter((name) => name !== '');
 }
 
 /** Returns the plan of a message, compiled once. */
@@ -51,7 +56,7 @@ export function createPlans(contract: Contract): Plans {
       fields.push(field);
       if (field.convert === undefined) continue;
       keys.set(field.name, field);
-      if (field.rules.alias !== '') keys.set(field.rules.alias, field);
+      for (const other of otherNamesOf(field.rules)) keys.set(other, field);
     }
     return plan;
   };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@commonplace/kit/errors';
 import { readField, requireField, UNKNOWN } from './message.js';
 import { PAGE_KEYS } from './page.js';
+import { otherNamesOf } from './plan.js';
 import { readInteger } from './query.js';
 import { type Endpoint, queryOf, type Reading } from './reading.js';
 
@@ -15,7 +16,8 @@ export function readBodyAndSelectors(endpoint: Endpoint, reading: Reading): unde
     throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request names no field to change.');
   }
   for (const field of endpoint.plan.fields) {
-    const byQuery = given.has(field) && !Object.hasOwn(body, field.name) && !Object.hasOwn(body, field.rules.alias);
+    const isInBody = [field.name, ...otherNamesOf(field.rules)].some((name) => Object.hasOwn(body, name));
+    const byQuery = given.has(field) && !isInBody;
     if (!endpoint.pathFields.includes(field) && !byQuery) requireField(field, body, '', faults);
   }
   if (endpoint.mask !== undefined && mask !== undefined) reading.message[endpoint.mask.local] = mask.paths;
@@ -33,6 +35,7 @@ function readBody(endpoint: Endpoint, body: Readonly<Record<string, unknown>>, r
     } else if (field !== undefined && !pathFields.includes(field)) {
       readField(field, body, key, key, message, faults, mask);
       given.add(field);
+      if (key === field.rules.former) reading.outdated = { ...reading.outdated, [field.name]: key };
     } else if (page === undefined || !PAGE_KEYS.has(key)) {
       // A client may send back what it received: an id or path field in the body is accepted if it equals the path's.
       const repeated = field?.name ?? (key === 'id' ? lastId : undefined);

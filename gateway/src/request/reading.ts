@@ -28,6 +28,8 @@ export interface ParsedRequest {
   readonly baseVersion: number | undefined;
   /** `fields=`: the fields of each record to answer with; all if undefined. */
   readonly fields: ReadonlySet<string> | undefined;
+  /** Names of the version before that the body has, by the names that replace them; undefined without any. */
+  readonly outdated: Readonly<Record<string, string>> | undefined;
 }
 
 /** Facts about an endpoint that are the same for all its requests. */
@@ -54,6 +56,7 @@ export interface Reading {
   readonly mask: Mask | undefined;
   readonly given: Set<FieldPlan>;
   baseVersion: number | undefined;
+  outdated: Readonly<Record<string, string>> | undefined;
 }
 
 /** Yields the query parameters that are given, each with its values. */

@@ -134,6 +134,11 @@ export function isFormEncoded(type: string | undefined): boolean {
   return mediaType(type) === 'application/x-www-form-urlencoded';
 }
 
+/** Returns whether a body is `multipart/form-data`. */
+export function isMultipart(type: string | undefined): boolean {
+  return mediaType(type) === 'multipart/form-data';
+}
+
 /** Returns the media type of a `Content-Type` without its parameters, in lower case. */
 export function mediaType(type: string | undefined): string | undefined {
   return type?.split(';')[0]?.trim().toLowerCase();

@@ -1,4 +1,4 @@
-export { type Authenticator, type Ceremony, createAuthenticator } from './authenticator.js';
+export { type Authenticator, type Ceremony, createAuthenticator } from './authenticator/index.js';
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
 export * from './chromium.js';
 export { createEvent } from './events/fixtures.js';

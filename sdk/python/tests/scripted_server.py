@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Dict, List, Optional
@@ -21,10 +22,18 @@ class Handler(BaseHTTPRequestHandler):
     script: "Script"
 
     def handle_any(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
+        body = self._read(int(self.headers.get("content-length") or 0)).decode()
         headers = {name.lower(): value for name, value in self.headers.items()}
         step = self.script.take(Received(self.command, self.path, headers, body))
         step(self)
+
+    def _read(self, size: int) -> bytes:
+        pieces = []
+        while size > 0:
+            pieces.append(self.rfile.read(min(size, 256 * 1024)))
+            size -= len(pieces[-1])
+            time.sleep(self.script.read_delay_seconds)
+        return b"".join(pieces)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
 
@@ -41,6 +50,7 @@ class Script:
     def __init__(self, test: TestCase, *steps: Step) -> None:
         self.steps = list(steps)
         self.requests: List[Received] = []
+        self.read_delay_seconds = 0.0
         self.released = threading.Event()
         handler = type("Scripted", (Handler,), {"script": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -259,6 +259,29 @@ class Cases:
             self.assertTrue(all("authorization" not in put.headers and put.headers["x-part"] == "y" for put in puts))
             self.assertEqual([progress.sent_bytes for progress in told], [0, 4, 8, 10])
 
+        def test_an_upload_takes_as_long_as_its_bytes_go_out_and_tells_how_many_did(self) -> None:
+            size = 24 * 1024 * 1024
+
+            def created(handler: Any) -> None:
+                url = f"http://127.0.0.1:{handler.server.server_port}/all"
+                upload: Dict[str, Any] = {"method": "PUT", "url": url, "headers": {}, "parts": None}
+                data({"resource": {"id": "f"}, "upload": upload})(handler)
+
+            script, client = self.start(created, data({}), data({"id": "f", "name": "n"}), timeout_seconds=1)
+            script.read_delay_seconds = 0.02
+            told: List[int] = []
+            began = time.monotonic()
+            client.run(
+                lambda api: api.upload(
+                    io.BytesIO(bytes(size)), name="n", on_progress=lambda progress: told.append(progress.sent_bytes)
+                )
+            )
+            self.assertGreater(time.monotonic() - began, 1)
+            self.assertEqual(script.requests[1].headers["content-length"], str(size))
+            self.assertGreater(len(told), 20)
+            self.assertEqual((told[0], told[-1]), (0, size))
+            self.assertEqual(told, sorted(told))
+
 
 class SyncTest(Cases.Client):
     kind = Sync

@@ -10,6 +10,7 @@ import {
   type ResponseInfo,
 } from './options.js';
 import { withRetries } from './retry.js';
+import { sendBytes } from './send-bytes.js';
 
 /** Bytes of a body. */
 export type Bytes = Uint8Array<ArrayBuffer> | ArrayBuffer | Blob;
@@ -19,6 +20,8 @@ export interface Input {
   readonly query?: object | undefined;
   readonly body?: object | undefined;
   readonly bytes?: Bytes;
+  /** Called with how many of `bytes` are sent, counted anew with each attempt. The time of an attempt then starts anew too. */
+  readonly onSent?: (sentBytes: number) => void;
 }
 
 export interface Request extends Input {
@@ -102,16 +105,21 @@ export class Http {
     const headers = await this.#headers(request, options, key);
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), timeoutMs);
+    let timer = setTimeout(() => timeout.abort(), timeoutMs);
+    const onSent = (sentBytes: number) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => timeout.abort(), timeoutMs);
+      request.onSent?.(sentBytes);
+    };
     const signals = options.signal === undefined ? [timeout.signal] : [timeout.signal, options.signal];
     try {
-      const response = await this.#fetch(this.#url(request), {
-        method: request.method,
-        headers,
-        body: request.bytes ?? (request.body === undefined ? null : JSON.stringify(request.body)),
-        signal: AbortSignal.any(signals),
-        redirect: 'manual',
-      });
+      const body = request.bytes ?? (request.body === undefined ? null : JSON.stringify(request.body));
+      const { method } = request;
+      const init = { method, headers, body, signal: AbortSignal.any(signals), redirect: 'manual' } as const;
+      const response =
+        request.onSent === undefined || this.#options.fetch !== undefined
+          ? await this.#fetch(this.#url(request), init)
+          : await sendBytes(this.#url(request), init, onSent);
       if (!response.ok) throw errorOf(response.status, response.headers, await response.text());
       return await read(response);
     } catch (error) {

@@ -10,7 +10,7 @@ export interface UploadProgress {
 }
 
 export interface UploadOptions extends Omit<RequestOptions, 'onResponse' | 'ifMatch'> {
-  /** Called at the beginning and whenever a part has arrived. */
+  /** Called at the beginning and as bytes are sent. The number falls where a part is sent again. */
   readonly onProgress?: (progress: UploadProgress) => void;
   /** Parts that are sent at the same time. Default: 3. */
   readonly concurrency?: number;
@@ -41,17 +41,15 @@ export async function uploadFile(
   const { idempotencyKey: _, ...others } = request;
   const finished = () => whenReady(operations, (resource as Resource).id, others);
   if (upload === null) return finished();
-  let sentBytes = 0;
+  const report = reporterOf(blob.size, onProgress);
   const send = async (url: string, bytes: Blob) => {
     const headers = { ...(upload.headers as Record<string, string>), ...others.headers };
+    const reportPart = report();
+    const part = { method: 'PUT', path: url, keyed: false, bytes, onSent: reportPart };
     // Storage of another server may answer without JSON.
-    await http.send({ method: 'PUT', path: url, keyed: false, bytes }, { ...others, headers }, (answer) =>
-      answer.text(),
-    );
-    sentBytes += bytes.size;
-    onProgress?.({ sentBytes, totalBytes: blob.size });
+    await http.send(part, { ...others, headers }, (answer) => answer.text());
+    reportPart(bytes.size);
   };
-  onProgress?.({ sentBytes, totalBytes: blob.size });
   if (upload.parts === null || upload.parts === undefined) {
     await send(upload.url as string, blob);
     return finished();
@@ -64,6 +62,21 @@ export async function uploadFile(
   };
   await Promise.all(Array.from({ length: concurrency }, sendNext));
   return finished();
+}
+
+/** Returns a function that returns, for each part, the function which reports how many of its bytes are sent. */
+function reporterOf(totalBytes: number, onProgress: UploadOptions['onProgress']) {
+  let sentBytes = 0;
+  onProgress?.({ sentBytes, totalBytes });
+  return () => {
+    let before = 0;
+    return (sent: number) => {
+      if (sent === before) return;
+      sentBytes += sent - before;
+      before = sent;
+      onProgress?.({ sentBytes, totalBytes });
+    };
+  };
 }
 
 /** The server learns a moment later that the bytes have arrived, and assembles parts. Returns the file's resource after that. */

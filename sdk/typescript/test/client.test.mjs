@@ -14,7 +14,7 @@ import {
   TimeoutError,
   UnauthenticatedError,
 } from '../dist/index.js';
-import { answer, cut, data, events, refuse, silence, startServer } from './scripted-server.mjs';
+import { answer, cut, data, events, refuse, silence, slowly, startServer } from './scripted-server.mjs';
 
 const quick = { retryDelayMs: 1, apiKey: 'wsk_test' };
 const start = async (t, ...steps) => {
@@ -287,6 +287,31 @@ test('a part of an upload that is cut is sent again, the others are not', async 
   // The credential is not for the addresses of parts, which may be another server's.
   assert.ok(sent.every(({ headers }) => headers.authorization === undefined && headers['x-part'] === 'y'));
   assert.deepEqual(progress, [0, 4, 8, 10]);
+});
+
+test('an upload takes as long as its bytes go out, and tells how many did', async (t) => {
+  const size = 24 * 1024 * 1024;
+  const server = await start(
+    t,
+    (_, response) => {
+      const upload = { method: 'PUT', url: `${server.baseUrl}/all`, headers: {}, parts: null };
+      data({ resource: { id: 'f' }, upload })(undefined, response);
+    },
+    slowly(data({}), 5),
+    data({ id: 'f', name: 'n' }),
+  );
+  const client = new Commonplace({ ...quick, baseUrl: server.baseUrl, timeoutMs: 1000 });
+  const progress = [];
+  const began = Date.now();
+  await client.upload({ name: 'n' }, new Uint8Array(size), { onProgress: ({ sentBytes }) => progress.push(sentBytes) });
+  assert.ok(Date.now() - began > 1000);
+  assert.equal(server.requests[1].headers['content-length'], String(size));
+  assert.ok(progress.length > 20);
+  assert.deepEqual([progress[0], progress.at(-1)], [0, size]);
+  assert.deepEqual(
+    progress,
+    progress.toSorted((a, b) => a - b),
+  );
 });
 
 test('a key may come from a function, and is asked for each request', async (t) => {

@@ -9,7 +9,11 @@ export async function startServer(t, ...steps) {
   const server = createServer(async (request, response) => {
     const chunks = [];
     request.on('error', () => {});
-    for await (const chunk of request) chunks.push(chunk);
+    const { readDelayMs = 0 } = steps[requests.length] ?? {};
+    for await (const chunk of request) {
+      chunks.push(chunk);
+      if (readDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, readDelayMs));
+    }
     const { method, url, headers } = request;
     requests.push({ method, url, headers, body: Buffer.concat(chunks).toString() });
     const step = steps[requests.length - 1];
@@ -43,6 +47,9 @@ export const refuse = (status, code, more = {}, headers = {}) =>
 
 /** A step that answers data. */
 export const data = (value, more = {}) => answer(200, { data: value, request_id: 'req_1', ...more });
+
+/** A step before which each piece of the request is read slowly. */
+export const slowly = (step, readDelayMs) => Object.assign((...given) => step(...given), { readDelayMs });
 
 /** A step that closes the connection without an answer. */
 export const cut = (request) => request.socket.destroy();

@@ -27,7 +27,10 @@ function conflict(reason: string, template: string): (details?: Record<string, u
 
 /** Creates an error for bytes beyond a limit that a setting gives; without a setting, the client itself has given it. */
 export function tooLarge(param: string | undefined, limit: number, setting: string | undefined): AppError {
-  const message = `There may be ${limit} bytes at the most.`;
+  const isInline = setting === 'COMMONPLACE_INLINE_FILE_BYTES';
+  const message = isInline
+    ? `A request may have ${limit} bytes of a file at the most: larger ones take a signed upload.`
+    : `There may be ${limit} bytes at the most.`;
   const details = { limit, ...(setting === undefined ? {} : { setting }) };
   return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, {
     details,

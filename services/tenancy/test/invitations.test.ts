@@ -44,7 +44,8 @@ describe('into an Org', () => {
       role: OrgRole.MEMBER,
       email: 'New@X.org',
       user: undefined,
-      invitedBy: owner.userId,
+      invitedById: owner.userId,
+      invitedBy: { type: 'ACTOR_TYPE_USER', id: owner.userId, name: owner.userName },
       joinedAt: undefined,
     });
     expect(invited.inviteUrl).toMatch(/^http:\/\/127\.0\.0\.1:8080\/auth\/sign-up\?invite=[\w-]{43}$/);

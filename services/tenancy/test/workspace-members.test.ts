@@ -125,7 +125,8 @@ describe('adding', () => {
       status: WorkspaceMemberStatus.ACTIVE,
       source: WorkspaceMemberSource.DIRECT,
       principal: { id: byId.userId, name: byId.userName, email: byId.userEmail },
-      addedBy: owner.userId,
+      addedById: owner.userId,
+      addedBy: { type: 'ACTOR_TYPE_USER', id: owner.userId, name: owner.userName },
       inviteUrl: undefined,
     });
     const joined = await world.add(owner, workspaceId, { email: byEmail.userEmail, role: WorkspaceRole.EDITOR });

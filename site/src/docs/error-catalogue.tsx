@@ -21,6 +21,27 @@ export function errorCatalogue(): string {
   });
 }
 
+/** Writes the same as Markdown. */
+export function errorsMarkdown(): string {
+  const sections = Object.entries(ERROR_CODES).map(([status, codes]) => {
+    const rows = Object.entries(codes).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);
+    return [
+      `## ${status} ${ERROR_TYPES[Number(status) as ErrorStatus]}`,
+      '',
+      '| Code | Meaning |',
+      '| --- | --- |',
+      ...rows,
+    ];
+  });
+  return [
+    '# Errors',
+    '',
+    'What `error.code` of an answer means.',
+    ...sections.flatMap((lines) => ['', ...lines]),
+    '',
+  ].join('\n');
+}
+
 function Section({ status, codes }: { status: ErrorStatus; codes: Readonly<Record<string, string>> }): VNode {
   const type = ERROR_TYPES[status];
   return (

@@ -1,8 +1,9 @@
 import type { RecordedExamples, Schema } from '@commonplace/platform/api-document';
+import { errorsMarkdown } from './error-catalogue.js';
 import { listMarkdown, readProjectFile } from './files.js';
 import { pathOf, titleOf } from './markdown.js';
-import { type DocPage, docFile, markdownPages } from './pages.js';
-import { chapterMarkdown, contentsMarkdown, REFERENCE_PATH } from './reference/chapter.js';
+import { type DocPage, docFile, MARKDOWN, markdownPages } from './pages.js';
+import { chapterMarkdown, contentsMarkdown, EXPLORER_PATH, REFERENCE_PATH } from './reference/chapter.js';
 import { type ApiDocument, type Chapter, chaptersOf } from './reference/model.js';
 import { postmanCollection } from './reference/postman.js';
 import { schemasMarkdown } from './reference/schemas.js';
@@ -36,22 +37,30 @@ export async function createLibrary(options: LibraryOptions): Promise<DocPage[]>
       ),
     ),
     ...files.flatMap((file) => markdownPages(pathOf(file) as string, () => readDoc(file), file)),
-    ...referencePages(document, chapters, options.examples),
+    ...referencePages(document, chapters, options),
     ...markdownPages('/docs/changelog', async () => (await readProjectFile('CHANGELOG.md')) ?? NO_CHANGELOG),
+    docFile('/docs/errors.md', MARKDOWN, errorsMarkdown),
+    docFile(`${EXPLORER_PATH}.md`, MARKDOWN, () => contentsMarkdown(chapters)),
     docFile('/llms.txt', 'text/plain; charset=utf-8', () => llmsText(options.publicUrl, files, chapters)),
   ];
 }
 
 const NO_CHANGELOG = '# Changelog\n\nThis server comes without one.\n';
 
-function referencePages(document: ApiDocument, chapters: readonly Chapter[], examples: RecordedExamples): DocPage[] {
+function referencePages(
+  document: ApiDocument,
+  chapters: readonly Chapter[],
+  { examples, publicUrl }: LibraryOptions,
+): DocPage[] {
   return [
     ...markdownPages(REFERENCE_PATH, async () => contentsMarkdown(chapters)),
     ...chapters.flatMap((chapter) =>
       markdownPages(`${REFERENCE_PATH}/${chapter.slug}`, async () => chapterMarkdown(document, chapter, examples)),
     ),
     ...markdownPages(SCHEMAS_PATH, async () => schemasMarkdown(document)),
-    docFile('/docs/api/postman.json', 'application/json; charset=utf-8', () => postmanCollection(chapters, examples)),
+    docFile('/docs/api/postman.json', 'application/json; charset=utf-8', () =>
+      postmanCollection(chapters, examples, publicUrl),
+    ),
   ];
 }
 
@@ -84,7 +93,7 @@ async function llmsText(publicUrl: string, files: readonly string[], chapters: r
     '> Workspaces of documents, tables, artifacts, files and folders behind one HTTP API, with search, agents and automations.',
     `Start with the [introduction](${publicUrl}/docs.md). The API is also described by [OpenAPI](${publicUrl}/api/v1/openapi.json).`,
     `## Guides and topics\n\n${await listed(files, publicUrl)}`,
-    `## API reference\n\n${reference.join('\n')}\n- [Schemas](${publicUrl}${SCHEMAS_PATH}.md): all types.`,
+    `## API reference\n\n${reference.join('\n')}\n- [Schemas](${publicUrl}${SCHEMAS_PATH}.md): all types.\n- [Errors](${publicUrl}/docs/errors.md): what each code means.`,
     `## Optional\n\n- [Changelog](${publicUrl}/docs/changelog.md)`,
   ].join('\n\n');
 }

@@ -49,10 +49,11 @@ export function markdownPages(path: string, read: () => Promise<string>, file?: 
     const children = h('div', { class: 'docs', dangerouslySetInnerHTML: { __html: docsHtml(markdown, file) } });
     return sitePage({ title: titleOf(markdown), path, children });
   };
-  return [docFile(path, HTML, html), docFile(`${path}.md`, 'text/markdown; charset=utf-8', read)];
+  return [docFile(path, HTML, html), docFile(`${path}.md`, MARKDOWN, read)];
 }
 
 const HTML = 'text/html; charset=utf-8';
+export const MARKDOWN = 'text/markdown; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import dataclass
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, AsyncIterator, Callable, Dict, Iterator, Mapping, Optional, Tuple, Union
 
 import httpx
 
@@ -21,7 +21,7 @@ class Request:
     path: str
     """A path of the server, or a signed URL."""
     input: Mapping[str, Any]
-    """`query`, `body` or `bytes`."""
+    """`query`, `body` or `bytes`; with bytes, `on_sent` is called with how many are sent, anew with each attempt."""
     keyed: bool = True
     """Whether the server takes an idempotency key."""
     accept: str = "application/json"
@@ -35,6 +35,7 @@ class Prepared:
     url: str
     headers: Dict[str, str]
     content: Optional[bytes]
+    on_sent: Optional[Callable[[int], None]]
     repeatable: bool
     timeout_seconds: float
     max_retries: int
@@ -50,6 +51,10 @@ def prepare(request: Request, client: ClientOptions, options: RequestOptions) ->
     if client.api_key is not None and own and "Authorization" not in headers:
         api_key = client.api_key if isinstance(client.api_key, str) else client.api_key()
         headers["Authorization"] = f"Bearer {api_key}"
+    on_sent: Optional[Callable[[int], None]] = request.input.get("on_sent")
+    if on_sent is not None and content is not None:
+        # A body that is read in pieces has no length of its own.
+        headers["Content-Length"] = str(len(content))
     if key is not None:
         headers["Idempotency-Key"] = key
     if options.if_match is not None:
@@ -61,6 +66,7 @@ def prepare(request: Request, client: ClientOptions, options: RequestOptions) ->
         url=_url(client.base_url.rstrip("/") + request.path if own else request.path, request.input.get("query")),
         headers=headers,
         content=content,
+        on_sent=on_sent,
         repeatable=reads or request.method == "PUT" or key is not None,
         timeout_seconds=client.timeout_seconds if timeout is None else timeout,
         max_retries=client.max_retries if retries is None else retries,
@@ -73,6 +79,34 @@ def _content(given: Mapping[str, Any]) -> Tuple[Optional[bytes], Dict[str, str]]
     if "body" in given:
         return json.dumps(given["body"]).encode(), {"Content-Type": "application/json"}
     return None, {}
+
+
+PIECE_BYTES = 64 * 1024
+
+
+def pieces(prepared: Prepared) -> Union[None, bytes, Iterator[bytes]]:
+    """Returns a request's body, in pieces if somebody is told how many bytes are sent."""
+    if prepared.on_sent is None or prepared.content is None:
+        return prepared.content
+    return _pieces(prepared.content, prepared.on_sent)
+
+
+def pieces_async(prepared: Prepared) -> Union[None, bytes, AsyncIterator[bytes]]:
+    """Returns the same for asyncio."""
+    if prepared.on_sent is None or prepared.content is None:
+        return prepared.content
+    return _pieces_async(_pieces(prepared.content, prepared.on_sent))
+
+
+def _pieces(content: bytes, on_sent: Callable[[int], None]) -> Iterator[bytes]:
+    for offset in range(0, len(content), PIECE_BYTES):
+        yield content[offset : offset + PIECE_BYTES]
+        on_sent(min(offset + PIECE_BYTES, len(content)))
+
+
+async def _pieces_async(all_pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in all_pieces:
+        yield piece
 
 
 def _url(url: str, query: Optional[Mapping[str, Any]]) -> str:

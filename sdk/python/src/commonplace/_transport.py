@@ -10,7 +10,7 @@ from typing import Any, AsyncIterator, Dict, Iterator
 import httpx
 
 from ._options import ClientOptions, RequestOptions
-from ._request import Prepared, Request, failure_of, prepare, read_envelope
+from ._request import Prepared, Request, failure_of, pieces, pieces_async, prepare, read_envelope
 from ._retry import delay_of
 from .errors import CommonplaceError, RequestTimeout, error_of
 
@@ -39,9 +39,11 @@ class Transport:
                 retries += 1
 
     def _attempt(self, prepared: Prepared) -> httpx.Response:
-        # The time of httpx is that of each read; the deadline is that of the attempt.
-        deadline = time.monotonic() + prepared.timeout_seconds
+        # The time of httpx is that of each read and write; the deadline is that of the attempt, or of its answer where a
+        # body is sent in pieces, which takes as long as it takes.
+        began = time.monotonic()
         with self._open(prepared) as response:
+            deadline = (began if prepared.on_sent is None else time.monotonic()) + prepared.timeout_seconds
             parts = []
             for chunk in response.iter_raw():
                 if time.monotonic() > deadline:
@@ -62,7 +64,7 @@ class Transport:
                 prepared.method,
                 prepared.url,
                 headers=prepared.headers,
-                content=prepared.content,
+                content=pieces(prepared),
                 timeout=prepared.timeout_seconds,
             ) as response:
                 if not response.is_success:
@@ -88,7 +90,9 @@ class AsyncTransport:
         retries = 0
         while True:
             try:
-                return await asyncio.wait_for(self._attempt(prepared), prepared.timeout_seconds)
+                # A body that is sent in pieces takes as long as it takes; httpx limits each read and write.
+                limit = prepared.timeout_seconds if prepared.on_sent is None else None
+                return await asyncio.wait_for(self._attempt(prepared), limit)
             except asyncio.TimeoutError as error:
                 failure: CommonplaceError = RequestTimeout(f"No answer within {prepared.timeout_seconds} s.")
                 failure.__cause__ = error
@@ -118,7 +122,7 @@ class AsyncTransport:
                 prepared.method,
                 prepared.url,
                 headers=prepared.headers,
-                content=prepared.content,
+                content=pieces_async(prepared),
                 timeout=prepared.timeout_seconds,
             ) as response:
                 if not response.is_success:

@@ -28,7 +28,7 @@ OnProgress = Callable[[UploadProgress], None]
 
 
 class _Upload:
-    """The bytes of a file, and how many of them have arrived."""
+    """The bytes of a file, and how many of them are sent."""
 
     def __init__(self, source: Source, options: Optional[RequestOptions], on_progress: Optional[OnProgress]) -> None:
         self.name: Optional[str] = None
@@ -53,7 +53,7 @@ class _Upload:
     def parts(self, upload: Mapping[str, Any]) -> List[Tuple[str, int, int]]:
         """Returns where each part goes: its URL, and its offset and size in bytes."""
         self._headers = {**(upload["headers"] or {}), **self.others.headers}
-        self.arrived(0)
+        self._report()
         if upload["parts"] is None:
             return [(upload["url"], 0, self.size)]
         return [(part["url"], part["offset"], part["size_bytes"]) for part in upload["parts"]]
@@ -62,10 +62,24 @@ class _Upload:
         url, offset, size = part
         self._file.seek(offset)
         options = replace(self.others, headers=self._headers)
-        return Request("PUT", url, {"bytes": self._file.read(size)}, keyed=False), options
+        given = {"bytes": self._file.read(size), "on_sent": self._reporter()}
+        return Request("PUT", url, given, keyed=False), options
 
-    def arrived(self, size: int) -> None:
-        self._sent += size
+    def _reporter(self) -> Callable[[int], None]:
+        """Returns the function that reports how many bytes of one part are sent."""
+        before = 0
+
+        def report(sent: int) -> None:
+            nonlocal before
+            if sent == before:
+                return
+            self._sent += sent - before
+            before = sent
+            self._report()
+
+        return report
+
+    def _report(self) -> None:
         if self._on_progress is not None:
             self._on_progress(UploadProgress(self._sent, self.size))
 
@@ -101,7 +115,6 @@ def upload_file(
             # A part whose connection breaks is sent again, the others are not.
             for part in upload.parts(created["upload"]):
                 transport.send(*upload.request(part))
-                upload.arrived(part[2])
         for delay in _delays():
             resource = operations.resources.get(created["resource"]["id"], request_options=upload.others)
             if not _is_pending(resource):
@@ -144,7 +157,6 @@ async def _send_parts(
     async def send() -> None:
         for part in waiting:
             await transport.send(*upload.request(part))
-            upload.arrived(part[2])
 
     tasks = [asyncio.ensure_future(send()) for _ in range(min(concurrency, len(parts)))]
     try:

@@ -61,17 +61,19 @@ export function nameOf(value: string, prefix: string): string {
   return value.replace(prefix, '').toLowerCase();
 }
 
-function requireReadable({ sourceType, url }: CreateImportRequest, name: string, add: Add): void {
+function requireReadable({ sourceType, sourceUrl }: CreateImportRequest, name: string, add: Add): void {
   if (sourceType === ImportSourceType.CONNECTION) {
     add('source_type', 'unsupported_format', 'Connections can’t be read by this server.');
   } else if (sourceType === ImportSourceType.URL) {
-    if (url === undefined) add('url', 'missing_field', 'url is required for source_type "url".');
+    if (sourceUrl === undefined) {
+      add('source_url', 'missing_field', 'source_url is required for source_type "url".');
+    }
   } else if (FORMATS[name] === undefined) {
     add('source_type', 'unsupported_format', `${name} can’t be read by this server.`);
   }
 }
 
-const SOURCES = ['file_id', 'content', 'content_base64', 'upload', 'url', 'connection_id'] as const;
+const SOURCES = ['file_id', 'content', 'content_base64', 'upload', 'source_url', 'connection_id'] as const;
 
 /** Returns the one origin of the bytes that the request names; adds a fault for each further one. */
 async function readFrom(
@@ -80,8 +82,14 @@ async function readFrom(
   guard: Pick<Guard, 'check'>,
   add: Add,
 ): Promise<From | undefined> {
-  const { fileId, content, contentBase64, upload, url, connectionId, selection } = request;
-  const given = { file_id: fileId, content, content_base64: contentBase64, url, connection_id: connectionId };
+  const { fileId, content, contentBase64, upload, sourceUrl, connectionId, selection } = request;
+  const given = {
+    file_id: fileId,
+    content,
+    content_base64: contentBase64,
+    source_url: sourceUrl,
+    connection_id: connectionId,
+  };
   const names = SOURCES.filter((one) => (one === 'upload' ? upload : given[one] !== undefined));
   for (const extra of names.slice(1)) {
     add(extra, 'ambiguous_target', `${names[0]} and ${extra} both say where the bytes are: send one of them.`);
@@ -100,9 +108,9 @@ async function readFrom(
       return { bytes: await bytesOf(contentBase64 ?? '', add) };
     case 'upload':
       return { upload: { sizeBytes: request.sizeBytes, sha256: request.checksumSha256?.toLowerCase() } };
-    case 'url':
-      requireUrl(url ?? '', guard, add);
-      return { url: url ?? '' };
+    case 'source_url':
+      requireUrl(sourceUrl ?? '', guard, add);
+      return { url: sourceUrl ?? '' };
     case 'connection_id':
       if (request.sourceType !== ImportSourceType.CONNECTION) {
         add('connection_id', 'unsupported_format', 'Connections can’t be read by this server.');
@@ -110,7 +118,7 @@ async function readFrom(
       return undefined;
     default:
       if (request.sourceType !== ImportSourceType.CONNECTION && request.sourceType !== ImportSourceType.URL) {
-        const message = 'Say where the bytes are: file_id, content, content_base64, upload or url.';
+        const message = 'Say where the bytes are: file_id, content, content_base64, upload or source_url.';
         add('file_id', 'missing_field', message);
       }
       return undefined;
@@ -128,7 +136,7 @@ function requireUrl(url: string, guard: Pick<Guard, 'check'>, add: Add): void {
     guard.check(url);
   } catch (error) {
     if (!(error instanceof UrlNotAllowed)) throw error;
-    add('url', 'url_not_allowed', error.message);
+    add('source_url', 'url_not_allowed', error.message);
   }
 }
 

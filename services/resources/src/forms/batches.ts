@@ -1,5 +1,5 @@
 import { unbounded } from '@commonplace/kit/deadline';
-import { AppError, type Fault, Timeout, Unavailable } from '@commonplace/kit/errors';
+import { AppError, type Fault, invalidFields, Timeout, Unavailable } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
@@ -27,7 +27,7 @@ import {
   submissionsOf,
 } from './records.js';
 import { takeAnswers } from './take-answers.js';
-import { type Answers, submissionFaults } from './values.js';
+import type { Answers } from './values.js';
 
 /** A submission that waits to be written to its table, validated against the form as it was shortly before. */
 export interface Entry {
@@ -279,7 +279,7 @@ async function admit(
     if (closed !== undefined) throw closed === 'full' ? SubmissionLimitReached() : refusalOf(closed);
     if (entry.claim !== undefined && claimed.has(entry.claim)) throw AlreadyResponded();
     if (entry.captcha !== undefined && spent.has(spentKey(form.id, entry.captcha))) {
-      throw submissionFaults([spentFault(captcha.issue(form.id))]);
+      throw invalidFields([spentFault(captcha.issue(form.id))]);
     }
     if (entry.form.version === form.version && entry.binding.signature === binding.signature) return entry.answers;
     const again = await takeAnswers({ ...binding, tenant: form.tenant }, entry.raw, findMismatches);
@@ -438,7 +438,7 @@ function refuseRows(error: unknown, { admitted, form }: Round): boolean {
     };
     byRow.set(row, [...(byRow.get(row) ?? []), fault]);
   }
-  for (const [row, faults] of byRow) admitted[row]?.entry.reject(submissionFaults(faults));
+  for (const [row, faults] of byRow) admitted[row]?.entry.reject(invalidFields(faults));
   admitted.splice(0, admitted.length, ...admitted.filter((_, row) => !byRow.has(row)));
   return true;
 }

@@ -31,6 +31,20 @@ export function bindFields(config: Pick<FormConfig, 'fields'>, columns: readonly
   return { fields: fields.map((field) => withOptionValues(field, byId)), disabled };
 }
 
+/**
+ * Returns the field that a key of a submission names: by the field's id, else its column's, else its label, in which case
+ * does not matter if no label is spelled exactly so.
+ */
+export function namedField(fields: readonly BoundField[], key: string): BoundField | undefined {
+  const answered = fields.filter(({ column }) => column !== undefined);
+  return (
+    answered.find(({ id }) => id === key) ??
+    answered.find(({ column }) => column?.id === key) ??
+    answered.find(({ label }) => label === key) ??
+    answered.find(({ label }) => label.toLowerCase() === key.toLowerCase())
+  );
+}
+
 /** Returns the option that a text names, by id, else by value, else by label. */
 export function namedOption(options: readonly FieldOption[], text: string): FieldOption | undefined {
   return (

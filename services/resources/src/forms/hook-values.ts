@@ -1,5 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import type { BoundField } from './columns.js';
+import { type BoundField, namedField } from './columns.js';
 import { isObject } from './reader.js';
 
 /**
@@ -34,12 +34,5 @@ function means(
   mapping: Readonly<Record<string, string>>,
 ): BoundField | undefined {
   const mapped = Object.hasOwn(mapping, key) ? mapping[key] : undefined;
-  const answered = fields.filter(({ column }) => column !== undefined);
-  return (
-    answered.find(({ id }) => id === mapped) ??
-    answered.find(({ id }) => id === key) ??
-    answered.find(({ column }) => column?.id === key) ??
-    answered.find(({ label }) => label === key) ??
-    answered.find(({ label }) => label.toLowerCase() === key.toLowerCase())
-  );
+  return fields.find(({ id, column }) => id === mapped && column !== undefined) ?? namedField(fields, key);
 }

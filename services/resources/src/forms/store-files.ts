@@ -1,5 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, invalidFields } from '@commonplace/kit/errors';
 import { derivedId, fingerprint } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
 import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
@@ -7,7 +7,7 @@ import { parentId } from '../domain/node.js';
 import type { FileAnswer } from './file-answers.js';
 import type { FoundForm } from './known.js';
 import type { FormParts } from './parts.js';
-import { type Answers, submissionFaults } from './values.js';
+import type { Answers } from './values.js';
 
 /**
  * Stores the files of a submission as siblings of the table, on behalf of the form's creator, so that the respondent
@@ -48,7 +48,7 @@ async function readable(
   context: CallContext,
 ): Promise<string> {
   const unknown = () =>
-    submissionFaults([{ param: `values.${fieldId}`, code: 'invalid_value', message: `There is no file ${id}.` }]);
+    invalidFields([{ param: `values.${fieldId}`, code: 'invalid_value', message: `There is no file ${id}.` }]);
   if (caller === undefined || caller.userId === '') throw unknown();
   const seen = await policy.see(id, await policy.standing(context)).catch((error) => {
     throw error instanceof AppError ? unknown() : error;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
-import { AppError, type Fault, TenantBoundary } from '@commonplace/kit/errors';
+import { AppError, type Fault, invalidFields, TenantBoundary } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { countedNetwork } from '@commonplace/kit/network';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -19,7 +19,7 @@ import type { FormParts } from './parts.js';
 import { type FormRecord, type Submission, submissionsOf } from './records.js';
 import { storeFiles } from './store-files.js';
 import { takeAnswers } from './take-answers.js';
-import { type Answers, MAX_VALUES_BYTES, submissionFaults } from './values.js';
+import { type Answers, MAX_VALUES_BYTES } from './values.js';
 
 /** Returns the form that a token opens, with its table. Throws `form_not_found`, also if the table is in the trash. */
 export async function findForm(parts: FormParts, field: 'tokenHash' | 'hookHash', token: string): Promise<FoundForm> {
@@ -191,7 +191,7 @@ async function checkIn(
   const raw = collected(form.config, handed.values(binding, form.config), handed);
   const { answers, captcha } = await check(parts, form, binding, raw, handed);
   if (captcha !== undefined && (await forms.captchas.get(spentKey(form.id, captcha))) !== undefined)
-    throw submissionFaults([spentFault(forms.captcha.issue(form.id))]);
+    throw invalidFields([spentFault(forms.captcha.issue(form.id))]);
   const { archived } = await parts.terms.of(node.workspaceId, context.onward);
   const tally = form.config.max_submissions === undefined ? undefined : await forms.tallies.get(form.id);
   const closed = closedBy({ form, tally, archived, locked: node.locked, now: Date.now() });
@@ -257,7 +257,7 @@ async function check(
   }
   const captcha = checkCaptcha(parts, form, handed);
   if (captcha !== undefined && 'code' in captcha) faults.push(captcha);
-  if (answers === undefined || faults.length > 0) throw submissionFaults(faults);
+  if (answers === undefined || faults.length > 0) throw invalidFields(faults);
   return { answers, captcha: captcha as ProvenChallenge | undefined };
 }
 

@@ -1,6 +1,7 @@
+import { invalidFields } from '@commonplace/kit/errors';
 import type { BoundField } from './columns.js';
 import type { FindMismatches } from './patterns.js';
-import { type Answers, readValues, submissionFaults } from './values.js';
+import { type Answers, readValues } from './values.js';
 
 /** The fields of a form, bound to its table. */
 interface Asked {
@@ -17,6 +18,6 @@ export async function takeAnswers(
 ): Promise<Answers> {
   const { answers, faults } = readValues(fields, disabled, given);
   const all = [...faults, ...(await findMismatches(tenant, answers.patterns))];
-  if (all.length > 0) throw submissionFaults(all);
+  if (all.length > 0) throw invalidFields(all);
   return answers;
 }

@@ -1,8 +1,8 @@
-import { AppError, type Fault } from '@commonplace/kit/errors';
+import type { Fault } from '@commonplace/kit/errors';
 import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import type { Cell, Column, ColumnType } from '../tables/column.js';
-import { type BoundField, choiceOf, namedOption } from './columns.js';
+import { type BoundField, choiceOf, namedField, namedOption } from './columns.js';
 import { holds } from './conditions.js';
 import type { FieldOption } from './field.js';
 import { isChoice, isNumberField, isTextField } from './field-types.js';
@@ -33,16 +33,8 @@ const MAX_FILES = 10;
 /** Maximum bytes of a submission's values, without the contents of files. */
 export const MAX_VALUES_BYTES = 1024 * 1024;
 
-/** Returns one error with all faults of a submission. */
-export function submissionFaults(faults: readonly Fault[]): AppError {
-  const [first] = faults;
-  const message = faults.length === 1 ? (first?.message ?? '') : `${faults.length} fields are not valid.`;
-  const param = faults.length === 1 ? { param: first?.param ?? 'values' } : {};
-  return new AppError('INVALID_ARGUMENT', 'validation_failed', message, { ...param, faults: [...faults] });
-}
-
 /**
- * Validates and converts the values of a submission; keys are ids of fields or of their columns. Values of fields that
+ * Validates and converts the values of a submission; keys are ids of fields, of their columns, or labels. Values of fields that
  * a condition hides are dropped, and missing values get the field's default. Returns the valid answers beside all
  * faults. Leaves patterns to `takeAnswers`, as matching them is work for a worker thread.
  */
@@ -99,7 +91,7 @@ interface Taken {
 
 const NOTHING: Taken = { answer: undefined };
 
-/** Returns the values by field id, whether they came under the id of the field or of its column. */
+/** Returns the values by field id, whether they came under the field's id, its column's or its label. */
 function byField(
   fields: readonly BoundField[],
   disabled: ReadonlySet<string>,
@@ -107,17 +99,20 @@ function byField(
   faults: FormFaults,
 ): Map<string, unknown> {
   const byId = new Map(fields.map((field) => [field.id, field]));
-  const byColumn = new Map(fields.flatMap((field) => (field.column === undefined ? [] : [[field.column.id, field]])));
   const raw = new Map<string, unknown>();
   for (const [key, value] of Object.entries(given)) {
     const param = `values.${key}`;
-    const field = byId.get(key) ?? byColumn.get(key);
+    const field = byId.get(key) ?? namedField(fields, key);
     if (field === undefined) {
       if (!disabled.has(key)) faults.add(param, 'unknown_field', 'The form has no such field.');
     } else if (field.type === 'statement') {
       if (value !== null) faults.add(param, 'unknown_field', 'A statement can not be answered.');
     } else if (raw.has(field.id)) {
-      faults.add(param, 'conflicting_alias', `The value of ${field.id} is there twice, by field and by column.`);
+      faults.add(
+        param,
+        'conflicting_alias',
+        `The value of ${field.id} is there twice, by two of its id, column and label.`,
+      );
     } else raw.set(field.id, value ?? undefined);
   }
   return raw;

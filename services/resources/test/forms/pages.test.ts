@@ -147,7 +147,8 @@ test('the page of an open form has what it shows, and a credential for this form
   await expect(pages().submitFormPage(wrong, await nobody())).rejects.toMatchObject({ reason: 'tenant_boundary' });
   const missing = pages().submitFormPage(handed(token, page.credential, { name: '' }), await nobody());
   await expect(missing).rejects.toMatchObject({
-    reason: 'validation_failed',
+    reason: 'missing_field',
+    param: 'values.name',
     faults: [{ param: 'values.name', code: 'missing_field' }],
   });
   await expect(pages().getFormPage({ token: 'x'.repeat(32) }, await nobody())).rejects.toMatchObject({

@@ -1,16 +1,16 @@
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, invalidFields } from '@commonplace/kit/errors';
 import { describe, expect, test } from '@jest/globals';
 import { type BoundField, bindFields } from '../../src/forms/columns.js';
 import type { FormField } from '../../src/forms/field.js';
 import { FIELD_TYPES } from '../../src/forms/field-types.js';
 import { hookValues } from '../../src/forms/hook-values.js';
-import { type Answers, readValues, submissionFaults } from '../../src/forms/values.js';
+import { type Answers, readValues } from '../../src/forms/values.js';
 import type { Column, ColumnType } from '../../src/tables/column.js';
 
 /** Returns the answers of values that must be valid. */
 function answersOf(...[fields, disabled, given]: Parameters<typeof readValues>): Answers {
   const { answers, faults } = readValues(fields, disabled, given);
-  if (faults.length > 0) throw submissionFaults(faults);
+  if (faults.length > 0) throw invalidFields([...faults]);
   return answers;
 }
 

@@ -1,4 +1,4 @@
-import type { Caller } from '@commonplace/kit/auth';
+import type { Actor, Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Person } from '../domain/person.js';
@@ -43,6 +43,7 @@ export interface Joining {
   /** Whether the person is a guest of the Org. */
   readonly guest: boolean;
   readonly addedBy: string;
+  readonly adder: Actor;
   /** Set if the person has not disclosed their address here. */
   readonly hidesEmail?: boolean;
   /** Id of the new membership, if it has to be a certain one. */
@@ -51,7 +52,7 @@ export interface Joining {
 
 /** Returns the new membership record. */
 export function placeOf(
-  { workspace, person, role, guest, addedBy, hidesEmail, id }: Joining,
+  { workspace, person, role, guest, addedBy, adder, hidesEmail, id }: Joining,
   now: string,
 ): Omit<WorkspaceMember, 'version'> {
   const { userId, name, email } = person;
@@ -70,6 +71,7 @@ export function placeOf(
     status: 'active',
     guest,
     addedBy,
+    adder,
     addedAt: now,
     updatedAt: now,
   };

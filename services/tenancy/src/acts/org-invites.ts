@@ -139,6 +139,7 @@ function invitedNow(parts: Parts, context: CallContext) {
   const now = parts.now();
   return {
     invitedBy: context.caller.userId,
+    inviter: context.actor,
     invitedAt: now,
     inviteExpiresAt: expiryOf(now),
     updatedAt: now,

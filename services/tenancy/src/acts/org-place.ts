@@ -81,6 +81,7 @@ async function makeOwner(
     status: 'active',
     guest: role === 'guest',
     addedBy: context.caller.userId,
+    adder: context.actor,
     addedAt: now,
     updatedAt: now,
   });

@@ -38,7 +38,7 @@ export async function makePersonalWorkspace(
     updatedBy: actor,
     updatedAt: now,
   });
-  const joining = { workspace, person, role: 'owner', guest: false, addedBy: userId } as const;
+  const joining = { workspace, person, role: 'owner', guest: false, addedBy: userId, adder: actor } as const;
   const place = placeOf({ ...joining, id: derivedId(`personal-membership:${userId}`) }, now);
   const member = context.work.insert(parts.workspaceMembers.records, place);
   publishWorkspace(context, 'created', workspace);

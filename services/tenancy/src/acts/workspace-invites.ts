@@ -117,10 +117,12 @@ async function letIn(
 ): Promise<Added> {
   if ((await parts.workspaceMembers.ofPerson(workspace.id, person.userId)) !== undefined) throw AlreadyMember();
   requireActiveWorkspace(workspace);
-  const addedBy = context.caller.userId;
+  const { caller, actor: adder } = context;
+  const addedBy = caller.userId;
   // The address stays hidden from people who share no Org with them.
   const hidesEmail = workspace.orgId === undefined && person.userId !== addedBy;
-  return { member: await joinWorkspace(parts, context, { workspace, person, guest, role, addedBy, hidesEmail }) };
+  const joining = { workspace, person, guest, role, addedBy, adder, hidesEmail };
+  return { member: await joinWorkspace(parts, context, joining) };
 }
 
 async function invite(
@@ -176,7 +178,7 @@ function offerWorkspacePlace(
 ): WorkspaceMember {
   const { records } = parts.workspaceMembers;
   const now = parts.now();
-  const offered = { addedBy: context.caller.userId, addedAt: now, updatedAt: now };
+  const offered = { addedBy: context.caller.userId, adder: context.actor, addedAt: now, updatedAt: now };
   if (existing !== undefined) {
     return context.work.replace(records, existing, { ...existing, role: role ?? existing.role, ...offered });
   }

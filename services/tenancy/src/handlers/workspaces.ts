@@ -94,8 +94,9 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
         updatedBy: actor,
         updatedAt: now,
       });
-      const joining = { workspace, person: personOf(caller), role: 'owner', addedBy: caller.userId } as const;
-      const member = work.insert(workspaceMembers.records, placeOf({ ...joining, guest: false }, now));
+      const adding = { addedBy: caller.userId, adder: actor, guest: false } as const;
+      const joining = { workspace, person: personOf(caller), role: 'owner', ...adding } as const;
+      const member = work.insert(workspaceMembers.records, placeOf(joining, now));
       publishWorkspace(context, 'created', workspace);
       publishWorkspaceMember(context, 'added', member);
       const open = orgId !== undefined && draft.defaultRole !== undefined;

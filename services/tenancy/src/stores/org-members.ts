@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { FULL_ORG_ROLES, type OrgRole } from '../domain/roles.js';
 import { foldEmail } from '../domain/text.js';
@@ -25,7 +26,10 @@ export interface OrgMember extends StoredRecord {
   readonly status: OrgMemberStatus;
   /** Set for a guest who was invited through a workspace: the membership is withdrawn with that invitation. */
   readonly viaWorkspace?: boolean;
+  /** The id of the person who has invited, or for whom a key has. */
   readonly invitedBy?: string;
+  /** Who has invited; absent in records of earlier versions. */
+  readonly inviter?: Actor;
   readonly invitedAt?: string;
   readonly inviteExpiresAt?: string;
   readonly joinedAt?: string;

@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { WorkspaceRole } from '../domain/roles.js';
 import { findAll, findOne } from './all.js';
@@ -26,7 +27,10 @@ export interface WorkspaceMember extends StoredRecord {
   readonly status: 'active' | 'invited' | 'suspended';
   /** Whether the person is a guest of the Org. Guests get no default role. */
   readonly guest: boolean;
+  /** The id of the person who has added the member, or for whom a key has. */
   readonly addedBy: string;
+  /** Who has added the member; absent in records of earlier versions. */
+  readonly adder?: Actor;
   readonly addedAt: string;
   readonly updatedAt: string;
 }

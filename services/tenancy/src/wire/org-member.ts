@@ -1,6 +1,7 @@
 import { type OrgMember as OrgMemberMessage, OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import { orgRoleName } from '../domain/roles.js';
 import type { OrgMember } from '../stores/org-members.js';
+import { toPersonOrActor } from './workspace.js';
 
 /** Returns a membership of an Org for the API. `inviteUrl` is for the inviter only. */
 export function toOrgMember(member: OrgMember, now: string, inviteUrl?: string): OrgMemberMessage {
@@ -15,7 +16,8 @@ export function toOrgMember(member: OrgMember, now: string, inviteUrl?: string):
     email: here || userId === undefined ? email : undefined,
     role: orgRoleName(member.role),
     status: statusOf(member, now),
-    invitedBy: member.invitedBy,
+    invitedById: member.invitedBy,
+    invitedBy: toPersonOrActor(member.inviter, member.invitedBy),
     invitedAt: member.invitedAt,
     inviteExpiresAt: member.status === 'invited' ? member.inviteExpiresAt : undefined,
     joinedAt: member.joinedAt,

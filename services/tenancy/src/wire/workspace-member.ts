@@ -7,6 +7,7 @@ import {
 import { type DefaultRole, workspaceRoleName } from '../domain/roles.js';
 import type { OrgMember } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
+import { toPersonOrActor } from './workspace.js';
 
 /** Returns a person's own membership of a workspace. `inviteUrl` is for the inviter only. */
 export function toWorkspaceMember(member: WorkspaceMember, inviteUrl?: string): WorkspaceMemberMessage {
@@ -24,7 +25,8 @@ export function toWorkspaceMember(member: WorkspaceMember, inviteUrl?: string): 
     role: workspaceRoleName(member.role),
     status: invited ? WorkspaceMemberStatus.INVITED : WorkspaceMemberStatus.ACTIVE,
     source: WorkspaceMemberSource.DIRECT,
-    addedBy: member.addedBy,
+    addedById: member.addedBy,
+    addedBy: toPersonOrActor(member.adder, member.addedBy),
     addedAt: member.addedAt,
     version: member.version,
     inviteUrl,
@@ -43,6 +45,7 @@ export function toDefaultMember(member: OrgMember, workspaceId: string, role: De
     role: workspaceRoleName(role),
     status: WorkspaceMemberStatus.ACTIVE,
     source: WorkspaceMemberSource.ORG_DEFAULT,
+    addedById: undefined,
     addedBy: undefined,
     addedAt: member.joinedAt,
     version: 0,

@@ -42,6 +42,12 @@ export function toWorkspace(
   };
 }
 
+/** Returns an actor, or for a record of an earlier version the person whose id alone it has. */
+export function toPersonOrActor(actor: Actor | undefined, userId: string | undefined): ActorMessage | undefined {
+  if (actor !== undefined) return toActor(actor);
+  return userId === undefined ? undefined : { type: ActorType.USER, id: userId, name: '' };
+}
+
 export function toActor({ type, id, name }: Actor): ActorMessage {
   return { type: ActorType[type.toUpperCase() as keyof typeof ActorType], id, name };
 }

@@ -45,16 +45,21 @@ function operationMarkdown(
   return [
     `## ${summary} {#${operationId}}`,
     `\`${method} ${path}\` · ${tryIt}`,
-    description,
+    withoutSummary(description, summary),
     preview,
     ...parametersMarkdown(parametersOf(document, operation)),
     ...bodyMarkdown(document, operation),
     ...answersMarkdown(operation),
-    errorsMarkdown(operation),
+    errorsMarkdown(document, operation),
     ...exampleMarkdown(operation, example),
   ]
     .filter(Boolean)
     .join('\n\n');
+}
+
+/** Returns a description without its first sentence, which the heading says already. */
+function withoutSummary(description: string, summary: string): string {
+  return description.startsWith(`${summary}.`) ? description.slice(summary.length + 1).trimStart() : description;
 }
 
 function parametersMarkdown(parameters: readonly ApiParameter[]): string[] {
@@ -75,8 +80,12 @@ function bodyMarkdown(document: ApiDocument, { requestBody }: Operation): string
   if (schema === undefined) return [];
   const object = resolved(document, schema);
   const table = fieldTable(fieldsOf(object));
-  return ['### Body', table === '' ? `${capitalized(typeOf(schema))}.` : table];
+  const multipart = requestBody?.content['multipart/form-data'] === undefined ? [] : [MULTIPART];
+  return ['### Body', table === '' ? `${capitalized(typeOf(schema))}.` : table, ...multipart];
 }
+
+const MULTIPART =
+  'The same as `multipart/form-data`: the part `file` holds the bytes of the file, other parts are fields.';
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -92,13 +101,18 @@ function answersMarkdown({ responses }: Operation): string[] {
   return ['### Answers', lines.join('\n')];
 }
 
-/** Lists the codes that the operation declares; those that follow from its form are common to many. */
-function errorsMarkdown(operation: Operation): string {
-  const codes = [...new Set((operation['x-errors'] ?? []).map((code) => code.replace(/^\d+:/, '')))];
-  const common = `[the codes of every request](/docs/errors)`;
-  if (codes.length === 0) return `Errors: ${common}.`;
-  return `Errors: ${codes.map((code) => `[\`${code}\`](/docs/errors#${code})`).join(', ')}, and ${common}.`;
+/** Lists the codes that the operation can answer, by status; those of its own come first. */
+function errorsMarkdown({ components }: ApiDocument, operation: Operation): string {
+  const own = new Set((operation['x-errors'] ?? []).map((code) => code.replace(/^\d+:/, '')));
+  const lines = Object.entries(operation.responses).flatMap(([status, response]) => {
+    const codes = components.responses[response.$ref?.split('/').at(-1) ?? '']?.['x-codes'] ?? [];
+    const sorted = [...codes].sort((a, b) => Number(own.has(b)) - Number(own.has(a)));
+    return codes.length === 0 ? [] : [`- \`${status}\`: ${sorted.map(linkToCode).join(', ')}`];
+  });
+  return lines.length === 0 ? '' : `### Errors\n\n${lines.join('\n')}`;
 }
+
+const linkToCode = (code: string): string => `[\`${code}\`](/docs/errors#${code})`;
 
 const FENCES: Readonly<Record<string, string>> = { curl: 'sh', TypeScript: 'ts fold', Python: 'python fold' };
 

@@ -7,6 +7,7 @@ export interface ApiDocument {
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly parameters: Readonly<Record<string, ApiParameter>>;
+    readonly responses: Readonly<Record<string, { readonly 'x-codes'?: readonly string[] }>>;
   };
 }
 
@@ -17,10 +18,18 @@ export interface ApiOperation {
   readonly description: string;
   readonly parameters?: readonly ApiParameter[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: Content }>>;
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+  /** Credentials that the operation takes; empty if it takes none. */
+  readonly security?: readonly object[];
   readonly 'x-errors'?: readonly string[];
   readonly 'x-preview'?: boolean;
   readonly 'x-codeSamples'?: readonly { readonly label: string; readonly source: string }[];
+}
+
+export interface ApiResponse {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly content?: Content;
 }
 
 export interface ApiParameter {

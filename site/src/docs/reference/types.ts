@@ -51,7 +51,7 @@ const LIMITS: readonly (readonly [key: string, words: string])[] = [
 /** Describes a value: its comment, and its limits. */
 export function textOf(schema: Schema): string {
   const limits = LIMITS.filter(([key]) => schema[key] !== undefined && !isRange(schema[key])).map(([key, words]) =>
-    words.replace('{}', String(schema[key])),
+    (schema[key] === 1 ? words.replace(/(character|item)s/, '$1') : words).replace('{}', String(schema[key])),
   );
   const comment = String(schema.description ?? '');
   return [comment, limits.length > 0 ? `${capitalized(limits.join(', '))}.` : ''].filter(Boolean).join(' ');

@@ -79,6 +79,7 @@ export const DOCS = `
 .docs :is(th, td) { padding: .25rem .5rem; border: 1px solid var(--faint); }
 .docs td { min-width: 6rem; }
 .docs td:last-child { min-width: 12rem; }
+@media (min-width: 50rem) { .docs td:first-child > code { overflow-wrap: break-word; } }
 .docs summary { cursor: pointer; padding: .25rem 0; color: var(--accent); }
 .text dt { font-weight: 600; margin-top: 1rem; scroll-margin-top: 1rem; }
 .text dd { margin: 0; }

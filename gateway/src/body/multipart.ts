@@ -1,0 +1,78 @@
+import { type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { AppError } from '@commonplace/kit/errors';
+import type { FilePart } from '@commonplace/proto/api/v1/access.js';
+
+/** Name of the part that holds the bytes of a file. */
+export const FILE_PART = 'file';
+
+/**
+ * Converts a `multipart/form-data` body to the JSON body that says the same, so that one reader reads both, and a
+ * repeated request has the same fingerprint whatever its boundary. Throws `unsupported_media_type` for a body that can't
+ * be read, and `invalid_json` for one that says something twice.
+ */
+export async function multipartToJson(
+  contentType: string,
+  body: Buffer,
+  input: DescMessage,
+  filePart: FilePart,
+): Promise<Buffer> {
+  const parts = await readParts(contentType, body);
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of parts) {
+    if (name !== FILE_PART && typeof value === 'string') {
+      fields[name] = isText(input, name) ? value : parsedOrText(value);
+    }
+  }
+  const file = parts.get(FILE_PART);
+  if (file !== undefined) {
+    const bytes = typeof file === 'string' ? Buffer.from(file) : Buffer.from(await file.arrayBuffer());
+    fields[filePart.bytes] = bytes.toString('base64');
+  }
+  if (file instanceof File) {
+    setAbsent(fields, filePart.name, file.name);
+    setAbsent(fields, filePart.type, file.type);
+  }
+  return Buffer.from(JSON.stringify(fields));
+}
+
+async function readParts(contentType: string, body: Buffer): Promise<ReadonlyMap<string, string | File>> {
+  const parts = new Map<string, string | File>();
+  const form = await new Response(Uint8Array.from(body), { headers: { 'Content-Type': contentType } })
+    .formData()
+    .catch((cause) => {
+      const message = 'The body is not multipart/form-data that can be read: its Content-Type names the boundary.';
+      throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', message, { cause });
+    });
+  for (const [name, value] of form) {
+    if (parts.has(name) || name === '__proto__')
+      throw invalid(`The body has more than one part ${name.slice(0, 100)}.`);
+    if (typeof value !== 'string' && name !== FILE_PART) {
+      throw invalid(`The part ${name.slice(0, 100)} is a file: send the file as the part "${FILE_PART}".`);
+    }
+    parts.set(name, value);
+  }
+  return parts;
+}
+
+/** Returns whether a part is the value of its field as it is; those of other fields are JSON. */
+function isText({ fields }: DescMessage, name: string): boolean {
+  const field = fields.find((one) => one.name === name);
+  return field === undefined || field.fieldKind === 'enum' || field.scalar === ScalarType.STRING;
+}
+
+/** Returns the JSON value that a text is; the text itself, whose type is then refused, if it is none. */
+function parsedOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function setAbsent(fields: Record<string, unknown>, name: string, value: string): void {
+  if (name !== '' && value !== '' && !Object.hasOwn(fields, name)) fields[name] = value;
+}
+
+function invalid(message: string): AppError {
+  return new AppError('INVALID_ARGUMENT', 'invalid_json', message);
+}
