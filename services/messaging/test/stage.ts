@@ -39,6 +39,8 @@ export async function openTestStage() {
   /** The questions about people's access. */
   const checks: { resourceIds: readonly string[]; userIds: readonly string[] }[] = [];
   let ahead = 0;
+  let stoppedAt: number | undefined;
+  const now = () => stoppedAt ?? Date.now() + ahead;
   const directory = fake(contracts.directory, {
     getMemberships: async ({ userId }) => ({ userId, ...(places.get(userId) ?? { orgs: [], workspaces: [] }) }),
     lookUpWorkspace: async ({ workspaceId }) => {
@@ -79,10 +81,7 @@ export async function openTestStage() {
       }),
     }),
   });
-  const stage = await openStage(
-    createMessaging(() => Date.now() + ahead),
-    [directory, index],
-  );
+  const stage = await openStage(createMessaging(now), [directory, index]);
   const client: Client<NotificationService> = stage.host.client(contracts.notifications);
   const as = (caller: Caller): Promise<CallOptions> => stage.as(caller);
   return {
@@ -120,7 +119,14 @@ export async function openTestStage() {
     wait: (ms: number) => {
       ahead += ms;
     },
-    now: () => Date.now() + ahead,
+    now,
+    /** Stops the clock of the service. */
+    stop() {
+      stoppedAt = now();
+    },
+    go() {
+      stoppedAt = undefined;
+    },
     list: async (caller: Caller, fields: Partial<ListNotificationsRequest> = {}) =>
       client.listNotifications(
         { ...ListNotificationsRequest.fromPartial({}), page: { limit: 50, offset: 0, cursor: '' }, ...fields },
