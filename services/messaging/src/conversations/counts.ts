@@ -101,7 +101,9 @@ export async function countSteadily<T>(
     if (head === undefined || member === undefined) return undefined;
     const counted = await count(head, member);
     const after = await parts.heads.get(conversationId);
-    if (after === undefined || after.epoch === head.epoch || round === MAX_ROUNDS) return { head, member, counted };
+    // A marker behind the latest message is of a later moment than the head.
+    const isSteady = after?.epoch === head.epoch && member.lastReadSeq <= head.lastSeq;
+    if (after === undefined || isSteady || round === MAX_ROUNDS) return { head, member, counted };
   }
 }
 
