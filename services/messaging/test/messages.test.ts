@@ -175,7 +175,7 @@ describe('the history', () => {
     expect(await read({ beforeSeq: 3 })).toEqual([[2, 1], false, true, 2]);
     expect(await read({ afterSeq: 3 })).toEqual([[4, 5, 6, 7], true, true, 6]);
     expect(await read({ aroundSeq: 5 })).toEqual([[3, 4, 5, 6], true, true, 9]);
-    expect(await read({ afterSeq: 9 })).toEqual([[], false, false, 0]);
+    expect(await read({ afterSeq: 9 })).toEqual([[], true, false, 0]);
     await expect(read({ afterSeq: 1, beforeSeq: 3 })).rejects.toEqual(refused('ambiguous_target'));
     const { page } = await stage.history(ben, id, { page: { limit: 4, offset: 0, cursor: '' } });
     expect(await read({ page: { limit: 4, offset: 0, cursor: page?.nextCursor } })).toEqual([
@@ -184,6 +184,22 @@ describe('the history', () => {
       true,
       9,
     ]);
+  });
+
+  test('says of a page without messages on which side of it they are', async () => {
+    const id = await group();
+    expect((await stage.history(ann, id)).page).toMatchObject({ hasMoreBefore: false, hasMoreAfter: false });
+    for (const text of ['One', 'Two']) await stage.send(ann, id, text);
+    for (const [fields, hasMoreBefore, hasMoreAfter] of [
+      [{ afterSeq: 2 }, true, false],
+      [{ aroundSeq: 9, page: { limit: 1, offset: 0, cursor: '' } }, true, false],
+      [{ beforeSeq: 1 }, false, true],
+      [{ page: { limit: 5, offset: 7, cursor: '' } }, false, true],
+      [{ q: '*' }, false, false],
+    ] as const) {
+      const { items, page } = await stage.history(ann, id, fields);
+      expect([items, page]).toMatchObject([[], { hasMoreBefore, hasMoreAfter }]);
+    }
   });
 
   test('begins where a member was let in, for lists, searches and replies', async () => {
