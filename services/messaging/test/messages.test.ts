@@ -360,6 +360,29 @@ describe('notifications', () => {
   });
 });
 
+test('each message counts once in a notification, however many are sent at once and however often they are announced', async () => {
+  const id = await group({ name: 'Busy' });
+  const writers = [...Array.from({ length: 25 }, () => ann), ...Array.from({ length: 5 }, () => keyOf(ben))];
+  const counts = (ofBen: number, ofCem: number) =>
+    eventually(async () => {
+      const found = await Promise.all([ben, cem].map((one) => stage.notifications(one, id)));
+      expect(found.map((one) => one.map(([, count]) => count))).toEqual([[ofBen], [ofCem]]);
+    });
+  await Promise.all(writers.map((by, at) => stage.send(by, id, `Message ${at}`)));
+  await counts(25, 30);
+  const sent = await eventsOf(id, 'message.created', 30);
+  await stage.stage.own.bus.publish(sent.map((event) => ({ ...event })));
+  await stage.send(ann, id, { text: 'Cem', mentions: [{ id: cem.userId }] });
+  await stage.send(ann, id, 'Last');
+  await eventually(async () => {
+    expect(await stage.notifications(ben, id)).toEqual([['Ann wrote in “Busy”', 27]]);
+    expect(await stage.notifications(cem, id)).toEqual([
+      ['Ann wrote in “Busy”', 31],
+      ['Ann mentioned you in “Busy”', 1],
+    ]);
+  });
+});
+
 test('in a channel only those are notified of every message who want to be', async () => {
   const others = { memberIds: [ben.userId, cem.userId] };
   const { id } = await stage.channel(ann, place, { name: 'Busy', ...others });
