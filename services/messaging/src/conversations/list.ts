@@ -2,6 +2,7 @@ import { beyondReach, reachesTenant, reachesWorkspace } from '@commonplace/kit/a
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import type {
@@ -60,12 +61,14 @@ export async function reachConversations(
   { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
 ): Promise<Reached> {
   const person = await parts.memberships.of(caller.userId, onward);
-  const memberships = (await membershipsOf(parts.members, caller.userId)).filter(
+  const breathe = createBreathe();
+  const readAt = parts.now();
+  const memberships = (await membershipsOf(parts.members, caller.userId, breathe)).filter(
     (member) => belongsTo(person, member) && reachesPlace(caller, member),
   );
   const ids = memberships.map(({ conversationId }) => conversationId);
-  const heads = await headsOf(parts.heads, ids);
-  const unread = await countUnreadIn(parts, memberships, heads);
+  const heads = await headsOf(parts.heads, ids, breathe);
+  const unread = await countUnreadIn(parts, { memberships, heads, readAt }, breathe);
   const candidates = memberships.flatMap((member): Candidate[] => {
     const head = heads.get(member.conversationId);
     if (head === undefined) return [];
@@ -152,7 +155,8 @@ async function search(
   const query = parseMessageQuery(q);
   if (query === undefined) return [];
   const memberships = candidates.map(({ member }) => member);
-  const found = new Set(await conversationsWith(parts.messages, memberships, query));
+  const breathe = createBreathe();
+  const found = new Set(await conversationsWith(parts.messages, memberships, query, breathe));
   for (let at = 0; at < candidates.length; at += CHUNK) {
     const some = candidates.slice(at, at + CHUNK);
     const records = await parts.conversations.getMany(some.map(({ id }) => id));
@@ -161,6 +165,7 @@ async function search(
       const words = [name, topic, nicknames.get(id)].filter((text) => text !== undefined).join('\n');
       if (matchesName(words, query)) found.add(id);
     }
+    await breathe();
   }
   return candidates.filter(({ id }) => found.has(id));
 }
@@ -203,6 +208,7 @@ async function listJoinable(
   const heads = await headsOf(
     parts.heads,
     items.map(({ id }) => id),
+    createBreathe(),
   );
   const listed = items.flatMap((conversation): Listed[] => {
     const head = heads.get(conversation.id);
