@@ -256,6 +256,22 @@ describe('a stream', () => {
     expect(await reader.ended).toBe('not_found');
   });
 
+  test('of a workspace that its reader visits ends with what was shared with them there', async () => {
+    const visitor = stage.person('Visitor', { orgId });
+    stage.join(visitor.userId, newId(), 'Elsewhere', orgId);
+    const caller = { ...visitor, credential: { ...visitor.credential, scopes: ALL_SCOPES } };
+    expect(await (await watch(caller, { workspaceId })).ended).toBe('not_found');
+    stage.visit(caller.userId);
+    stage.stop();
+    const reader = await watch(caller, { workspaceId });
+    await reader.has(1);
+    stage.endVisit(caller.userId);
+    const data = { resourceId: newId(), workspaceId, principal: `user:${caller.userId}`, role: 'viewer' };
+    await stage.publish(eventOf('resources.permission.revoked', data, { tenant: orgId }));
+    expect(await reader.ended).toBe('not_found');
+    stage.go();
+  });
+
   test('of one conversation ends when its reader is removed, after having told so', async () => {
     const ben = memberOf(orgId);
     const { host } = stage.stage;

@@ -36,6 +36,8 @@ export async function openTestStage() {
   const standing = new Map<string, string>();
   const roles = new Map<string, ResourceRole>();
   const trashed = new Set<string>();
+  /** People who hold a grant in a workspace without being members. */
+  const visitors = new Set<string>();
   /** The questions about people's access. */
   const checks: { resourceIds: readonly string[]; userIds: readonly string[] }[] = [];
   let ahead = 0;
@@ -70,7 +72,7 @@ export async function openTestStage() {
         readable.has(`${userId}:${id}`) ? (roles.get(`${userId}:${id}`) ?? ResourceRole.VIEWER) : NO_ROLE;
       const readers = userIds.map((userId) => ({
         roles: resources.map(({ id }) => roleOf(userId, id)),
-        entersWorkspace: false,
+        entersWorkspace: visitors.has(userId),
       }));
       return { resources, readers };
     },
@@ -113,7 +115,9 @@ export async function openTestStage() {
     checks,
     trash: (id: string) => trashed.add(id),
     giveRole: (userId: string, id: string, role: ResourceRole) => roles.set(`${userId}:${id}`, role),
+    visit: (userId: string) => visitors.add(userId),
     leaveAll: (userId: string) => places.delete(userId),
+    endVisit: (userId: string) => visitors.delete(userId),
     show: (userId: string, id: string, name: string) => readable.set(`${userId}:${id}`, name),
     hide: (userId: string, id: string) => readable.delete(`${userId}:${id}`),
     wait: (ms: number) => {
