@@ -146,6 +146,35 @@ describe('a stream', () => {
     ]);
   }, 60_000);
 
+  test('of one conversation is in its tenant, whatever the default is, and ends when its reader leaves it', async () => {
+    const { data: org } = await by.post<Org>('/orgs', { name: 'Talkers' });
+    const { data: inOrg } = await by.post<Workspace>('/workspaces', { name: 'Talks', org_id: org.id });
+    const talk = async (body: object) =>
+      (await by.post<{ id: string }>('/im/conversations', { type: 'group', ...body })).data.id;
+    const ofOrg = await talk({ workspace_id: inOrg.id });
+    const personal = await talk({ workspace_id: workspace.id, member_ids: [reader.user.id] });
+    const feeds = [
+      await watch(by.session, `?conversation_id=${ofOrg}`),
+      await watch(by.session, `?conversation_id=${personal}`),
+    ];
+    for (const [i, id] of [ofOrg, personal].entries()) {
+      await by.post(`/im/conversations/${id}/messages`, { text: 'Hello' });
+      expect((await feeds[i]?.sees('message.created'))?.data.conversation_id).toBe(id);
+    }
+    expect(await refused(by.session, `?workspace_id=${workspace.id}&conversation_id=${ofOrg}`)).toEqual([
+      404,
+      'not_found',
+    ]);
+    const { key } = await newKey(by, ['im:read']);
+    expect(await refused(key, `?conversation_id=${ofOrg}`)).toEqual([403, 'tenant_boundary']);
+    expect(await refused(reader.session, `?conversation_id=${ofOrg}`)).toEqual([404, 'not_found']);
+    const left = await watch(reader.session, `?conversation_id=${personal}`);
+    await by.patch(`/im/conversations/${personal}`, { remove_member_ids: [reader.user.id] });
+    await left.ended;
+    expect(left.types()).toEqual(['conversation.updated']);
+    expect(left.all.at(-1)).toMatchObject({ event: 'error', data: { code: 'not_found' } });
+  }, 60_000);
+
   test('needs the scope of each type', async () => {
     const { key } = await newKey(by, ['comment:read']);
     const feed = await watch(key);

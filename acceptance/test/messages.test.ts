@@ -158,6 +158,27 @@ describe('people', () => {
   });
 });
 
+test('whoever may join a channel sees that it is there, and no message before they have joined', async () => {
+  const { id } = (await create(ann, { type: 'channel', name: 'Open' })).data;
+  await send(ann, id, { text: 'Hello' });
+  expect((await ben.get<Conversation>(`${IM}/${id}`)).data).toMatchObject({ is_member: false, last_message: null });
+  const refused = [
+    await history(ben, id),
+    await send(ben, id, { text: 'Hello' }),
+    await ben.post(`${IM}/${id}/read`, {}),
+    await ben.patch(`${IM}/${id}/settings`, { is_muted: true }),
+    await ben.patch(`${IM}/${id}`, { name: 'Mine' }),
+    await ben.del(`${IM}/${id}`),
+  ];
+  for (const { status, error } of refused) expect([status, error.code]).toEqual([403, 'insufficient_role']);
+  await ben.post(`${IM}/${id}/members`, { user_id: ben.user.id });
+  const [message] = (await history(ben, id)).data.items;
+  expect(message).toMatchObject({ text: 'Hello', reply_to_id: null, client_message_id: null, edited_at: null });
+  expect(message).not.toHaveProperty('deleted_at');
+  const { body } = await history(ben, id, '?after_seq=1');
+  expect(body.page).toMatchObject({ first_seq: null, last_seq: null, has_more_before: true, has_more_after: false });
+});
+
 describe('a member of the Org', () => {
   /** Has a person join the Org and its workspace, and talk to Ann in a group and directly. */
   async function join(name: string) {

@@ -4,6 +4,8 @@ import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import { SCOPES_OF } from '@commonplace/platform/public-events';
+import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
+import { CreateConversationRequest, UpdateConversationRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import {
   type EventMessage,
   ListEventsRequest,
@@ -249,6 +251,46 @@ describe('a stream', () => {
     const data = { orgId, memberId: newId(), userId: anna.userId };
     await stage.publish(eventOf('tenancy.org_member.removed', data, { tenant: orgId }));
     expect(await reader.ended).toBe('not_found');
+  });
+
+  test('of a workspace that its reader visits ends with what was shared with them there', async () => {
+    const visitor = stage.person('Visitor', { orgId });
+    stage.join(visitor.userId, newId(), 'Elsewhere', orgId);
+    const caller = { ...visitor, credential: { ...visitor.credential, scopes: ALL_SCOPES } };
+    expect(await (await watch(caller, { workspaceId })).ended).toBe('not_found');
+    stage.visit(caller.userId);
+    stage.stop();
+    const reader = await watch(caller, { workspaceId });
+    await reader.has(1);
+    stage.endVisit(caller.userId);
+    const data = { resourceId: newId(), workspaceId, principal: `user:${caller.userId}`, role: 'viewer' };
+    await stage.publish(eventOf('resources.permission.revoked', data, { tenant: orgId }));
+    expect(await reader.ended).toBe('not_found');
+    stage.go();
+  });
+
+  test('of one conversation ends when its reader is removed, after having told so', async () => {
+    const ben = memberOf(orgId);
+    const { host } = stage.stage;
+    const talks = host.client(contracts.conversations);
+    const { id } = await talks.createConversation(
+      CreateConversationRequest.fromPartial({ type: ConversationType.GROUP, orgId, memberIds: [ben.userId] }),
+      await stage.stage.as(anna),
+    );
+    // The clock of streams stands still, so that none looks again after a while.
+    stage.stop();
+    const readers = [
+      await watch(ben, { conversationId: id }),
+      await watch(ben, { conversationId: id, types: ['message.created'] }),
+    ];
+    const others = [await watch(ben), await watch(anna, { conversationId: id })];
+    await Promise.all([...readers, ...others].map((reader) => reader.has(1)));
+    const change = { conversationId: id, updateMask: ['remove_member_ids'], removeMemberIds: [ben.userId] };
+    await talks.updateConversation(UpdateConversationRequest.fromPartial(change), await stage.stage.as(anna));
+    expect(await Promise.all(readers.map(({ ended }) => ended))).toEqual(['not_found', 'not_found']);
+    expect(readers.map(names)).toEqual([['position', 'conversationUpdated'], ['position']]);
+    for (const other of others) expect(names({ seen: await other.has(2) } as Reader)).toContain('conversationUpdated');
+    stage.go();
   });
 
   test('shares its questions with the others that ask the same', async () => {

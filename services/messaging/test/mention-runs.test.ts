@@ -126,3 +126,15 @@ test('agents and automations speak under their own names: they move no marker, a
     reason: 'insufficient_role',
   });
 });
+
+test('a client_message_id is that of its author, also where an agent speaks for a person', async () => {
+  const id = await group();
+  const helper = { id: newId(), name: 'Helper', roles: { [place.workspaceId]: 'viewer' as const } };
+  const sent = [];
+  for (const caller of [ann, { ...ann, agent: helper }, { ...ann, agent: helper }]) {
+    sent.push(
+      await stage.send(caller, id, { text: caller.agent === undefined ? 'Mine' : 'Its', clientMessageId: 'one' }),
+    );
+  }
+  expect(sent.map(({ seq }) => seq)).toEqual([1, 2, 2]);
+});

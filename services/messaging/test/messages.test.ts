@@ -175,7 +175,7 @@ describe('the history', () => {
     expect(await read({ beforeSeq: 3 })).toEqual([[2, 1], false, true, 2]);
     expect(await read({ afterSeq: 3 })).toEqual([[4, 5, 6, 7], true, true, 6]);
     expect(await read({ aroundSeq: 5 })).toEqual([[3, 4, 5, 6], true, true, 9]);
-    expect(await read({ afterSeq: 9 })).toEqual([[], false, false, 0]);
+    expect(await read({ afterSeq: 9 })).toEqual([[], true, false, 0]);
     await expect(read({ afterSeq: 1, beforeSeq: 3 })).rejects.toEqual(refused('ambiguous_target'));
     const { page } = await stage.history(ben, id, { page: { limit: 4, offset: 0, cursor: '' } });
     expect(await read({ page: { limit: 4, offset: 0, cursor: page?.nextCursor } })).toEqual([
@@ -184,6 +184,22 @@ describe('the history', () => {
       true,
       9,
     ]);
+  });
+
+  test('says of a page without messages on which side of it they are', async () => {
+    const id = await group();
+    expect((await stage.history(ann, id)).page).toMatchObject({ hasMoreBefore: false, hasMoreAfter: false });
+    for (const text of ['One', 'Two']) await stage.send(ann, id, text);
+    for (const [fields, hasMoreBefore, hasMoreAfter] of [
+      [{ afterSeq: 2 }, true, false],
+      [{ aroundSeq: 9, page: { limit: 1, offset: 0, cursor: '' } }, true, false],
+      [{ beforeSeq: 1 }, false, true],
+      [{ page: { limit: 5, offset: 7, cursor: '' } }, false, true],
+      [{ q: '*' }, false, false],
+    ] as const) {
+      const { items, page } = await stage.history(ann, id, fields);
+      expect([items, page]).toMatchObject([[], { hasMoreBefore, hasMoreAfter }]);
+    }
   });
 
   test('begins where a member was let in, for lists, searches and replies', async () => {
@@ -341,6 +357,29 @@ describe('notifications', () => {
     );
     await stage.update(ann, id, ['remove_member_ids'], { removeMemberIds: [ben.userId] });
     expect(await stage.notifications(ben, id)).toEqual([['Ann mentioned you', 1]]);
+  });
+});
+
+test('each message counts once in a notification, however many are sent at once and however often they are announced', async () => {
+  const id = await group({ name: 'Busy' });
+  const writers = [...Array.from({ length: 25 }, () => ann), ...Array.from({ length: 5 }, () => keyOf(ben))];
+  const counts = (ofBen: number, ofCem: number) =>
+    eventually(async () => {
+      const found = await Promise.all([ben, cem].map((one) => stage.notifications(one, id)));
+      expect(found.map((one) => one.map(([, count]) => count))).toEqual([[ofBen], [ofCem]]);
+    });
+  await Promise.all(writers.map((by, at) => stage.send(by, id, `Message ${at}`)));
+  await counts(25, 30);
+  const sent = await eventsOf(id, 'message.created', 30);
+  await stage.stage.own.bus.publish(sent.map((event) => ({ ...event })));
+  await stage.send(ann, id, { text: 'Cem', mentions: [{ id: cem.userId }] });
+  await stage.send(ann, id, 'Last');
+  await eventually(async () => {
+    expect(await stage.notifications(ben, id)).toEqual([['Ann wrote in “Busy”', 27]]);
+    expect(await stage.notifications(cem, id)).toEqual([
+      ['Ann wrote in “Busy”', 31],
+      ['Ann mentioned you in “Busy”', 1],
+    ]);
   });
 });
 

@@ -36,9 +36,13 @@ export async function openTestStage() {
   const standing = new Map<string, string>();
   const roles = new Map<string, ResourceRole>();
   const trashed = new Set<string>();
+  /** People who hold a grant in a workspace without being members. */
+  const visitors = new Set<string>();
   /** The questions about people's access. */
   const checks: { resourceIds: readonly string[]; userIds: readonly string[] }[] = [];
   let ahead = 0;
+  let stoppedAt: number | undefined;
+  const now = () => stoppedAt ?? Date.now() + ahead;
   const directory = fake(contracts.directory, {
     getMemberships: async ({ userId }) => ({ userId, ...(places.get(userId) ?? { orgs: [], workspaces: [] }) }),
     lookUpWorkspace: async ({ workspaceId }) => {
@@ -68,7 +72,7 @@ export async function openTestStage() {
         readable.has(`${userId}:${id}`) ? (roles.get(`${userId}:${id}`) ?? ResourceRole.VIEWER) : NO_ROLE;
       const readers = userIds.map((userId) => ({
         roles: resources.map(({ id }) => roleOf(userId, id)),
-        entersWorkspace: false,
+        entersWorkspace: visitors.has(userId),
       }));
       return { resources, readers };
     },
@@ -79,10 +83,7 @@ export async function openTestStage() {
       }),
     }),
   });
-  const stage = await openStage(
-    createMessaging(() => Date.now() + ahead),
-    [directory, index],
-  );
+  const stage = await openStage(createMessaging(now), [directory, index]);
   const client: Client<NotificationService> = stage.host.client(contracts.notifications);
   const as = (caller: Caller): Promise<CallOptions> => stage.as(caller);
   return {
@@ -114,13 +115,22 @@ export async function openTestStage() {
     checks,
     trash: (id: string) => trashed.add(id),
     giveRole: (userId: string, id: string, role: ResourceRole) => roles.set(`${userId}:${id}`, role),
+    visit: (userId: string) => visitors.add(userId),
     leaveAll: (userId: string) => places.delete(userId),
+    endVisit: (userId: string) => visitors.delete(userId),
     show: (userId: string, id: string, name: string) => readable.set(`${userId}:${id}`, name),
     hide: (userId: string, id: string) => readable.delete(`${userId}:${id}`),
     wait: (ms: number) => {
       ahead += ms;
     },
-    now: () => Date.now() + ahead,
+    now,
+    /** Stops the clock of the service. */
+    stop() {
+      stoppedAt = now();
+    },
+    go() {
+      stoppedAt = undefined;
+    },
     list: async (caller: Caller, fields: Partial<ListNotificationsRequest> = {}) =>
       client.listNotifications(
         { ...ListNotificationsRequest.fromPartial({}), page: { limit: 50, offset: 0, cursor: '' }, ...fields },

@@ -1,3 +1,4 @@
+import type { Breathe } from '@commonplace/kit/slices';
 import type { Collection, Scalar, UnitOfWork, Where } from '@commonplace/kit/store';
 import { EVERYBODY, type MentionRecord, type MessageRecord, mentionKey } from './message-records.js';
 import type { ConversationParts } from './parts.js';
@@ -101,16 +102,23 @@ export async function countSteadily<T>(
     if (head === undefined || member === undefined) return undefined;
     const counted = await count(head, member);
     const after = await parts.heads.get(conversationId);
-    if (after === undefined || after.epoch === head.epoch || round === MAX_ROUNDS) return { head, member, counted };
+    // A marker behind the latest message is of a later moment than the head.
+    const isSteady = after?.epoch === head.epoch && member.lastReadSeq <= head.lastSeq;
+    if (after === undefined || isSteady || round === MAX_ROUNDS) return { head, member, counted };
   }
 }
 
-const CHUNK = 1000;
+/** Records that one query reads: a person may be in thousands of conversations, and others wait meanwhile. */
+const CHUNK = 200;
 
 /** Returns all active memberships of a person. */
-export async function membershipsOf(members: Collection<MemberRecord>, userId: string): Promise<MemberRecord[]> {
+export async function membershipsOf(
+  members: Collection<MemberRecord>,
+  userId: string,
+  breathe: Breathe,
+): Promise<MemberRecord[]> {
   const all: MemberRecord[] = [];
-  for (let after: Scalar[] | undefined; ; ) {
+  for (let after: Scalar[] | undefined; ; await breathe()) {
     const where = { principalId: userId, isActive: true };
     const page = await members.find({ where, limit: CHUNK, ...(after && { after }) });
     all.push(...page);
@@ -124,10 +132,12 @@ export async function membershipsOf(members: Collection<MemberRecord>, userId: s
 export async function headsOf(
   heads: Collection<HeadRecord>,
   ids: readonly string[],
+  breathe: Breathe,
 ): Promise<ReadonlyMap<string, HeadRecord>> {
   const found = new Map<string, HeadRecord>();
   for (let at = 0; at < ids.length; at += CHUNK) {
     for (const head of await heads.getMany(ids.slice(at, at + CHUNK))) found.set(head.id, head);
+    await breathe();
   }
   return found;
 }
@@ -140,30 +150,49 @@ export function isMutedAt({ isMuted, mutedUntil }: Pick<MemberRecord, 'isMuted' 
 /** Counts of all of a person's conversations that have unread messages, by conversation. */
 export type UnreadByConversation = ReadonlyMap<string, number>;
 
+/** Milliseconds after which a message that was sent is committed or was given up, whatever the clocks of processes say. */
+const SETTLED_MS = 60_000;
+
+/** What was read of a person's conversations: first the memberships, from `readAt` on, and then the heads. */
+export interface ReadConversations {
+  readonly memberships: readonly MemberRecord[];
+  readonly heads: ReadonlyMap<string, HeadRecord>;
+  /** Epoch milliseconds. */
+  readonly readAt: number;
+}
+
 /**
- * Counts the unread messages in each of a person's conversations. `heads` was read after `memberships`. Conversations that
- * were read to the end cost no further read, most of the others a share of one, and those with deleted or own messages after
- * the marker a few.
+ * Counts the unread messages in each of a person's conversations. Those that were read to the end, and those in which
+ * nothing was sent or removed lately, cost no further read, most of the others a share of one, and those with deleted or own
+ * messages after the marker a few.
  */
 export async function countUnreadIn(
   parts: CountParts,
-  memberships: readonly MemberRecord[],
-  heads: ReadonlyMap<string, HeadRecord>,
+  { memberships, heads, readAt }: ReadConversations,
+  breathe: Breathe,
 ): Promise<UnreadByConversation> {
-  const open = memberships.filter((member) => {
-    const head = heads.get(member.conversationId);
-    return head !== undefined && head.lastSeq > readThrough(head, member);
-  });
   const counts = new Map<string, number>();
   const unclear: MemberRecord[] = [];
-  for (let at = 0; at < open.length; at += CHUNK) {
-    // Read again, after the heads: a message of one's own has moved the marker in the commit that changed the head.
-    for (const member of await parts.members.getMany(open.slice(at, at + CHUNK).map(({ id }) => id))) {
-      const head = heads.get(member.conversationId) as HeadRecord;
-      const from = readThrough(head, member);
-      if (head.lastUncountedSeq > from || member.lastOwnSeq > from) unclear.push(member);
-      else if (head.lastSeq > from) counts.set(member.conversationId, head.lastSeq - from);
+  const add = (member: MemberRecord, head: HeadRecord) => {
+    const from = readThrough(head, member);
+    if (head.lastUncountedSeq > from || member.lastOwnSeq > from) unclear.push(member);
+    else if (head.lastSeq > from) counts.set(head.id, head.lastSeq - from);
+  };
+  // A message of one's own moves the marker in the commit that changes the head, so that a membership which was read before
+  // a head that has changed since is of another moment.
+  const settled = new Date(readAt - SETTLED_MS).toISOString();
+  const changing: string[] = [];
+  for (const member of memberships) {
+    const head = heads.get(member.conversationId);
+    if (head === undefined || head.lastSeq <= readThrough(head, member)) continue;
+    if (head.firstSeq === 1 && head.lastMessageAt < settled) add(member, head);
+    else changing.push(member.id);
+  }
+  for (let at = 0; at < changing.length; at += CHUNK) {
+    for (const member of await parts.members.getMany(changing.slice(at, at + CHUNK))) {
+      add(member, heads.get(member.conversationId) as HeadRecord);
     }
+    await breathe();
   }
   for (let at = 0; at < unclear.length; at += COUNTED_AT_ONCE) {
     await Promise.all(
@@ -174,11 +203,12 @@ export async function countUnreadIn(
         if (steady !== undefined && steady.counted > 0) counts.set(conversationId, steady.counted);
       }),
     );
+    await breathe();
   }
   return counts;
 }
 
-const COUNTED_AT_ONCE = 100;
+const COUNTED_AT_ONCE = 20;
 
 /** Returns the head and the member as a unit of work would leave them. */
 export async function stateIn(

@@ -31,8 +31,8 @@ export async function createConversation(
   const type = typeOf(request.type);
   const others = membersIn(request).filter(({ id }) => id !== context.caller.userId);
   checkForm(request, type, others);
-  const place = await choosePlace(parts, request, type, context);
-  const known = await requireKnown(parts, others, place, context);
+  const { place, people } = await choosePlace(parts, request, type, context);
+  const known = await requireKnown(parts, others, people, context);
   if (type !== 'direct') return insert(parts, newId(), type, place, request, known, context);
   const [other] = known as [Newcomer];
   const id = directId(place.tenant, context.caller.userId, other.id);

@@ -40,12 +40,15 @@ export async function listMessages(
   if (given.length > 1) throw invalidField('after_seq', 'ambiguous_target', 'excludes before_seq and around_seq.');
   const slice = sliceOf(request.page);
   const selection = select(request, standing);
-  if (selection === undefined) return { items: [], page: toPage(slice, 0, undefined) };
+  if (selection === undefined) return { items: [], page: { ...toPage(slice, 0, undefined), ...NOTHING_MORE } };
   const { items, page } =
     request.aroundSeq === undefined
       ? await pageFrom(parts, request, selection, slice, standing)
       : await pageAround(parts, request.aroundSeq, selection, slice, standing);
-  return { items: await presentMessages(parts, items, context), page: await withEnds(parts, page, items, selection) };
+  return {
+    items: await presentMessages(parts, items, context),
+    page: await withEnds(parts, page, items, selection, request),
+  };
 }
 
 function select({ threadId, q }: ListMessagesRequest, { conversation, member }: MemberStanding): Selection | undefined {
@@ -130,14 +133,24 @@ async function pageAround(
   return { items: [...older.reverse(), ...newer], page: toPage(slice, total, undefined) };
 }
 
-/** Adds to a page whether messages are before and after it, and the numbers at its ends. */
+const NOTHING_MORE = { hasMoreBefore: false, hasMoreAfter: false };
+
+/**
+ * Adds to a page whether messages are before and after it, and the numbers at its ends. A page without messages is behind
+ * the end of its list, so that all there are lie on one side.
+ */
 async function withEnds(
   { messages }: ConversationParts,
   page: Page,
   items: readonly MessageRecord[],
   { where }: Selection,
+  { afterSeq, aroundSeq }: ListMessagesRequest,
 ): Promise<Page> {
-  if (items.length === 0) return { ...page, hasMoreBefore: false, hasMoreAfter: false };
+  if (items.length === 0) {
+    const isAny = (await messages.count(where, 1)) > 0;
+    const isAscending = afterSeq !== undefined || aroundSeq !== undefined;
+    return { ...page, hasMoreBefore: isAny && isAscending, hasMoreAfter: isAny && !isAscending };
+  }
   const seqs = items.map(({ seq }) => seq);
   const firstSeq = Math.min(...seqs);
   const lastSeq = Math.max(...seqs);

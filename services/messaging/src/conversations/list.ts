@@ -1,6 +1,7 @@
 import { beyondReach, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
@@ -9,10 +10,10 @@ import type {
   ListConversationsResponse,
 } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import { matchesName, parseMessageQuery } from '../domain/message-terms.js';
-import { countUnreadIn, headsOf, isMutedAt, membershipsOf } from './counts.js';
+import { countUnreadIn, headsOf, isMutedAt, membershipsOf, type Unread } from './counts.js';
 import type { ConversationParts } from './parts.js';
 import { belongsTo, callerMemberships, mayJoinChannels, reachesPlace } from './policy.js';
-import { type Listed, presentListed } from './present.js';
+import { countListed, type Listed, NOTHING_COUNTED, presentListed } from './present.js';
 import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
 import { conversationsWith } from './search.js';
 import { typeOf } from './wire.js';
@@ -32,7 +33,26 @@ interface Reached {
   readonly person: PersonMemberships;
   readonly candidates: readonly Candidate[];
   readonly unread: ReadonlyMap<string, number>;
-  readonly totalUnread: number;
+}
+
+/** What is unread in one conversation. */
+type Counted = Pick<Candidate, 'head' | 'member'> & Pick<Unread, 'unreadCount'>;
+
+/**
+ * Returns the sum of what is unread in all conversations that are neither muted nor archived. Those in `shown` were counted
+ * again for the same answer, and count as they are shown there.
+ */
+export function sumUnread({ person, candidates, unread }: Reached, shown: readonly Counted[], now: number): number {
+  const counted = new Map<string, Counted>(
+    candidates.map(({ id, head, member }) => [id, { head, member, unreadCount: unread.get(id) ?? 0 }]),
+  );
+  for (const one of shown) counted.set(one.head.id, one);
+  let sum = 0;
+  for (const { head, member, unreadCount } of counted.values()) {
+    const isLeftOut = head.isArchived || isInArchive(person, member) || isMutedAt(member, now);
+    if (!isLeftOut) sum += unreadCount;
+  }
+  return sum;
 }
 
 /** Returns the caller's conversations that the credential reaches, and counts what is unread in them. */
@@ -41,22 +61,20 @@ export async function reachConversations(
   { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
 ): Promise<Reached> {
   const person = await parts.memberships.of(caller.userId, onward);
-  const memberships = (await membershipsOf(parts.members, caller.userId)).filter(
+  const breathe = createBreathe();
+  const readAt = parts.now();
+  const memberships = (await membershipsOf(parts.members, caller.userId, breathe)).filter(
     (member) => belongsTo(person, member) && reachesPlace(caller, member),
   );
   const ids = memberships.map(({ conversationId }) => conversationId);
-  const heads = await headsOf(parts.heads, ids);
-  const unread = await countUnreadIn(parts, memberships, heads);
-  const now = parts.now();
-  let totalUnread = 0;
+  const heads = await headsOf(parts.heads, ids, breathe);
+  const unread = await countUnreadIn(parts, { memberships, heads, readAt }, breathe);
   const candidates = memberships.flatMap((member): Candidate[] => {
     const head = heads.get(member.conversationId);
     if (head === undefined) return [];
-    const isArchived = head.isArchived || isInArchive(person, member);
-    if (!isArchived && !isMutedAt(member, now)) totalUnread += unread.get(head.id) ?? 0;
     return [{ id: head.id, version: head.version, member, head, lastMessageAt: head.lastMessageAt }];
   });
-  return { person, candidates, unread, totalUnread };
+  return { person, candidates, unread };
 }
 
 function isInArchive({ workspaces }: PersonMemberships, { workspaceId }: MemberRecord): boolean {
@@ -78,11 +96,13 @@ export async function listConversations(
   const { items, page } = pageOfAll(sliceOf(request.page), chosen, ['-lastMessageAt']);
   const records = await parts.conversations.getMany(items.map(({ id }) => id));
   const byId = new Map(records.map((record) => [record.id, record]));
-  const listed = items.flatMap(({ id, head, member }): Listed[] => {
+  const listed = items.flatMap(({ id, head, member }) => {
     const conversation = byId.get(id);
     return conversation === undefined ? [] : [{ conversation, head, member }];
   });
-  return { items: await presentListed(parts, listed, context), totalUnread: reached.totalUnread, page };
+  const counted = await countListed(parts, listed);
+  const totalUnread = sumUnread(reached, counted, parts.now());
+  return { items: await presentListed(parts, counted, context), totalUnread, page };
 }
 
 /** Throws `NotFound` for a workspace or an Org that the caller is not in. */
@@ -135,7 +155,8 @@ async function search(
   const query = parseMessageQuery(q);
   if (query === undefined) return [];
   const memberships = candidates.map(({ member }) => member);
-  const found = new Set(await conversationsWith(parts.messages, memberships, query));
+  const breathe = createBreathe();
+  const found = new Set(await conversationsWith(parts.messages, memberships, query, breathe));
   for (let at = 0; at < candidates.length; at += CHUNK) {
     const some = candidates.slice(at, at + CHUNK);
     const records = await parts.conversations.getMany(some.map(({ id }) => id));
@@ -144,6 +165,7 @@ async function search(
       const words = [name, topic, nicknames.get(id)].filter((text) => text !== undefined).join('\n');
       if (matchesName(words, query)) found.add(id);
     }
+    await breathe();
   }
   return candidates.filter(({ id }) => found.has(id));
 }
@@ -155,10 +177,11 @@ const MOST_CHANNELS = 10_000;
 async function listJoinable(
   parts: ConversationParts,
   { workspaceId, orgId, type, q, isArchived, unreadOnly, page: request }: ListConversationsRequest,
-  { person, candidates, totalUnread }: Reached,
+  reached: Reached,
   context: CallContext,
 ): Promise<ListConversationsResponse> {
   const { caller } = context;
+  const { person, candidates } = reached;
   const places = [
     ...[...person.workspaces.values()].map((one) => ({ workspaceId: one.workspaceId, orgId: one.orgId })),
     ...[...person.orgs.keys()].map((id) => ({ workspaceId: undefined, orgId: id })),
@@ -185,11 +208,13 @@ async function listJoinable(
   const heads = await headsOf(
     parts.heads,
     items.map(({ id }) => id),
+    createBreathe(),
   );
   const listed = items.flatMap((conversation): Listed[] => {
     const head = heads.get(conversation.id);
-    return head === undefined ? [] : [{ conversation, head, member: undefined }];
+    return head === undefined ? [] : [{ conversation, head, member: undefined, ...NOTHING_COUNTED }];
   });
+  const totalUnread = sumUnread(reached, [], parts.now());
   return { items: await presentListed(parts, listed, context), totalUnread, page };
 }
 

@@ -1,12 +1,12 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { type Collection, inWork, type Scalar, type Where } from '@commonplace/kit/store';
-import { consume, type TypedEvent } from '@commonplace/platform/events';
+import { consumeBatches, type TypedEvent } from '@commonplace/platform/events';
 import type { ConversationRead, MessageChanged } from '@commonplace/proto/messaging/v1/events.js';
 import { UNREAD_DAYS } from '../config.js';
 import { daysAfter } from '../domain/days.js';
 import type { Draft } from '../domain/draft.js';
 import { inboxOf, type Notification } from '../notifications/records.js';
-import { MOST_PEOPLE, notifyOnce, type WriteParts } from '../notifications/write.js';
+import { commitNotices, MOST_PEOPLE, type Notice, notifyOnce, TRIES, type WriteParts } from '../notifications/write.js';
 import { isMutedAt } from './counts.js';
 import type { ConversationParts } from './parts.js';
 import { belongsTo } from './policy.js';
@@ -18,11 +18,45 @@ export type NotifyParts = WriteParts & ConversationParts;
 
 const FOLLOWED = ['messaging.message.created', 'messaging.message.updated', 'messaging.conversation.read'] as const;
 type Followed = TypedEvent<(typeof FOLLOWED)[number]>;
-type News = TypedEvent<'messaging.message.created' | 'messaging.message.updated'>;
+type Created = TypedEvent<'messaging.message.created'>;
+type News = Created | TypedEvent<'messaging.message.updated'>;
+
+/** Events that are handled together. */
+const BATCH = 100;
 
 /** Subscribes to the service's own events: messages notify their readers, and reading settles notifications. */
 export function watchMessages(parts: NotifyParts, bus: EventBus): Promise<Subscription> {
-  return consume(bus, { consumer: 'messaging.messages', events: FOLLOWED }, (event) => handleEvent(parts, event));
+  const spec = { consumer: 'messaging.messages', events: FOLLOWED, batch: BATCH } as const;
+  return consumeBatches(bus, spec, (events) => handleEvents(parts, events));
+}
+
+/**
+ * Handles events, those of one conversation in their order. Messages that follow each other there are told together: where
+ * much is written, the notification of a person is written once for many of them.
+ */
+export async function handleEvents(parts: NotifyParts, events: readonly Followed[]): Promise<void> {
+  const waiting = new Map<string, Created[]>();
+  const tellWaiting = async (conversationId: string) => {
+    const messages = waiting.get(conversationId) ?? [];
+    waiting.delete(conversationId);
+    if (messages.length > 0) await tellOfMessages(parts, messages);
+  };
+  for (const event of events) {
+    const { conversationId } = event.data;
+    if (isPlainMessage(event)) waiting.set(conversationId, [...(waiting.get(conversationId) ?? []), event]);
+    else {
+      await tellWaiting(conversationId);
+      await handleEvent(parts, event);
+    }
+  }
+  for (const conversationId of [...waiting.keys()]) await tellWaiting(conversationId);
+}
+
+/** Returns whether an event is about a new message of somebody that mentions nobody. */
+function isPlainMessage(event: Followed): event is Created {
+  if (event.name !== 'messaging.message.created') return false;
+  const { author, mentionedUserIds, mentionsAll } = event.data;
+  return author?.type !== 'system' && mentionedUserIds.length === 0 && !mentionsAll;
 }
 
 async function handleEvent(parts: NotifyParts, event: Followed): Promise<void> {
@@ -33,17 +67,71 @@ async function handleEvent(parts: NotifyParts, event: Followed): Promise<void> {
   await tell(parts, event, await mentioned(parts, news), news, 'mention', event.id);
 }
 
+/** Notifies of a message that mentions somebody. */
 async function tellOfMessage(parts: NotifyParts, event: News, news: MessageChanged): Promise<void> {
   if (news.author?.type === 'system') return;
   if (news.mentionsAll) return tellEverybody(parts, event, news);
   const people = await mentioned(parts, news);
   await tell(parts, event, people, news, 'mention', event.id);
-  const told = new Set(people.map(({ principalId }) => principalId));
+  await tellOfMessages(parts, [event], new Set(people.map(({ principalId }) => principalId)));
+}
+
+/** Notifies the members of a conversation of its messages, except those who were told of them already. */
+async function tellOfMessages(
+  parts: NotifyParts,
+  events: readonly Created[],
+  told: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  const news = events[0]?.data as MessageChanged;
   // In a channel only few want to be told of everything: all others have not chosen it.
   const isChannel = (await parts.conversations.get(news.conversationId))?.type === 'channel';
-  await forMembers(parts, news, isChannel ? { notify: 'all' } : {}, async (members, at) => {
-    const others = members.filter(({ principalId }) => !told.has(principalId));
-    await tell(parts, event, others, news, 'message', `${event.id}:${at}`);
+  await forMembers(parts, news, isChannel ? { notify: 'all' } : {}, (members, at) =>
+    tellTogether(
+      parts,
+      events,
+      members.filter(({ principalId }) => !told.has(principalId)),
+      at,
+    ),
+  );
+}
+
+/** Notifies members of messages in one commit, of each once. */
+async function tellTogether(
+  parts: NotifyParts,
+  events: readonly Created[],
+  members: readonly MemberRecord[],
+  at: number,
+): Promise<void> {
+  const markOf = ({ id }: Created) => `${id}:${at}`;
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const seen = new Set((await parts.seenEvents.getMany(events.map(markOf))).map(({ id }) => id));
+    const fresh = events.filter((event) => !seen.has(markOf(event)));
+    const notices = await noticesOf(parts, fresh, members);
+    if (notices.length === 0 || (await commitNotices(parts, notices, fresh.map(markOf)))) return;
+  }
+  throw new Error(`notifications of ${events.length} messages lost ${TRIES} races`);
+}
+
+/** Returns what members are to be told of messages: those for whom the same number and the same latest one count, together. */
+async function noticesOf(
+  parts: NotifyParts,
+  events: readonly Created[],
+  members: readonly MemberRecord[],
+): Promise<Notice[]> {
+  const groups = new Map<string, { readonly event: Created; readonly to: string[]; readonly count: number }>();
+  const now = parts.now();
+  for (const member of members) {
+    const wanted = events.filter(({ data }) => wants(member, data, 'message', now));
+    const event = wanted.at(-1);
+    if (event === undefined || !(await stillBelongs(parts, member))) continue;
+    const key = `${event.id}:${wanted.length}`;
+    const group = groups.get(key) ?? { event, to: [], count: wanted.length };
+    groups.set(key, group);
+    group.to.push(member.principalId);
+  }
+  return [...groups.values()].map(({ event, to, count }) => {
+    const draft = draftOf(event.data, 'message', to);
+    return { event, draft, count };
   });
 }
 
@@ -77,43 +165,56 @@ async function forMembers(
   }
 }
 
-/**
- * Notifies members of a message, if they want to be told of it, have not read it already, and still belong to the place of
- * the conversation.
- */
+/** Notifies members of a message, as far as they want to be told of it. */
 async function tell(
   parts: NotifyParts,
   event: News,
   members: readonly MemberRecord[],
-  { conversationId, seq, author, orgId, workspaceId }: MessageChanged,
+  news: MessageChanged,
   type: 'mention' | 'message',
   mark: string,
 ): Promise<void> {
   const now = parts.now();
-  const wanted = members.filter((member) => {
-    const level = notifyLevel(member);
-    return (
-      member.isActive &&
-      member.principalId !== author?.id &&
-      member.lastReadSeq < seq &&
-      member.visibleFromSeq <= seq &&
-      !isMutedAt(member, now) &&
-      (level === 'all' || (level === 'mentions' && type === 'mention'))
-    );
-  });
   const to: string[] = [];
-  for (const member of wanted) {
-    const person = await parts.memberships.of(member.principalId, parts.systemCall());
-    if (belongsTo(person, member)) to.push(member.principalId);
+  for (const member of members) {
+    if (wants(member, news, type, now) && (await stillBelongs(parts, member))) to.push(member.principalId);
   }
-  if (to.length === 0) return;
-  const draft: Draft = {
+  if (to.length > 0) await notifyOnce(parts, event, [draftOf(news, type, to)], mark);
+}
+
+/** Returns whether a member wants to be told of a message, and has not read it already. */
+function wants(
+  member: MemberRecord,
+  { seq, author }: MessageChanged,
+  type: 'mention' | 'message',
+  now: number,
+): boolean {
+  const level = notifyLevel(member);
+  return (
+    member.isActive &&
+    member.principalId !== author?.id &&
+    member.lastReadSeq < seq &&
+    member.visibleFromSeq <= seq &&
+    !isMutedAt(member, now) &&
+    (level === 'all' || (level === 'mentions' && type === 'mention'))
+  );
+}
+
+async function stillBelongs({ memberships, systemCall }: NotifyParts, member: MemberRecord): Promise<boolean> {
+  return belongsTo(await memberships.of(member.principalId, systemCall()), member);
+}
+
+function draftOf(
+  { conversationId, seq, orgId, workspaceId }: MessageChanged,
+  type: 'mention' | 'message',
+  to: readonly string[],
+): Draft {
+  return {
     ...{ type, to, groupKey: groupKey(type, conversationId), target: { type: 'conversation', id: conversationId } },
     orgId: orgId || undefined,
     ...(workspaceId !== '' && { workspaceId }),
     facts: { seq },
   };
-  await notifyOnce(parts, event, [draft], mark);
 }
 
 function groupKey(type: 'mention' | 'message', conversationId: string): string {

@@ -36,16 +36,22 @@ const READERS: ReadonlySet<WorkspaceRole> = new Set([
 const FULL_MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
 const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
+/** Where a new conversation is to be, and where those belong whom its creator may talk to there. */
+export interface ChosenPlace {
+  readonly place: Place;
+  readonly people: Place;
+}
+
 /**
  * Returns where a new conversation is to be: a workspace or an Org that the caller belongs to. A direct conversation
- * within an Org belongs to the Org as a whole.
+ * within an Org belongs to the Org as a whole; a guest of the Org has it with people of a workspace that they share.
  */
 export async function choosePlace(
   parts: PolicyParts,
   names: PlaceNames,
   type: ConversationType,
   context: CallContext,
-): Promise<Place> {
+): Promise<ChosenPlace> {
   const { caller } = context;
   if (names.orgId !== undefined && names.workspaceId !== undefined) {
     throw invalidField('org_id', 'ambiguous_target', 'does not go with workspace_id.');
@@ -63,18 +69,22 @@ export async function choosePlace(
   if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
   if (workspace.archived) throw WorkspaceArchived();
-  if (type === 'direct' && orgId !== '') return chooseOrg(parts, orgId, context);
-  return { tenant: orgId || workspaceId, orgId, workspaceId };
+  const place = { tenant: orgId || workspaceId, orgId, workspaceId };
+  if (type !== 'direct' || orgId === '') return { place, people: place };
+  if (FULL_MEMBERS.has(person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)) return chooseOrg(parts, orgId, context);
+  if (!reachesWholeTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  return { place: { tenant: orgId, orgId }, people: place };
 }
 
-async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext): Promise<Place> {
+async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext): Promise<ChosenPlace> {
   const { caller } = context;
   const { orgs } = await callerMemberships(parts.memberships, context, (person) => person.orgs.has(orgId));
   const org = orgs.get(orgId);
   if (org === undefined) throw NotFound({}, { param: 'org_id' });
   if (!reachesWholeTenant(caller, orgId)) throw beyondReach(caller, orgId);
   if (!FULL_MEMBERS.has(org.role)) throw InsufficientRole();
-  return { tenant: orgId, orgId };
+  const place = { tenant: orgId, orgId };
+  return { place, people: place };
 }
 
 /** Returns the error for a workspace that the caller is no member of: its Org's administrators know that it exists. */

@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Conversation, ConversationMember } from '@commonplace/proto/messaging/v1/conversation.js';
 import type { Message } from '@commonplace/proto/messaging/v1/message.js';
-import { countBoth, countSteadily, countVisible } from './counts.js';
+import { countBoth, countSteadily, countVisible, type Unread } from './counts.js';
 import type { MessageRecord } from './message-records.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
@@ -73,8 +73,8 @@ export async function presentStored(
   const { id } = conversation;
   const members = includesMembers ? await presentMembers(parts, await firstMembers(parts, id), context) : [];
   if (member === undefined) {
-    const counts = { ...NONE, messageCount: 0 };
-    return conversationMessage(conversation, { head: standing.head, member, ...counts, members, now: parts.now() });
+    const { head } = standing;
+    return conversationMessage(conversation, { head, member, ...NOTHING_COUNTED, members, now: parts.now() });
   }
   const steady = await countSteadily(parts, id, member.principalId, async (head, mine) => ({
     ...(await countBoth(parts, head, mine)),
@@ -82,7 +82,7 @@ export async function presentStored(
   }));
   const head = steady?.head ?? standing.head;
   const mine = steady?.member ?? member;
-  const counts = steady?.counted ?? { ...NONE, messageCount: 0 };
+  const counts = steady?.counted ?? NOTHING_COUNTED;
   const [lastMessage] = await lastMessagesOf(parts, [{ head, member: mine }], context);
   return conversationMessage(conversation, { head, member: mine, ...counts, lastMessage, members, now: parts.now() });
 }
@@ -111,10 +111,32 @@ export async function lastMessagesOf(
 }
 
 /** A conversation of a list with its counts. */
-export interface Listed {
+export interface Listed extends Unread {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
   readonly member: MemberRecord | undefined;
+  readonly messageCount: number;
+}
+
+/** The counts of a conversation that its reader is no member of. */
+export const NOTHING_COUNTED = { ...NONE, messageCount: 0 };
+
+/** Counts what is unread and what can be seen in conversations, of each at one moment. */
+export function countListed(
+  parts: PresentParts,
+  listed: readonly (Pick<Listed, 'conversation' | 'head'> & { readonly member: MemberRecord })[],
+): Promise<(Listed & { readonly member: MemberRecord })[]> {
+  return Promise.all(
+    listed.map(async ({ conversation, head, member }) => {
+      const steady = await countSteadily(parts, conversation.id, member.principalId, async (present, mine) => ({
+        ...(await countBoth(parts, present, mine)),
+        messageCount: await countVisible(parts, present, mine),
+      }));
+      return steady === undefined
+        ? { conversation, head, member, ...NOTHING_COUNTED }
+        : { conversation, head: steady.head, member: steady.member, ...steady.counted };
+    }),
+  );
 }
 
 export async function presentListed(
@@ -122,20 +144,9 @@ export async function presentListed(
   listed: readonly Listed[],
   context: CallContext,
 ): Promise<Conversation[]> {
-  const counted = await Promise.all(listed.map((one) => countListed(parts, one)));
-  const last = await lastMessagesOf(parts, counted, context);
+  const last = await lastMessagesOf(parts, listed, context);
   const now = parts.now();
-  return counted.map(({ conversation, head, member, ...counts }, at) =>
+  return listed.map(({ conversation, head, member, ...counts }, at) =>
     conversationMessage(conversation, { head, member, ...counts, lastMessage: last[at], now }),
   );
-}
-
-async function countListed(parts: PresentParts, { conversation, head, member }: Listed) {
-  const nothing = { conversation, head, member, ...NONE, messageCount: 0 };
-  if (member === undefined) return nothing;
-  const steady = await countSteadily(parts, conversation.id, member.principalId, async (present, mine) => ({
-    ...(await countBoth(parts, present, mine)),
-    messageCount: await countVisible(parts, present, mine),
-  }));
-  return steady === undefined ? nothing : { conversation, head: steady.head, member: steady.member, ...steady.counted };
 }

@@ -1,3 +1,4 @@
+import type { Breathe } from '@commonplace/kit/slices';
 import type { Collection, Where } from '@commonplace/kit/store';
 import { type MessageQuery, type MessageTerms, termsOf } from '../domain/message-terms.js';
 import type { MessageRecord } from './message-records.js';
@@ -45,6 +46,7 @@ export async function conversationsWith(
   messages: Collection<MessageRecord>,
   memberships: readonly MemberRecord[],
   query: MessageQuery,
+  breathe: Breathe,
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (let at = 0; at < memberships.length; at += CHUNK) {
@@ -63,7 +65,9 @@ export async function conversationsWith(
         if ((await messages.count(where, 1)) === 0) continue;
       }
       found.add(conversationId);
+      await breathe();
     }
+    await breathe();
   }
   return found;
 }

@@ -7,7 +7,10 @@ interface Affected {
   changed(): void;
 }
 
-/** Changes by which people join or lose something. A workspace's settings may make all members of its Org members. */
+/**
+ * Changes by which people join or lose something. A workspace's settings may make all members of its Org members, and who is
+ * none enters it by what was shared with them.
+ */
 const TYPES = [
   'commonplace.tenancy.org_member.>',
   'commonplace.tenancy.workspace_member.>',
@@ -15,6 +18,7 @@ const TYPES = [
   'commonplace.tenancy.org.purged',
   'commonplace.tenancy.workspace.updated',
   'commonplace.tenancy.workspace.purged',
+  'commonplace.resources.permission.revoked',
 ];
 
 /** Tells streams of changes to memberships as soon as these are announced. */
@@ -37,5 +41,7 @@ export class MemberChanges {
 }
 
 function concerns({ type, tenant = '', data }: DomainEvent, { tenants, userId }: Affected): boolean {
-  return type.includes('_member.') ? data.userId === userId : tenants.has(tenant);
+  if (type.includes('_member.')) return data.userId === userId;
+  if (type.includes('.permission.')) return data.principal === `user:${userId}`;
+  return tenants.has(tenant);
 }

@@ -53,8 +53,12 @@ export class View {
     const types = typesFor(caller, asked.types);
     // `X-Workspace-Id` narrows as the parameter does; if they differ, the credential does not reach the parameter's.
     const workspaceId = asked.workspaceId ?? caller.workspaceId;
-    const orgId = workspaceId === undefined ? defaultOrgId(caller) : await orgOf(parts, workspaceId, caller);
-    const view = new View(lasting(context, parts), orgId, { ...asked, workspaceId }, types, parts);
+    const lasts = lasting(context, parts);
+    const orgId =
+      workspaceId !== undefined
+        ? await orgOf(parts, workspaceId, caller)
+        : ((await orgOfConversation(parts, asked, lasts)) ?? defaultOrgId(caller));
+    const view = new View(lasts, orgId || null, { ...asked, workspaceId }, types, parts);
     await view.recheck(true);
     return view;
   }
@@ -65,19 +69,20 @@ export class View {
 
   /** Reads again what the person belongs to. Throws if they have lost access to what they asked for. */
   async recheck(isFresh: boolean): Promise<void> {
-    const { memberships, conversations, systemCall } = this.parts;
+    const { memberships, systemCall } = this.parts;
     const { userId } = this.caller;
     const person = await (isFresh ? memberships.fresh(userId, systemCall()) : memberships.of(userId, systemCall()));
     const { workspaceId, conversationId } = this.wanted;
     if (this.orgId !== null && !person.orgs.has(this.orgId)) throw NotFound();
     if (workspaceId !== undefined && !(await enters(this.parts, workspaceId, person))) throw NotFound();
-    if (conversationId !== undefined) {
-      const [standing] = await conversations.standingsOf([{ userId, conversationId }], this.context);
-      if (!standing?.isActive || !this.reaches(standing.orgId, standing.workspaceId || undefined)) {
-        throw NotFound({}, { param: 'conversation_id' });
-      }
+    if (conversationId === undefined) {
+      this.tenants = new Set(this.orgId === null ? personalTenants(person, workspaceId) : [this.orgId]);
+      return;
     }
-    this.tenants = new Set(this.orgId === null ? personalTenants(person, workspaceId) : [this.orgId]);
+    const place = await placeOf(this.parts, conversationId, this.context);
+    if (!this.reaches(place.orgId, place.workspaceId)) throw beyondReach(this.caller, place.orgId || null);
+    if (workspaceId !== undefined && workspaceId !== place.workspaceId) throw noConversation();
+    this.tenants = new Set([place.orgId || (place.workspaceId as string)]);
   }
 
   /** Returns whether an event is one of those asked for, before its own audience is considered. */
@@ -92,6 +97,13 @@ export class View {
     return this.reaches(event.orgId, event.workspaceId);
   }
 
+  /** Returns whether an event tells that the reader may have lost the conversation that they have asked for. */
+  mayEndBy({ type, audience, data }: StreamEvent): boolean {
+    if (type !== 'conversation.updated' || data.conversation_id !== this.wanted.conversationId) return false;
+    const isDeleted = (data.changed_fields as readonly string[]).includes('deleted');
+    return isDeleted || audience.people?.includes(this.caller.userId) === true;
+  }
+
   /** Returns whether the credential reaches a workspace; without one, whether it reaches what belongs to the Org as a whole. */
   reaches(orgId: string, workspaceId: string | undefined): boolean {
     const { caller } = this;
@@ -104,6 +116,36 @@ export class View {
     if (!type.startsWith('member.')) return true;
     return this.caller.credential.scopes.includes(workspaceId === undefined ? 'org_member:read' : 'member:read');
   }
+}
+
+interface ConversationPlace {
+  /** Empty in the Personal tenant. */
+  readonly orgId: string;
+  /** Absent for one of an Org as a whole. */
+  readonly workspaceId: string | undefined;
+}
+
+const noConversation = () => NotFound({}, { param: 'conversation_id' });
+
+/** Returns where a conversation of the caller is. Throws for one that they are no member of. */
+async function placeOf(
+  { conversations }: Pick<ViewParts, 'conversations'>,
+  conversationId: string,
+  context: CallContext,
+): Promise<ConversationPlace> {
+  const { userId } = context.caller;
+  const [standing] = await conversations.standingsOf([{ userId, conversationId }], context);
+  if (!standing?.isActive) throw noConversation();
+  return { orgId: standing.orgId, workspaceId: standing.workspaceId || undefined };
+}
+
+/** Returns the Org of the conversation that a request names, which decides its tenant; empty in the Personal one. */
+async function orgOfConversation(
+  parts: ViewParts,
+  { conversationId }: Wanted,
+  context: CallContext,
+): Promise<string | undefined> {
+  return conversationId === undefined ? undefined : (await placeOf(parts, conversationId, context)).orgId;
 }
 
 /** A caller token lasts for seconds and a stream for an hour: its questions are those of the system. */

@@ -85,7 +85,9 @@ export class EventStream implements TailReader {
   }
 
   push(event: StreamEvent): void {
-    if (this.overflowed || !this.view.has(event)) return;
+    if (this.overflowed) return;
+    if (this.view.mayEndBy(event)) this.changed();
+    if (!this.view.has(event)) return;
     if (this.buffer.length >= this.parts.settings.eventStreamBuffer) {
       this.overflowed = true;
       this.buffer = [];
@@ -94,7 +96,7 @@ export class EventStream implements TailReader {
     this.bell.ring();
   }
 
-  /** What the person belongs to has changed: the stream looks at once whether it may go on. */
+  /** What the person belongs to has changed: the stream looks whether it may go on, after what it has still to send. */
   changed(): void {
     this.isStale = true;
     this.recheckAt = 0;
@@ -124,10 +126,11 @@ export class EventStream implements TailReader {
   /** Sends what happens, until the call ends or the reader is too slow. Throws when access is lost. */
   async *follow(): AsyncGenerator<EventMessage> {
     while (!this.signal.aborted && !this.overflowed) {
-      const now = this.parts.now();
-      if (now >= this.recheckAt) await this.recheck(now);
       const events = this.buffer.splice(0, CHECKED_AT_ONCE);
       if (events.length > 0) yield* this.send(events);
+      const now = this.parts.now();
+      if (now >= this.recheckAt) await this.recheck(now);
+      else if (events.length > 0) continue;
       else if (now >= this.positionAt) {
         await this.parts.eventLog.keepFor([...this.tenants]);
         yield this.position(this.parts.tail.seq);

@@ -21,7 +21,7 @@ export interface WriteParts extends MailParts {
 }
 
 /** Maximum attempts to commit, since others may write to the same inbox. */
-const TRIES = 5;
+export const TRIES = 5;
 /** Maximum number of recipients of one draft. */
 export const MOST_PEOPLE = 500;
 
@@ -62,6 +62,35 @@ export async function notifyOnce(
   }
 }
 
+/** A draft that stands for several events: `event` is the latest of them. */
+export interface Notice {
+  readonly event: DomainEvent;
+  readonly draft: Draft;
+  /** Number of events. */
+  readonly count: number;
+}
+
+/** Creates notifications, and records their events, in one commit. Returns false if others were faster. */
+export async function commitNotices(
+  parts: WriteParts,
+  notices: readonly Notice[],
+  marks: readonly string[],
+): Promise<boolean> {
+  const work = parts.store.begin();
+  for (const { event, draft, count } of notices) {
+    for (const userId of peopleOf(event, draft)) await tell(parts, work, event, draft, userId, count);
+  }
+  const expiresAt = daysAfter(parts.now(), SEEN_DAYS);
+  for (const id of marks) work.insert(parts.seenEvents, { id, expiresAt });
+  try {
+    await work.commit();
+    return true;
+  } catch (error) {
+    if (error instanceof LostRace || error instanceof UniqueTaken) return false;
+    throw error;
+  }
+}
+
 /** Returns the recipients of a draft, without the person who caused the event. */
 function peopleOf(event: Cause, { to, evenDoer = false }: Draft): string[] {
   const doer = evenDoer ? undefined : personBehind(event);
@@ -86,6 +115,7 @@ async function tell(
   event: Cause,
   draft: Draft,
   userId: string,
+  count = 1,
 ): Promise<void> {
   const { notifications } = parts;
   const inbox = inboxOf(userId, draft.orgId);
@@ -99,7 +129,7 @@ async function tell(
   };
   const [open] = await notifications.find({ where: { openKey }, limit: 1 });
   if (open !== undefined) {
-    work.replace(notifications, open, { ...open, ...latest, count: open.count + 1 });
+    work.replace(notifications, open, { ...open, ...latest, count: open.count + count });
     return;
   }
   await makeRoom(parts, work, inbox);
@@ -108,7 +138,7 @@ async function tell(
     ...(event.tenant === undefined ? {} : { tenant: event.tenant }),
     inbox,
     openKey,
-    count: 1,
+    count,
     type: draft.type,
     groupKey: draft.groupKey,
     target: draft.target,

@@ -8,7 +8,7 @@ import type {
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { writeAgentMessage } from '../agent-message.js';
 import { countBoth, countSteadily } from '../counts.js';
-import { reachConversations } from '../list.js';
+import { reachConversations, sumUnread } from '../list.js';
 import { namesOf } from '../names.js';
 import type { ConversationParts } from '../parts.js';
 import { belongsTo, hasRole, openConversation } from '../policy.js';
@@ -49,11 +49,12 @@ export function createAccessHandlers(parts: ConversationParts): Handlers<Convers
 
     async getCounts({ conversationId }, context) {
       const { member } = await openConversation(parts, conversationId, 'member', context);
-      const { totalUnread } = await reachConversations(parts, context);
+      const reached = await reachConversations(parts, context);
       const steady = await countSteadily(parts, conversationId, member.principalId, (head, mine) =>
         countBoth(parts, head, mine),
       );
       if (steady === undefined) throw NotFound();
+      const totalUnread = sumUnread(reached, [{ ...steady, ...steady.counted }], parts.now());
       return { lastReadSeq: steady.member.lastReadSeq, ...steady.counted, totalUnread };
     },
 

@@ -117,7 +117,7 @@ async function nextInTurn(
 
 function receiptIdOf({ conversationId, clientMessageId }: SendMessageRequest, { caller }: CallContext) {
   if (clientMessageId === undefined) return undefined;
-  return derivedId(`client-message:${conversationId}:${caller.userId}:${clientMessageId}`);
+  return derivedId(`client-message:${conversationId}:${authorOf(caller).id}:${clientMessageId}`);
 }
 
 /**
