@@ -4,6 +4,7 @@ import {
   envelope,
   etagOf,
   idempotencyOf,
+  isMultipart,
   matchesNone,
   narrowingOf,
   queryOf,
@@ -13,7 +14,7 @@ import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc'
 import { createBreathe } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { multipartToJson } from './body/multipart.js';
-import { isMultipart, readBody } from './body/read.js';
+import { readBody } from './body/read.js';
 import { deprecationHeaders, withNamesSent } from './deprecations.js';
 import { endOfTurn } from './end-of-turn.js';
 import { type EventStreams, wantsEvents } from './event-streams.js';

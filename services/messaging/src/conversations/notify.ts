@@ -68,7 +68,7 @@ async function handleEvent(parts: NotifyParts, event: Followed): Promise<void> {
 }
 
 /** Notifies of a message that mentions somebody. */
-async function tellOfMessage(parts: NotifyParts, event: News, news: MessageChanged): Promise<void> {
+async function tellOfMessage(parts: NotifyParts, event: Created, news: MessageChanged): Promise<void> {
   if (news.author?.type === 'system') return;
   if (news.mentionsAll) return tellEverybody(parts, event, news);
   const people = await mentioned(parts, news);

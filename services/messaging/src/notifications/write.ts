@@ -64,7 +64,7 @@ export async function notifyOnce(
 
 /** A draft that stands for several events: `event` is the latest of them. */
 export interface Notice {
-  readonly event: DomainEvent;
+  readonly event: Cause;
   readonly draft: Draft;
   /** Number of events. */
   readonly count: number;
