@@ -429,6 +429,15 @@ test('what a trigger was about is read when the run starts; what is gone skips i
   expect(gone.skipReason).toBe('target_gone');
 });
 
+test('a run that is asked for at the end of a chain of five is a loop', async () => {
+  const { owner, create, start } = stage;
+  const automation = await create([note('by an agent')], { concurrency: 'allow' });
+  const after = async (...chain: string[]) => (await start({ ...owner, chain }, automation.id)).skipReason;
+  expect(await after(...Array.from({ length: 4 }, newId))).toBeUndefined();
+  expect(await after(...Array.from({ length: 5 }, newId))).toBe('loop');
+  expect(await after(newId(), automation.id)).toBe('loop');
+});
+
 test('an automation that fails too often in a row is switched off, and its people are told', async () => {
   const { owner, create, trigger, until, events, records } = stage;
   const automation = await create([{ type: 'stop', config: { status: 'failed', message: 'No good.' } }]);
