@@ -4,7 +4,7 @@ import { type Oracle, openOracle } from './dst-oracle.js';
 
 /**
  * Compares all fires around every change of the clock with those of the oracle. `COMMONPLACE_DST_FULL=1` takes 60 zones, 3 years
- * and 200 patterns, and five minutes of a processor; `1/4` to `4/4` take a quarter of the zones each. Without it a sample is taken.
+ * and 200 patterns, and five minutes of a processor; `1/12` to `12/12` take a twelfth of the zones each. Without it a sample is taken.
  */
 const FULL = process.env.COMMONPLACE_DST_FULL;
 const IS_FULL = FULL !== undefined && FULL !== '';
