@@ -90,21 +90,29 @@ describe('a row', () => {
     expect((await rowsOf(log)).map(({ cells }) => cells.name)).toEqual(['Acme Inc']);
   }, 90_000);
 
-  test('conditions ask whether a cell has changed, and to what', async () => {
-    const table = await newTable('Deals', [{ id: 'r1', cells: { name: 'Acme', stage: 'new' } }]);
-    const id = await automate({ type: 'row_updated', config: { table_id: table.id } }, [{ type: 'stop', config: {} }], {
-      conditions: [{ path: 'trigger.row.cells.stage', op: 'changed_to', value: 'won' }],
-    });
-    const changes = [{ stage: 'old' }, { stage: 'won' }, { name: 'Other' }];
-    // A run reads the row when it starts, so each change waits for the run of the one before.
-    for (const [i, cells] of changes.entries()) {
-      await write(table, [{ id: 'r1', cells }]);
-      await ended(id, i + 1);
-    }
-    const runs = await runsOf(id);
-    const reasons = runs.map(({ status, skip_reason }) => skip_reason ?? status).sort();
-    expect(reasons).toEqual(['completed', 'conditions_not_met', 'conditions_not_met']);
-  }, 90_000);
+  test.each(['stage', 'Stage'])(
+    'conditions ask whether the cell %s has changed, and to what',
+    async (column) => {
+      const table = await newTable('Deals', [{ id: 'r1', cells: { name: 'Acme', stage: 'new' } }]);
+      const id = await automate(
+        { type: 'row_updated', config: { table_id: table.id } },
+        [{ type: 'stop', config: {} }],
+        {
+          conditions: [{ path: `trigger.row.cells.${column}`, op: 'changed_to', value: 'won' }],
+        },
+      );
+      const changes = [{ stage: 'old' }, { stage: 'won' }, { name: 'Other' }];
+      // A run reads the row when it starts, so each change waits for the run of the one before.
+      for (const [i, cells] of changes.entries()) {
+        await write(table, [{ id: 'r1', cells }]);
+        await ended(id, i + 1);
+      }
+      const runs = await runsOf(id);
+      const reasons = runs.map(({ status, skip_reason }) => skip_reason ?? status).sort();
+      expect(reasons).toEqual(['completed', 'conditions_not_met', 'conditions_not_met']);
+    },
+    90_000,
+  );
 });
 
 test('two automations that start each other end, and show why', async () => {

@@ -135,6 +135,23 @@ describe('an automation', () => {
     expect((await ada.patch(pathOf(made), {})).error.code).toBe('no_update_field');
   });
 
+  test('has the limits of a creation when it is changed', async () => {
+    const { data: made } = await create(ada);
+    const faultOf = async (fields: object) => {
+      const { status, error } = await ada.patch(pathOf(made), fields);
+      return [status, error.code, error.param];
+    };
+    const exists = { path: 'trigger.input.x', op: 'exists' };
+    const secret = { value: 'x', allowed_hosts: ['api.example.com'] };
+    const secrets = Array.from({ length: 21 }, (_, n) => ({ name: `S${n}`, ...secret }));
+    const actions = Array(21).fill({ type: 'stop' });
+    expect(await faultOf({ actions })).toEqual([400, 'too_many_items', 'actions']);
+    expect(await faultOf({ actions: [] })).toEqual([400, 'invalid_value', 'actions']);
+    expect(await faultOf({ conditions: Array(11).fill(exists) })).toEqual([400, 'too_many_items', 'conditions']);
+    expect(await faultOf({ secrets })).toEqual([400, 'too_many_items', 'secrets']);
+    expect((await ada.get<Automation>(pathOf(made))).data).toMatchObject({ version: 1, conditions: [] });
+  });
+
   test('needs the scopes of its actions, and gives nobody the rights or the secrets of somebody else', async () => {
     const { key } = await newKey(ada, ['automation:read', 'automation:write'], { workspace_ids: [workspace.id] });
     const poor = api(system, key);

@@ -44,9 +44,14 @@ interface Schedule {
   readonly recent_runs: readonly { readonly id: string; readonly status: string }[];
 }
 
-async function newAutomation(): Promise<string> {
+interface AutomationRun {
+  readonly id: string;
+  readonly steps: readonly { readonly output: object | null }[];
+}
+
+async function newAutomation(actions: readonly object[] = [{ type: 'stop' }]): Promise<string> {
   const { status, data } = await ann.post<{ id: string }>('/automations', {
-    ...{ name: 'Digest', workspace_id: workspace.id, trigger: { type: 'schedule' }, actions: [{ type: 'stop' }] },
+    ...{ name: 'Digest', workspace_id: workspace.id, trigger: { type: 'schedule' }, actions },
   });
   expect(status).toBe(201);
   return data.id;
@@ -81,17 +86,19 @@ test('a schedule shows its next slots in the time zone of its workspace', async 
   expect(data.items.map(({ id }) => id)).toEqual([schedule.id]);
 });
 
-test('an automation runs once at its time, which ends the schedule', async () => {
-  const automation_id = await newAutomation();
-  const { id } = await newSchedule({ automation_id, run_at: soon(3_000) });
+test('an automation runs once at its time, with the input of the schedule, which ends it', async () => {
+  const message = '{{trigger.input.week}} {{trigger.schedule.id}}';
+  const automation_id = await newAutomation([{ type: 'stop', config: { message } }]);
+  const { id } = await newSchedule({ automation_id, run_at: soon(3_000), input: { week: 7, event: { type: 'none' } } });
   await eventually(async () => {
     expect(await read(id)).toMatchObject({ status: 'completed', last_run: { status: 'completed' }, next_runs: [] });
   });
   const { fires, recent_runs } = await read(id);
   expect(fires.map(({ outcome }) => outcome)).toEqual(['started']);
   expect(recent_runs.map(({ id: run }) => run)).toEqual(fires.map(({ run_id }) => run_id));
-  const { data } = await ann.get<{ items: { id: string }[] }>(`/automations/${automation_id}/runs`);
+  const { data } = await ann.get<{ items: AutomationRun[] }>(`/automations/${automation_id}/runs`);
   expect(data.items.map(({ id: run }) => run)).toEqual(fires.map(({ run_id }) => run_id));
+  expect(data.items[0]?.steps[0]?.output).toMatchObject({ message: `7 ${id}` });
   const changed = await ann.patch(`/agent-schedules/${id}`, { name: 'Again' });
   expect([changed.status, changed.error?.code]).toEqual([409, 'schedule_completed']);
 });

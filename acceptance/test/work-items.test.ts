@@ -103,6 +103,35 @@ describe('a work item', () => {
   });
 });
 
+test('a change has the limits of a creation', async () => {
+  const { id } = await create();
+  const faultOf = async (fields: object) => {
+    const { status, error } = await boss.patch(`/work-items/${id}`, fields);
+    return [status, error.code, error.param];
+  };
+  const labels = Array.from({ length: 51 }, (_, n) => `label ${n}`);
+  expect(await faultOf({ labels })).toEqual([400, 'too_many_items', 'labels']);
+  expect(await faultOf({ labels: ['', 'x'] })).toEqual([400, 'invalid_value', 'labels[0]']);
+  expect(await faultOf({ labels: ['x'.repeat(65)] })).toEqual([400, 'invalid_value', 'labels[0]']);
+  expect(await faultOf({ resource_ids: ['x'] })).toEqual([400, 'invalid_value', 'resource_ids[0]']);
+  expect(await get(id)).toMatchObject({ labels: [], version: 1 });
+});
+
+test('a run that somebody starts for a work item is one of its runs', async () => {
+  const { id } = await create({ title: 'To be found out' });
+  const request = { input: 'What is this workspace for?', work_item_id: id };
+  const run = (await boss.post<{ id: string; workspace_id: string; work_item_id: string }>('/agent-runs', request))
+    .data;
+  expect(run).toMatchObject({ workspace_id: workspaceId, work_item_id: id });
+  await eventually(async () => expect((await get(id, '?include=runs')).run_ids).toEqual([run.id]));
+  const stranger = await signUp(await standingSystem(), 'Stranger');
+  const unseen = await stranger.post('/agent-runs', request);
+  expect([unseen.status, unseen.error.code]).toEqual([404, 'not_found']);
+  const other = (await boss.post<{ id: string }>('/workspaces', { name: 'Other' })).data.id;
+  const elsewhere = await boss.post('/agent-runs', { ...request, workspace_id: other });
+  expect([elsewhere.status, elsewhere.error.param]).toEqual([404, 'work_item_id']);
+});
+
 describe('an assignment', () => {
   test('lets a viewer change the work item, and no other', async () => {
     const item = await create({ title: 'For you', assignee: { type: 'user', id: mate.user.id } });

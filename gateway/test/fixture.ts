@@ -50,7 +50,7 @@ const values = (parent: string): JsonObject[] => [
   field('text', 14, 'TYPE_BYTES', { json: 'JSON_TEXT_OR_OBJECT' }),
   field('part', 15, 'TYPE_MESSAGE', {}, { typeName: '.test.v1.Part' }),
   field('parts', 16, 'TYPE_MESSAGE', { maxItems: 3 }, { typeName: '.test.v1.Part', label: 'LABEL_REPEATED' }),
-  field('ids', 17, 'TYPE_MESSAGE', { unwrap: true, uuid: true, maxItems: 2 }, { typeName: '.test.v1.Ids' }),
+  field('ids', 17, 'TYPE_MESSAGE', { unwrap: true, maxItems: 2 }, { typeName: '.test.v1.Ids' }),
   field('labels', 18, 'TYPE_MESSAGE', {}, { typeName: `.test.v1.${parent}.LabelsEntry`, label: 'LABEL_REPEATED' }),
   field('email', 19, 'TYPE_STRING', { email: true }),
   field('sort', 20, 'TYPE_STRING', { in: ['name', '-name'] }),
@@ -96,7 +96,10 @@ export const MESSAGES: JsonObject[] = [
     ],
     oneofDecl: [{ name: '_note' }],
   },
-  { name: 'Ids', field: [field('values', 1, 'TYPE_STRING', {}, { label: 'LABEL_REPEATED' })] },
+  {
+    name: 'Ids',
+    field: [field('values', 1, 'TYPE_STRING', { uuid: true, minItems: 1, maxItems: 5 }, { label: 'LABEL_REPEATED' })],
+  },
   {
     name: 'ListThings',
     field: [
@@ -107,7 +110,7 @@ export const MESSAGES: JsonObject[] = [
       field('ratio', 5, 'TYPE_DOUBLE'),
       field('filter', 6, 'TYPE_BYTES', { json: 'JSON_OBJECT' }),
       field('since', 7, 'TYPE_MESSAGE', {}, { typeName: '.google.protobuf.Timestamp' }),
-      field('ids', 8, 'TYPE_MESSAGE', { unwrap: true, uuid: true }, { typeName: '.test.v1.Ids' }),
+      field('ids', 8, 'TYPE_MESSAGE', { unwrap: true }, { typeName: '.test.v1.Ids' }),
       field('q', 9, 'TYPE_STRING', { maxLength: 10 }),
     ],
   },

@@ -49,6 +49,7 @@ describe('values in a body', () => {
     ['too many items in a wrapped list', { ids: [ID, ID, ID] }, 'ids', 'too_many_items'],
     ['an object for a wrapped list', { ids: { values: [ID] } }, 'ids', 'invalid_type'],
     ['a bad id in a wrapped list', { ids: [ID, 'x'] }, 'ids[1]', 'invalid_value'],
+    ['too few items for the list in a wrapper', { ids: [] }, 'ids', 'invalid_value'],
     ['a bad value in a map', { labels: { a: 'x' } }, 'labels.a', 'invalid_type'],
     ['__proto__ in a map', { labels: JSON.parse('{"__proto__":1}') }, 'labels.__proto__', 'unknown_field'],
     ['an address without @', { email: 'ada.example.org' }, 'email', 'invalid_value'],

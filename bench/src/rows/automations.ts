@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.js';
 import { createResource, createWorkspace, type Made } from '../fill.js';
 import type { Client } from '../http.js';
+import { cpuSeconds } from '../processes.js';
 import type { Row } from '../row.js';
 
 /** Clients that ask for one run after the other. */
@@ -28,17 +29,19 @@ export async function measureAutomations(bench: Bench): Promise<Row> {
   };
   const measured = await bench.start('automations', { settings });
   try {
-    const { client } = measured;
+    const { client, subject } = measured;
+    const cpu = () => cpuSeconds(subject.pids());
     const workspaceId = await createWorkspace(client, 'Automations');
     // The code of a new process is slow at first.
-    await runsPerSecond(client, workspaceId, bench.pace.seconds);
-    const rate = await runsPerSecond(client, workspaceId, bench.pace.seconds * 2);
+    await runsPerSecond(client, workspaceId, bench.pace.seconds, cpu);
+    const { rate, cpuMs } = await runsPerSecond(client, workspaceId, bench.pace.seconds * 2, cpu);
     bench.say('runs per second measured');
     const lag = await eventsToRuns(client, workspaceId);
     return {
       figures: [],
       notes: [
         `${rate.toFixed(0)} runs of one built-in action/s of ${CLIENTS} clients, from the request to the stored end`,
+        `${cpuMs.toFixed(1)} ms of processor time a run, so that two processors alone for it do ${Math.round(2000 / cpuMs)} a second at the most`,
         `from an event to the start of its run: p50 ${ms(lag.p50)}, p99 ${ms(lag.p99)}`,
       ],
       checks: [
@@ -73,11 +76,14 @@ async function createAutomation(client: Client, workspaceId: string, trigger: ob
   return (await client.ask<Made>('POST', '/automations', body)).id;
 }
 
-/** Starts runs for so many seconds and waits for the last; returns how many ended in a second of that time. */
-async function runsPerSecond(client: Client, workspaceId: string, seconds: number): Promise<number> {
+/**
+ * Starts runs for so many seconds and waits for the last. Returns how many ended in a second of that time, and the milliseconds of
+ * processor time of each.
+ */
+async function runsPerSecond(client: Client, workspaceId: string, seconds: number, cpu: () => number) {
   const action = { type: 'create_work_item', config: { title: 'Task' } };
   const id = await createAutomation(client, workspaceId, { type: 'manual' }, action);
-  const started = performance.now();
+  const [started, before] = [performance.now(), cpu()];
   const until = started + seconds * 1000;
   let asked = 0;
   const one = async () => {
@@ -90,10 +96,10 @@ async function runsPerSecond(client: Client, workspaceId: string, seconds: numbe
   for (const status of ['queued', 'running']) {
     while ((await list(client, `/automations/${id}/runs?status=${status}&limit=1`)).length > 0) await sleep(LOOK_MS);
   }
-  const elapsed = performance.now() - started;
+  const [elapsed, cpuTime] = [performance.now() - started, cpu() - before];
   const failed = await list(client, `/automations/${id}/runs?status=failed&limit=1`);
   if (failed.length > 0) throw new Error(`A run failed: ${JSON.stringify(failed[0]).slice(0, 500)}`);
-  return (asked * 1000) / elapsed;
+  return { rate: (asked * 1000) / elapsed, cpuMs: (cpuTime * 1000) / asked };
 }
 
 async function list(client: Client, path: string): Promise<readonly Run[]> {

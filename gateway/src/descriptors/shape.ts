@@ -12,7 +12,7 @@ export type Element =
   | { readonly kind: 'enum'; readonly type: DescEnum }
   | { readonly kind: 'message' | 'page'; readonly type: DescMessage }
   /** A message that is written as the bare list of its one repeated field. */
-  | { readonly kind: 'wrapped'; readonly type: DescMessage; readonly inner: DescField };
+  | { readonly kind: 'wrapped'; readonly type: DescMessage; readonly list: FieldShape };
 
 /** A field as both directions of transcoding and the OpenAPI document use it. */
 export interface FieldShape {
@@ -42,15 +42,15 @@ export function shapeOf(contract: Contract, field: DescField): FieldShape {
     name: field.name,
     local: field.localName,
     cardinality,
-    element: elementOf(field, rules),
+    element: elementOf(contract, field, rules),
     optional: cardinality === 'one' && field.presence === FeatureSet_FieldPresence.EXPLICIT,
     rules,
     descriptor: field,
   };
 }
 
-function elementOf(field: DescField, rules: Rules): Element {
-  if (field.message !== undefined) return messageElement(field, field.message, rules);
+function elementOf(contract: Contract, field: DescField, rules: Rules): Element {
+  if (field.message !== undefined) return messageElement(contract, field, field.message, rules);
   if (field.enum !== undefined) return { kind: 'enum', type: field.enum };
   switch (field.scalar) {
     case ScalarType.STRING:
@@ -78,7 +78,7 @@ function elementOf(field: DescField, rules: Rules): Element {
   }
 }
 
-function messageElement(field: DescField, type: DescMessage, rules: Rules): Element {
+function messageElement(contract: Contract, field: DescField, type: DescMessage, rules: Rules): Element {
   switch (type.typeName) {
     case 'google.protobuf.Timestamp':
       return { kind: 'time' };
@@ -93,7 +93,14 @@ function messageElement(field: DescField, type: DescMessage, rules: Rules): Elem
   if (!rules.unwrap) return { kind: 'message', type };
   const [inner, ...others] = type.fields;
   if (inner?.fieldKind !== 'list' || others.length > 0) throw unsupported(field, 'a message with one repeated field');
-  return { kind: 'wrapped', type, inner };
+  const list = shapeOf(contract, inner);
+  return { kind: 'wrapped', type, list: { ...list, rules: combineRules(rules, list.rules) } };
+}
+
+/** Returns the rules of a bare list: those of the field that holds it, and where it has none those of the list itself. */
+function combineRules(own: Rules, inner: Rules): Rules {
+  const set = Object.entries(own).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : Boolean(value)));
+  return { ...inner, ...Object.fromEntries(set) };
 }
 
 function unsupported(field: DescField, needed: string): Error {

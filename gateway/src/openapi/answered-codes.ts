@@ -63,7 +63,8 @@ function* fieldsWithin(contract: Contract, message: DescMessage, seen = new Set<
   seen.add(message);
   for (const shape of shapesOf(contract, message)) {
     yield shape;
-    if (shape.element.kind === 'message') yield* fieldsWithin(contract, shape.element.type, seen);
+    const { element } = shape;
+    if (element.kind === 'message' || element.kind === 'wrapped') yield* fieldsWithin(contract, element.type, seen);
   }
 }
 

@@ -2,7 +2,7 @@ import type { DescEnum, DescMessage } from '@bufbuild/protobuf';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import { isDeprecated } from '../deprecations.js';
 import type { Contract } from '../descriptors/contract.js';
-import { type Element, enumChoices, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
+import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { bodyConstraints } from './constraints.js';
 import { namedValue } from './named-schemas.js';
 import { hasMask, isNullable } from './nullable.js';
@@ -128,11 +128,10 @@ function elementSchema(
         return isSent(direction) ? { ...object, ...named, ...bodyConstraints(contract, type, shapes, false) } : object;
       });
     }
-    case 'wrapped':
-      return listOf(
-        elementSchema(contract, schemas, shapeOf(contract, element.inner).element, rules, direction),
-        rules,
-      );
+    case 'wrapped': {
+      const { list } = element;
+      return listOf(elementSchema(contract, schemas, list.element, list.rules, direction), list.rules);
+    }
     case 'enum':
       return enumSchema(contract, schemas, element.type, rules);
     case 'mask':

@@ -1,7 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Contract } from '../descriptors/contract.js';
-import { enumZero, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
+import { enumZero, type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { compileList, compileValue } from './element.js';
 import type { Convert } from './faults.js';
 import { isObject, readMessage } from './message.js';
@@ -81,9 +81,8 @@ function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldP
     case 'page-request':
       return { ...base, ...none };
     case 'wrapped': {
-      // The field's rules apply to the list that a client sees.
-      const list = planField(contract, { ...shapeOf(contract, element.inner), rules }, planOf);
-      const wrap = (items: unknown) => (items === undefined ? undefined : { [element.inner.localName]: items });
+      const list = planField(contract, element.list, planOf);
+      const wrap = (items: unknown) => (items === undefined ? undefined : { [element.list.local]: items });
       const { convert, fromQuery } = list;
       const one: Convert = (value, param, faults) => wrap(convert?.(value, param, faults));
       return {

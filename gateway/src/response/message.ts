@@ -1,6 +1,6 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { Contract } from '../descriptors/contract.js';
-import { type Element, enumChoices, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
+import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { quote, quoteTime } from './text.js';
 
 /** Writes one value as JSON; absent values as null. */
@@ -74,9 +74,9 @@ function compileElement(contract: Contract, element: Element, writersOf: Writers
       return (value) => texts.get(value) ?? 'null';
     }
     case 'wrapped': {
-      const list = compileShape(contract, shapeOf(contract, element.inner), writersOf);
-      const { localName } = element.inner;
-      return (value) => (isMessage(value) ? list(value[localName]) : 'null');
+      const list = compileShape(contract, element.list, writersOf);
+      const { local } = element.list;
+      return (value) => (isMessage(value) ? list(value[local]) : 'null');
     }
     case 'message':
     case 'page': {

@@ -313,10 +313,19 @@ test('a request is signed, keeps its webhook-id over retries, and shows no secre
     'very-secret',
   );
 
+  // Of a response that is too long, and of the message of an error, no part of a secret is left where they are cut.
+  answers = [{ status: 200, body: `${'x'.repeat(32_764)}very-secret` }];
+  const cut = await until(owner, await start(owner, automation.id, input({ name: 'Ada' })), 'completed');
+  expect(String(json(cut.steps[0]?.output).body)).toMatch(/x{10}\*{3}$/);
+  answers = [{ status: 400, body: `${'x'.repeat(296)}very-secret` }];
+  const told = await until(owner, await start(owner, automation.id, input({ name: 'Ada' })), 'failed');
+  expect(told.error?.message).toMatch(/x{10}\*{3}$/);
+  received.length = 0;
+
   await change(automation, { secrets: [sealed('KEY', 'very-secret', ['api.example.com']), SIGN] });
   const refused = await until(owner, await start(owner, automation.id, input({ name: 'Ada' })), 'failed');
   expect(refused.error).toMatchObject({ code: 'secret_not_allowed' });
-  expect(received).toHaveLength(2);
+  expect(received).toHaveLength(0);
 });
 
 test('a request that is sent once is not repeated when its answer is lost', async () => {
@@ -418,6 +427,15 @@ test('what a trigger was about is read when the run starts; what is gone skips i
   expect(madeBy('Row of Open')).toHaveLength(1);
   const gone = await until(owner, await trigger(automation, { input: event(newId()) }), 'skipped');
   expect(gone.skipReason).toBe('target_gone');
+});
+
+test('a run that is asked for at the end of a chain of five is a loop', async () => {
+  const { owner, create, start } = stage;
+  const automation = await create([note('by an agent')], { concurrency: 'allow' });
+  const after = async (...chain: string[]) => (await start({ ...owner, chain }, automation.id)).skipReason;
+  expect(await after(...Array.from({ length: 4 }, newId))).toBeUndefined();
+  expect(await after(...Array.from({ length: 5 }, newId))).toBe('loop');
+  expect(await after(newId(), automation.id)).toBe('loop');
 });
 
 test('an automation that fails too often in a row is switched off, and its people are told', async () => {

@@ -1,7 +1,12 @@
 import { AppError } from '@commonplace/kit/errors';
 import { eventually } from '@commonplace/kit/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
-import { ScheduleCatchup, ScheduleOverlap, ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
+import {
+  ScheduleCatchup,
+  ScheduleOverlap,
+  ScheduleStatus,
+  ScheduleTargetType,
+} from '@commonplace/proto/automations/v1/schedule.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openScheduleStage, type ScheduleStage, SLOT } from './schedule-stage.js';
@@ -42,7 +47,7 @@ test('a slot is written down ahead, and starts the automation in the commit that
   const [run] = await hasRuns(automationId, 1);
   expect(run).toMatchObject({
     status: 'queued',
-    input: { week: 7 },
+    input: { input: { week: 7 } },
     trigger: { type: 'schedule', scheduleId: schedule.id },
   });
   const shown = await stage.get(schedule.id);
@@ -267,7 +272,7 @@ test('a slot that a change keeps fires once, with what the change has set', asyn
   await stage.update(id, { input: input({ n: 2 }), cron: '0,30 * * * *' });
   await stage.goTo(SLOT + 5);
   await stage.until(id, [['12:00:00', 'started']]);
-  expect((await hasRuns(automationId, 1))[0]?.input).toEqual({ n: 2 });
+  expect((await hasRuns(automationId, 1))[0]?.input).toEqual({ input: { n: 2 } });
 });
 
 test('who has changed the timing last is whom it acts as', async () => {
@@ -356,6 +361,11 @@ test('a person who has lost access, and an automation that is gone, end it', asy
     expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.PAUSED, pausedReason: 'automation_deleted' });
   });
   expect(await stage.outcomes(lost.id)).toEqual([['12:00:00', 'failed_to_start']]);
+  const refused = { reason: 'not_found', param: 'automation_id' };
+  await expect(stage.update(id, { isActive: true })).rejects.toMatchObject(refused);
+  const { id: other } = await stage.automation();
+  const again = await stage.update(id, { automationId: other, isActive: true });
+  expect(again).toMatchObject({ status: ScheduleStatus.ACTIVE, automationId: other });
 });
 
 test('an automation that is deleted pauses its schedules', async () => {
@@ -483,9 +493,24 @@ test.each([
     'deliver_to',
     'invalid_value',
   ],
+  [{}, 'cron', 'missing_field'],
+  [{ cron: '0 0 * * *', intervalSeconds: 60 }, 'interval_seconds', 'ambiguous_target'],
+  [{ cron: '0 0 * * *', runAt: at(SLOT + 60 * MINUTE) }, 'run_at', 'ambiguous_target'],
+  [{ cron: '0 0 * * *', agentId: '00000000-0000-4000-8000-000000000001' }, 'automation_id', 'ambiguous_target'],
 ])('refuses %j', async (fields, param, code) => {
   const { id: automationId } = await stage.automation();
   await expect(stage.create({ automationId, ...fields })).rejects.toMatchObject({ reason: code, param });
+});
+
+test('a change has one kind of timing and one target at the most', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  const both = { cron: '30 * * * *', intervalSeconds: 600 };
+  await expect(stage.update(id, both)).rejects.toMatchObject({ reason: 'ambiguous_target', param: 'interval_seconds' });
+  const target = { type: ScheduleTargetType.AGENT, id: automationId };
+  await expect(stage.update(id, { target, automationId })).rejects.toMatchObject({ reason: 'ambiguous_target' });
+  const same = { type: ScheduleTargetType.AUTOMATION, id: automationId };
+  expect((await stage.update(id, { target: same, automationId })).automationId).toBe(automationId);
 });
 
 test('an agent runs every five minutes at the most', async () => {

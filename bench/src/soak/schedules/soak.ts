@@ -1,7 +1,7 @@
 import { missingServers } from '../mesh/servers.js';
 import type { Tally } from '../tally.js';
 import { soakDowntime } from './downtime.js';
-import { soakMinute } from './minute.js';
+import { soakMinute, soakQuietMinute } from './minute.js';
 import { openReplicas, openSingle, type Place } from './place.js';
 
 /**
@@ -11,7 +11,7 @@ import { openReplicas, openSingle, type Place } from './place.js';
 export async function soakSchedules(rounds: number, home: string, tally: Tally): Promise<void> {
   const soakAll = async (name: string, open: (folder: string) => Promise<Place>) => {
     for (let round = 1; round <= rounds; round++) {
-      for (const soak of [soakDowntime, soakMinute]) {
+      for (const soak of [soakDowntime, soakQuietMinute, soakMinute]) {
         await within(await open(`${home}-${name}-${round}-${soak.name}`), soak, tally);
       }
     }

@@ -9,6 +9,7 @@ import {
   RunInclude,
   type RunService,
 } from '@commonplace/proto/agents/v1/run_service.js';
+import type { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
 import { agentForRun } from '../agents/use.js';
 import { parseCredits } from '../domain/micros.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
@@ -101,11 +102,14 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
   const outputSchema = request.outputSchema.length > 0 ? checkOutputSchema(request.outputSchema) : again?.outputSchema;
   const resourceIds = [...new Set([...request.resourceIds, ...input.attachments])];
   await requireReadable(parts, resourceIds, context);
+  const workItem = await workItemOf(parts, request, context);
   const sessionId = request.sessionId ?? undefined;
   if (sessionId !== undefined) return runInSession(parts, sessionId, { input, agentId, policy }, context);
-  const named = request.workspaceId ?? again?.workspaceId;
+  const named = request.workspaceId ?? again?.workspaceId ?? workItem?.workspaceId;
   const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, named, context);
   const place = await choosePlace(parts, { workspaceId: use?.workspaceId ?? named, orgId: undefined }, context);
+  if (workItem !== undefined && workItem.workspaceId !== place.workspaceId)
+    throw NotFound({}, { param: 'work_item_id' });
   const { run } = await startRun(
     parts,
     {
@@ -119,11 +123,27 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
         maxMicros,
       },
       ...{ metadata: metadataOf(request) ?? again?.metadata ?? {}, retryOf: again?.id },
-      ...{ inputTaints: again?.inputTaints, workItemId: again?.workItemId },
+      ...{ inputTaints: again?.inputTaints, workItemId: workItem?.id ?? again?.workItemId },
     },
     context,
   );
   return run;
+}
+
+const WORK_ITEM_SCOPE = 'work_item:read';
+
+/** Returns the work item that a run is for. Throws `not_found` for one that the caller does not see. */
+async function workItemOf(
+  { workItems }: Pick<Parts, 'workItems'>,
+  { workItemId, sessionId }: CreateRunRequest,
+  { caller, onward }: CallContext,
+): Promise<WorkItem | undefined> {
+  if (workItemId === undefined) return undefined;
+  if (sessionId !== undefined) {
+    throw invalidField('work_item_id', 'ambiguous_target', 'work_item_id does not go with session_id.');
+  }
+  if (!caller.credential.scopes.includes(WORK_ITEM_SCOPE)) throw insufficientScope(WORK_ITEM_SCOPE);
+  return workItems.getWorkItem({ workItemId, include: [] }, onward);
 }
 
 /** Returns the agent of a run: the one that is named, or that of the run which is repeated. */

@@ -40,7 +40,7 @@ export function automationMessage(automation: AutomationRecord, { summary, webho
     runAs: enumNamed(RunAs, runAs),
     concurrency: enumNamed(AutomationConcurrency, concurrency),
     retry: { ...retry },
-    status: statusOf(automation, lastRun?.status),
+    status: statusOf(automation, failureCount),
     lastRun: lastRun && { ...lastRun, status: enumNamed(AutomationRunStatus, lastRun.status) },
     secrets: secrets.map((secret) => ({ name: secret.name, allowedHosts: [...secret.allowedHosts] })),
     actsAs: { type: ActorType.USER, id: actsAs.userId, name: actsAs.userName },
@@ -49,9 +49,10 @@ export function automationMessage(automation: AutomationRecord, { summary, webho
   };
 }
 
-function statusOf({ disabledAt }: AutomationRecord, lastStatus: string | undefined): AutomationStatus {
+/** A run that was skipped or canceled says nothing of whether the automation works. */
+function statusOf({ disabledAt }: AutomationRecord, failureCount: number): AutomationStatus {
   if (disabledAt !== undefined) return AutomationStatus.DISABLED;
-  return lastStatus === 'failed' ? AutomationStatus.FAILING : AutomationStatus.OK;
+  return failureCount > 0 ? AutomationStatus.FAILING : AutomationStatus.OK;
 }
 
 const actorMessage = ({ type, id, name }: AutomationRecord['createdBy']): Actor => ({

@@ -10,6 +10,7 @@ import type {
 } from '@commonplace/proto/automations/v1/automation_service.js';
 import { AutomationInactive } from '../definitions/errors.js';
 import type { ActsAs, AutomationRecord } from '../definitions/records.js';
+import { isLoop } from '../domain/chain.js';
 import { LimitReached, WorkspaceArchived } from '../errors.js';
 import { mayAdminister, mayEdit, type Place, readPlace } from '../policy.js';
 import { CANCEL_TOPIC, cancelRun, hasEnded } from './cancel.js';
@@ -95,9 +96,6 @@ async function readRun({ runs }: RunParts, automationId: string, runId: string):
 
 // ---- starting
 
-/** The most automations that may have led to a run. */
-const MAX_CHAIN = 5;
-
 async function run(
   parts: RunParts,
   { automation }: Access,
@@ -109,12 +107,16 @@ async function run(
   const value: unknown = bytes.length === 0 ? {} : JSON.parse(bytes.toString());
   const given = isObject(value) ? value : {};
   const { chain = [] } = context.caller;
-  const isLoop = chain.length > MAX_CHAIN || chain.includes(automation.id);
   const request = {
     id: newId(),
     trigger: { type: 'manual', by: context.actor },
     input: dryRun ? { input: given, ...standIns(given) } : { input: given },
-    ...{ chain, dryRun, ...actsAsOf(automation, context), ...(isLoop && !dryRun && { skipReason: 'loop' as const }) },
+    ...{
+      chain,
+      dryRun,
+      ...actsAsOf(automation, context),
+      ...(!dryRun && isLoop(chain, automation.id) && { skipReason: 'loop' as const }),
+    },
   } as const;
   return startRun(parts, automation, request, context.work, parts.now());
 }

@@ -71,7 +71,8 @@ async function keptOf(
   if (position < 0) throw RunNotRetryable({ why: `the automation has no action ${action?.id} any more` });
   const kept = found.filter(({ actionId }) => actionId !== action?.id);
   const again = found.find(({ actionId }) => actionId === action?.id);
-  const keptKey = useCurrent ? undefined : keptKeyOf(again);
+  // A repetition that was canceled before it came to the action has no step of it.
+  const keptKey = useCurrent ? undefined : again === undefined ? before.keptKey : keptKeyOf(again);
   return { steps: kept, from: { position, stepCount: kept.length, data: before.data, keptKey } };
 }
 

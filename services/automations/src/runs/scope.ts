@@ -39,19 +39,17 @@ export function seenSteps(steps: readonly StepRecord[]): Record<string, SeenStep
   );
 }
 
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
 /** Returns what conditions are tested on. What was created has changed in all fields that it has. */
 export function factsOf(run: AutomationRunRecord, scope: Scope): Facts {
   const { event } = run.input ?? {};
   const { type, data } = isObject(event) ? event : { type: '', data: {} };
-  const facts = isObject(data) ? data : {};
-  const changed = new Set(
-    ['changed_fields', 'changed_columns', 'changed_column_names'].flatMap((name) => {
-      const value = facts[name];
-      return Array.isArray(value) ? value.map(String) : [];
-    }),
-  );
-  const isNew = /\.(created|submitted)$/.test(String(type));
   const trigger = isObject(scope.trigger) ? scope.trigger : {};
+  const fields = listOf(isObject(data) ? data.changed_fields : []).map(String);
+  const columns = listOf(isObject(trigger.row) ? trigger.row.changed_columns : []).filter(isObject);
+  const changed = new Set([...fields, ...columns.map(({ name }) => String(name))]);
+  const isNew = /\.(created|submitted)$/.test(String(type));
   const tags = isObject(trigger.resource) && Array.isArray(trigger.resource.tags) ? trigger.resource.tags : [];
   const names = new Map(tags.filter(isObject).map(({ id, name }) => [String(id), String(name)]));
   return { scope, hasChanged: (field) => isNew || changed.has(field), tagName: (id) => names.get(id) };

@@ -63,13 +63,25 @@ function signingSecret(name: string, value: string): string {
 export const maskedSecrets = (automation: AutomationRecord | undefined): Readonly<Record<string, string>> =>
   Object.fromEntries((automation?.secrets ?? []).map(({ name }) => [name, MASK]));
 
-/** Returns data in which the values of secrets are masked, as they are and as parts of URLs and of JSON. */
-export function masked(data: unknown, { values, signing }: Pick<UsedSecrets, 'values' | 'signing'>): unknown {
+type Masked = Pick<UsedSecrets, 'values' | 'signing'>;
+
+/** Returns the forms in which secrets are masked, the longest first. */
+function formsOf({ values, signing }: Masked): string[] {
   const plain = [...Object.values(values), ...signing].filter((value) => value.length >= MIN_MASKED_LENGTH);
   const forms = plain.flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)]);
-  const wanted = [...new Set(forms)].sort((a, b) => b.length - a.length);
+  return [...new Set(forms)].sort((a, b) => b.length - a.length);
+}
+
+/** Returns the bytes that have to be read behind a place at which a text is cut, so that no part of a secret stays before it. */
+export const longestForm = (secrets: Masked): number =>
+  Math.max(0, ...formsOf(secrets).map((form) => Buffer.byteLength(form)));
+
+/** Returns data in which the values of secrets are masked, as they are and as parts of URLs and of JSON. */
+export function masked(data: unknown, secrets: Masked): unknown {
+  const wanted = formsOf(secrets);
   const mask = (value: unknown): unknown => {
     if (typeof value === 'string') return wanted.reduce((text, one) => text.replaceAll(one, MASK), value);
+    if (typeof value === 'number') return wanted.includes(String(value)) ? MASK : value;
     if (Array.isArray(value)) return value.map(mask);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [String(mask(name)), mask(one)]));

@@ -42,7 +42,7 @@ export async function readTriggerData(
   };
   if (resourceId !== undefined) await read('resource', () => readResource(parts, resourceId, options));
   if (resourceId !== undefined && rowId !== undefined) {
-    await read('row', () => readRow(parts, resourceId, rowId, options));
+    await read('row', () => readRow(parts, resourceId, rowId, facts, options));
   }
   if (String(event.type).startsWith('message.')) await read('message', () => readMessage(parts, facts, options));
   const workItemId = textOf(facts.work_item_id);
@@ -96,13 +96,22 @@ async function readRow(
   { peers }: ReadParts,
   tableId: string,
   rowId: string,
+  facts: Data,
   options: () => Promise<CallOptions>,
 ): Promise<Data | undefined> {
   const request = GetContentRequest.fromPartial({
     ...{ resourceId: tableId, rowIds: [rowId], cellFormat: CellFormat.RAW },
     page: { limit: 1, offset: 0, cursor: '' },
   });
-  return rowData(tableId, await peers.content.getContent(request, await options()));
+  const content = await peers.content.getContent(request, await options());
+  const row = rowData(tableId, content);
+  return row && { ...row, changed_columns: changedColumns(content, facts) };
+}
+
+/** Returns the columns that an event has changed, by which conditions know them under their names as well. */
+function changedColumns({ columns }: Pick<Content, 'columns'>, { changed_fields: changed }: Data): Data[] {
+  const ids = new Set(Array.isArray(changed) ? changed : []);
+  return listIn<ShownColumn>(columns).flatMap(({ id, name }) => (ids.has(id) ? [{ id, name }] : []));
 }
 
 interface ShownRow {

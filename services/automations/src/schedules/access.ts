@@ -40,7 +40,11 @@ export async function placeOfTarget(
 }
 
 const otherWorkspace = (): AppError =>
-  invalidField('workspace_id', 'invalid_value', 'must be the workspace of the automation: it runs in no other.');
+  invalidField(
+    'workspace_id',
+    'invalid_value',
+    'workspace_id must be the workspace of the automation: it runs in no other.',
+  );
 
 async function placeOfAgent(
   parts: ScheduleParts,
@@ -54,7 +58,7 @@ async function placeOfAgent(
   if (agent === undefined) throw NotFound({}, { param });
   if (place.archived) throw WorkspaceArchived();
   if (agent.orgId === place.orgId) return place;
-  throw invalidField('workspace_id', 'invalid_value', 'must be of the tenant that the agent belongs to.');
+  throw invalidField('workspace_id', 'invalid_value', 'workspace_id must be of the tenant that the agent belongs to.');
 }
 
 // ---- who may see and change a schedule

@@ -53,11 +53,17 @@ export function cronFault(pattern: string, timezone: string, now: number): strin
   try {
     first = nextCronFire(pattern, timezone, now);
   } catch (error) {
-    return `can not be read: ${(error as Error).message.replace(/^CronPattern:\s*/, '').slice(0, 200)}.`;
+    return faultIn((error as Error).message.replace(/^CronPattern:\s*/, ''));
   }
   if (first === undefined || first > now + MAX_WAIT_YEARS * YEAR_MS)
     return 'must name a date within the next eight years.';
   return undefined;
+}
+
+/** Returns croner's message as ours: it counts days and months from 0. */
+function faultIn(message: string): string {
+  const field = /^Invalid value for (\w+)/.exec(message)?.[1];
+  return field === undefined ? `can not be read: ${message.slice(0, 200)}.` : `has a value that is no ${field}.`;
 }
 
 /**

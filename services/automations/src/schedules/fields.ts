@@ -1,4 +1,4 @@
-import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import {
   DeliveryTargetType,
   ScheduleCatchup,
@@ -53,13 +53,19 @@ export const changesActing = (mask: readonly string[]): boolean => names(mask, A
 export const changesTiming = (mask: readonly string[]): boolean => names(mask, TIMING);
 export const changesTarget = (mask: readonly string[]): boolean => names(mask, ['target', 'agent_id', 'automation_id']);
 
-/** Returns what a request names as the target; undefined where it names none. */
+/** Returns what a request names as the target; undefined where it names none. Throws if it names two. */
 export function targetIn({ target, agentId, automationId }: TargetFields): Target | undefined {
-  if (agentId !== undefined) return { type: 'agent', id: agentId, param: 'agent_id' };
-  if (automationId !== undefined) return { type: 'automation', id: automationId, param: 'automation_id' };
-  if (target === undefined) return undefined;
-  const type = target.type === ScheduleTargetType.AGENT ? 'agent' : 'automation';
-  return { type, id: target.id, param: 'target.id' };
+  const named: Target[] = [];
+  if (agentId !== undefined) named.push({ type: 'agent', id: agentId, param: 'agent_id' });
+  if (automationId !== undefined) named.push({ type: 'automation', id: automationId, param: 'automation_id' });
+  if (target !== undefined) {
+    const type = target.type === ScheduleTargetType.AGENT ? 'agent' : 'automation';
+    named.push({ type, id: target.id, param: 'target.id' });
+  }
+  const [first, ...others] = named;
+  const other = others.find(({ type, id }) => type !== first?.type || id !== first.id);
+  if (other === undefined) return first;
+  throw invalidField(other.param, 'ambiguous_target', `${other.param} and ${first?.param} name different targets.`);
 }
 
 /** Returns the fields of a new schedule. Throws all that is wrong with them. */
@@ -71,6 +77,9 @@ export function readNewSchedule(
 ): ScheduleFields {
   const faults: Fault[] = [];
   const { name, cron, intervalSeconds, runAt, startAt, endAt, jitterSeconds = 0 } = request;
+  if (!requireOneKind({ cron, intervalSeconds, runAt })) {
+    throw invalidField('cron', 'missing_field', 'cron, interval_seconds or run_at is required.');
+  }
   const createdAt = new Date(now).toISOString();
   const timing: Timing = {
     ...{ timezone, startAt: timeOf(startAt), endAt: timeOf(endAt), createdAt, jitterSeconds },
@@ -123,7 +132,7 @@ export function readChange(
 
 function changedTiming(request: UpdateScheduleRequest, before: Timing, has: (field: string) => boolean): Timing {
   const { cron, intervalSeconds, runAt, timezone = before.timezone, jitterSeconds = before.jitterSeconds } = request;
-  const isNewKind = has('cron') || has('interval_seconds') || has('run_at');
+  const isNewKind = requireOneKind({ cron, intervalSeconds, runAt });
   return {
     ...{ createdAt: before.createdAt, timezone, jitterSeconds },
     startAt: has('start_at') ? timeOf(request.startAt) : before.startAt,
@@ -132,15 +141,22 @@ function changedTiming(request: UpdateScheduleRequest, before: Timing, has: (fie
   };
 }
 
-const kindOf = ({
-  cron,
-  intervalSeconds,
-  runAt,
-}: {
-  cron?: string | undefined;
-  intervalSeconds?: number | undefined;
-  runAt?: string | undefined;
-}) => ({
+/** What decides when a schedule fires: one of these. */
+interface Kind {
+  readonly cron?: string | undefined;
+  readonly intervalSeconds?: number | undefined;
+  readonly runAt?: string | undefined;
+}
+
+/** Returns whether a request has a new kind of timing. Throws if it has two. */
+function requireOneKind({ cron, intervalSeconds, runAt }: Kind): boolean {
+  const given = Object.entries({ cron, interval_seconds: intervalSeconds, run_at: runAt });
+  const [first, second] = given.flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (second !== undefined) throw invalidField(second, 'ambiguous_target', `${second} does not go with ${first}.`);
+  return first !== undefined;
+}
+
+const kindOf = ({ cron, intervalSeconds, runAt }: Kind) => ({
   ...(cron !== undefined && { cron: cron.trim() }),
   ...(intervalSeconds !== undefined && { intervalSeconds }),
   ...(runAt !== undefined && { runAt: timeOf(runAt) }),
@@ -154,7 +170,7 @@ export const jsonBytes = (value: unknown): Buffer =>
   value === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(value));
 
 function add(faults: Fault[], param: string, code: string, message: string): void {
-  faults.push({ param, code, message });
+  faults.push({ param, code, message: `${param} ${message}` });
 }
 
 // ---- timing

@@ -10,7 +10,8 @@ const AGENT_FIELDS = ['text', 'attachments', 'parameters'];
 
 /** Reads the input of a target, as it is stored; undefined for none. Adds what is wrong with it to `faults`. */
 export function readInput(bytes: Buffer, targetType: TargetType, faults: Fault[]): unknown {
-  const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
+  const add = (param: string, code: string, message: string) =>
+    faults.push({ param, code, message: `${param} ${message}` });
   if (bytes.length > MAX_INPUT) add('input', 'invalid_value', `may have ${MAX_INPUT} bytes at the most.`);
   const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
   if (targetType === 'agent') checkAgentInput(value, add);

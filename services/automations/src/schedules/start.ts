@@ -144,7 +144,7 @@ async function start(
     parts,
     automation,
     {
-      ...{ id: runIdOf(fire.id), input: (schedule.input ?? {}) as Record<string, unknown> },
+      ...{ id: runIdOf(fire.id), input: { input: schedule.input ?? {} } },
       trigger: { type: 'schedule', by, scheduleId: schedule.id, scheduledFor: fire.scheduledFor },
       ...(automation.definition.runAs === 'triggering_user' && { actsAs }),
     },

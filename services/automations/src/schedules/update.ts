@@ -50,6 +50,7 @@ async function changedSchedule(
   if (mask.every((path) => path === 'trigger_now')) return before;
   const target = (changesTarget(mask) ? targetIn(request) : undefined) ?? targetOf(before);
   if (changesActing(mask)) await requireMayStart(parts, target, before, context);
+  else if (request.isActive && before.status !== 'active') await requireTarget(parts, target, context);
   const now = parts.now();
   const fields = readChange(request, before, { targetType: target.type, runCount, now });
   return {
@@ -75,7 +76,15 @@ async function requireMayStart(
   const given = target.type === 'agent' ? workspaceId : undefined;
   const place = await placeOfTarget(parts, target, given, context);
   if (place.workspaceId === workspaceId) return;
-  throw invalidField(target.param, 'invalid_value', 'must be in the workspace of the schedule.');
+  throw invalidField(target.param, 'invalid_value', `${target.param} must be in the workspace of the schedule.`);
+}
+
+/** Throws `not_found` for an automation that has been deleted: its schedule would stop again at the next slot. */
+async function requireTarget(parts: ScheduleParts, { type, id }: Target, { work }: CallContext): Promise<void> {
+  if (type !== 'automation') return;
+  const automation = await work.get(parts.automations, id);
+  if (automation === undefined) throw NotFound({}, { param: 'automation_id' });
+  work.expect(parts.automations, automation);
 }
 
 function statusFields({ status }: ScheduleRecord, isActive: boolean | undefined): Partial<ScheduleRecord> {

@@ -2,12 +2,10 @@ import type { Actor } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
 import type { EventDraft } from '@commonplace/platform/public-events';
 import type { ActsAs, Definition } from '../definitions/records.js';
+import { isLoop } from '../domain/chain.js';
 import type { Taint } from '../runs/records.js';
 import type { RunRequest } from '../runs/start.js';
 import type { TriggerEvent } from './trigger-event.js';
-
-/** Automations that may lead to a run, one by the other. */
-export const MAX_CHAIN = 5;
 
 /** Returns the id of the run that an event starts: the same however often the event arrives. */
 export const runIdOf = (automationId: string, eventId: string): string =>
@@ -31,7 +29,6 @@ export function requestOf(
   isGuest: boolean,
 ): RunRequest {
   const { chain } = event;
-  const isLoop = chain.includes(automationId) || chain.length >= MAX_CHAIN;
   return {
     id: runIdOf(automationId, event.id),
     trigger: { type: definition.trigger.type, eventId: event.id, by: causeOf(event) },
@@ -39,7 +36,7 @@ export function requestOf(
     taints: taintsOf(event, isGuest),
     chain,
     actsAs: actsAsOf(definition, event),
-    ...(isLoop && { skipReason: 'loop' }),
+    ...(isLoop(chain, automationId) && { skipReason: 'loop' }),
   };
 }
 

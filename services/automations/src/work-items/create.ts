@@ -50,7 +50,11 @@ export async function createItem(
 /** Throws if a run is asked for where no agent could have it. */
 export function requireAgent(autoRun: boolean | undefined, chosen: Pick<ChosenAssignee, 'assignee'> | undefined): void {
   if (autoRun !== true || chosen?.assignee.type === 'agent') return;
-  throw invalidField('auto_run', 'invalid_value', 'starts a run of an agent, and the work item is assigned to none.');
+  throw invalidField(
+    'auto_run',
+    'invalid_value',
+    'auto_run starts a run of an agent, and the work item is assigned to none.',
+  );
 }
 
 /** Throws unless the parent has room for one more, and counts it. */

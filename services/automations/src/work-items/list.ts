@@ -37,10 +37,10 @@ export async function listItems(
 ): Promise<{ items: WorkItemRecord[]; page: Page }> {
   const assigneeId = request.assigneeId === 'me' ? context.caller.userId : request.assigneeId;
   if (assigneeId !== undefined && !isUuid(assigneeId)) {
-    throw invalidField('assignee_id', 'invalid_value', 'must be the id of a person, or me.');
+    throw invalidField('assignee_id', 'invalid_value', 'assignee_id must be the id of a person, or me.');
   }
   if (request.parentId !== undefined && request.parentId !== 'root' && !isUuid(request.parentId)) {
-    throw invalidField('parent_id', 'invalid_value', 'must be the id of a work item, or root.');
+    throw invalidField('parent_id', 'invalid_value', 'parent_id must be the id of a work item, or root.');
   }
   const sort = sortOf(request.sort);
   const slice = sliceOf(request.page);

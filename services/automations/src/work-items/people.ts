@@ -25,7 +25,8 @@ export async function chooseAssignee(
   context: CallContext,
 ): Promise<ChosenAssignee> {
   if (type === AssigneeType.USER) return { assignee: await personIn(parts, id, where, context), autoRun: false };
-  if (type !== AssigneeType.AGENT) throw invalidField('assignee.type', 'missing_field', 'must be user or agent.');
+  if (type !== AssigneeType.AGENT)
+    throw invalidField('assignee.type', 'missing_field', 'assignee.type must be user or agent.');
   const { items } = await parts.peers.agents.lookUpAgents({ agentIds: [id] }, context.onward);
   const agent = items.find((one) => one.id === id && one.orgId === where.orgId);
   if (agent === undefined) throw NotFound({}, { param: 'assignee.id' });

@@ -46,7 +46,11 @@ export async function chooseResources(
   if (at >= 0) throw NotFound({}, { param: `resource_ids[${at}]` });
   const all = [...new Set([...named, ...before.filter((id) => !readable.has(id))])];
   if (all.length > MAX_RESOURCES) {
-    throw invalidField('resource_ids', 'too_many_items', 'must be fewer, with those that others have added.');
+    throw invalidField(
+      'resource_ids',
+      'too_many_items',
+      'resource_ids must be fewer, with those that others have added.',
+    );
   }
   return all;
 }

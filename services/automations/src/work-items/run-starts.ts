@@ -4,6 +4,7 @@ import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { RunSource } from '@commonplace/proto/agents/v1/run.js';
 import { StartWorkRunRequest } from '@commonplace/proto/agents/v1/work_run_service.js';
+import { isLoop } from '../domain/chain.js';
 import { recordActivity } from './activity.js';
 import type { WorkItemParts } from './parts.js';
 import { type RunStartRecord, runStartQueue, type WorkItemRecord } from './records.js';
@@ -54,8 +55,8 @@ async function startRun(parts: StartParts, job: HeldJob<RunStartRecord>): Promis
   const item = await parts.items.get(record.itemId);
   // It was deleted, or assigned to somebody else, before the run began.
   if (item?.assignment !== record.assignment) return job.remove();
-  const why = refusalOf(record);
-  if (why !== undefined) return refuse(parts, job, why);
+  // Agents that assign work to each other would never end.
+  if (isLoop(record.chain, record.agentId)) return refuse(parts, job, 'loop');
   const { refusalCode } = await parts.peers.agentRuns.startWorkRun(requestOf(item, record), parts.systemCall());
   if (refusalCode !== '') return refuse(parts, job, refusalCode);
   await job.remove((work) => linkRun(parts, runOf(record), work));
@@ -65,14 +66,6 @@ const runOf = ({ id, itemId, agentId, agentName, userId }: RunStartRecord) => ({
   ...{ runId: id, itemId, agentId, initiatorId: userId },
   actor: { type: 'agent', id: agentId, name: agentName } as const,
 });
-
-/** Automations and agents that may lead from one to the next. */
-const MAX_CHAIN = 5;
-
-/** Agents that assign work to each other would never end. */
-function refusalOf({ chain, agentId }: RunStartRecord): string | undefined {
-  return chain.includes(agentId) || chain.length > MAX_CHAIN ? 'loop' : undefined;
-}
 
 function requestOf(item: WorkItemRecord, record: RunStartRecord): StartWorkRunRequest {
   const { id: runId, agentId, userId, userName, credentialId, scopes, chain } = record;

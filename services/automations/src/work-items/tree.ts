@@ -176,8 +176,8 @@ export async function positionFor(
   const named = isAfter ? wish.after : wish.before;
   const sibling = named === itemId ? undefined : await work.get(items, named);
   if (sibling?.parentKey !== parentKey) {
-    const message = 'names no other work item with the same parent.';
-    throw invalidField(isAfter ? 'after_id' : 'before_id', 'invalid_value', message);
+    const param = isAfter ? 'after_id' : 'before_id';
+    throw invalidField(param, 'invalid_value', `${param} names no other work item with the same parent.`);
   }
   const after = [sibling.position, sibling.id];
   const sort = isAfter ? (['position'] as const) : (['-position'] as const);

@@ -5,7 +5,7 @@ import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
 import { ActionError } from '../failure.js';
 import { isObject } from '../json.js';
-import { masked, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
+import { longestForm, masked, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
 import { type Action, type ActionContext, type ActionParts, type Config, done } from './action.js';
 
 type HttpParts = Pick<ActionParts, 'guard' | 'envelope' | 'now'>;
@@ -15,6 +15,8 @@ const DEFAULT_TIMEOUT_SECONDS = 15;
 const MAX_RESPONSE_BYTES = 32_768;
 const MAX_RESPONSE_HEADERS = 50;
 const MAX_HEADER_LENGTH = 1_000;
+/** Characters of a response that the message of an error has. */
+const MAX_ERROR_LENGTH = 300;
 /** The longest time for which a `Retry-After` is honoured. */
 const MAX_WAIT_MS = 3_600_000;
 /** Statuses after which the same request may succeed. */
@@ -46,7 +48,7 @@ export const httpRequest = (parts: HttpParts): Action => ({
     try {
       const request = requestIn(parts, context, secrets);
       const response = await send(parts, context, request, secrets, once);
-      return done(masked(await answerOf(parts, response, once), secrets));
+      return done(masked(await answerOf(parts, response, secrets, once), secrets));
     } catch (error) {
       if (!(error instanceof ActionError)) throw error;
       const { code, message, retryable, waitMs, isUnknown } = error;
@@ -118,20 +120,21 @@ function connectionError(error: unknown, why: string | undefined, once: boolean)
   return new ActionError('request_failed', message, { retryable: true });
 }
 
-async function answerOf({ now }: HttpParts, response: Fetched, once: boolean) {
+async function answerOf({ now }: HttpParts, response: Fetched, secrets: UsedSecrets, once: boolean) {
   const { status } = response;
-  const { text, isCut } = await headOf(response).catch((error: unknown) => {
+  const { text, isCut } = await headOf(response, secrets).catch((error: unknown) => {
     throw connectionError(error, 'the connection was cut in the response', once);
   });
   if (status < 200 || status >= 300) {
     const waitMs = Math.min(retryAfterMs(single(response.headers['retry-after']), now()), MAX_WAIT_MS);
-    const told = text === '' ? '' : `: ${text.slice(0, 300)}`;
+    const told = text === '' ? '' : `: ${String(masked(text, secrets)).slice(0, MAX_ERROR_LENGTH)}`;
     throw new ActionError('http_error', `The request was answered with ${status}${told}`, {
       retryable: !once && PASSING.has(status),
       waitMs,
     });
   }
-  return { status, headers: shownHeaders(response.headers), body: bodyOf(text, isCut, response), truncated: isCut };
+  const headers = shownHeaders(response.headers, secrets);
+  return { status, headers, body: bodyOf(text, isCut, response), truncated: isCut };
 }
 
 /** Returns a JSON body as data, any other as text. */
@@ -144,26 +147,30 @@ function bodyOf(text: string, isCut: boolean, { headers }: Fetched): unknown {
   }
 }
 
-async function headOf({ body }: Fetched): Promise<{ text: string; isCut: boolean }> {
+/** Reads the beginning of a response. In one that is cut secrets are masked before, so that no part of one is left at its end. */
+async function headOf({ body }: Fetched, secrets: UsedSecrets): Promise<{ text: string; isCut: boolean }> {
+  const most = MAX_RESPONSE_BYTES + longestForm(secrets);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of body as Readable) {
       chunks.push(chunk as Buffer);
       bytes += (chunk as Buffer).length;
-      if (bytes > MAX_RESPONSE_BYTES) break;
+      if (bytes > most) break;
     }
   } finally {
     body.destroy();
   }
-  const text = Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES).toString('utf8').replaceAll('\0', '');
-  return { text, isCut: bytes > MAX_RESPONSE_BYTES };
+  const text = Buffer.concat(chunks).subarray(0, most).toString('utf8').replaceAll('\0', '');
+  if (bytes <= MAX_RESPONSE_BYTES) return { text, isCut: false };
+  const head = Buffer.from(String(masked(text, secrets))).subarray(0, MAX_RESPONSE_BYTES);
+  return { text: head.toString('utf8'), isCut: true };
 }
 
-function shownHeaders(headers: Fetched['headers']): Record<string, string> {
+function shownHeaders(headers: Fetched['headers'], secrets: UsedSecrets): Record<string, string> {
   const all = Object.entries(headers).filter(([name]) => name !== 'set-cookie');
   const shown = all.slice(0, MAX_RESPONSE_HEADERS).map(([name, value]) => {
-    return [name, String(value).slice(0, MAX_HEADER_LENGTH)] as const;
+    return [name, String(masked(String(value), secrets)).slice(0, MAX_HEADER_LENGTH)] as const;
   });
   return Object.fromEntries(shown);
 }
