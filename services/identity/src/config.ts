@@ -87,6 +87,12 @@ export const config = {
     parse: integer(1, 24 * 60),
     fallback: 30,
   },
+  secondFactor: {
+    variable: 'COMMONPLACE_SECOND_FACTOR',
+    help: 'required: sessions of local accounts can only set up a second factor until they have one; optional',
+    parse: oneOf('optional', 'required'),
+    fallback: 'optional' as const,
+  },
   passkeysPerPerson: {
     variable: 'COMMONPLACE_PASSKEYS_PER_PERSON',
     help: 'passkeys that one person may have; 0: nobody can add one',

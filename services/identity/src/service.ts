@@ -71,7 +71,7 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
   const mailer = await openMailer({ service: 'identity', store, log, now, smtpUrl, mailFrom, publicUrl, envelope });
   const peppers = keys.apiKeys;
   const credentials = createCredentials({
-    session: createSessionReader(sessions, users),
+    session: createSessionReader(sessions, users, { settings }),
     apiKey: createKeyReader({ store, keys: apiKeys, users, memberships, peppers, background, audit, now }),
     bearer: createBearerReader(settings.issuers, homes, { store, users, identities, directory, now }),
   });

@@ -19,7 +19,7 @@ import { userPasswordChanged } from '../events.js';
 import type { Mails } from '../mails.js';
 import type { OneTimeTokens } from '../stores/one-time-tokens.js';
 import type { SessionRecord } from '../stores/sessions.js';
-import { type UserRecord, userByEmail } from '../stores/users.js';
+import { activeUser, type UserRecord, userByEmail } from '../stores/users.js';
 import type { MailThrottle, Throttle } from '../throttle.js';
 import { endSessions } from './end-sessions.js';
 import { type SecondFactorParts, spendCode } from './second-factor.js';
@@ -67,7 +67,7 @@ async function change(
 ): Promise<ChangePasswordResponse> {
   if (user.passwordHash === undefined) throw NoPassword();
   if (!(await parts.passwords.verify(user.passwordHash, currentPassword))) throw WrongCurrentPassword();
-  await spendCode(user.id, { code, clientIp }, context.work, parts);
+  const strong = await spendCode(user.id, { code, clientIp }, context.work, parts);
   if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC')) {
     throw invalidField('new_password', 'weak_password', 'new_password is the same as the current one.');
   }
@@ -75,8 +75,8 @@ async function change(
   const current = await context.work.get(parts.sessionRecords, record.id);
   if (current !== undefined) {
     const authenticatedAt = new Date(parts.now()).toISOString();
-    const credentialEpoch = nextEpoch(user);
-    context.work.replace(parts.sessionRecords, current, { ...current, authenticatedAt, credentialEpoch });
+    const proven = { authenticatedAt, credentialEpoch: nextEpoch(user), ...(strong ? { strong } : {}) };
+    context.work.replace(parts.sessionRecords, current, { ...current, ...proven });
   }
   return { sessionsEnded: await endSessions(user, record.id, context, parts.sessionRecords) };
 }
@@ -93,7 +93,7 @@ async function requestReset(
   if (!parts.mailer.available) return;
   const { resetMinutes } = parts.settings;
   const found = await userByEmail(parts.users, emailKeyOf(email));
-  const user = found?.passwordHash === undefined ? undefined : found;
+  const user = found?.passwordHash === undefined || found.disabledAt !== undefined ? undefined : found;
   const token = parts.oneTimeTokens.issue(work, {
     purpose: 'password_reset',
     userId: user?.id ?? '',
@@ -110,7 +110,7 @@ async function reset(
 ): Promise<ResetPasswordResponse> {
   const { work } = context;
   const spent = await parts.oneTimeTokens.find(work, 'password_reset', token);
-  const user = spent === undefined || spent.userId === '' ? undefined : await parts.users.get(spent.userId);
+  const user = spent === undefined || spent.userId === '' ? undefined : await activeUser(parts.users, spent.userId);
   if (spent === undefined || user === undefined) throw ExpiredResetLink();
   await replacePassword(user, newPassword, 'reset', context, parts);
   return { sessionsEnded: await endSessions(user, undefined, context, parts.sessionRecords) };
