@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc';
-import { createBreathe } from '@commonplace/kit/slices';
+import { createBreathe, piecesOf } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { readBody } from './body/read.js';
 import { endOfTurn } from './end-of-turn.js';
@@ -14,6 +14,7 @@ import type { State } from './middleware/state.js';
 import { requireWithinLimit } from './middleware/workspace-limit.js';
 import {
   baseVersionOf,
+  createEtag,
   etagOf,
   idempotencyOf,
   matchesNone,
@@ -244,13 +245,10 @@ async function respond(
 ): Promise<void> {
   const { res } = ctx;
   const safe = isSafe(ctx.method);
-  // Each step over a large answer takes milliseconds; yielding in between lets other requests proceed.
-  const breathe = data.length > LARGE_ANSWER ? createBreathe() : undefined;
-  await breathe?.();
+  const large = data.length > LARGE_ANSWER ? await encodeInSlices(data) : undefined;
   ctx.status = reply.status ?? route.success;
   if (version !== undefined || route.maxAgeSeconds !== undefined) {
-    const etag = etagOf(version, data);
-    await breathe?.();
+    const etag = large === undefined ? etagOf(version, data) : large.etag(version);
     res.setHeader('ETag', etag);
     if (safe && matches(ctx, etag)) {
       res.setHeader('Cache-Control', route.uncached ? 'no-store' : cacheControl(route));
@@ -261,14 +259,28 @@ async function respond(
   const kept = safe && version !== undefined && !route.uncached;
   res.setHeader('Cache-Control', kept ? cacheControl(route) : uncached(route));
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  const text = envelope(data, page, reply, ctx.state.requestId);
+  const end = envelopeEnd(page, reply, ctx.state.requestId);
   if (safe) await endOfTurn();
-  ctx.body = breathe === undefined ? text : Buffer.from(text);
-  await breathe?.();
+  ctx.body =
+    large === undefined ? DATA + data + end : Buffer.concat([Buffer.from(DATA), large.bytes, Buffer.from(end)]);
 }
 
-/** Length in characters above which an answer is written in steps. */
+/** Length in characters above which an answer is encoded in slices. */
 const LARGE_ANSWER = 128 * 1024;
+
+/** Encodes a large answer and hashes it for its ETag, and yields to other requests in between. */
+async function encodeInSlices(data: string) {
+  const breathe = createBreathe();
+  const pieces: Buffer[] = [];
+  const hash = createEtag();
+  for (const text of piecesOf(data)) {
+    const piece = Buffer.from(text);
+    hash.update(piece);
+    pieces.push(piece);
+    await breathe();
+  }
+  return { bytes: Buffer.concat(pieces), etag: (version: number | undefined) => hash.tag(version) };
+}
 
 /** Marks a replayed outcome, answer or error, with the headers `Idempotency-Replayed` and `Original-Request-Id`. */
 function tellReplay(ctx: Ctx, { replayOf }: Reply): void {
@@ -304,7 +316,13 @@ function uncached({ maxAgeSeconds }: Route): string {
 
 /** Wraps serialized JSON as `{data, page?, warnings?, request_id}`. */
 export function envelope(data: string, page: string | undefined, reply: Reply, requestId: string): string {
+  return DATA + data + envelopeEnd(page, reply, requestId);
+}
+
+const DATA = '{"data":';
+
+function envelopeEnd(page: string | undefined, reply: Reply, requestId: string): string {
   const paged = page === undefined ? '' : `,"page":${page}`;
   const warned = reply.warnings === undefined ? '' : `,"warnings":${JSON.stringify(reply.warnings)}`;
-  return `{"data":${data}${paged}${warned},"request_id":"${requestId}"}`;
+  return `${paged}${warned},"request_id":"${requestId}"}`;
 }
