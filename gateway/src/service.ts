@@ -16,6 +16,7 @@ import { createEndedSessions } from './middleware/ended-sessions.js';
 import { type CreateLimiter, createLocalLimiter, createSharedLimiters } from './middleware/limiters.js';
 import { createOpenStreams } from './middleware/open-streams.js';
 import { createFailureLimit } from './middleware/rate-limit.js';
+import { createRefusals } from './middleware/refusals.js';
 import { createSecurityHeaders } from './middleware/security-headers.js';
 import { createOpenPages } from './raw/open.js';
 import { openReaders } from './raw/reader/open.js';
@@ -65,6 +66,7 @@ export const gateway: ServiceModule = {
       call: () => host.systemCall(),
       log: host.log,
     });
+    const refusals = createRefusals(host.log);
     const largeBodies = openLargeBodies(settings);
     const app = createApp({
       settings,
@@ -103,6 +105,7 @@ export const gateway: ServiceModule = {
       createLimiter,
       shedding: host.shedding,
       denials,
+      refusals,
       log: host.log,
     });
     return {
@@ -118,6 +121,7 @@ export const gateway: ServiceModule = {
         await server?.close(DRAIN_MS);
         await largeBodies.close();
         await denials.close();
+        await refusals.close();
         await readers.close();
       },
     };
