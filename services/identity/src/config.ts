@@ -75,6 +75,12 @@ export const config = {
     parse: integer(8, 64),
     fallback: 8,
   },
+  breachedPasswords: {
+    variable: 'COMMONPLACE_BREACHED_PASSWORDS',
+    help: 'file of passwords from breaches that nobody may choose: SHA-1 hashes in ascending order, as haveibeenpwned.com offers them',
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
   resetMinutes: {
     variable: 'COMMONPLACE_RESET_MINUTES',
     help: 'minutes for which a link for a new password can be used, once',

@@ -9,6 +9,7 @@ import { type Host, implement, type ServiceModule, type StartedModule } from '@c
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { createCredentialAudit } from './audit.js';
 import { createBackground } from './background.js';
+import { NO_BREACHED_PASSWORDS, openBreachedPasswords } from './breached-passwords.js';
 import { config } from './config.js';
 import { createKeyReader } from './credentials/api-key.js';
 import { createBearerReader } from './credentials/bearer.js';
@@ -69,6 +70,8 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
   const { smtpUrl, mailFrom, publicUrl } = settings;
   const envelope = createEnvelope(keys.envelope);
   const mailer = await openMailer({ service: 'identity', store, log, now, smtpUrl, mailFrom, publicUrl, envelope });
+  const { breachedPasswords: file, passwordMinLength: minLength } = settings;
+  const breached = file === undefined ? NO_BREACHED_PASSWORDS : await openBreachedPasswords(file);
   const peppers = keys.apiKeys;
   const credentials = createCredentials({
     session: createSessionReader(sessions, users, { settings }),
@@ -95,6 +98,7 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
     keys,
     signer: createTokenSigner(keys.tokenSigning),
     passwords: await createPasswords(),
+    passwordRules: { minLength, isBreached: breached.has },
     signUpLimit: settings.unlimited ? NO_SIGN_UP_LIMIT : createSignUpLimit(limits, { perNetwork, perHour, ipv6Prefix }),
     throttle: createThrottle(tryLimits, { name: 'password', tries, ipv6Prefix, factors: PASSWORD_TRIES }),
     codeThrottle: createThrottle(tryLimits, { name: 'code', tries, ipv6Prefix, factors: CODE_TRIES }),
@@ -142,6 +146,7 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
     close: async () => {
       await audit.close();
       await background.settle();
+      await breached.close();
     },
   };
 }

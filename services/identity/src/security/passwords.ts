@@ -13,7 +13,7 @@ import type {
 } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { Settings } from '../config.js';
 import { emailKeyOf } from '../domain/address.js';
-import { requireGoodPassword } from '../domain/new-password.js';
+import { type PasswordRules, requireGoodPassword } from '../domain/new-password.js';
 import { ExpiredResetLink, NoPassword, WrongCurrentPassword } from '../errors.js';
 import { userPasswordChanged } from '../events.js';
 import type { Mails } from '../mails.js';
@@ -28,7 +28,8 @@ import { type SignedIn, type SignedInParts, signedIn } from './signed-in.js';
 type Methods = Pick<Handlers<AccountSecurityService>, 'changePassword' | 'requestPasswordReset' | 'resetPassword'>;
 
 export interface PasswordParts extends SignedInParts, SecondFactorParts {
-  readonly settings: Pick<Settings, 'passwordMinLength' | 'resetMinutes'>;
+  readonly settings: Pick<Settings, 'resetMinutes'>;
+  readonly passwordRules: PasswordRules;
   readonly passwords: Passwords;
   readonly throttle: Throttle;
   readonly mailThrottle: MailThrottle;
@@ -129,7 +130,7 @@ async function replacePassword(
   parts: PasswordParts,
 ): Promise<void> {
   const { work } = context;
-  requireGoodPassword('new_password', newPassword, user, parts.settings.passwordMinLength);
+  await requireGoodPassword('new_password', newPassword, user, parts.passwordRules);
   const passwordHash = await parts.passwords.hash(newPassword);
   const { temporaryPassword: _, ...kept } = user;
   work.replace(parts.users, user, { ...kept, passwordHash, credentialEpoch: nextEpoch(user) });
