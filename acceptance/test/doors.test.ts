@@ -46,6 +46,13 @@ describe('a request with odd headers gets the documented error', () => {
     ['no Host', ['GET /api/v1/me HTTP/1.1', last], 'missing_field', 'Host'],
     ['two Hosts', ['GET /api/v1/me HTTP/1.1', 'Host: a.example', 'host: b.example', last], 'invalid_value', 'Host'],
     ['two equal Hosts', ['GET /p/x HTTP/1.1', 'Host: a.example', 'Host: a.example', last], 'invalid_value', 'Host'],
+    [
+      'two Hosts in one header',
+      ['GET /api/v1/me HTTP/1.1', 'Host: a.example, b.example', last],
+      'invalid_value',
+      'Host',
+    ],
+    ['a Host with a path', ['GET /api/v1/me HTTP/1.1', 'Host: a.example/x', last], 'invalid_value', 'Host'],
     ['no Host at a signed URL', ['GET /blobs/x HTTP/1.1', last], 'missing_field', 'Host'],
     ['an expectation', ['GET /api/v1/me HTTP/1.1', 'Host: a', 'Expect: a-miracle', last], 'invalid_value', 'Expect'],
     [

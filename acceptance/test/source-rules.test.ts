@@ -33,6 +33,21 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
     ['services/agents/src/mcp/schema.ts', 'services/resources/src/patterns/match.ts'],
   ],
   [
+    'output beside the log',
+    /\bconsole\.\w+\(|process\.std(?:out|err)\b|\bwriteSync\(/,
+    // The commands of the command line, what a start tells its operator, and what is said of a process that ends.
+    [
+      'cli/src/commands/context.ts',
+      'cli/src/doctor/inspect-main.ts',
+      'cli/src/program.ts',
+      'kit/src/log/last-words.ts',
+      'kit/src/program/node-version.ts',
+      'kit/src/runtime/main.ts',
+      'services/all/src/disclosure.ts',
+      'services/all/src/welcome.ts',
+    ],
+  ],
+  [
     'ciphers without authentication, and weak paddings',
     /['"](?:aes-\d+-(?:ecb|cbc|ctr|cfb|ofb)|(?:des|rc2|rc4|bf)(?:-[\w-]+)?)['"]|RSA_PKCS1_PADDING/i,
     [],
@@ -40,8 +55,12 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
   [
     'broken hashes',
     /\bmd[45]\b|['"]sha-?1['"]/i,
-    // An ETag, and what authenticator apps compute (RFC 6238).
-    ['kit/src/http/preconditions.ts', 'services/identity/src/domain/totp.ts'],
+    // An ETag, what authenticator apps compute (RFC 6238), and how lists of breached passwords are published.
+    [
+      'kit/src/http/preconditions.ts',
+      'services/identity/src/breached-passwords.ts',
+      'services/identity/src/domain/totp.ts',
+    ],
   ],
   [
     'random numbers that can be guessed',

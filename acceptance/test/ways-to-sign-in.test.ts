@@ -111,6 +111,26 @@ test('an identity provider signs somebody in, and the browser goes on', async ()
   await eventually(async () => expect(await actions(me)).toContainEqual(['session.started', 'oidc']), 30_000);
 }, 120_000);
 
+test('a sign-in at the identity provider begins where the person acts, not where another site leads there', async () => {
+  const begin = (site: string) =>
+    fetch(`${system.baseUrl}/auth/oidc/start?next=%2Fauth%2Faccount`, {
+      redirect: 'manual',
+      headers: { 'Sec-Fetch-Site': site },
+    });
+  for (const site of ['cross-site', 'same-site']) {
+    const answer = await begin(site);
+    expect([site, answer.status, answer.headers.get('location'), answer.headers.getSetCookie()]).toEqual([
+      site,
+      303,
+      '/auth/sign-in?next=%2Fauth%2Faccount',
+      [],
+    ]);
+  }
+  for (const site of ['same-origin', 'none']) {
+    expect((await begin(site)).headers.get('location')).toMatch(/^http.*[?&]code_challenge=/);
+  }
+}, 120_000);
+
 test('a way back without the cookie of the browser, a refusal and another site end at a page', async () => {
   const start = await fetch(`${system.baseUrl}/auth/oidc/start?next=https://evil.example`, { redirect: 'manual' });
   const back = new URL(await provider.allow(start.headers.get('location') ?? ''));

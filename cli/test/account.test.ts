@@ -1,4 +1,4 @@
-import { api } from '@commonplace/acceptance/dist/src/client.js';
+import { type Api, api } from '@commonplace/acceptance/dist/src/client.js';
 import { eventually } from '@commonplace/acceptance/dist/src/eventually.js';
 import { signIn } from '@commonplace/acceptance/dist/src/people.js';
 import { startSystem } from '@commonplace/acceptance/dist/src/system.js';
@@ -21,6 +21,41 @@ test('a lost password is replaced beside the running system, and every session e
     expect((await again.post('/auth/change-password', change)).status).toBe(200);
     const none = await commonplace(['account', 'reset-second-factor', email, '--json'], system.places);
     expect([none.code, JSON.parse(none.stdout).error.message]).toEqual([1, `${email} has no second factor`]);
+  } finally {
+    await system.stop();
+  }
+}, 180_000);
+
+test('the operator ends sessions, and disables and enables accounts beside the running system', async () => {
+  const system = await startSystem();
+  const run = async (...words: string[]) => {
+    const { code, stdout } = await commonplace(['account', ...words, '--json'], system.places);
+    return [code, JSON.parse(stdout)] as const;
+  };
+  try {
+    const { email, apiKey } = system.owner;
+    const status = async (...people: Api[]) => Promise.all(people.map(async (one) => (await one.get('/me')).status));
+    const key = api(system, apiKey);
+    const first = [await signIn(system, system.owner), await signIn(system, system.owner)];
+    expect(await run('end-sessions', email)).toEqual([0, { email, sessionsEnded: 2 }]);
+    await eventually(async () => expect(await status(...first, key)).toEqual([401, 401, 200]));
+    const second = await signIn(system, system.owner);
+    expect(await run('end-sessions', '--all')).toEqual([0, { sessionsEnded: 1 }]);
+    await eventually(async () => expect(await status(second)).toEqual([401]));
+    expect((await run('end-sessions'))[0]).toBe(64);
+    const third = await signIn(system, system.owner);
+    expect(await run('disable', email)).toEqual([0, { email, sessionsEnded: 1 }]);
+    await eventually(async () => expect(await status(third, key)).toEqual([401, 401]));
+    expect((await api(system).post('/auth/sign-in', { email, password: system.owner.password })).status).toBe(401);
+    expect((await run('disable', email))[0]).toBe(1);
+    expect(await run('enable', email)).toEqual([0, { email }]);
+    const fourth = await signIn(system, system.owner);
+    await eventually(async () => expect(await status(fourth, key)).toEqual([200, 200]));
+    expect(await status(third)).toEqual([401]);
+    await eventually(async () => {
+      const actions = (await fourth.get<{ items: { action: string }[] }>('/audit-events?limit=50')).data.items;
+      expect(actions.map(({ action }) => action)).toEqual(expect.arrayContaining(['user.disabled', 'user.enabled']));
+    });
   } finally {
     await system.stop();
   }

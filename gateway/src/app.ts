@@ -18,6 +18,7 @@ import type { Denials } from './middleware/denials.js';
 import { answerErrors } from './middleware/errors.js';
 import type { CreateLimiter } from './middleware/limiters.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
+import type { Refusals } from './middleware/refusals.js';
 import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
 import { requireSingularHeaders } from './middleware/singular-headers.js';
@@ -44,15 +45,17 @@ export interface AppParts {
   readonly shedding: Shedding;
   /** Reports denied requests to the audit log. */
   readonly denials: Pick<Denials, 'note'>;
+  /** Logs requests that a control has refused. */
+  readonly refusals: Pick<Refusals, 'note'>;
   readonly log: Log;
 }
 
 /** Creates the app. A request passes in this order: ids and signals, errors, open pages, then the gates of the API. */
 export function createApp(parts: AppParts): Koa {
-  const { settings, log } = parts;
+  const { settings, log, denials, refusals } = parts;
   const app = new Koa();
   app.use(nameRequest(settings, log) as Koa.Middleware);
-  app.use(answerErrors({ publicUrl: settings.publicUrl, denials: parts.denials, log }) as Koa.Middleware);
+  app.use(answerErrors({ publicUrl: settings.publicUrl, denials, refusals, log }) as Koa.Middleware);
   app.use(requireSingularHeaders());
   app.use(allowOrigins());
   app.use(shed(parts));

@@ -1,7 +1,9 @@
 import { AppError } from '@commonplace/kit/errors';
 import {
   baseVersionOf,
-  envelope,
+  createEtag,
+  ENVELOPE_START,
+  envelopeEnd,
   etagOf,
   idempotencyOf,
   isMultipart,
@@ -11,7 +13,7 @@ import {
   versionOfIfMatch,
 } from '@commonplace/kit/http';
 import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc';
-import { createBreathe } from '@commonplace/kit/slices';
+import { createBreathe, piecesOf } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { multipartToJson } from './body/multipart.js';
 import { readBody } from './body/read.js';
@@ -265,13 +267,10 @@ async function respond(
 ): Promise<void> {
   const { res } = ctx;
   const safe = isSafe(ctx.method);
-  // Each step over a large answer takes milliseconds; yielding in between lets other requests proceed.
-  const breathe = data.length > LARGE_ANSWER ? createBreathe() : undefined;
-  await breathe?.();
+  const large = data.length > LARGE_ANSWER ? await encodeInSlices(data) : undefined;
   ctx.status = reply.status ?? route.success;
   if (version !== undefined || route.maxAgeSeconds !== undefined) {
-    const etag = etagOf(version, data);
-    await breathe?.();
+    const etag = large === undefined ? etagOf(version, data) : large.etag(version);
     res.setHeader('ETag', etag);
     if (safe && matches(ctx, etag)) {
       res.setHeader('Cache-Control', route.uncached ? 'no-store' : cacheControl(route));
@@ -282,14 +281,28 @@ async function respond(
   const kept = safe && version !== undefined && !route.uncached;
   res.setHeader('Cache-Control', kept ? cacheControl(route) : uncached(route));
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  const text = envelope(data, page, reply, ctx.state.requestId);
+  const end = envelopeEnd(page, reply, ctx.state.requestId);
   if (safe) await endOfTurn();
-  ctx.body = breathe === undefined ? text : Buffer.from(text);
-  await breathe?.();
+  ctx.body =
+    large === undefined ? ENVELOPE_START + data + end : Buffer.concat([Buffer.from(ENVELOPE_START), large.bytes, Buffer.from(end)]);
 }
 
-/** Length in characters above which an answer is written in steps. */
+/** Length in characters above which an answer is encoded in slices. */
 const LARGE_ANSWER = 128 * 1024;
+
+/** Encodes a large answer and hashes it for its ETag, and yields to other requests in between. */
+async function encodeInSlices(data: string) {
+  const breathe = createBreathe();
+  const pieces: Buffer[] = [];
+  const hash = createEtag();
+  for (const text of piecesOf(data)) {
+    const piece = Buffer.from(text);
+    hash.update(piece);
+    pieces.push(piece);
+    await breathe();
+  }
+  return { bytes: Buffer.concat(pieces), etag: (version: number | undefined) => hash.tag(version) };
+}
 
 /** Marks a replayed outcome, answer or error, with the headers `Idempotency-Replayed` and `Original-Request-Id`. */
 function tellReplay(ctx: Ctx, { replayOf }: Reply): void {

@@ -18,6 +18,7 @@ import { createDenials } from './middleware/denials.js';
 import { type CreateLimiter, createLocalLimiter, createSharedLimiters } from './middleware/limiters.js';
 import { createOpenStreams } from './middleware/open-streams.js';
 import { createFailureLimit, createRateGate } from './middleware/rate-limit.js';
+import { createRefusals } from './middleware/refusals.js';
 import { createOpenPages } from './raw/open.js';
 import { type Route, routesOf } from './routes.js';
 import { type HttpServer, openHttpServer } from './server.js';
@@ -69,6 +70,7 @@ export const gateway = defineService({
       call: () => host.systemCall(),
       log: host.log,
     });
+    const refusals = createRefusals(host.log);
     const largeBodies = openLargeBodies(settings);
     const app = createApp({
       settings,
@@ -107,6 +109,7 @@ export const gateway = defineService({
       createLimiter,
       shedding: host.shedding,
       denials,
+      refusals,
       log: host.log,
     });
     return {
@@ -122,6 +125,7 @@ export const gateway = defineService({
         await server?.close(DRAIN_MS);
         await largeBodies.close();
         await denials.close();
+        await refusals.close();
         await readers.close();
       },
     };

@@ -89,6 +89,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
     streams: createEventStreams({ open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
     denials: { note: () => {} },
+    refusals: { note: () => {} },
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     settings,
     routes,

@@ -248,7 +248,7 @@ describe('createOpenApi', () => {
     };
     const list = codesOf('get', '/api/v1/workspaces');
     expect(list[409]).toBeUndefined();
-    expect(list[403]).toEqual(['insufficient_scope', 'tenant_boundary', 'ip_not_allowed']);
+    expect(list[403]).toEqual(['insufficient_scope', 'tenant_boundary', 'second_factor_required', 'ip_not_allowed']);
     expect(list[503]).toEqual(['service_unavailable', 'timeout']);
     expect(list[400]).toContain('offset_too_deep');
     expect(list[400]).not.toContain('invalid_json');

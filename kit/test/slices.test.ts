@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createBreathe, parseJsonInSlices } from '../src/slices/index.js';
+import { createBreathe, parseJsonInSlices, piecesOf } from '../src/slices/index.js';
 
 const never = async () => {};
 const parse = (value: unknown) => parseJsonInSlices(Buffer.from(JSON.stringify(value)), never);
@@ -62,4 +62,13 @@ test('of several computations one goes on in each turn of the event loop', async
   await Promise.all([compute('a'), compute('b')]);
   expect(turns).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
   expect(others).toBeGreaterThanOrEqual(3);
+});
+
+test('pieces of a text are the text, and no pair of surrogates is divided', () => {
+  const text = `${'a'.repeat(128 * 1024 - 1)}${'😀'.repeat(200_000)}b`;
+  const pieces = [...piecesOf(text)];
+  expect(pieces.length).toBeGreaterThan(2);
+  expect(pieces.join('')).toBe(text);
+  for (const piece of pieces) expect(piece).not.toMatch(/[\ud800-\udfff]/u);
+  expect([...piecesOf('')]).toEqual([]);
 });

@@ -11,7 +11,8 @@ import { answer, type Context, examples } from './context.js';
 /** Creates the command `commonplace account`. */
 export function accountCommand(context: Context): Command {
   const account = new Command('account').description(
-    'Helps people who can not sign in any more. It works on the records themselves, whether the system runs or not.',
+    'Helps people who can not sign in any more, ends sessions, and disables accounts. It works on the records ' +
+      'themselves, whether the system runs or not.',
   );
   account.addHelpText('after', examples(['commonplace account reset-password owner@example.com']));
   account
@@ -46,6 +47,43 @@ export function accountCommand(context: Context): Command {
         `${reset.email} signs in with the password alone.`,
         `${reset.passkeysRemoved} passkeys were removed, and ${reset.sessionsEnded} sessions were ended.`,
       ]);
+    });
+  account
+    .command('end-sessions')
+    .description("Ends all browser sessions of a person, or everybody's. API keys are not affected.")
+    .argument('[email]', 'address of the account')
+    .option('--all', "end everybody's sessions")
+    .addHelpText(
+      'after',
+      examples(['commonplace account end-sessions owner@example.com', 'commonplace account end-sessions --all']),
+    )
+    .action(async (email: string | undefined, { all = false }: { all?: boolean }) => {
+      if ((email === undefined) !== all) throw new CommandError(EXIT.usage, 'name either an address or --all');
+      const ended = await atDesk(context, (desk) => desk.endSessions(email));
+      answer(context, { ...ended }, [`${ended.sessionsEnded} sessions were ended.`]);
+    });
+  account
+    .command('disable')
+    .description(
+      'Disables an account: its sessions end, and its password, passkeys, API keys and tokens of an identity provider ' +
+        'are refused. What the person has made stays, and so do their roles.',
+    )
+    .argument('<email>', 'address of the account')
+    .addHelpText('after', examples(['commonplace account disable owner@example.com']))
+    .action(async (email: string) => {
+      const disabled = await atDesk(context, (desk) => desk.disable(email));
+      answer(context, { ...disabled }, [
+        `The account of ${disabled.email} is disabled, and ${disabled.sessionsEnded} sessions were ended.`,
+      ]);
+    });
+  account
+    .command('enable')
+    .description('Enables an account that was disabled. Its password, passkeys and API keys are accepted again.')
+    .argument('<email>', 'address of the account')
+    .addHelpText('after', examples(['commonplace account enable owner@example.com']))
+    .action(async (email: string) => {
+      const { email: enabled } = await atDesk(context, (desk) => desk.enable(email));
+      answer(context, { email: enabled }, [`The account of ${enabled} is enabled.`]);
     });
   return account;
 }

@@ -6,11 +6,13 @@ import type { Middleware } from 'koa';
 import { dropBody } from '../body/drop.js';
 import { ERROR_LANGUAGES, type ErrorTexts, localize } from '../messages/localize.js';
 import type { Denials } from './denials.js';
+import type { Refusals } from './refusals.js';
 import type { State } from './state.js';
 
 export interface ErrorParts {
   readonly publicUrl: string;
   readonly denials: Pick<Denials, 'note'>;
+  readonly refusals: Pick<Refusals, 'note'>;
   readonly log: Log;
 }
 
@@ -18,7 +20,7 @@ export interface ErrorParts {
 const RETRY_SECONDS = 1;
 
 /** Answers thrown errors with the documented body, which contains no stack, no query and no other tenant's name. */
-export function answerErrors({ publicUrl, denials, log }: ErrorParts): Middleware<State> {
+export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts): Middleware<State> {
   return async (ctx, next) => {
     try {
       await next();
@@ -31,6 +33,7 @@ export function answerErrors({ publicUrl, denials, log }: ErrorParts): Middlewar
         denied.bind({ reason: error.reason }).add();
         denials.note(ctx, error);
       }
+      refusals.note(ctx, error);
       if (status === 500) {
         log.error('request.failed', {
           request_id: requestId,

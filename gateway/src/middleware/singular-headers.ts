@@ -3,14 +3,17 @@ import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { Middleware } from 'koa';
 
 /**
- * Refuses headers that proxies and servers may interpret differently: a missing or repeated `Host`, repeated
- * `Authorization`, of which Node.js drops all but the first, and an `Expect` that can't be met.
+ * Refuses headers that proxies and servers may interpret differently: a missing, repeated or malformed `Host`,
+ * repeated `Authorization`, of which Node.js drops all but the first, and an `Expect` that can't be met.
  */
 export function requireSingularHeaders(): Middleware {
   return ({ req }, next) => {
     const { hosts, authorizations } = countHeaders(req);
     if (hosts === 0 && !isOld(req)) throw invalidField('Host', 'missing_field', 'A request needs a Host header.');
     if (hosts > 1) throw invalidField('Host', 'invalid_value', 'A request has one Host header.');
+    if (!HOST_VALUE.test(req.headers.host ?? '')) {
+      throw invalidField('Host', 'invalid_value', 'Host is a name or an address, and a port if there is one.');
+    }
     if (authorizations > 1) {
       throw new AppError('INVALID_ARGUMENT', 'multiple_credentials', 'Send one Authorization header.');
     }
@@ -21,6 +24,9 @@ export function requireSingularHeaders(): Middleware {
     return next();
   };
 }
+
+/** A host as URLs have it (RFC 3986), without the comma, by which some proxies join two headers. */
+const HOST_VALUE = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
 /** Returns whether a request is older than HTTP/1.1: HTTP/1.0 requires no Host. */
 function isOld({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {

@@ -115,7 +115,7 @@ function derivedCodes(facts: OperationFacts): Record<ErrorStatus, ReadonlySet<st
     ),
     403: new Set([
       ...when(needsScope, 'insufficient_scope'),
-      ...when(needsCredential, 'tenant_boundary', 'ip_not_allowed'),
+      ...when(needsCredential, 'tenant_boundary', 'ip_not_allowed', 'second_factor_required'),
       ...when(needsCredential && writes, 'csrf_failed'),
     ]),
     404: new Set(when(facts.hasIds || needsCredential, 'not_found')),

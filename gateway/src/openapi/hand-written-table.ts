@@ -55,7 +55,10 @@ const SIGN_IN = { tag: 'Sign-in' } as const;
 const ACCOUNT = { ...SIGN_IN, session: true } as const;
 const BEGUN = { shown: { name: 'SignedIn', fields: SESSION_FIELDS } } as const;
 const COOKIE = 'The answer sets the session cookie; `csrf_token` goes into `X-CSRF-Token` of every write.';
+const NEW_COOKIE = 'The answer sets a new session cookie, and the one before ends; the CSRF token stays.';
 const RECENT = 'Needs a recent sign-in, or answers 403 `reauthentication_required`.';
+const RECENT_FOR_OTHERS =
+  "Needs a recent sign-in for another session than the request's own, or answers 403 `reauthentication_required`.";
 
 const SESSIONS: readonly HandWritten[] = [
   {
@@ -134,6 +137,7 @@ const SESSIONS: readonly HandWritten[] = [
       'invitation_address_mismatch',
       'expired_link',
       'already_member',
+      '403:second_factor_required',
     ],
     rpc: 'AcceptInvitation',
     fields: { token: 'invitation_token' },
@@ -154,20 +158,22 @@ const SESSIONS: readonly HandWritten[] = [
     method: 'delete',
     path: '/auth/sessions/{session_id}',
     operationId: 'deleteSession',
-    errors: ['not_found'],
+    errors: ['not_found', 'reauthentication_required'],
     rpc: 'EndSession',
     summary: "Ends one of the person's sessions",
+    description: RECENT_FOR_OTHERS,
   },
   {
     ...ACCOUNT,
     method: 'post',
     path: '/auth/sessions/end',
     operationId: 'endSession',
-    errors: ['not_found'],
+    errors: ['not_found', 'reauthentication_required'],
     rpc: 'EndSession',
     fields: same('session_id'),
     example: { session_id: '0198c0de-0000-7000-8000-000000000001' },
     summary: "Ends one of the person's sessions, named in the body",
+    description: RECENT_FOR_OTHERS,
   },
   {
     ...ACCOUNT,
@@ -177,6 +183,7 @@ const SESSIONS: readonly HandWritten[] = [
     errors: ['reauthentication_required'],
     rpc: 'EndOtherSessions',
     summary: 'Ends all sessions but this one',
+    description: RECENT,
   },
 ];
 
@@ -230,9 +237,11 @@ const SECURITY: readonly HandWritten[] = [
     operationId: 'reauthenticate',
     errors: ['wrong_password', 'wrong_code', 'no_password', '403:second_factor_required', 'not_found'],
     rpc: 'Reauthenticate',
+    shown: { name: 'ReauthenticateResponse', fields: new Set(['recent_until']) },
     fields: same('password', 'code'),
     example: { password: 'correct horse battery staple' },
     summary: 'Proves again who is signed in, for sensitive changes',
+    description: NEW_COOKIE,
   },
   {
     ...ACCOUNT,
@@ -260,7 +269,7 @@ const SECURITY: readonly HandWritten[] = [
     method: 'post',
     path: '/auth/totp/remove',
     operationId: 'removeTotp',
-    errors: ['not_found', 'reauthentication_required', 'wrong_code'],
+    errors: ['not_found', 'reauthentication_required', 'wrong_code', '403:second_factor_required'],
     data: done('removed'),
     summary: 'Removes the authenticator app',
     description: RECENT,

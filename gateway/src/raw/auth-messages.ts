@@ -45,8 +45,9 @@ export function createAuthMessages(contract: Contract): AuthMessages {
     session: (answer) => writeMessage({ ...answer }, shown),
     joined: (answer) => writeMessage({ ...answer }, joined),
     reader: (rpc, ...fields) => reader(methods(rpc).input, same(...fields)),
-    writer: (rpc) => {
-      const fields = writersOf(methods(rpc).output);
+    writer: (rpc, ...names) => {
+      const all = writersOf(methods(rpc).output);
+      const fields = names.length === 0 ? all : all.filter(({ shape }) => names.includes(shape.name));
       return (answer) => writeMessage({ ...answer }, fields);
     },
   };

@@ -160,6 +160,7 @@ export async function openPagesStage(
       formPages,
     }),
     denials: { note: () => {} },
+    refusals: { note: () => {} },
     log: silentLog,
   });
   const server = await openHttpServer(app, '127.0.0.1', port);

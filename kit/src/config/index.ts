@@ -1,3 +1,4 @@
+import { isPlainUrl, PLAIN_CONNECTIONS } from './plain-connections.js';
 import { shaped } from './shapes.js';
 
 /**
@@ -14,6 +15,8 @@ export interface Setting<T> {
   readonly common?: string;
   /** Whether the value is secret and never printed. */
   readonly secret?: boolean;
+  /** Whether processes connect to the value, a URL, which then has to be encrypted if the operator says so. */
+  readonly connects?: boolean;
   /** Whether the value is parsed to keys (`Buffer[]`) that encrypt records: a start with other keys is refused. */
   readonly seals?: boolean;
 }
@@ -34,6 +37,7 @@ export const EX_CONFIG = 78;
 
 export { helpText } from './help.js';
 export { nearestName, unknownSettings } from './nearest.js';
+export { PLAIN_CONNECTIONS } from './plain-connections.js';
 export { type Shape, shaped, shapeOf } from './shapes.js';
 
 /** Reads a table from the environment. Throws ConfigError with all problems at once. */
@@ -45,6 +49,10 @@ export function readConfig<T extends Table>(table: T, env: NodeJS.ProcessEnv): V
     if (text === undefined || text === '') {
       if ('fallback' in setting) values[name] = setting.fallback;
       else problems.push(`${setting.variable} is not set: ${setting.help}`);
+      continue;
+    }
+    if (setting.connects && env[PLAIN_CONNECTIONS] === 'refuse' && isPlainUrl(text)) {
+      problems.push(`${setting.variable} must be encrypted, because ${PLAIN_CONNECTIONS} is refuse: ${setting.help}`);
       continue;
     }
     try {

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, createHash } from 'node:crypto';
 import type { Caller } from '../auth/index.js';
 import { invalidField } from '../errors/index.js';
 import { fingerprint } from '../id/index.js';
@@ -6,7 +6,20 @@ import type { Idempotency } from '../rpc/index.js';
 
 /** Returns `"v<version>.<hash of the body>"`. If-Match compares the version alone, If-None-Match the whole tag. */
 export function etagOf(version: number | undefined, data: string): string {
-  const tag = hash('sha1', data, 'base64url').slice(0, 16);
+  return tagOf(version, hash('sha1', data, 'base64url'));
+}
+
+/** Creates the same ETag from a body that comes in pieces. */
+export function createEtag() {
+  const sum = createHash('sha1');
+  return {
+    update: (piece: Buffer): void => void sum.update(piece),
+    tag: (version: number | undefined): string => tagOf(version, sum.digest('base64url')),
+  };
+}
+
+function tagOf(version: number | undefined, digest: string): string {
+  const tag = digest.slice(0, 16);
   return version === undefined ? `"${tag}"` : `"v${version}.${tag}"`;
 }
 

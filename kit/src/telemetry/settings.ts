@@ -7,6 +7,7 @@ export const telemetrySettings = {
     common: 'OpenTelemetry collector',
     help: 'OpenTelemetry collector that traces and metrics are sent to, by OTLP over HTTP: http://collector:4318',
     parse: collectorUrl,
+    connects: true,
     fallback: undefined as string | undefined,
   },
   otlpHeaders: {

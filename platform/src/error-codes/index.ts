@@ -79,7 +79,8 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
     insufficient_role: 'Your role does not allow this.',
     passkey_not_verified: 'The answer of the passkey could not be verified.',
     wrong_code: 'The code of the second factor is wrong, expired or used already.',
-    second_factor_required: 'A code of the second factor is needed.',
+    second_factor_required:
+      'A code of the second factor is needed, or the server requires one and the session has to set it up first.',
     email_not_verified: 'The address of the account is not verified yet.',
     wrong_password: 'The current password is wrong.',
     no_password: 'The account has no password.',

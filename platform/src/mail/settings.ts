@@ -6,6 +6,7 @@ export const MAIL_SETTINGS = {
     variable: 'COMMONPLACE_SMTP_URL',
     help: 'SMTP server that sends e-mail: smtp://user:password@host:587 or smtps://…; no e-mail is sent without it',
     parse: url('smtp', 'smtps'),
+    connects: true,
     fallback: undefined as string | undefined,
     secret: true,
   },

@@ -1,6 +1,7 @@
 import { integer, list, oneOf, serversUrl, shaped, type Table, text } from '@commonplace/kit/config';
 import { type Adoptable, STORE_KINDS } from '@commonplace/kit/installation';
 import { telemetrySettings } from '@commonplace/kit/telemetry';
+import { PLAIN_CONNECTIONS } from '../config/index.js';
 
 const ADOPTABLE: readonly Adoptable[] = [...STORE_KINDS, 'keys'];
 const ADOPTABLES = `(${ADOPTABLE.join('|')})`;
@@ -32,6 +33,7 @@ export const processSettings = {
     common: 'MongoDB for records, not the data folder',
     help: 'MongoDB replica set to keep records in, instead of the data folder',
     parse: serversUrl('mongodb', 'mongodb+srv'),
+    connects: true,
     fallback: undefined as string | undefined,
     secret: true,
   },
@@ -40,6 +42,7 @@ export const processSettings = {
     common: 'NATS for events; goes with MongoDB',
     help: 'NATS servers that carry events; needed with COMMONPLACE_MONGODB_URL',
     parse: serversUrl('nats', 'tls'),
+    connects: true,
     fallback: undefined as string | undefined,
     secret: true,
   },
@@ -48,6 +51,12 @@ export const processSettings = {
     help: 'servers of a NATS cluster that keep each event, told when its streams are made: 3 where one may fail',
     parse: integer(1, 5),
     fallback: 1,
+  },
+  plainConnections: {
+    variable: PLAIN_CONNECTIONS,
+    help: 'refuse: a start fails if a URL that the system connects to (MongoDB, NATS, bucket, Typesense, SMTP, models, collector) is not encrypted; allow',
+    parse: oneOf('allow', 'refuse'),
+    fallback: 'allow' as const,
   },
   meshKey: {
     variable: 'COMMONPLACE_MESH_KEY',

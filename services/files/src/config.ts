@@ -28,6 +28,7 @@ export const config = {
     common: 'bucket for files, not the data folder',
     help: 'bucket that keeps the bytes of files, instead of the data folder: https://host/bucket?region=…; credentials in the URL (key:secret@host), or in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
     parse: s3Url,
+    connects: true,
     fallback: undefined as string | undefined,
     secret: true,
   },

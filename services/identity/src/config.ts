@@ -75,6 +75,12 @@ export const config = {
     parse: integer(8, 64),
     fallback: 8,
   },
+  breachedPasswords: {
+    variable: 'COMMONPLACE_BREACHED_PASSWORDS',
+    help: 'file of passwords from breaches that nobody may choose: SHA-1 hashes in ascending order, as haveibeenpwned.com offers them',
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
   resetMinutes: {
     variable: 'COMMONPLACE_RESET_MINUTES',
     help: 'minutes for which a link for a new password can be used, once',
@@ -86,6 +92,12 @@ export const config = {
     help: 'minutes after a sign-in in which a session may make sensitive changes without proving who is there again',
     parse: integer(1, 24 * 60),
     fallback: 30,
+  },
+  secondFactor: {
+    variable: 'COMMONPLACE_SECOND_FACTOR',
+    help: 'required: sessions of local accounts can only set up a second factor until they have one; optional',
+    parse: oneOf('optional', 'required'),
+    fallback: 'optional' as const,
   },
   passkeysPerPerson: {
     variable: 'COMMONPLACE_PASSKEYS_PER_PERSON',

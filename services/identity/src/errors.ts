@@ -8,7 +8,10 @@ export const InvalidCredentials = refuse('invalid_credentials', 'The credential 
 export const WrongPassword = refuse('invalid_credentials', 'The e-mail address or the password is wrong.');
 export const ExpiredCredentials = refuse('expired_credentials', 'The credential has expired.');
 export const RevokedKey = refuse('revoked_key', 'This API key was revoked.');
-export const SuspendedKey = refuse('suspended_key', 'The person whom this API key acts as is not a member any more.');
+export const SuspendedKey = refuse(
+  'suspended_key',
+  'The person whom this API key acts as is not a member any more, or their account is disabled.',
+);
 export const UnknownPerson = refuse(
   'invalid_credentials',
   'The token is valid, but belongs to nobody here, and its issuer may not add people.',
@@ -16,6 +19,12 @@ export const UnknownPerson = refuse(
 export const AddressNotProven = refuse(
   'invalid_credentials',
   'Somebody here has the address of this token, and it is not proven that it is the same person.',
+);
+export const AccountDisabled = refuse('invalid_credentials', 'The operator of this server has disabled the account.');
+export const NoAccessToken = refuse('invalid_credentials', 'The token is valid, but is no access token.');
+export const AuthenticationTooWeak = refuse(
+  'invalid_credentials',
+  'The identity provider has not authenticated this person as this server requires ({claim}). Sign in again there.',
 );
 export const NoAddress = refuse('invalid_credentials', 'The issuer tells no e-mail address that may be used here.');
 
@@ -28,6 +37,14 @@ export const WrongCode = forbid('wrong_code', 'The code is wrong, expired or use
 export const SecondFactorRequired = forbid(
   'second_factor_required',
   'A code of the authenticator app, or a recovery code, is needed.',
+);
+export const SecondFactorSetupRequired = forbid(
+  'second_factor_required',
+  'This server requires a second factor: add an authenticator app or a passkey at {url}, then sign in with it.',
+);
+export const SecondFactorKept = forbid(
+  'second_factor_required',
+  'This server requires a second factor. Set up another authenticator app, which takes the place of this one.',
 );
 export const EmailNotVerified = forbid(
   'email_not_verified',

@@ -1,6 +1,6 @@
 import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
 import { createPasswords } from '@commonplace/kit/passwords';
-import type { Store, UnitOfWork } from '@commonplace/kit/store';
+import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import { emailKeyOf } from './domain/address.js';
 import { deriveKeys } from './domain/secrets.js';
 import { credentialIdOf } from './domain/session.js';
@@ -10,7 +10,7 @@ import { generatePassword } from './passwords.js';
 import { createOneTimeTokens, oneTimeTokenCollection } from './stores/one-time-tokens.js';
 import { passkeyCollection, passkeysOf } from './stores/passkeys.js';
 import { secondFactorCollection } from './stores/second-factors.js';
-import { sessionCollection, sessionsOf } from './stores/sessions.js';
+import { type SessionRecord, sessionCollection, sessionsOf } from './stores/sessions.js';
 import { type UserRecord, userByEmail, userCollection } from './stores/users.js';
 
 /** A generated password that an operator passes on to a person. */
@@ -36,8 +36,20 @@ export interface SecondFactorReset {
   readonly sessionsEnded: number;
 }
 
-/** Account recovery by the operator, for people who cannot sign in any more. */
+/** The number of sessions that were ended, of one person or of everybody. */
+export interface SessionsEnded {
+  readonly email?: string;
+  readonly sessionsEnded: number;
+}
+
+/** What the operator does about accounts: recovery, and ending access. */
 export interface SecurityDesk {
+  /** Ends all sessions of a person, or of everybody without an address. Their API keys stay valid. */
+  endSessions(email?: string): Promise<SessionsEnded>;
+  /** Refuses every credential of a person from now on, and ends all their sessions. Their data and roles stay. */
+  disable(email: string): Promise<SessionsEnded>;
+  /** Lets a person whose account was disabled sign in again. Their API keys are accepted again. */
+  enable(email: string): Promise<{ readonly email: string }>;
   /** Replaces a person's password with a generated one, and ends all their sessions. */
   resetPassword(email: string): Promise<IssuedPassword>;
   /** Deletes a person's second factor and passkeys, and ends all their sessions. */
@@ -46,6 +58,8 @@ export interface SecurityDesk {
   issueResetLink(email: string, lifetimeMs: number): Promise<IssuedLink>;
 }
 
+/** Maximum number of sessions that one commit ends. */
+const END_BATCH = 500;
 /** Milliseconds for which a generated password opens a session. */
 const TEMPORARY_PASSWORD_MS = 24 * 3_600_000;
 
@@ -72,17 +86,71 @@ export async function openSecurityDesk(
     return user;
   }
 
-  async function endSessions(work: UnitOfWork, userId: string): Promise<number> {
-    const ending = await sessionsOf(sessions, userId);
+  function end(work: UnitOfWork, ending: readonly SessionRecord[]): number {
     for (const session of ending) {
       const credentialId = credentialIdOf(session.id);
       work.remove(sessions, session);
-      work.publish(byOperator('session.ended', credentialId, { credentialId }, after(0)));
+      work.publish(byOperator('session.ended', credentialId, { credentialId, userId: session.userId }, after(0)));
     }
     return ending.length;
   }
 
+  async function endSessions(work: UnitOfWork, userId: string): Promise<number> {
+    return end(work, await sessionsOf(sessions, userId));
+  }
+
+  /** Ends everybody's sessions, a batch in each commit. A session that is used at the same moment is read again. */
+  async function endEverySession(): Promise<number> {
+    for (let ended = 0; ; ) {
+      const batch = await sessions.find({ where: {}, limit: END_BATCH });
+      if (batch.length === 0) return ended;
+      const work = store.begin();
+      end(work, batch);
+      try {
+        await work.commit();
+        ended += batch.length;
+      } catch (error) {
+        if (!(error instanceof LostRace)) throw error;
+      }
+    }
+  }
+
   return {
+    async endSessions(email) {
+      if (email === undefined) return { sessionsEnded: await endEverySession() };
+      const user = await personOf(email);
+      const work = store.begin();
+      // Sessions that are opened at the same moment are of the epoch before, and end with the others.
+      work.replace(users, user, { ...user, credentialEpoch: (user.credentialEpoch ?? 0) + 1 });
+      const sessionsEnded = await endSessions(work, user.id);
+      await work.commit();
+      return { email: user.email, sessionsEnded };
+    },
+
+    async disable(email) {
+      const user = await personOf(email);
+      if (user.disabledAt !== undefined) throw new DeskError(`the account of ${user.email} is disabled already`);
+      const work = store.begin();
+      const credentialEpoch = (user.credentialEpoch ?? 0) + 1;
+      work.replace(users, user, { ...user, disabledAt: after(0), credentialEpoch });
+      await tokens.revoke(work, user.id, ['password_reset']);
+      const sessionsEnded = await endSessions(work, user.id);
+      work.publish(byOperator('user.disabled', user.id, personFacts(user), after(0)));
+      await work.commit();
+      return { email: user.email, sessionsEnded };
+    },
+
+    async enable(email) {
+      const user = await personOf(email);
+      const { disabledAt, version: _, ...enabled } = user;
+      if (disabledAt === undefined) throw new DeskError(`the account of ${user.email} is not disabled`);
+      const work = store.begin();
+      work.replace(users, user, enabled);
+      work.publish(byOperator('user.enabled', user.id, personFacts(user), after(0)));
+      await work.commit();
+      return { email: user.email };
+    },
+
     async resetPassword(email) {
       const passwords = await createPasswords();
       const user = await personOf(email);

@@ -9,6 +9,7 @@ import { createMembershipCache } from '@commonplace/platform/memberships';
 import { defineService, type Host, implement, type StartedModule } from '@commonplace/platform/runtime';
 import { createCredentialAudit } from './audit.js';
 import { createBackground } from './background.js';
+import { NO_BREACHED_PASSWORDS, openBreachedPasswords } from './breached-passwords.js';
 import { config } from './config.js';
 import { createKeyReader } from './credentials/api-key.js';
 import { createBearerReader } from './credentials/bearer.js';
@@ -74,9 +75,11 @@ export async function startIdentity(
   const { smtpUrl, mailFrom, publicUrl } = settings;
   const envelope = createEnvelope(keys.envelope);
   const mailer = await openMailer({ service: 'identity', store, log, now, smtpUrl, mailFrom, publicUrl, envelope });
+  const { breachedPasswords: file, passwordMinLength: minLength } = settings;
+  const breached = file === undefined ? NO_BREACHED_PASSWORDS : await openBreachedPasswords(file);
   const peppers = keys.apiKeys;
   const credentials = createCredentials({
-    session: createSessionReader(sessions, users),
+    session: createSessionReader(sessions, users, { settings }),
     apiKey: createKeyReader({ store, keys: apiKeys, users, memberships, peppers, background, audit, now }),
     bearer: createBearerReader(settings.issuers, homes, { store, users, identities, directory, now }),
   });
@@ -100,6 +103,7 @@ export async function startIdentity(
     keys,
     signer: createTokenSigner(keys.tokenSigning),
     passwords: await createPasswords(),
+    passwordRules: { minLength, isBreached: breached.has },
     signUpLimit: settings.unlimited ? NO_SIGN_UP_LIMIT : createSignUpLimit(limits, { perNetwork, perHour, ipv6Prefix }),
     throttle: createThrottle(tryLimits, { name: 'password', tries, ipv6Prefix, factors: PASSWORD_TRIES }),
     codeThrottle: createThrottle(tryLimits, { name: 'code', tries, ipv6Prefix, factors: CODE_TRIES }),
@@ -147,6 +151,7 @@ export async function startIdentity(
     close: async () => {
       await audit.close();
       await background.settle();
+      await breached.close();
     },
   };
 }

@@ -32,11 +32,24 @@ export type NewSession = OpenSession & { readonly cookie: string };
 
 type SessionUser = Pick<UserRecord, 'id' | 'name' | 'credentialEpoch'>;
 
+/** How a person signed in. `strong`: by two factors, a passkey or an identity provider. */
+export interface SignIn {
+  readonly method: SignInMethod;
+  readonly strong: boolean;
+}
+
 export interface Sessions {
   /** Adds a session to a unit of work. The cookie is returned only here. */
-  begin(work: UnitOfWork, user: SessionUser, origin: SessionOrigin): NewSession;
+  begin(work: UnitOfWork, user: SessionUser, origin: SessionOrigin, strong?: boolean): NewSession;
   /** Creates a session, then ends the person's oldest ones beyond the maximum. */
-  start(user: SessionUser, origin: SessionOrigin, method: SignInMethod, context: CallContext): Promise<NewSession>;
+  start(user: SessionUser, origin: SessionOrigin, how: SignIn, context: CallContext): Promise<NewSession>;
+  /**
+   * Replaces a session's cookie in a unit of work and records that the person has just authenticated. The old cookie
+   * ends. The CSRF token stays, so that pages that are open keep working. `strong`: they proved two factors.
+   */
+  renew(work: UnitOfWork, session: SessionRecord, strong: boolean): Promise<NewSession>;
+  /** Records in a unit of work that the person of a session has just proved a second factor or a passkey. */
+  strengthen(work: UnitOfWork, session: SessionRecord): Promise<void>;
   /** Returns the session of a cookie. Throws the errors of a 401. */
   open(cookie: string): Promise<OpenSession>;
   /** Returns the session of a cookie, even if it has ended. */
@@ -61,19 +74,35 @@ const END_BATCH = 200;
 
 export function createSessions(parts: SessionParts): Sessions {
   const { store, records, keys, life, perPerson, background, now } = parts;
-  const csrfOf = (id: string, key: number): string => keyedHash(keys.csrf[key] as Buffer, id);
+  const csrfOf = ({ id, firstId = id }: SessionRecord, key: number): string =>
+    keyedHash(keys.csrf[key] as Buffer, firstId);
 
   async function find(cookie: string): Promise<OpenSession | undefined> {
     const ids = sessionIdsOf(cookie, keys.sessions);
     const [record] = await records.getMany(ids);
-    return record === undefined ? undefined : { record, csrfToken: csrfOf(record.id, ids.indexOf(record.id)) };
+    return record === undefined ? undefined : { record, csrfToken: csrfOf(record, ids.indexOf(record.id)) };
   }
 
-  function begin(work: UnitOfWork, user: SessionUser, origin: SessionOrigin): NewSession {
+  function begin(work: UnitOfWork, user: SessionUser, origin: SessionOrigin, strong = false): NewSession {
     const cookie = newCookie();
     const [id] = sessionIdsOf(cookie, keys.sessions);
-    const record = work.insert(records, newSession(id as string, user, origin, now(), life));
-    return { cookie, record, csrfToken: csrfOf(record.id, 0) };
+    const session = newSession(id as string, user, origin, now(), life);
+    const record = work.insert(records, { ...session, ...(strong ? { strong } : {}) });
+    return { cookie, record, csrfToken: csrfOf(record, 0) };
+  }
+
+  async function renew(work: UnitOfWork, { id: before }: SessionRecord, strong: boolean): Promise<NewSession> {
+    // The record is read in the unit of work, so that of two concurrent renewals one finds it gone.
+    const record = await work.get(records, before);
+    if (record === undefined) throw InvalidCredentials();
+    const cookie = newCookie();
+    const [id] = sessionIdsOf(cookie, keys.sessions);
+    const { version: _, firstId = before, ...kept } = record;
+    const authenticatedAt = new Date(now()).toISOString();
+    const strength = strong ? { strong } : {};
+    work.remove(records, record);
+    const renewed = work.insert(records, { ...kept, ...strength, id: id as string, firstId, authenticatedAt });
+    return { cookie, record: renewed, csrfToken: csrfOf(renewed, 0) };
   }
 
   /**
@@ -101,9 +130,15 @@ export function createSessions(parts: SessionParts): Sessions {
 
   return {
     begin,
-    async start(user, origin, method, context) {
+    renew,
+    async strengthen(work, { id }) {
+      const record = await work.get(records, id);
+      if (record === undefined) throw InvalidCredentials();
+      work.replace(records, record, { ...record, strong: true });
+    },
+    async start(user, origin, { method, strong }, context) {
       const work = store.begin();
-      const session = begin(work, user, origin);
+      const session = begin(work, user, origin, strong);
       const started = { credentialId: credentialIdOf(session.record.id), method, clientIp: origin.clientIp };
       work.publish(sessionStarted(context, started, user));
       await work.commit();

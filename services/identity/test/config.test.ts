@@ -34,6 +34,11 @@ describe('issuers', () => {
       create_users: true,
       email_domains: ['Example.com'],
       link_accounts: true,
+      acr_values: ['phr'],
+      amr_values: ['mfa', 'hwk'],
+      max_age_minutes: 60,
+      id_tokens: true,
+      typed_tokens: true,
     };
     expect(parseIssuers(JSON.stringify([one]))).toEqual([
       {
@@ -43,6 +48,9 @@ describe('issuers', () => {
         createUsers: true,
         emailDomains: ['example.com'],
         linkAccounts: true,
+        authentication: { acrValues: ['phr'], amrValues: ['mfa', 'hwk'], maxAgeSeconds: 3600 },
+        idTokens: true,
+        typedTokens: true,
       },
     ]);
   });

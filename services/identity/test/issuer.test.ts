@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { JWTPayload } from 'jose';
+import { parseSecrets } from '../src/domain/secrets.js';
 import { scopesOf } from '../src/oidc/scopes.js';
-import { type Harness, openHarness } from './support/harness.js';
+import { openSecurityDesk } from '../src/security-desk.js';
+import { type Harness, openHarness, SECRET } from './support/harness.js';
 import { type OddIssuer, openOddIssuer } from './support/issuer.js';
 
 const DISCOVERY = '/.well-known/openid-configuration';
@@ -9,13 +11,18 @@ let issuer: OddIssuer;
 let harness: Harness;
 beforeEach(async () => {
   issuer = await openOddIssuer();
-  const settings = { issuer: issuer.url, audience: ['us', 'them'], create_users: true, default_scopes: ['org:read'] };
-  harness = await openHarness({ COMMONPLACE_OIDC_ISSUERS: JSON.stringify([settings]) });
+  harness = await openHarness(trusting());
 });
 afterEach(async () => {
   await harness.close();
   await issuer.close();
 });
+
+/** Returns the settings of a service that accepts the issuer's tokens. */
+function trusting(more: object = {}): NodeJS.ProcessEnv {
+  const settings = { issuer: issuer.url, audience: ['us', 'them'], create_users: true, default_scopes: ['org:read'] };
+  return { COMMONPLACE_OIDC_ISSUERS: JSON.stringify([{ ...settings, ...more }]) };
+}
 
 const tokenOf = (more: JWTPayload = {}, header: object = {}) => {
   const seconds = Math.floor(harness.now() / 1000);
@@ -113,5 +120,70 @@ describe('keys', () => {
   ])('are not taken where discovery names %s', async (_, more) => {
     issuer.answers.set(DISCOVERY, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, ...more });
     expect(await outcome(await tokenOf())).toBe(UNAVAILABLE);
+  });
+});
+
+describe('a token of another purpose', () => {
+  test.each([
+    ['an ID token with a nonce', { nonce: 'n' }, {}],
+    ['an ID token with the hash of an access token', { at_hash: 'h' }, {}],
+    ['an ID token with the hash of a code', { c_hash: 'h' }, {}],
+    ['a logout token', {}, { typ: 'logout+jwt' }],
+    ['a security event', {}, { typ: 'secevent+jwt' }],
+  ])('is no credential: %s', async (_, claims, header) => {
+    expect(await outcome(await tokenOf(claims, header))).toBe(INVALID);
+  });
+
+  test.each([{}, { typ: 'JWT' }, { typ: 'at+jwt' }, { typ: 'application/AT+JWT' }])(
+    'is not %j, which is that of an access token',
+    async (header) => {
+      expect(await outcome(await tokenOf({}, header))).toBe('fay');
+    },
+  );
+
+  test('is accepted where the operator says that ID tokens are', async () => {
+    await harness.restart(trusting({ id_tokens: true }));
+    expect(await outcome(await tokenOf({ nonce: 'n' }))).toBe('fay');
+    expect(await outcome(await tokenOf({}, { typ: 'logout+jwt' }))).toBe(INVALID);
+  });
+
+  test('is everything that does not name its type, where the operator says so', async () => {
+    await harness.restart(trusting({ typed_tokens: true }));
+    expect(await outcome(await tokenOf())).toBe(INVALID);
+    expect(await outcome(await tokenOf({}, { typ: 'at+jwt' }))).toBe('fay');
+  });
+});
+
+test('the account of a token that the operator has disabled is not opened', async () => {
+  expect(await outcome(await tokenOf())).toBe('fay');
+  const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+  await desk.disable('fay@example.com');
+  expect(await outcome(await tokenOf())).toBe(INVALID);
+  expect(await outcome(await tokenOf({ sub: 'another subject of hers' }))).toBe(INVALID);
+  await desk.enable('fay@example.com');
+  expect(await outcome(await tokenOf())).toBe('fay');
+});
+
+describe('how a person authenticated', () => {
+  test('has to be one of the levels that the operator names', async () => {
+    await harness.restart(trusting({ acr_values: ['phr', 'phrh'] }));
+    expect(await outcome(await tokenOf())).toBe(INVALID);
+    expect(await outcome(await tokenOf({ acr: 'pwd' }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ acr: 'phrh' }))).toBe('fay');
+  });
+
+  test('has to be by one of the methods that the operator names', async () => {
+    await harness.restart(trusting({ amr_values: ['mfa', 'hwk'] }));
+    expect(await outcome(await tokenOf({ amr: ['pwd'] }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ amr: 'mfa' }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ amr: ['pwd', 'mfa'] }))).toBe('fay');
+  });
+
+  test('has to be recent enough', async () => {
+    await harness.restart(trusting({ max_age_minutes: 60 }));
+    const seconds = Math.floor(harness.now() / 1000);
+    expect(await outcome(await tokenOf())).toBe(INVALID);
+    expect(await outcome(await tokenOf({ auth_time: seconds - 2 * 3600 }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ auth_time: seconds - 1800 }))).toBe('fay');
   });
 });

@@ -239,6 +239,35 @@ describe('signing in with an identity provider', () => {
     });
   });
 
+  test('is refused where the answer names another issuer', async () => {
+    await open();
+    const { url, flow } = await begin();
+    const query = new URLSearchParams(issuer.authorize(url));
+    query.set('iss', 'https://accounts.example.com');
+    await expect(complete(query.toString(), flow)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    query.set('iss', issuer.url);
+    expect((await complete(query.toString(), flow)).signIn?.session).not.toBe('');
+  });
+
+  test('is refused where the person authenticated otherwise than the operator requires', async () => {
+    const required = { acr_values: ['phr'], amr_values: ['mfa'], max_age_minutes: 10, create_users: true };
+    const listed = [{ issuer: issuer.url, audience: CLIENT, ...required }];
+    await open({ COMMONPLACE_OIDC_ISSUERS: JSON.stringify(listed) });
+    const asked = new URL((await begin()).url).searchParams;
+    expect([asked.get('acr_values'), asked.get('max_age')]).toEqual(['phr', '600']);
+    const strong = { acr: 'phr', amr: ['mfa'], auth_time: Math.floor(harness.now() / 1000) - 60 };
+    const signIn = async (claims: object) => {
+      const { url, flow } = await begin();
+      issuer.claims = { sub: 'grace', email: 'grace@example.com', email_verified: true, ...claims };
+      const answer = await complete(issuer.authorize(url), flow).catch((error: { code: string }) => error.code);
+      return typeof answer === 'string' ? answer : answer.signIn?.user?.email;
+    };
+    expect(await signIn({ ...strong, acr: 'pwd' })).toBe('UNAUTHENTICATED');
+    expect(await signIn({ ...strong, amr: ['pwd'] })).toBe('UNAUTHENTICATED');
+    expect(await signIn({ ...strong, auth_time: strong.auth_time - 3600 })).toBe('UNAUTHENTICATED');
+    expect(await signIn(strong)).toBe('grace@example.com');
+  });
+
   test('makes no account where nobody may make one, and takes over none that is not proven', async () => {
     await open({ COMMONPLACE_SIGN_UP: 'invite' });
     const first = await begin();

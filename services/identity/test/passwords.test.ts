@@ -212,6 +212,31 @@ describe('the operator', () => {
     await signIn(NEW);
   });
 
+  test('disables an account, whose credentials are refused until it is enabled', async () => {
+    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const { session, user } = await signIn();
+    const { key } = await makeKey(harness, session);
+    const { token } = await desk.issueResetLink('ada@example.com', HOUR);
+    const act = () => {
+      const limits = { agent: undefined, automation: undefined, workspaceIds: [], chain: [] };
+      const request = { userId: user?.id ?? '', orgId: '', scopes: ['resource:read'], ...limits };
+      return harness.auth.actAs(request, harness.call());
+    };
+    await act();
+    expect(await desk.disable('ADA@example.com')).toMatchObject({ sessionsEnded: 2 });
+    await expect(harness.authenticate(session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await expect(harness.authenticate(key)).rejects.toMatchObject({ reason: 'suspended_key' });
+    await expect(signIn()).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await expect(reset(token)).rejects.toMatchObject({ reason: 'expired_link' });
+    await expect(act()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(desk.disable('ada@example.com')).rejects.toThrow('disabled already');
+    await desk.enable('ada@example.com');
+    await harness.authenticate((await signIn()).session);
+    await harness.authenticate(key);
+    await expect(harness.authenticate(session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await expect(reset(token)).rejects.toMatchObject({ reason: 'expired_link' });
+  });
+
   test('hands out a link', async () => {
     const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
     const { token } = await desk.issueResetLink('ada@example.com', HOUR);
@@ -271,7 +296,49 @@ describe('a session', () => {
     const proof = (password: string) =>
       harness.security.reauthenticate({ session, password, code: '', clientIp: '' }, harness.call());
     await expect(proof('wrong')).rejects.toMatchObject({ reason: 'wrong_password' });
-    await proof(OLD);
-    await makeKey(harness, session);
+    const { session: renewed } = await proof(OLD);
+    await makeKey(harness, renewed);
+  });
+
+  test('has a new cookie after each proof of who is there, and the one before is worth nothing', async () => {
+    const first = await signIn();
+    const proof = (session: string) =>
+      harness.security.reauthenticate({ session, password: OLD, code: '', clientIp: '' }, harness.call());
+    const { session: second, expiresAt } = await proof(first.session);
+    await expect(harness.authenticate(first.session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await expect(proof(first.session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    const { session: third } = await proof(second);
+    const opened = await harness.auth.getSession({ session: third }, harness.call());
+    // The session is the same one: it does not last longer, and open pages keep their token for writes.
+    expect([opened.csrfToken, opened.expiresAt, expiresAt]).toEqual([
+      first.csrfToken,
+      first.expiresAt,
+      first.expiresAt,
+    ]);
+    expect(new Set([first.session, second, third]).size).toBe(3);
+  });
+
+  test('of two proofs at once with one cookie goes on under one new cookie', async () => {
+    const { session } = await signIn();
+    const proof = () =>
+      harness.security.reauthenticate({ session, password: OLD, code: '', clientIp: '' }, harness.call()).then(
+        () => 'renewed',
+        (error: { reason: string }) => error.reason,
+      );
+    expect((await Promise.all([proof(), proof()])).sort()).toEqual(['invalid_credentials', 'renewed']);
+  });
+
+  test('ends others after a recent sign-in only, and itself at any time', async () => {
+    const [{ session }, other] = [await signIn(), await signIn()];
+    const all = await list(session);
+    const idOf = (current: boolean) => all.find((one) => one.current === current)?.id ?? '';
+    const end = (current: boolean) =>
+      harness.security.endSession({ session, sessionId: idOf(current) }, harness.call());
+    const endOthers = () => harness.security.endOtherSessions({ session }, harness.call());
+    harness.pass(31 * 60_000);
+    await expect(end(false)).rejects.toMatchObject({ reason: 'reauthentication_required' });
+    await expect(endOthers()).rejects.toMatchObject({ reason: 'reauthentication_required' });
+    await harness.authenticate(other.session);
+    expect(await end(true)).toEqual({ current: true });
   });
 });

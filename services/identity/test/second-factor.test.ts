@@ -120,8 +120,8 @@ describe('an authenticator app', () => {
     expect(codeOf(secret)).toMatch(/^\d{6}$/);
     expect(Buffer.from(Secret.fromBase32(secret).bytes).length * 8).toBeGreaterThanOrEqual(128);
     const characters = recoveryCodes.map((code) => code.replaceAll('-', ''));
-    // 12 characters from an alphabet of 32 have 60 bits.
-    for (const code of characters) expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{12}$/);
+    // 28 characters from an alphabet of 32 have 140 bits.
+    for (const code of characters) expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{28}$/);
     expect(new Set(characters.flatMap((code) => [...code])).size).toBeGreaterThan(20);
     expect(new Set(characters).size).toBe(10);
   });
@@ -201,3 +201,37 @@ describe('a recovery code', () => {
 function isUnder(sealed: string, keys: readonly Buffer[]): boolean {
   return createEnvelope(keys).isCurrent(sealed);
 }
+
+describe('where the operator requires a second factor', () => {
+  beforeEach(() => harness.restart({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_SECOND_FACTOR: 'required' }));
+  const REQUIRED = { code: 'PERMISSION_DENIED', reason: 'second_factor_required' };
+  const security = (session: string) => harness.security.getSecurity({ session }, harness.call());
+
+  test('a session by a password alone can set one up, and nothing else', async () => {
+    const { session } = await signIn();
+    await expect(harness.authenticate(session)).rejects.toMatchObject(REQUIRED);
+    const joining = { session, invitationToken: 'x' };
+    await expect(harness.auth.acceptInvitation(joining, harness.call())).rejects.toMatchObject(REQUIRED);
+    expect(await security(session)).toMatchObject({ secondFactorRequired: true, totpEnabled: false });
+    const { secret } = await harness.security.beginTotp({ session }, harness.call());
+    await harness.security.confirmTotp({ session, code: codeOf(secret), clientIp: '' }, harness.call());
+    await harness.authenticate(session);
+    expect(await security(session)).toMatchObject({ secondFactorRequired: false, totpEnabled: true });
+    await expect(harness.security.removeTotp({ session }, harness.call())).rejects.toMatchObject(REQUIRED);
+    harness.pass(60_000);
+    const again = await signIn(codeOf(secret));
+    await harness.authenticate(again.session);
+  });
+
+  test('a session that was there before proves it with its next confirmation', async () => {
+    await harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
+    const { session } = await signIn();
+    await harness.authenticate(session);
+    const { secret } = await enroll();
+    await harness.restart({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_SECOND_FACTOR: 'required' });
+    await expect(harness.authenticate(session)).rejects.toMatchObject(REQUIRED);
+    const proof = { session, password: PASSWORD, code: codeOf(secret), clientIp: '' };
+    const renewed = await harness.security.reauthenticate(proof, harness.call());
+    await harness.authenticate(renewed.session);
+  });
+});

@@ -48,6 +48,7 @@ export const config = {
     common: 'search server, not the data folder',
     help: 'Typesense server that keeps the search index, instead of the data folder; the nodes of a cluster separated by commas',
     parse: urls,
+    connects: true,
     fallback: undefined as string[] | undefined,
   },
   typesenseApiKey: {

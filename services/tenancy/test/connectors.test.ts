@@ -354,6 +354,16 @@ describe('an authorization', () => {
     expect((await create({ ...drive, config: {} })).id).not.toBe(first.id);
   });
 
+  test('that names another issuer makes no connection', async () => {
+    const { back } = await begin();
+    const foreign = `${back}&iss=${encodeURIComponent('https://accounts.example.com')}`;
+    expect(await complete(foreign)).toMatchObject({ connectionId: undefined, error: 'invalid_answer' });
+    expect(upstream.asked).toEqual([]);
+    const own = await begin();
+    const named = `${own.back}&iss=${encodeURIComponent(upstream.url)}`;
+    expect(await complete(named)).toMatchObject({ connectorId: own.id, error: undefined });
+  });
+
   test('that is refused leaves the connector pending, and says why', async () => {
     const { id, back } = await begin();
     const refused = back.replace('code=the-code', 'error=access_denied');

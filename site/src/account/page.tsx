@@ -90,7 +90,7 @@ function prefixed(trouble: Trouble, form: FormName | undefined): Trouble {
 type SectionData = AccountData & { readonly trouble?: Trouble | undefined };
 
 function Person({ csrf, security }: AccountData): VNode {
-  const { user, emailVerified, mailAvailable, passwordChangeRequired } = security;
+  const { user, emailVerified, mailAvailable, passwordChangeRequired, secondFactorRequired } = security;
   return (
     <section aria-labelledby="person">
       <h2 id="person">You</h2>
@@ -108,6 +108,12 @@ function Person({ csrf, security }: AccountData): VNode {
       )}
       {passwordChangeRequired && (
         <p class="notice">Your password was set by the operator and works only once. Choose a new one now.</p>
+      )}
+      {secondFactorRequired && (
+        <p class="notice">
+          This server requires a second factor. Add an authenticator app or a passkey below: until then you can use
+          nothing but this page.
+        </p>
       )}
       <p>
         <a href={HOME}>Go to the API’s documentation</a>

@@ -8,6 +8,7 @@ import type Router from '@koa/router';
 import { mountAccountAction, mountOpenAction } from '../auth/action.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { sendPage } from '../auth/respond.js';
+import { renewSession } from '../auth/sessions.js';
 import { forgotPage, passwordSetPage, resetPage, resetSentPage } from './password-pages.js';
 import { accountTrouble, doneAt } from './view.js';
 
@@ -22,7 +23,7 @@ export function mountPasswords(router: Router, parts: AuthParts): void {
   );
   const readProof = messages.reader<ReauthenticateRequest>('Reauthenticate', 'password', 'code');
   const writeChanged = messages.writer('ChangePassword');
-  const writeProof = messages.writer('Reauthenticate');
+  const writeProof = messages.writer('Reauthenticate', 'recent_until');
 
   mountAccountAction(router, parts, {
     path: '/auth/change-password',
@@ -39,6 +40,7 @@ export function mountPasswords(router: Router, parts: AuthParts): void {
     async run({ ctx, sent, session }) {
       const request = { ...readProof(sent.body, sent.query), session, clientIp: ctx.state.clientIp };
       const proven = await security.reauthenticate(request, callOf(ctx, parts));
+      renewSession(ctx, parts, session, proven);
       return { data: writeProof(proven), next: doneAt('confirmed') };
     },
     trouble: accountTrouble(parts, 'confirm'),

@@ -1,4 +1,5 @@
-import { ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
+import { AppError } from '@commonplace/kit/errors';
+import { type ApiKey, ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT, type Action } from '../auth/action.js';
@@ -45,19 +46,21 @@ async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
   const [security, sessions, keys, passkeys] = await Promise.all([
     parts.security.getSecurity({ session }, call),
     parts.security.listSessions({ session }, call),
-    callAs(ctx, parts, session).then((as) =>
-      parts.apiKeys.listApiKeys(
-        {
-          page: { limit: MAX_SHOWN_KEYS, offset: 0, cursor: '' },
-          type: ApiKeyType.PERSONAL,
-          orgId: undefined,
-          status: ApiKeyStatus.ACTIVE,
-        },
-        as,
-      ),
-    ),
+    listKeys(ctx, parts, session),
     parts.security.listPasskeys({ session }, call),
   ]);
   const hasPasskeyHost = allowsPasskeys(parts.publicOrigin);
-  return { csrf, security, sessions: sessions.items, keys: keys.items, passkeys: passkeys.items, hasPasskeyHost };
+  return { csrf, security, sessions: sessions.items, keys, passkeys: passkeys.items, hasPasskeyHost };
+}
+
+/** Returns the person's keys; none for a session that has to set up a second factor before it reaches any. */
+async function listKeys(ctx: Context, parts: AuthParts, session: string): Promise<readonly ApiKey[]> {
+  try {
+    const page = { limit: MAX_SHOWN_KEYS, offset: 0, cursor: '' };
+    const request = { page, type: ApiKeyType.PERSONAL, orgId: undefined, status: ApiKeyStatus.ACTIVE };
+    return (await parts.apiKeys.listApiKeys(request, await callAs(ctx, parts, session))).items;
+  } catch (error) {
+    if (error instanceof AppError && error.reason === 'second_factor_required') return [];
+    throw error;
+  }
 }

@@ -21,8 +21,8 @@ export interface AuthMessages {
   session(answer: SignInResponse): string;
   /** Returns a function that reads the named fields of an rpc's request from a body. */
   reader<T>(rpc: string, ...fields: string[]): (body: Body, query: Query) => T;
-  /** Returns a function that writes an rpc's answer as JSON. */
-  writer(rpc: string): (answer: object) => string;
+  /** Returns a function that writes an rpc's answer as JSON, with all of its fields or the named ones. */
+  writer(rpc: string, ...fields: string[]): (answer: object) => string;
   /** Returns `{org_id, workspace_id}` as JSON. */
   joined(answer: AcceptInvitationResponse): string;
 }

@@ -7,6 +7,13 @@ import { type AuthParts, callOf, originOf } from './parts.js';
 import { orPage, seeOther } from './respond.js';
 import { beginSession } from './sessions.js';
 
+/** Values of `Sec-Fetch-Site` of a link on a page of ours, and of an address that the person has entered. */
+const OWN_ACTIONS: readonly string[] = ['', 'same-origin', 'none'];
+
+function isOwnAction(ctx: Context): boolean {
+  return OWN_ACTIONS.includes(ctx.get('Sec-Fetch-Site'));
+}
+
 /** Serves sign-in with an identity provider: the redirect to it and the callback. */
 export function mountOidc(router: Router, parts: AuthParts): void {
   const { security, publicOrigin } = parts;
@@ -15,6 +22,8 @@ export function mountOidc(router: Router, parts: AuthParts): void {
 
   async function begin(ctx: Context): Promise<void> {
     const next = safeNext(String(ctx.query.next ?? ''), publicOrigin);
+    // A page of another site may lead here without the person knowing: they see the sign-in page and decide.
+    if (!isOwnAction(ctx)) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(next)}`);
     const { url, flow, expiresAt } = await security.beginOidcSignIn({ next }, callOf(ctx, parts));
     cookie.set(ctx, flow, expiresAt);
     seeOther(ctx, url);

@@ -45,6 +45,17 @@ export async function beginSession(ctx: Context, parts: AuthParts, answer: SignI
   if (before !== undefined) await endSession(ctx, parts, before).catch(() => {});
 }
 
+/** Sets the new cookie of a session that goes on under it. This process refuses the one before at once. */
+export function renewSession(
+  ctx: Context,
+  parts: Pick<AuthParts, 'cookie' | 'ended'>,
+  before: string,
+  { session, expiresAt }: Pick<SignInResponse, 'session' | 'expiresAt'>,
+): void {
+  parts.cookie.set(ctx, session, expiresAt);
+  parts.ended.add(before);
+}
+
 /** Ends a session, effective in this process at once. */
 export async function endSession(ctx: Context, parts: AuthParts, cookie: string): Promise<void> {
   await parts.auth.signOut({ session: cookie }, callOf(ctx, parts));

@@ -12,6 +12,7 @@ export const chatModelSettings = {
     common: 'chat by a model: URL of an OpenAI-compatible API',
     help: 'URL of an OpenAI-compatible API whose models write replies (https://api.openai.com/v1); without it replies quote passages',
     parse: url('http', 'https'),
+    connects: true,
     fallback: undefined as string | undefined,
   },
   chatModelApiKey: {

@@ -10,7 +10,7 @@ import { hashedBy, keyedHash } from '../domain/keyed-hash.js';
 import { isWithin } from '../domain/networks.js';
 import { ExpiredCredentials, InvalidCredentials, IpNotAllowed, RevokedKey, SuspendedKey } from '../errors.js';
 import { type ApiKeyRecord, keyByPublicId } from '../stores/api-keys.js';
-import type { UserRecord } from '../stores/users.js';
+import { activeUser, type UserRecord } from '../stores/users.js';
 import type { Principal } from './principal.js';
 
 /** Minimum milliseconds between two updates of a key's last use. */
@@ -69,7 +69,7 @@ function isRefusal(error: unknown): error is AppError {
 }
 
 async function actingUser(key: ApiKeyRecord, parts: KeyReaderParts, options: CallOptions): Promise<UserRecord> {
-  const user = await parts.users.get(key.actingUserId);
+  const user = await activeUser(parts.users, key.actingUserId);
   if (user === undefined) throw SuspendedKey();
   // Reads the membership past the cache, so that the keys of an Org stop working as soon as its deletion is answered.
   if (key.orgId !== undefined && !(await parts.memberships.fresh(user.id, options)).orgs.has(key.orgId)) {

@@ -27,12 +27,24 @@ function isCommon(password: string, minLength: number): boolean {
   return minLength > 0 && commonPasswords.has(password.toLowerCase());
 }
 
+/** What new passwords have to be. */
+export interface PasswordRules {
+  readonly minLength: number;
+  /** Returns whether a password is known from a breach of another system. */
+  isBreached(password: string): Promise<boolean>;
+}
+
 /**
- * Throws `weak_password` if a new password is too short, very common, or little more than the person's name or
- * address (OWASP ASVS 5.0, 6.2.1, 6.2.4 and 6.2.11). No kinds of characters are required. `param` names the faulty
- * field.
+ * Throws `weak_password` if a new password is too short, very common, breached, or little more than the person's name
+ * or address (OWASP ASVS 5.0, 6.2.1, 6.2.4, 6.2.11 and 6.2.12). No kinds of characters are required. `param` names the
+ * faulty field.
  */
-export function requireGoodPassword(param: string, password: string, about: PasswordContext, minLength: number): void {
+export async function requireGoodPassword(
+  param: string,
+  password: string,
+  about: PasswordContext,
+  { minLength, isBreached }: PasswordRules,
+): Promise<void> {
   const normal = password.normalize('NFKC');
   if ([...normal].length < minLength) {
     throw invalidField(param, 'weak_password', `${param} must have ${minLength} characters or more.`);
@@ -42,6 +54,10 @@ export function requireGoodPassword(param: string, password: string, about: Pass
   }
   if (isGuessable(normal, about)) {
     throw invalidField(param, 'weak_password', `${param} is too close to the name, the address or the product.`);
+  }
+  // Passwords were entered elsewhere as they are, so that both forms are looked for.
+  if ((await isBreached(password)) || (normal !== password && (await isBreached(normal)))) {
+    throw invalidField(param, 'weak_password', `${param} is known from a breach of another system. Choose another.`);
   }
 }
 

@@ -1,16 +1,16 @@
 import { randomInt } from 'node:crypto';
 
 const COUNT = 10;
-const LENGTH = 12;
+const GROUPS = 7;
+const GROUP_LENGTH = 4;
 /** Crockford's base32 in lower case, in which no letter looks like a digit. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Returns ten codes of 60 random bits each, as `abcd-efgh-jkmn`. */
+/** Returns ten codes of 140 random bits each, in groups of four characters: `abcd-efgh-jkmn-…`. */
 export function newRecoveryCodes(): string[] {
-  return Array.from({ length: COUNT }, () => {
-    const code = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
-    return `${code.slice(0, 4)}-${code.slice(4, 8)}-${code.slice(8)}`;
-  });
+  const letter = () => ALPHABET[randomInt(ALPHABET.length)] as string;
+  const group = () => Array.from({ length: GROUP_LENGTH }, letter).join('');
+  return Array.from({ length: COUNT }, () => Array.from({ length: GROUPS }, group).join('-'));
 }
 
 /** Removes spaces and hyphens from a code and lower-cases it. */

@@ -25,6 +25,10 @@ export interface Session {
   readonly authenticatedAt?: string;
   /** The person's `credentialEpoch` when the session was opened; 0 when absent. */
   readonly credentialEpoch?: number;
+  /** Whether it was opened or confirmed by two factors, a passkey or an identity provider. */
+  readonly strong?: boolean;
+  /** The session's first id, from which its CSRF token is derived, if its cookie was replaced since. */
+  readonly firstId?: string;
 }
 
 /** Maximum lifetimes of sessions in milliseconds: since the last use, and in total. */

@@ -19,6 +19,8 @@ export interface Person {
   readonly credentialEpoch?: number;
   /** Set while the password is a generated one, which opens one session before `expiresAt`. */
   readonly temporaryPassword?: { readonly expiresAt: string; readonly used: boolean };
+  /** When the operator disabled the account: nobody signs in to it, and no credential of it is accepted. */
+  readonly disabledAt?: string;
   /** Whether their default Personal workspace is known to exist. */
   readonly home: boolean;
   readonly createdAt: string;

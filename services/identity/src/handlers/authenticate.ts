@@ -21,7 +21,7 @@ import {
 import { ExpiredCredentials, InvalidCredentials } from '../errors.js';
 import type { Homes } from '../homes.js';
 import type { Reach } from '../reach.js';
-import type { UserRecord } from '../stores/users.js';
+import { activeUser, type UserRecord } from '../stores/users.js';
 
 type Methods = Pick<Handlers<AuthService>, 'authenticate' | 'actAs' | 'getTokenKeys' | 'issueSubmissionCredential'>;
 
@@ -86,7 +86,7 @@ export function createAuthenticateHandlers(parts: AuthenticateParts): Methods {
     async actAs(request, context) {
       const { userId, orgId } = request;
       const { agent, automation, chain, ...credential } = actingAs(request);
-      const user = await users.get(userId);
+      const user = await activeUser(users, userId);
       if (user === undefined) throw NotFound();
       if (orgId !== '' && !(await memberships.of(userId, context.onward)).orgs.has(orgId)) throw TenantBoundary();
       return answer({

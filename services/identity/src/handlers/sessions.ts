@@ -21,14 +21,14 @@ import { sessionEnded } from '../events.js';
 import type { Homes } from '../homes.js';
 import { awaitsProof } from '../security/email.js';
 import { hasSecondFactor, type SecondFactorParts, spendCode } from '../security/second-factor.js';
-import { type SignedInParts, signedIn } from '../security/signed-in.js';
+import { requireStrength, type SignedInParts, type StrengthParts, signedIn } from '../security/signed-in.js';
 import type { SessionRecord } from '../stores/sessions.js';
-import { type UserRecord, userByEmail } from '../stores/users.js';
+import { activeUser, type UserRecord, userByEmail } from '../stores/users.js';
 import type { Throttle } from '../throttle.js';
 
 type Methods = Pick<Handlers<AuthService>, 'signIn' | 'completeSignIn' | 'signOut' | 'getSession' | 'acceptInvitation'>;
 
-export interface SessionHandlerParts extends SignedInParts, SecondFactorParts {
+export interface SessionHandlerParts extends SignedInParts, StrengthParts, SecondFactorParts {
   readonly sessionRecords: Collection<SessionRecord>;
   readonly passwords: Passwords;
   readonly throttle: Throttle;
@@ -71,7 +71,8 @@ export function createSessionHandlers(parts: SessionHandlerParts): Methods {
     },
 
     async acceptInvitation({ session: cookie, invitationToken }, context) {
-      const { user } = await inUse(cookie);
+      const { user, record } = await inUse(cookie);
+      requireStrength(record, user, parts);
       if (await awaitsProof(user, invitationToken, context, parts)) throw EmailNotVerified();
       await homes.ensure(user, context.onward);
       const person = { userId: user.id, userName: user.name, userEmail: user.email };
@@ -87,13 +88,13 @@ async function signIn(
 ): Promise<SignInResponse> {
   const found = await userByEmail(parts.users, emailKeyOf(request.email));
   const matches = await parts.passwords.verify(found?.passwordHash, request.password);
-  if (found === undefined || !matches || isSpent(found, parts)) {
+  if (found === undefined || found.disabledAt !== undefined || !matches || isSpent(found, parts)) {
     throw refused(WrongPassword(), found, request, context, parts);
   }
   await parts.homes.tryEnsure(found, context);
   if (request.code === '' && (await hasSecondFactor(found.id, parts))) return challengeOf(found, parts);
-  await spendCodeOf(found, request, context, parts);
-  return openSession(found, request, context, parts);
+  const strong = await spendCodeOf(found, request, context, parts);
+  return openSession(found, request, strong, context, parts);
 }
 
 function challengeOf(
@@ -116,11 +117,11 @@ async function completeSignIn(
   parts: SessionHandlerParts,
 ): Promise<SignInResponse> {
   const challenge = readChallenge(parts.keys.challenges, request.challenge, parts.now());
-  const user = challenge === undefined ? undefined : await parts.users.get(challenge.userId);
+  const user = challenge === undefined ? undefined : await activeUser(parts.users, challenge.userId);
   if (user === undefined || challenge?.epoch !== (user.credentialEpoch ?? 0)) throw ExpiredChallenge();
   if (isSpent(user, parts)) throw ExpiredChallenge();
-  await spendCodeOf(user, request, context, parts);
-  return openSession(user, request, context, parts);
+  const strong = await spendCodeOf(user, request, context, parts);
+  return openSession(user, request, strong, context, parts);
 }
 
 /** Records a refused sign-in for the audit log. Returns the error to throw. */
@@ -135,14 +136,14 @@ function refused(
   return error;
 }
 
-/** Uses up the code of a sign-in, and records it for the audit log if it is refused. */
+/** Uses up the code of a sign-in, and records it for the audit log if it is refused. Returns whether one was needed. */
 async function spendCodeOf(
   user: UserRecord,
   request: SessionOrigin & { readonly code: string },
   context: CallContext,
   parts: SessionHandlerParts,
-): Promise<void> {
-  await spendCode(user.id, request, context.work, parts).catch((error: unknown) => {
+): Promise<boolean> {
+  return spendCode(user.id, request, context.work, parts).catch((error: unknown) => {
     throw error instanceof AppError && error.code === 'UNAUTHENTICATED'
       ? refused(error, user, request, context, parts)
       : error;
@@ -156,15 +157,21 @@ function isSpent({ temporaryPassword }: UserRecord, { now }: SessionHandlerParts
   );
 }
 
-/** Opens a session for a person whose password was verified. */
+/** Opens a session for a person whose password was verified, and a second factor if it is `strong`. */
 async function openSession(
   user: UserRecord,
   origin: SessionOrigin,
+  strong: boolean,
   context: CallContext,
   parts: SessionHandlerParts,
 ): Promise<SignInResponse> {
   if (user.temporaryPassword !== undefined) await spendTemporaryPassword(user, context.work, parts);
-  const { cookie, csrfToken, record } = await parts.sessions.start(user, origin, 'password', context);
+  const { cookie, csrfToken, record } = await parts.sessions.start(
+    user,
+    origin,
+    { method: 'password', strong },
+    context,
+  );
   return { user: toUser(user), session: cookie, csrfToken, expiresAt: record.expiresAt, secondFactor: undefined };
 }
 

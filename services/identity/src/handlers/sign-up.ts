@@ -8,7 +8,7 @@ import type { AuthService, SignInResponse, SignUpRequest } from '@commonplace/pr
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { Settings } from '../config.js';
 import { emailKeyOf } from '../domain/address.js';
-import { requireGoodPassword } from '../domain/new-password.js';
+import { type PasswordRules, requireGoodPassword } from '../domain/new-password.js';
 import { credentialIdOf } from '../domain/session.js';
 import { newUser, toUser } from '../domain/user.js';
 import { AccountExists, InvitationRequired, SignUpClosed, unknownLink } from '../errors.js';
@@ -23,7 +23,8 @@ import { type UserRecord, userByEmail } from '../stores/users.js';
 import type { Throttle } from '../throttle.js';
 
 export interface SignUpParts {
-  readonly settings: Pick<Settings, 'signUp' | 'passwordMinLength'>;
+  readonly settings: Pick<Settings, 'signUp'>;
+  readonly passwordRules: PasswordRules;
   readonly log: Log;
   readonly store: Store;
   readonly users: Collection<UserRecord>;
@@ -59,7 +60,7 @@ async function signUp(request: SignUpRequest, context: CallContext, parts: SignU
 async function makeAccount(request: SignUpRequest, context: CallContext, parts: SignUpParts): Promise<SignInResponse> {
   if ((await userByEmail(parts.users, emailKeyOf(request.email))) !== undefined) throw AccountExists();
   const { email, name } = request;
-  requireGoodPassword('password', request.password, { email, name }, parts.settings.passwordMinLength);
+  await requireGoodPassword('password', request.password, { email, name }, parts.passwordRules);
   const passwordHash = await parts.passwords.hash(request.password);
 
   // The account is committed here rather than with the response: an invitation must never be used up for an account

@@ -1,6 +1,7 @@
 import type { Configuration, CustomFetch } from 'openid-client';
 import { IssuerUnavailable, OidcRefused } from '../errors.js';
 import { boundedFetch, FETCH_MS } from './bounded-fetch.js';
+import type { RequiredAuthentication } from './issuers.js';
 import { DISCOVERY_MS } from './provider.js';
 
 /** Milliseconds that somebody has to sign in at the identity provider. */
@@ -32,7 +33,7 @@ export interface BrowserClient {
   complete(query: string, flow: Flow): Promise<OidcTokens>;
 }
 
-export interface BrowserClientSettings {
+export interface BrowserClientSettings extends RequiredAuthentication {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
@@ -40,7 +41,7 @@ export interface BrowserClientSettings {
 }
 
 export function createBrowserClient(
-  { issuer, clientId, clientSecret, redirectUrl }: BrowserClientSettings,
+  { issuer, clientId, clientSecret, redirectUrl, acrValues, maxAgeSeconds }: BrowserClientSettings,
   now: () => number,
 ): BrowserClient {
   let discovered: Promise<Configuration> | undefined;
@@ -93,6 +94,8 @@ export function createBrowserClient(
         code_challenge_method: 'S256',
         state: flow.state,
         nonce: flow.nonce,
+        ...(acrValues.length === 0 ? {} : { acr_values: acrValues.join(' ') }),
+        ...(maxAgeSeconds === undefined ? {} : { max_age: String(maxAgeSeconds) }),
       });
       return { url: url.href, flow };
     },

@@ -15,9 +15,27 @@ export interface Issuer {
   readonly createUsers: boolean;
   /** Domains for which accounts may be created or linked by a verified address; empty for any. */
   readonly emailDomains: readonly string[];
+  /** How it has to have authenticated a person. */
+  readonly authentication: RequiredAuthentication;
+  /** Whether its ID tokens are accepted as bearer tokens. */
+  readonly idTokens: boolean;
+  /** Whether bearer tokens have to say that they are access tokens (`typ: at+jwt`, RFC 9068). */
+  readonly typedTokens: boolean;
   /** Whether an address that it verifies may also be linked to an account whose own address is not verified. */
   readonly linkAccounts: boolean;
 }
+
+/** What a token has to say about how and when its person authenticated (OpenID Connect Core 1.0, RFC 9068). */
+export interface RequiredAuthentication {
+  /** `acr` has to be one of these; empty for any. */
+  readonly acrValues: readonly string[];
+  /** `amr` has to contain one of these; empty for any. */
+  readonly amrValues: readonly string[];
+  /** Maximum number of seconds since `auth_time`. */
+  readonly maxAgeSeconds?: number;
+}
+
+const MAX_AGE_MINUTES = 365 * 24 * 60;
 
 function entries() {
   const { z } = library();
@@ -29,6 +47,11 @@ function entries() {
     create_users: z.boolean().default(false),
     email_domains: strings.default([]),
     link_accounts: z.boolean().default(false),
+    acr_values: strings.default([]),
+    amr_values: strings.default([]),
+    max_age_minutes: z.int().min(1).max(MAX_AGE_MINUTES).optional(),
+    id_tokens: z.boolean().default(false),
+    typed_tokens: z.boolean().default(false),
   });
   return z.array(entry);
 }
@@ -50,6 +73,13 @@ export function parseIssuers(text: string): readonly Issuer[] {
     createUsers: one.create_users,
     emailDomains: one.email_domains.map((domain) => domain.toLowerCase()),
     linkAccounts: one.link_accounts,
+    authentication: {
+      acrValues: one.acr_values,
+      amrValues: one.amr_values,
+      ...(one.max_age_minutes === undefined ? {} : { maxAgeSeconds: one.max_age_minutes * 60 }),
+    },
+    idTokens: one.id_tokens,
+    typedTokens: one.typed_tokens,
   }));
   if (new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length) throw new Error('names an issuer twice');
   return issuers;

@@ -4,7 +4,7 @@ import { type Collection, LostRace, type Store, UniqueTaken } from '@commonplace
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { domainOf, emailKeyOf } from '../domain/address.js';
 import { newUser } from '../domain/user.js';
-import { AddressNotProven, NoAddress, UnknownPerson } from '../errors.js';
+import { AccountDisabled, AddressNotProven, NoAddress, UnknownPerson } from '../errors.js';
 import { userCreated } from '../events.js';
 import { type IdentityRecord, identityIdOf } from '../stores/identities.js';
 import { type UserRecord, userByEmail } from '../stores/users.js';
@@ -35,7 +35,10 @@ const MAX_TRIES = 5;
 export async function personOf(token: VerifiedToken, context: CallContext, parts: PeopleParts): Promise<KnownPerson> {
   for (let left = MAX_TRIES; ; left--) {
     const known = await knownPerson(token, parts);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (known.user.disabledAt !== undefined) throw AccountDisabled();
+      return known;
+    }
     try {
       return await firstSignIn(token, context, parts);
     } catch (error) {
@@ -56,6 +59,7 @@ async function firstSignIn(token: VerifiedToken, context: CallContext, parts: Pe
   if (email === undefined || !isOfDomain(token.issuer, email, emailVerified)) throw NoAddress();
   const there = await userByEmail(parts.users, emailKeyOf(email));
   if (there === undefined && !token.issuer.createUsers) throw UnknownPerson();
+  if (there?.disabledAt !== undefined) throw AccountDisabled();
   if (there !== undefined && !mayLink(token.issuer, there, emailVerified)) throw AddressNotProven();
 
   // The account is committed at once, since tenancy is called with this person before the call returns.

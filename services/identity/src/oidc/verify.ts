@@ -1,12 +1,19 @@
 import { AppError } from '@commonplace/kit/errors';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
-import { ExpiredCredentials, InvalidCredentials } from '../errors.js';
+import { ExpiredCredentials, InvalidCredentials, NoAccessToken } from '../errors.js';
+import { requireAuthentication } from './authentication.js';
 import type { Issuer } from './issuers.js';
 import { createProvider, type Provider } from './provider.js';
 
 /** Accepted algorithms: only those that sign with the issuer's private key, never `none` or a shared secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
-const SKEW_SECONDS = 60;
+/** Seconds by which an issuer's clock may differ. */
+export const SKEW_SECONDS = 60;
+/** Values of `typ` that an access token may have; absent in those of many issuers. */
+const ACCESS_TOKEN_TYPES: readonly unknown[] = ['at+jwt', 'application/at+jwt'];
+const PLAIN_TYPES: readonly unknown[] = [undefined, 'jwt'];
+/** Claims that ID tokens have, and access tokens have not (OpenID Connect Core 1.0, 3.1.3.6 and 3.3.2.11). */
+const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash'];
 const MAX_TOKEN_LENGTH = 16_384;
 
 /** A token that its issuer has signed for this server and that is currently valid. */
@@ -28,7 +35,7 @@ export function createTokenReader(issuers: readonly Issuer[], now: () => number)
     const found = known.get(claimedIssuer(token));
     if (found === undefined) throw InvalidCredentials();
     const { issuer, provider } = found;
-    const { payload: claims } = await jwtVerify(token, provider.keyOf, {
+    const { payload: claims, protectedHeader } = await jwtVerify(token, provider.keyOf, {
       algorithms: ALGORITHMS,
       issuer: issuer.issuer,
       audience: [...issuer.audiences],
@@ -37,8 +44,21 @@ export function createTokenReader(issuers: readonly Issuer[], now: () => number)
       currentDate: new Date(now()),
     }).catch(refuse);
     if (typeof claims.sub !== 'string' || claims.sub === '') throw InvalidCredentials();
+    requireAccessToken(protectedHeader.typ, claims, issuer);
+    requireAuthentication(claims, issuer.authentication, { now: now(), skewSeconds: SKEW_SECONDS });
     return { issuer, provider, token, subject: claims.sub, claims };
   };
+}
+
+/**
+ * Refuses tokens that their issuer has signed for another purpose: ID tokens, which tell a client who has signed in
+ * and are no credential, and others that name their type, such as logout tokens.
+ */
+function requireAccessToken(typ: string | undefined, claims: JWTPayload, { idTokens, typedTokens }: Issuer): void {
+  const type = typ?.toLowerCase();
+  if (ACCESS_TOKEN_TYPES.includes(type)) return;
+  const isIdToken = ID_TOKEN_CLAIMS.some((name) => claims[name] !== undefined);
+  if (typedTokens || !PLAIN_TYPES.includes(type) || (isIdToken && !idTokens)) throw NoAccessToken();
 }
 
 /**

@@ -7,7 +7,7 @@ import { ExpiredVerificationLink, unknownLink } from '../errors.js';
 import { emailVerified } from '../events.js';
 import type { Mails } from '../mails.js';
 import type { OneTimeTokens } from '../stores/one-time-tokens.js';
-import type { UserRecord } from '../stores/users.js';
+import { activeUser, type UserRecord } from '../stores/users.js';
 import type { MailThrottle, Throttle } from '../throttle.js';
 import { type SignedInParts, signedIn } from './signed-in.js';
 
@@ -58,7 +58,7 @@ export function createEmailHandlers(parts: EmailParts): Methods {
     verifyEmail({ token, clientIp }, context) {
       return parts.throttle.attempt({ email: '', clientIp }, async () => {
         const spent = await parts.oneTimeTokens.find(context.work, 'email_verification', token);
-        const user = spent === undefined ? undefined : await parts.users.get(spent.userId);
+        const user = spent === undefined ? undefined : await activeUser(parts.users, spent.userId);
         if (spent === undefined || user === undefined || spent.email !== user.email) throw ExpiredVerificationLink();
         const { id: userId, email, name: userName } = user;
         const { accepted } = await parts.directory.acceptVerifiedAddress({ email, userId, userName }, context.onward);

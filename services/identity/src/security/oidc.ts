@@ -9,6 +9,7 @@ import type { Settings } from '../config.js';
 import { toUser } from '../domain/user.js';
 import { ExpiredChallenge, NoOidc } from '../errors.js';
 import type { Homes } from '../homes.js';
+import { requireAuthentication } from '../oidc/authentication.js';
 import {
   type BrowserClient,
   createBrowserClient,
@@ -19,7 +20,7 @@ import {
 import type { Issuer } from '../oidc/issuers.js';
 import { joinInvitations, type PeopleParts, personOf } from '../oidc/people.js';
 import { createProvider } from '../oidc/provider.js';
-import type { VerifiedToken } from '../oidc/verify.js';
+import { SKEW_SECONDS, type VerifiedToken } from '../oidc/verify.js';
 import type { Sessions } from '../sessions.js';
 
 type Methods = Pick<Handlers<AccountSecurityService>, 'getSignInOptions' | 'beginOidcSignIn' | 'completeOidcSignIn'>;
@@ -41,12 +42,13 @@ const CALLBACK = '/auth/oidc/callback';
 export function createOidcHandlers(parts: OidcParts): Methods {
   const { envelope, now, settings } = parts;
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, publicUrl } = settings;
+  const issuedBy = issuerOf(parts);
+  const redirectUrl = publicUrl + CALLBACK;
   const client =
     issuer === undefined || clientId === undefined
       ? undefined
-      : createBrowserClient({ issuer, clientId, clientSecret, redirectUrl: publicUrl + CALLBACK }, now);
+      : createBrowserClient({ issuer, clientId, clientSecret, redirectUrl, ...issuedBy.authentication }, now);
   // The provider keeps the issuer's metadata for an hour and its keys for ten minutes, so it is one for all sign-ins.
-  const issuedBy = issuerOf(parts);
   const provider = createProvider(issuedBy.issuer, now);
   const requireClient = (): BrowserClient => {
     if (client === undefined) throw NoOidc();
@@ -67,6 +69,7 @@ export function createOidcHandlers(parts: OidcParts): Methods {
     async completeOidcSignIn(request, context) {
       const flow = openFlow(request.flow, parts);
       const tokens = await requireClient().complete(request.query, flow);
+      requireAuthentication(tokens.claims, issuedBy.authentication, { now: now(), skewSeconds: SKEW_SECONDS });
       return signIn(tokens, flow, request, context, { ...parts, issuer: issuedBy, provider });
     },
   };
@@ -94,7 +97,12 @@ async function signIn(
   const person = await personOf(token, context, parts);
   await parts.homes.ensure(person.user, context.onward);
   await joinInvitations(person, token, context, parts);
-  const { cookie, csrfToken, record } = await parts.sessions.start(person.user, origin, 'oidc', context);
+  const { cookie, csrfToken, record } = await parts.sessions.start(
+    person.user,
+    origin,
+    { method: 'oidc', strong: true },
+    context,
+  );
   const user = toUser(person.user);
   return { signIn: { user, session: cookie, csrfToken, expiresAt: record.expiresAt, secondFactor: undefined }, next };
 }
@@ -108,5 +116,15 @@ function issuerOf({ settings }: OidcParts): Issuer {
   const listed = settings.issuers.find((one) => one.issuer === issuer);
   if (listed !== undefined) return listed;
   const createUsers = settings.signUp === 'open';
-  return { issuer, audiences: [], defaultScopes: [], createUsers, emailDomains: [], linkAccounts: false };
+  return {
+    issuer,
+    audiences: [],
+    defaultScopes: [],
+    createUsers,
+    emailDomains: [],
+    linkAccounts: false,
+    authentication: { acrValues: [], amrValues: [] },
+    idTokens: false,
+    typedTokens: false,
+  };
 }

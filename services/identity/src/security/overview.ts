@@ -1,22 +1,27 @@
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { Handlers } from '@commonplace/kit/rpc';
-import type { Collection } from '@commonplace/kit/store';
 import type { Mailer } from '@commonplace/platform/mail';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import { toUser } from '../domain/user.js';
 import { NoPassword, WrongCurrentPassword } from '../errors.js';
-import type { SessionRecord } from '../stores/sessions.js';
 import type { Throttle } from '../throttle.js';
 import { type SecondFactorParts, spendCode } from './second-factor.js';
-import { type RecencyParts, recentUntil, type SignedInParts, signedIn } from './signed-in.js';
+import {
+  lacksStrength,
+  type RecencyParts,
+  recentUntil,
+  type SignedInParts,
+  type StrengthParts,
+  signedIn,
+} from './signed-in.js';
 
 type Methods = Pick<Handlers<AccountSecurityService>, 'getSecurity' | 'reauthenticate'>;
 
 export interface OverviewParts extends SignedInParts, RecencyParts, SecondFactorParts {
+  readonly settings: RecencyParts['settings'] & StrengthParts['settings'];
   readonly mailer: Mailer;
   readonly passwords: Passwords;
   readonly throttle: Throttle;
-  readonly sessionRecords: Collection<SessionRecord>;
 }
 
 /** Creates the handlers that describe how an account is protected, and that reauthenticate its owner. */
@@ -34,6 +39,7 @@ export function createOverviewHandlers(parts: OverviewParts): Methods {
         recentUntil: new Date(recentUntil(record, parts)).toISOString(),
         totpEnabled: factor?.totp !== undefined,
         recoveryCodesLeft: factor?.recoveryCodes.length ?? 0,
+        secondFactorRequired: lacksStrength(record, user, parts),
       };
     },
 
@@ -44,10 +50,10 @@ export function createOverviewHandlers(parts: OverviewParts): Methods {
       await parts.throttle.attempt({ email, clientIp }, async () => {
         if (!(await parts.passwords.verify(passwordHash, password))) throw WrongCurrentPassword();
       });
-      await spendCode(user.id, { code, clientIp }, context.work, parts);
-      const authenticatedAt = new Date(parts.now()).toISOString();
-      const proven = context.work.replace(parts.sessionRecords, record, { ...record, authenticatedAt });
-      return { recentUntil: new Date(recentUntil(proven, parts)).toISOString() };
+      const strong = await spendCode(user.id, { code, clientIp }, context.work, parts);
+      const { record: proven, cookie: session } = await parts.sessions.renew(context.work, record, strong);
+      const { expiresAt } = proven;
+      return { recentUntil: new Date(recentUntil(proven, parts)).toISOString(), session, expiresAt };
     },
   };
 }

@@ -18,7 +18,7 @@ import { ExpiredChallenge, WrongPasskey } from '../errors.js';
 import type { Homes } from '../homes.js';
 import type { Sessions } from '../sessions.js';
 import { type PasskeyRecord, passkeyIdOf } from '../stores/passkeys.js';
-import type { UserRecord } from '../stores/users.js';
+import { activeUser, type UserRecord } from '../stores/users.js';
 import {
   type ChallengeParts,
   issueChallenge,
@@ -77,7 +77,12 @@ async function signIn(
     return usePasskey(response, challenge, { request, context, work }, parts);
   });
   await parts.homes.tryEnsure(user, context);
-  const { cookie, csrfToken, record } = await parts.sessions.start(user, request, 'passkey', context);
+  const { cookie, csrfToken, record } = await parts.sessions.start(
+    user,
+    request,
+    { method: 'passkey', strong: true },
+    context,
+  );
   return { user: toUser(user), session: cookie, csrfToken, expiresAt: record.expiresAt, secondFactor: undefined };
 }
 
@@ -95,7 +100,8 @@ async function usePasskey(
   parts: PasskeySignInParts,
 ): Promise<UserRecord> {
   const passkey = await work.get(parts.passkeys, passkeyIdOf(response.id));
-  const user = passkey === undefined ? undefined : await work.get(parts.users, passkey.userId);
+  const user =
+    passkey === undefined ? undefined : await activeUser({ get: (id) => work.get(parts.users, id) }, passkey.userId);
   const counter = passkey && user && (await verifiedCounter(response, challenge, passkey, parts));
   if (passkey === undefined || user === undefined || counter === undefined) {
     const { requestId } = context;

@@ -26,7 +26,14 @@ import {
   relyingPartyOf,
   spendChallenge,
 } from './passkey-protocol.js';
-import { type RecencyParts, recentlySignedIn, type SignedInParts, signedIn } from './signed-in.js';
+import {
+  type RecencyParts,
+  recentlySignedIn,
+  recentSession,
+  type SignedIn,
+  type SignedInParts,
+  signedIn,
+} from './signed-in.js';
 
 type Methods = Pick<
   Handlers<AccountSecurityService>,
@@ -55,7 +62,7 @@ export function createPasskeyHandlers(parts: PasskeyParts): Methods {
     },
 
     async beginPasskeyRegistration({ session }) {
-      const user = await localPerson(session, parts);
+      const { user } = await localSession(session, parts);
       const present = await passkeysOf(passkeys, user.id);
       requireRoom(present, parts);
       const challenge = issueChallenge({ purpose: REGISTRATION, userId: user.id }, parts);
@@ -74,12 +81,13 @@ export function createPasskeyHandlers(parts: PasskeyParts): Methods {
     },
 
     async completePasskeyRegistration(request, context) {
-      const person = await localPerson(request.session, parts);
+      const { user: person, record } = await localSession(request.session, parts);
       const response = parseRegistration(request.credential);
       const use = { purpose: REGISTRATION, userId: person.id };
       const challenge = await spendChallenge(use, response, context.work, parts);
       if (challenge === undefined) throw PasskeyNotVerified({ why: 'the challenge is unknown, expired or used.' });
       const verified = await verify(response, challenge, parts);
+      await parts.sessions.strengthen(context.work, record);
       return toPasskey(await add(person, verified, request, context, parts));
     },
 
@@ -103,11 +111,11 @@ export function createPasskeyHandlers(parts: PasskeyParts): Methods {
   };
 }
 
-/** Returns the person of a recently authenticated session. Throws if they have no local account. */
-async function localPerson(session: string, parts: PasskeyParts): Promise<UserRecord> {
-  const user = await recentlySignedIn(session, parts);
-  if (user.passwordHash === undefined) throw NoPassword();
-  return user;
+/** Returns a recently authenticated session and its person. Throws if they have no local account. */
+async function localSession(session: string, parts: PasskeyParts): Promise<SignedIn> {
+  const found = await recentSession(session, parts);
+  if (found.user.passwordHash === undefined) throw NoPassword();
+  return found;
 }
 
 function requireRoom(present: readonly PasskeyRecord[], { settings }: PasskeyParts): void {

@@ -13,13 +13,13 @@ import type {
 } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { Settings } from '../config.js';
 import { emailKeyOf } from '../domain/address.js';
-import { requireGoodPassword } from '../domain/new-password.js';
+import { type PasswordRules, requireGoodPassword } from '../domain/new-password.js';
 import { ExpiredResetLink, NoPassword, WrongCurrentPassword } from '../errors.js';
 import { userPasswordChanged } from '../events.js';
 import type { Mails } from '../mails.js';
 import type { OneTimeTokens } from '../stores/one-time-tokens.js';
 import type { SessionRecord } from '../stores/sessions.js';
-import { type UserRecord, userByEmail } from '../stores/users.js';
+import { activeUser, type UserRecord, userByEmail } from '../stores/users.js';
 import type { MailThrottle, Throttle } from '../throttle.js';
 import { endSessions } from './end-sessions.js';
 import { type SecondFactorParts, spendCode } from './second-factor.js';
@@ -28,7 +28,8 @@ import { type SignedIn, type SignedInParts, signedIn } from './signed-in.js';
 type Methods = Pick<Handlers<AccountSecurityService>, 'changePassword' | 'requestPasswordReset' | 'resetPassword'>;
 
 export interface PasswordParts extends SignedInParts, SecondFactorParts {
-  readonly settings: Pick<Settings, 'passwordMinLength' | 'resetMinutes'>;
+  readonly settings: Pick<Settings, 'resetMinutes'>;
+  readonly passwordRules: PasswordRules;
   readonly passwords: Passwords;
   readonly throttle: Throttle;
   readonly mailThrottle: MailThrottle;
@@ -67,7 +68,7 @@ async function change(
 ): Promise<ChangePasswordResponse> {
   if (user.passwordHash === undefined) throw NoPassword();
   if (!(await parts.passwords.verify(user.passwordHash, currentPassword))) throw WrongCurrentPassword();
-  await spendCode(user.id, { code, clientIp }, context.work, parts);
+  const strong = await spendCode(user.id, { code, clientIp }, context.work, parts);
   if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC')) {
     throw invalidField('new_password', 'weak_password', 'new_password is the same as the current one.');
   }
@@ -75,8 +76,8 @@ async function change(
   const current = await context.work.get(parts.sessionRecords, record.id);
   if (current !== undefined) {
     const authenticatedAt = new Date(parts.now()).toISOString();
-    const credentialEpoch = nextEpoch(user);
-    context.work.replace(parts.sessionRecords, current, { ...current, authenticatedAt, credentialEpoch });
+    const proven = { authenticatedAt, credentialEpoch: nextEpoch(user), ...(strong ? { strong } : {}) };
+    context.work.replace(parts.sessionRecords, current, { ...current, ...proven });
   }
   return { sessionsEnded: await endSessions(user, record.id, context, parts.sessionRecords) };
 }
@@ -93,7 +94,7 @@ async function requestReset(
   if (!parts.mailer.available) return;
   const { resetMinutes } = parts.settings;
   const found = await userByEmail(parts.users, emailKeyOf(email));
-  const user = found?.passwordHash === undefined ? undefined : found;
+  const user = found?.passwordHash === undefined || found.disabledAt !== undefined ? undefined : found;
   const token = parts.oneTimeTokens.issue(work, {
     purpose: 'password_reset',
     userId: user?.id ?? '',
@@ -110,7 +111,7 @@ async function reset(
 ): Promise<ResetPasswordResponse> {
   const { work } = context;
   const spent = await parts.oneTimeTokens.find(work, 'password_reset', token);
-  const user = spent === undefined || spent.userId === '' ? undefined : await parts.users.get(spent.userId);
+  const user = spent === undefined || spent.userId === '' ? undefined : await activeUser(parts.users, spent.userId);
   if (spent === undefined || user === undefined) throw ExpiredResetLink();
   await replacePassword(user, newPassword, 'reset', context, parts);
   return { sessionsEnded: await endSessions(user, undefined, context, parts.sessionRecords) };
@@ -129,7 +130,7 @@ async function replacePassword(
   parts: PasswordParts,
 ): Promise<void> {
   const { work } = context;
-  requireGoodPassword('new_password', newPassword, user, parts.settings.passwordMinLength);
+  await requireGoodPassword('new_password', newPassword, user, parts.passwordRules);
   const passwordHash = await parts.passwords.hash(newPassword);
   const { temporaryPassword: _, ...kept } = user;
   work.replace(parts.users, user, { ...kept, passwordHash, credentialEpoch: nextEpoch(user) });

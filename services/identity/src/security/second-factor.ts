@@ -38,17 +38,17 @@ export async function hasSecondFactor(
 }
 
 /**
- * Uses up a code of a person's second factor in a unit of work; does nothing for a person without one. Throws
- * `second_factor_required` if no code is given, `wrong_code`, or `rate_limited`.
+ * Uses up a code of a person's second factor in a unit of work. Returns whether they have one; does nothing for a
+ * person without. Throws `second_factor_required` if no code is given, `wrong_code`, or `rate_limited`.
  */
 export async function spendCode(
   userId: string,
   given: GivenCode,
   work: UnitOfWork,
   parts: SecondFactorParts,
-): Promise<void> {
+): Promise<boolean> {
   const record = await work.get(parts.secondFactors, userId);
-  if (record?.totp === undefined) return;
+  if (record?.totp === undefined) return false;
   const code = normalizeCode(given.code);
   if (code === '') throw SecondFactorRequired();
   const after = await parts.codeThrottle.attempt({ email: userId, clientIp: given.clientIp }, async () => {
@@ -59,6 +59,7 @@ export async function spendCode(
     return spent;
   });
   work.replace(parts.secondFactors, record, after);
+  return true;
 }
 
 function withoutTotpCode(

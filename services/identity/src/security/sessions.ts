@@ -6,14 +6,13 @@ import { credentialIdOf, hasEnded, type SessionLife } from '../domain/session.js
 import { sessionEnded } from '../events.js';
 import { type SessionRecord, sessionsOf } from '../stores/sessions.js';
 import { endSessions } from './end-sessions.js';
-import { type SignedInParts, signedIn } from './signed-in.js';
+import { type RecencyParts, requireRecent, type SignedInParts, signedIn } from './signed-in.js';
 
 type Methods = Pick<Handlers<AccountSecurityService>, 'listSessions' | 'endSession' | 'endOtherSessions'>;
 
-export interface SessionListParts extends SignedInParts {
+export interface SessionListParts extends SignedInParts, RecencyParts {
   readonly sessionRecords: Collection<SessionRecord>;
   readonly sessionLife: SessionLife;
-  readonly now: () => number;
 }
 
 /** Creates the handlers by which a person lists and ends their browser sessions. */
@@ -34,6 +33,7 @@ export function createSessionListHandlers(parts: SessionListParts): Methods {
       const all = await sessionsOf(sessionRecords, user.id);
       const found = all.find(({ id }) => credentialIdOf(id) === sessionId);
       if (found === undefined) throw NotFound();
+      if (found.id !== record.id) requireRecent(record, parts);
       context.work.remove(sessionRecords, found);
       context.work.publish(sessionEnded(context, sessionId, user));
       return { current: found.id === record.id };
@@ -41,6 +41,7 @@ export function createSessionListHandlers(parts: SessionListParts): Methods {
 
     async endOtherSessions({ session: cookie }, context) {
       const { record, user } = await signedIn(cookie, parts);
+      requireRecent(record, parts);
       return { sessionsEnded: await endSessions(user, record.id, context, sessionRecords) };
     },
   };

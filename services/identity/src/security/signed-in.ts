@@ -1,10 +1,10 @@
 import type { Collection } from '@commonplace/kit/store';
 import type { Settings } from '../config.js';
 import { isOutdated } from '../domain/session.js';
-import { InvalidCredentials, ReauthenticationRequired } from '../errors.js';
+import { InvalidCredentials, ReauthenticationRequired, SecondFactorSetupRequired } from '../errors.js';
 import type { OpenSession, Sessions } from '../sessions.js';
 import type { SessionRecord } from '../stores/sessions.js';
-import type { UserRecord } from '../stores/users.js';
+import { activeUser, type UserRecord } from '../stores/users.js';
 
 const MINUTE_MS = 60_000;
 
@@ -21,6 +21,11 @@ export interface RecencyParts {
   readonly now: () => number;
 }
 
+/** What tells whether a session needs a second factor. */
+export interface StrengthParts {
+  readonly settings: Pick<Settings, 'secondFactor' | 'publicUrl'>;
+}
+
 /** A valid session and its person. */
 export interface SignedIn extends OpenSession {
   readonly user: UserRecord;
@@ -29,7 +34,7 @@ export interface SignedIn extends OpenSession {
 /** Returns the session of a cookie and its person. Throws the errors of a 401. */
 export async function signedIn(cookie: string, { sessions, users }: SignedInParts): Promise<SignedIn> {
   const { record, csrfToken } = await sessions.open(cookie);
-  const user = await users.get(record.userId);
+  const user = await activeUser(users, record.userId);
   if (user === undefined || isOutdated(record, user)) throw InvalidCredentials();
   return { record, csrfToken, user };
 }
@@ -48,9 +53,32 @@ export function requireRecent(session: SessionRecord, parts: RecencyParts): void
   throw ReauthenticationRequired({ minutes: parts.settings.reauthenticationMinutes });
 }
 
+/** Returns a session that has authenticated recently, and its person; throws otherwise. */
+export async function recentSession(cookie: string, parts: SignedInParts & RecencyParts): Promise<SignedIn> {
+  const found = await signedIn(cookie, parts);
+  requireRecent(found.record, parts);
+  return found;
+}
+
 /** Returns the person of a session that has authenticated recently; throws otherwise. */
 export async function recentlySignedIn(cookie: string, parts: SignedInParts & RecencyParts): Promise<UserRecord> {
-  const { user, record } = await signedIn(cookie, parts);
-  requireRecent(record, parts);
-  return user;
+  return (await recentSession(cookie, parts)).user;
+}
+
+/**
+ * Returns whether a session may do nothing but set up a second factor: the operator requires one, and the session of
+ * this local account was opened by a password alone.
+ */
+export function lacksStrength(
+  { strong = false }: SessionRecord,
+  { passwordHash }: UserRecord,
+  { settings }: StrengthParts,
+): boolean {
+  return settings.secondFactor === 'required' && passwordHash !== undefined && !strong;
+}
+
+/** Throws `second_factor_required` if a session may do nothing but set up a second factor. */
+export function requireStrength(session: SessionRecord, user: UserRecord, parts: StrengthParts): void {
+  if (!lacksStrength(session, user, parts)) return;
+  throw SecondFactorSetupRequired({ url: `${parts.settings.publicUrl}/auth/account` });
 }

@@ -3,12 +3,18 @@ import type { Mailer } from '@commonplace/platform/mail';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import { newRecoveryCodes, normalizeCode } from '../domain/recovery-codes.js';
 import { newTotpSecret, stepOfCode, totpUri } from '../domain/totp.js';
-import { NoPassword, NoPendingTotp, NoSecondFactor, WrongCode } from '../errors.js';
+import { NoPassword, NoPendingTotp, NoSecondFactor, SecondFactorKept, WrongCode } from '../errors.js';
 import { secondFactorChanged } from '../events.js';
 import type { Mails } from '../mails.js';
 import type { UserRecord } from '../stores/users.js';
 import { hashCodes, type SecondFactorParts, secretOwner } from './second-factor.js';
-import { type RecencyParts, recentlySignedIn, type SignedInParts } from './signed-in.js';
+import {
+  type RecencyParts,
+  recentlySignedIn,
+  recentSession,
+  type SignedInParts,
+  type StrengthParts,
+} from './signed-in.js';
 
 type Methods = Pick<
   Handlers<AccountSecurityService>,
@@ -16,6 +22,7 @@ type Methods = Pick<
 >;
 
 export interface TotpParts extends SignedInParts, RecencyParts, SecondFactorParts {
+  readonly settings: RecencyParts['settings'] & StrengthParts['settings'];
   readonly mailer: Mailer;
   readonly mails: Mails;
 }
@@ -46,7 +53,7 @@ export function createTotpHandlers(parts: TotpParts): Methods {
     },
 
     async confirmTotp({ session, code, clientIp }, context) {
-      const user = await recentlySignedIn(session, parts);
+      const { user, record: signedInBy } = await recentSession(session, parts);
       const record = await context.work.get(secondFactors, user.id);
       const { pending, ...kept } = record ?? {};
       if (record === undefined || pending === undefined || Date.parse(pending.createdAt) + PENDING_MS <= now()) {
@@ -66,6 +73,7 @@ export function createTotpHandlers(parts: TotpParts): Methods {
         totp,
         recoveryCodes: hashCodes(codes, parts),
       });
+      await parts.sessions.strengthen(context.work, signedInBy);
       tell(user, 'totp_added', context);
       return { recoveryCodes: codes };
     },
@@ -74,6 +82,7 @@ export function createTotpHandlers(parts: TotpParts): Methods {
       const user = await recentlySignedIn(session, parts);
       const record = await context.work.get(secondFactors, user.id);
       if (record?.totp === undefined) throw NoSecondFactor();
+      if (parts.settings.secondFactor === 'required') throw SecondFactorKept();
       context.work.remove(secondFactors, record);
       tell(user, 'totp_removed', context);
       return {};

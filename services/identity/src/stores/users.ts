@@ -13,6 +13,15 @@ export function userByEmail(users: Collection<UserRecord>, emailKey: string): Pr
   return users.find({ where: { emailKey }, limit: 1 }).then(([user]) => user);
 }
 
+/** Returns a person; undefined if there is none, or if the operator has disabled their account. */
+export async function activeUser(
+  users: Pick<Collection<UserRecord>, 'get'>,
+  id: string,
+): Promise<UserRecord | undefined> {
+  const user = await users.get(id);
+  return user?.disabledAt === undefined ? user : undefined;
+}
+
 export function usersByEmails(users: Collection<UserRecord>, emailKeys: readonly string[]): Promise<UserRecord[]> {
   if (emailKeys.length === 0) return Promise.resolve([]);
   return users.find({ where: { emailKey: { in: emailKeys } }, limit: emailKeys.length });

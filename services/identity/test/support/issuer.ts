@@ -9,7 +9,7 @@ export interface OddIssuer {
   readonly answers: Map<string, unknown>;
   /** Paths that were requested. */
   readonly asked: string[];
-  sign(claims: JWTPayload, header?: { alg?: string; kid?: string }): Promise<string>;
+  sign(claims: JWTPayload, header?: { alg?: string; kid?: string; typ?: string }): Promise<string>;
   /** Replaces the signing key with a new one. */
   rotate(): Promise<void>;
   close(): Promise<void>;

@@ -11,6 +11,7 @@ export const embeddingSettings = {
     parse: shaped({ kind: 'url', schemes: ['http', 'https'], words: ['local', 'off'] }, (value: string): string =>
       value === 'local' || value === 'off' ? value : endpointOf(value),
     ),
+    connects: true,
     fallback: 'local' as string,
   },
   embeddingsThreads: {

@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Payload } from '../../content/kind.js';
 import type { Deriver } from './deriver.js';
-import { bare, payloadOf } from './document-body.js';
+import { bare, payloadOf, sourcePayloadInSlices } from './document-body.js';
 import type { DocumentFormat, StoredContent } from './records.js';
 
 /** Bytes of derived texts that a process caches. */
 const REMEMBERED_BYTES = 32 * 1024 * 1024;
+/** Maximum length of a document in its own format whose payload is made at once: some tenths of a millisecond. */
+const CHARS_AT_ONCE = 16 * 1024;
 /** Estimated bytes of a cache entry beside its content. */
 const OVERHEAD_BYTES = 500;
 
@@ -24,7 +26,11 @@ export function createDerivedForms(deriver: Deriver): DerivedForms {
     sizeCalculation: ({ content }) => (content?.length ?? 0) + OVERHEAD_BYTES,
   });
   return async (record, format, hidden, deadline) => {
-    if (record.format === format && hidden.length === 0) return payloadOf(record, format);
+    if (record.format === format && hidden.length === 0) {
+      if (record.text.length <= CHARS_AT_ONCE) return payloadOf(record, format);
+      // The words of other formats are counted in what is parsed, which a thread does.
+      if (format === 'markdown' || format === 'text') return sourcePayloadInSlices(record, format);
+    }
     const key = `${record.id}:${record.version}:${format}:${hidden.join(' ')}`;
     let payload = known.get(key);
     if (payload === undefined) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Breathe, createBreathe, piecesOf } from '@commonplace/kit/slices';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Payload } from '../../content/kind.js';
 import { UnsupportedFormat } from '../../errors.js';
@@ -20,7 +21,7 @@ import {
   withPlaceholders,
 } from '../index.js';
 import type { DocumentFormat, StoredContent } from './records.js';
-import { countWords } from './words.js';
+import { countWords, countWordsInSlices } from './words.js';
 
 /** A document's content: the text as it was last written, and the ids of its blocks if they have been assigned. */
 export type Body = Pick<StoredContent, 'format' | 'text' | 'blockIds'>;
@@ -133,6 +134,25 @@ export function payloadOf(body: Body, format: DocumentFormat, hidden: readonly s
     wordCount: shown.doc === undefined ? wordsOf(body) : countDocWords(shown.doc),
   };
 }
+
+/** Returns the payload of a body in its own format, Markdown or text, and yields to the event loop in between. */
+export async function sourcePayloadInSlices({ text }: Body, format: 'markdown' | 'text'): Promise<Payload> {
+  const breathe = createBreathe();
+  const content = await jsonInSlices(text, breathe);
+  return { format: MESSAGES[format], content, wordCount: await countWordsInSlices(text, breathe) };
+}
+
+/** Returns a text as a JSON string in UTF-8, which is made piece by piece. */
+async function jsonInSlices(text: string, breathe: Breathe): Promise<Buffer> {
+  const pieces = [QUOTE];
+  for (const piece of piecesOf(text)) {
+    pieces.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
+    await breathe();
+  }
+  return Buffer.concat([...pieces, QUOTE]);
+}
+
+const QUOTE = Buffer.from('"');
 
 interface Shown {
   readonly text: string;

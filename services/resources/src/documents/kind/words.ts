@@ -1,3 +1,5 @@
+import type { Breathe } from '@commonplace/kit/slices';
+
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 /** Longest text that the segmenter counts, at about 5 MB a second; longer texts are split at white space. */
 const SEGMENTED_CHARS = 20_000;
@@ -17,6 +19,18 @@ function isPlain(text: string): boolean {
     text,
   );
 }
+
+/** Counts the words of a source text as `countWords` does, and yields to the event loop in between. */
+export async function countWordsInSlices(text: string, breathe: Breathe): Promise<number> {
+  if (text.length <= SEGMENTED_CHARS) return countWords(text);
+  const run = /\S+/g;
+  let runs = 0;
+  while (run.test(text)) if (++runs % RUNS_AT_ONCE === 0) await breathe();
+  return runs;
+}
+
+/** Runs that are counted before the clock is read. */
+const RUNS_AT_ONCE = 4096;
 
 /** Counts runs of characters other than white space. Builds no array, as a text may have a million runs. */
 function countRuns(text: string): number {

@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { derivation } from '../../src/documents/kind/derivation.js';
+import { createDerivedForms } from '../../src/documents/kind/derived.js';
+import type { Deriver } from '../../src/documents/kind/deriver.js';
+import type { DocumentFormat, StoredContent } from '../../src/documents/kind/records.js';
+
+/** Names of the derivations that were asked of a thread. */
+let asked: string[] = [];
+afterEach(() => {
+  asked = [];
+});
+const deriver = {
+  run: async (_who: unknown, _bytes: number, name: keyof typeof derivation, ...args: never[]) => {
+    asked.push(name);
+    return (derivation[name] as (...given: never[]) => unknown)(...args);
+  },
+} as unknown as Deriver;
+
+const record = (format: DocumentFormat, text: string) =>
+  ({ id: 'a', version: 1, tenant: 't', format, text }) as unknown as StoredContent;
+const read = async (format: DocumentFormat, text: string) =>
+  createDerivedForms(deriver)(record(format, text), format, [], Date.now() + 10_000);
+
+/** Counts the turns of the event loop during some work. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let [turns, isOver] = [0, false];
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await work();
+  isOver = true;
+  return turns;
+}
+
+const LARGE = 'Häuser und 😀 "Bäume"\n\n'.repeat(150_000);
+
+describe('a document that is read in its own format', () => {
+  test.each(['markdown', 'text'] as const)('%s, lets other work run in between if it is large', async (format) => {
+    const payload = await read(format, LARGE);
+    expect(JSON.parse(payload.content?.toString() ?? '')).toBe(LARGE);
+    expect(payload.wordCount).toBe(4 * 150_000);
+    expect(await turnsDuring(() => read(format, LARGE))).toBeGreaterThan(3);
+    expect(asked).toEqual([]);
+  });
+
+  test('is the same in slices as at once', async () => {
+    const text = `${'a'.repeat(128 * 1024 - 1)}😀${'😀'.repeat(70_000)} \ud800 "\\" \u2028`;
+    expect((await read('markdown', text)).content?.toString()).toBe(JSON.stringify(text));
+  });
+
+  test.each(['json', 'html'] as const)('%s, is parsed in a thread if it is large', async (format) => {
+    const paragraph = { type: 'paragraph', content: [{ type: 'text', text: 'one two' }] };
+    const text =
+      format === 'html'
+        ? '<p>one two</p>'.repeat(2000)
+        : JSON.stringify({ type: 'doc', content: Array.from({ length: 2000 }, () => paragraph) });
+    expect((await read(format, text)).wordCount).toBe(4000);
+    expect(asked).toEqual(['payload']);
+  });
+
+  test('is read at once if it is small', async () => {
+    expect((await read('markdown', '# One two')).wordCount).toBe(3);
+    expect(asked).toEqual([]);
+  });
+});
