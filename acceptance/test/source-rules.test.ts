@@ -42,7 +42,7 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
       'cli/src/program.ts',
       'kit/src/log/last-words.ts',
       'kit/src/program/node-version.ts',
-      'kit/src/runtime/main.ts',
+      'platform/src/runtime/main.ts',
       'services/all/src/disclosure.ts',
       'services/all/src/welcome.ts',
     ],

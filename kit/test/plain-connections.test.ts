@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readConfig, text, url } from '../src/config/index.js';
 import { isPlainUrl } from '../src/config/plain-connections.js';
-import { processSettings } from '../src/runtime/settings.js';
+import { processSettings } from '@commonplace/platform/runtime';
 
 describe('a connection may be unencrypted', () => {
   test.each([

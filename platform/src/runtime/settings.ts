@@ -1,7 +1,7 @@
 import { integer, list, oneOf, serversUrl, shaped, type Table, text } from '@commonplace/kit/config';
 import { type Adoptable, STORE_KINDS } from '@commonplace/kit/installation';
 import { telemetrySettings } from '@commonplace/kit/telemetry';
-import { PLAIN_CONNECTIONS } from '../config/index.js';
+import { PLAIN_CONNECTIONS } from '@commonplace/kit/config';
 
 const ADOPTABLE: readonly Adoptable[] = [...STORE_KINDS, 'keys'];
 const ADOPTABLES = `(${ADOPTABLE.join('|')})`;
