@@ -101,6 +101,8 @@ export interface RunRecord extends JobRecord {
   /** The credential that started it: its id, and the scopes that bound what the run may read. */
   readonly credentialId: string;
   readonly scopes: readonly string[];
+  /** Whether that credential reaches some workspaces only. */
+  readonly isLimited?: boolean | undefined;
   readonly agentId?: string | undefined;
   /** Which of the agent's versions it uses, and its name. */
   readonly agentVersion?: number | undefined;
