@@ -79,6 +79,26 @@ test('who may not read the sources of a reply does not read what was said after 
   expect(await repliesTo(bob, id)).toEqual([expect.stringContaining('as I said'), expect.stringContaining(SECRET)]);
 });
 
+test('what came from a resource without a passage is withheld as well', async () => {
+  stage.tools.set('notes', { plan: { effect: 'none', action: 'read' }, act: () => ({ drawnFrom: [sourceId] }) });
+  stage.model.next(calling('notes'), { text: 'The comments say 4711.' });
+  const { id, run } = await begin(undefined, 'What do the comments say?');
+  expect(await repliesTo(bob, id)).toEqual([true]);
+  expect((await stage.run(bob, run.id)).output).toBeUndefined();
+  stage.readable.add(sourceId);
+  expect(await repliesTo(bob, id)).toEqual(['The comments say 4711.']);
+});
+
+test('what came from a conversation stays with who has asked, and so does what is said after it', async () => {
+  stage.tools.set('gossip', { plan: { effect: 'none', action: 'read' }, act: () => ({ isPrivate: true }) });
+  stage.model.next(calling('gossip'), { text: 'They say 4711.' }, { text: '4711, as I said.' });
+  const { id, run } = await begin(undefined, 'What do they say?');
+  await goOn(id, 'Again?');
+  expect(await repliesTo(bob, id)).toEqual([true, true]);
+  expect((await stage.run(bob, run.id)).output).toBeUndefined();
+  expect(await repliesTo(ann, id)).toEqual(['4711, as I said.', 'They say 4711.']);
+});
+
 test('an agent is given no reply that was drawn from what it may not read', async () => {
   const agent = await stage.createAgent();
   stage.model.next(calling('look'), { text: `${SECRET} [1]` }, { text: 'I do not know.' }, { text: '4711.' });

@@ -23,7 +23,7 @@ import { beginRemoval } from '../sessions/removal.js';
 import { addMessages, allMessages, interrupt, requireIdle, respond, supersede, type Turn } from '../sessions/turn.js';
 import { NOTHING_SPENT } from '../stores/runs.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
-import { chatMessage, resourcesOf, sessionMessage } from '../wire/sessions.js';
+import { ASKER, chatMessage, resourcesOf, sessionMessage } from '../wire/sessions.js';
 
 export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService> {
   const defaultModel = () => parts.models.default.info.id;
@@ -33,7 +33,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
   async function answer(session: SessionRecord, { added, run }: Omit<Turn, 'session'>, context: CallContext) {
     warnOfModel(parts, run !== undefined, context);
     const readable = await readableAmong(parts, resourcesOf(added), context);
-    const messages = added.map((message) => chatMessage(message, readable, true));
+    const messages = added.map((message) => chatMessage(message, readable, ASKER));
     return sessionMessage(session, defaultModel(), { messages, runId: run?.id });
   }
 
@@ -330,8 +330,11 @@ async function presentWithMessages(
   };
   const isAscending = order === ChatOrder.ASC || (order === ChatOrder.UNSPECIFIED && afterSeq !== undefined);
   const { items, page } = await findPage(parts.messages, where, [isAscending ? 'seq' : '-seq'], request);
-  const isOwner = await keepsAnswers(parts, session.ownerId, session.workspaceId, context);
+  const reader = {
+    isAsker: session.ownerId === context.caller.userId,
+    keepsAnswers: await keepsAnswers(parts, session.ownerId, session.workspaceId, context),
+  };
   const readable = await readableAmong(parts, resourcesOf(items), context);
-  const messages = items.map((message) => chatMessage(message, readable, isOwner));
+  const messages = items.map((message) => chatMessage(message, readable, reader));
   return sessionMessage(session, parts.models.default.info.id, { messages, page });
 }

@@ -40,7 +40,8 @@ async function viewIn(
   context: CallContext,
 ): Promise<ReaderView> {
   const keeps = await keepsAnswers(parts, run.userId, run.workspaceId, context);
-  return { readable, isOpen: keeps || ids.every((id) => readable.has(id)) };
+  const isTold = run.isPrivate !== true || run.userId === context.caller.userId;
+  return { readable, isOpen: keeps || (isTold && ids.every((id) => readable.has(id))) };
 }
 
 function sourcesOf({ sourceIds = [], output }: RunRecord, steps: readonly StepRecord[]): string[] {

@@ -10,7 +10,7 @@ import { hasEnded, type RunEventRecord, type RunRecord, type StepRecord, stepId 
 import type { MessageRecord } from '../stores/sessions.js';
 import { approvalMessage } from '../wire/approvals.js';
 import { jsonBytes, runMessage } from '../wire/runs.js';
-import { chatMessage, resourcesOf } from '../wire/sessions.js';
+import { chatMessage, type MessageReader, resourcesOf } from '../wire/sessions.js';
 import type { Ending } from './outcome.js';
 import { messageStatusOf } from './session-answer.js';
 import { readSignal, runTopic } from './topic.js';
@@ -125,8 +125,7 @@ class RunReader {
   private counted = { units: 0, points: 0 };
   private attempt: number | undefined;
   private messageId = '';
-  /** Whether the reader sees the answer whatever it is drawn from. */
-  private keepsAnswer = false;
+  private reader: MessageReader = { isAsker: false, keepsAnswers: false };
   /** Whether the reader sees the text while it is written: until its end nobody else knows what it is drawn from. */
   private seesText = false;
   /** Pieces that are ahead of what was sent. */
@@ -187,8 +186,9 @@ class RunReader {
   private async findWhatIsSeen(run: RunRecord): Promise<void> {
     const { parts, context } = this;
     const isAsker = run.userId === context.caller.userId;
-    this.keepsAnswer = isAsker && (await keepsAnswers(parts, run.userId, run.workspaceId, context));
-    this.seesText = this.keepsAnswer || (isAsker && (await this.readsAllSources(run)));
+    const keeps = isAsker && (await keepsAnswers(parts, run.userId, run.workspaceId, context));
+    this.reader = { isAsker, keepsAnswers: keeps };
+    this.seesText = keeps || (isAsker && (await this.readsAllSources(run)));
   }
 
   private async readsAllSources(run: RunRecord): Promise<boolean> {
@@ -275,7 +275,7 @@ class RunReader {
     const { messageId } = run;
     const stored = (await this.message()) ?? messageOf(run);
     const readable = await readableAmong(this.parts, resourcesOf([stored]), this.context);
-    const message = chatMessage(stored, readable, this.keepsAnswer);
+    const message = chatMessage(stored, readable, this.reader);
     const events = message.withheld ? [] : this.restOf(stored.content);
     this.sent = undefined;
     for (const citation of message.citations) {
@@ -343,6 +343,7 @@ function messageOf(run: RunRecord): MessageRecord {
     ...{
       citations: output?.citations ?? [],
       sourceIds: run.sourceIds ?? [],
+      isPrivate: run.isPrivate,
       runId: id,
       model,
       spent,

@@ -159,6 +159,8 @@ export interface RunRecord extends JobRecord {
   readonly output?: RunOutput | undefined;
   /** Resources that the model was given: who may not read all of them sees no output of the run. */
   readonly sourceIds?: readonly string[] | undefined;
+  /** Nobody but the person who started it may see its output. */
+  readonly isPrivate?: boolean | undefined;
   /** Messages of the conversation that did not fit into the model's window. */
   readonly droppedMessages?: number | undefined;
   /** The text under way of a run outside chat sessions, as it was saved last. */

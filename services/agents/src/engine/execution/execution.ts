@@ -207,7 +207,7 @@ export class RunExecution {
         async (work, run) => {
           await tellSession(parts, work, run, true);
           const message = await work.get(parts.messages, run.messageId);
-          const given = { citations: reply.citations(content), sourceIds: sources.resourceIds() };
+          const given = { citations: reply.citations(content), ...sources.ofMessage };
           if (message !== undefined) work.replace(parts.messages, message, { ...message, content, ...given });
         },
       );
@@ -243,7 +243,7 @@ export class RunExecution {
           : undefined,
       answer: postedAnswer(log.stepOf(ANSWER_CALL_ID)),
       droppedMessages: this.model?.droppedMessages || undefined,
-      message: { content: text, citations, sourceIds: sources.resourceIds(), degraded },
+      message: { content: text, citations, ...sources.ofMessage, degraded },
     });
   }
 }

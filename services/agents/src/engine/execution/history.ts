@@ -31,7 +31,7 @@ export async function loadHistory(scope: HistoryScope): Promise<History> {
   const at = before.map(({ role }) => role).lastIndexOf('user');
   const earlier = before.filter((_, i) => i !== at);
   const open = await withoutUnreadable(scope, earlier);
-  sources.draw(resourcesOf(open));
+  sources.drawFrom({ drawnFrom: resourcesOf(open), isPrivate: open.some(({ isPrivate }) => isPrivate === true) });
   return { messages: historyOf(open), taints: await taintsOf(scope, open) };
 }
 
