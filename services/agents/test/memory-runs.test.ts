@@ -321,10 +321,8 @@ describe('the tool', () => {
   test('says that the owner of an agent sees what it remembers of others', async () => {
     const [one, other] = [await person(), await person()];
     const run = runOf(other.id, one.agent);
-    const about = await add({ ...ofAgent(one, other.id), content: 'About them.' });
     const sink = async (args: Record<string, unknown>) => (await planOf(run, args))?.isSink;
     expect(await sink({ action: 'remember', content: 'x' })).toBe(true);
-    expect(await sink({ action: 'append', content: 'x', memory_id: about.id })).toBe(true);
     expect(await sink({ action: 'remember', content: 'x', scope: 'user' })).toBe(false);
   });
 });
