@@ -7,6 +7,7 @@ import { createEnvelope } from '@commonplace/kit/secrets';
 import { watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
 import { openLedger } from './credits/metering.js';
+import { openSettlementQueue } from './credits/settlements.js';
 import { openRunQueue } from './engine/execution/worker.js';
 import { broadcastRuns, watchPurges, watchWorkspacePurges } from './events.js';
 import { createAgentDirectoryHandlers } from './handlers/agent-directory.js';
@@ -42,6 +43,7 @@ import {
 import { memoryCollection } from './stores/memories.js';
 import { runCollection, runEventCollection, stepCollection } from './stores/runs.js';
 import { messageCollection, sessionCollection } from './stores/sessions.js';
+import { settlementCollection } from './stores/settlements.js';
 import { skillContentCollection } from './stores/skills.js';
 
 export const agents: ServiceModule = {
@@ -65,6 +67,7 @@ export const agents: ServiceModule = {
       steps: await store.collection(stepCollection),
       runEvents: await store.collection(runEventCollection),
       deliveries: await store.collection(deliveryCollection),
+      settlements: await store.collection(settlementCollection),
       mcpServers: await store.collection(mcpServerCollection),
       mcpGrants: await store.collection(mcpGrantCollection),
       mcpAuthorizations: await store.collection(mcpAuthorizationCollection),
@@ -99,6 +102,7 @@ export const agents: ServiceModule = {
     const parts: Parts = { ...withApprovals, ...queues };
     const queue = await openRunQueue(parts);
     const deliveries = await openDeliveryQueue(parts);
+    const settlements = await openSettlementQueue(parts);
     const probes = await openProbeQueue(parts);
     const erasure = createErasure(parts);
     const unwatch = broadcastRuns(store, bus);
@@ -123,6 +127,7 @@ export const agents: ServiceModule = {
         await approvals.begin();
         await probes.begin();
         await deliveries.begin();
+        await settlements.begin();
         erasure.begin();
         await agentRemovals.begin();
         subscriptions.push(
@@ -142,6 +147,7 @@ export const agents: ServiceModule = {
         await agentRemovals.close();
         await queue.close();
         await deliveries.close();
+        await settlements.close();
         await parts.guard.close();
         await parts.models.close();
         await parts.mcpGuard.close();

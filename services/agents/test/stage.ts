@@ -100,6 +100,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       credits.reserved.set(keyOf(key), Number(amount));
       return CreditReservation.fromPartial({});
     },
+    checkCredits: async () => ({}),
     renewReservations: async () => ({ reservations: [] }),
     releaseReservation: async ({ key }) => ({ released: credits.reserved.delete(keyOf(key)) }),
     settleUsage: async ({ key, credits: amount }) => {

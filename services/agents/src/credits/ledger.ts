@@ -32,6 +32,8 @@ export interface Ledger {
     micros: number,
     run: { readonly max?: number | undefined },
   ): Promise<void>;
+  /** Throws like `reserve` if work that costs so much could not begin, also once reservations of other work have ended. */
+  check(about: Attribution, micros: number): Promise<void>;
   /** Keeps the reservation for another lease. */
   renew(key: ChargeKey): Promise<void>;
   /** Charges what was used, releases the rest of the reservation, and counts the usage. */

@@ -28,6 +28,10 @@ export function openLedger(metering: Client<MeteringService>, systemCall: () => 
         systemCall(),
       );
     },
+    async check(about, micros) {
+      const amount = formatCredits(micros);
+      await metering.checkCredits({ tenant: about.tenant, amount, attribution: attributionOf(about) }, systemCall());
+    },
     async renew(key) {
       await metering.renewReservations({ keys: [keyOf(key)], ttlMs: TTL_MS }, systemCall());
     },

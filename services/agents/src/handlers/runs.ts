@@ -10,6 +10,7 @@ import {
   type RunService,
 } from '@commonplace/proto/agents/v1/run_service.js';
 import { agentForRun } from '../agents/use.js';
+import { requireFirstStep } from '../credits/first-step.js';
 import { parseCredits } from '../domain/micros.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
 import type { Parts } from '../parts.js';
@@ -123,6 +124,7 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
     },
     context,
   );
+  await requireFirstStep(parts, run);
   return run;
 }
 

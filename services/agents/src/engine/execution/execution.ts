@@ -51,7 +51,7 @@ export class RunExecution {
     const log = new StepLog(parts, job);
     this.scope = {
       ...{ parts, job, signal, acting, sources, question, ownWords, log },
-      charges: new Charges(parts.ledger, run),
+      charges: new Charges(parts, run, signal),
       retrieval: new Retrieval(parts, run, acting),
       memories: new RunMemories(parts, log, sources, acting),
       reply: new Reply(sources, ownWords),
@@ -152,6 +152,7 @@ export class RunExecution {
 
   /** Ends a cancelled run whose worker has died: what that one has saved of the text stays. */
   private async endAsLeft(): Promise<void> {
+    this.stop.abort();
     await loadSteps(this.scope);
     await endRun(this.parts, this.job, { status: 'canceled', output: undefined, error: undefined, message: {} });
   }
