@@ -1,15 +1,22 @@
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
-import { inWork } from '@commonplace/kit/store';
-import type { Parts } from '../parts.js';
+import type { Log } from '@commonplace/kit/log';
+import { type Collection, inWork, type Store } from '@commonplace/kit/store';
+import type { Attribution, ChargeKey } from '../domain/charge.js';
 import type { Spent } from '../stores/runs.js';
 import { type SettlementRecord, settlementQueue } from '../stores/settlements.js';
-import type { Attribution, ChargeKey } from './ledger.js';
+import type { Ledger } from './ledger.js';
 
 const RETRY_DEAD_MS = 600_000;
 
+/** Where charges wait. */
+export interface Settlements {
+  readonly store: Store;
+  readonly settlements: Collection<SettlementRecord>;
+}
+
 /** Has an attempt charged once the ledger can be reached again, whatever becomes of its run. */
 export async function settleLater(
-  { store, settlements }: Pick<Parts, 'store' | 'settlements'>,
+  { store, settlements }: Settlements,
   key: ChargeKey,
   about: Attribution,
   spent: Spent,
@@ -21,12 +28,14 @@ export async function settleLater(
   });
 }
 
+interface SettlementParts {
+  readonly store: Store;
+  readonly log: Log;
+  readonly ledger: Ledger;
+}
+
 /** Opens the queue that charges what could not be charged before. Charging an attempt twice changes nothing. */
-export function openSettlementQueue({
-  store,
-  log,
-  ledger,
-}: Pick<Parts, 'store' | 'log' | 'ledger'>): Promise<Queue<SettlementRecord>> {
+export function openSettlementQueue({ store, log, ledger }: SettlementParts): Promise<Queue<SettlementRecord>> {
   return openQueue<SettlementRecord>({
     ...{ store, log, spec: settlementQueue, concurrency: 4, retryDeadAfterMs: RETRY_DEAD_MS },
     async run(job) {

@@ -1,6 +1,6 @@
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec } from '@commonplace/kit/store';
-import type { Attribution, ChargeKey } from '../credits/ledger.js';
+import type { Attribution, ChargeKey } from '../domain/charge.js';
 import type { Spent } from './runs.js';
 
 /** What an attempt at a step has used and could not be charged with before its run ended. */
