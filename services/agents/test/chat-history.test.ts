@@ -99,6 +99,16 @@ test('what came from a conversation stays with who has asked, and so does what i
   expect(await repliesTo(ann, id)).toEqual(['4711, as I said.', 'They say 4711.']);
 });
 
+test('why a call has failed is told to who sees what the run was given', async () => {
+  stage.tools.set('fail', { act: () => ({ isError: true, text: 'The vault 4711 is closed.', drawnFrom: [sourceId] }) });
+  stage.model.next(calling('fail'), { text: 'It failed.' });
+  const { run } = await begin(undefined, 'Open it.');
+  const errorFor = async (reader: Caller) =>
+    (await stage.run(reader, run.id)).steps.find(({ name }) => name === 'fail')?.error;
+  expect((await errorFor(ann))?.message).toContain('4711');
+  expect(await errorFor(bob)).toEqual({ ...(await errorFor(ann)), message: expect.not.stringContaining('4711') });
+});
+
 test('an agent is given no reply that was drawn from what it may not read', async () => {
   const agent = await stage.createAgent();
   stage.model.next(calling('look'), { text: `${SECRET} [1]` }, { text: 'I do not know.' }, { text: '4711.' });

@@ -9,7 +9,7 @@ import { readableAmong } from '../readable.js';
 import { hasEnded, type RunEventRecord, type RunRecord, type StepRecord, stepId } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import { approvalMessage } from '../wire/approvals.js';
-import { jsonBytes, runMessage } from '../wire/runs.js';
+import { closedFailure, jsonBytes, runMessage } from '../wire/runs.js';
 import { chatMessage, type MessageReader, resourcesOf } from '../wire/sessions.js';
 import type { Ending } from './outcome.js';
 import { messageStatusOf } from './session-answer.js';
@@ -259,7 +259,8 @@ class RunReader {
         this.event(seq, { toolStarted: { ...about, input: jsonBytes(this.seesText ? (step.input ?? null) : null) } }),
       ];
     }
-    return [this.event(seq, { toolFinished: { ...about, status: stepStatus(step), error: step.error } })];
+    const error = this.seesText ? step.error : closedFailure(step);
+    return [this.event(seq, { toolFinished: { ...about, status: stepStatus(step), error } })];
   }
 
   /** Sends an approval, as it is now, to those whom it concerns. */

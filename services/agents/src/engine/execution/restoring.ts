@@ -30,8 +30,8 @@ async function chargeBroken(scope: RunScope, step: StepRecord): Promise<void> {
 
 /** Takes up the sources and citations that earlier steps have left. */
 export function restoreSources({ log, sources, reply }: RunScope): void {
-  for (const { type, status, output } of log.steps) {
-    if (type !== 'tool_call' || status !== 'completed') continue;
+  for (const { type, output } of log.steps) {
+    if (type !== 'tool_call' || output === undefined) continue;
     sources.restore((output as ToolOutput).sources);
     sources.drawFrom(output as ToolOutput);
   }
