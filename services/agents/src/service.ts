@@ -30,6 +30,7 @@ import { openAgentRemovalQueue } from './removals/agents.js';
 import { openApprovalQueue } from './runs/approval-expiry.js';
 import { openDeliveryQueue } from './runs/deliver.js';
 import { createErasure } from './runs/erase.js';
+import { watchLeavingApprovers } from './runs/leaving-approvers.js';
 import { openRemovalQueue } from './sessions/removal.js';
 import { agentPinCollection } from './stores/agent-pins.js';
 import { agentCollection, agentVersionCollection } from './stores/agents.js';
@@ -134,6 +135,7 @@ export const agents: ServiceModule = {
           await watchPurges(parts, bus),
           await watchWorkspacePurges(parts, bus),
           await watchLeavers(parts, bus),
+          await watchLeavingApprovers(parts, bus),
           await watchPurgedResources(parts, bus),
         );
       },
