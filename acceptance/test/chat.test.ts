@@ -308,18 +308,29 @@ describe('messages', () => {
       { type: 'file', resource_id: page.id },
     ];
     expect((await add(parts)).data.messages[0]?.content).toBe(`See this\n\n[file](resource:${page.id})`);
+    const record = [
+      { type: 'tool_call', name: 'search', arguments: { query: 'zinc' } },
+      { type: 'tool_result', content: 'a ``` b' },
+      { type: 'citation', resource_id: page.id },
+    ];
+    expect((await add(record)).data.messages[0]?.content).toBe(
+      `\`\`\`\nsearch {"query":"zinc"}\n\`\`\`\n\n\`\`\`\`\na \`\`\` b\n\`\`\`\`\n\n[source](resource:${page.id})`,
+    );
     for (const [content, role, param] of [
       ['Mine', 'assistant', 'append_messages[0].role'],
       ['', 'user', 'append_messages[0].content'],
       ['x'.repeat(20_001), 'user', 'append_messages[0].content'],
       [[], 'user', 'append_messages[0].content'],
       [[{ type: 'video' }], 'user', 'append_messages[0].content'],
+      [[null], 'user', 'append_messages[0].content'],
+      [[{ type: 'tool_call' }], 'user', 'append_messages[0].content'],
+      [[{ type: 'citation', resource_id: 'x' }], 'user', 'append_messages[0].content'],
       [42, 'user', 'append_messages[0].content'],
     ] as const) {
       const { status, error } = await add(content, role);
       expect([status, error.param]).toEqual([400, param]);
     }
-    expect((await read(data.id)).message_count).toBe(1);
+    expect((await read(data.id)).message_count).toBe(2);
   });
 });
 
@@ -343,6 +354,8 @@ describe('a session', () => {
   test('is changed, archived, found and deleted', async () => {
     const { data } = await create({ title: 'Plans for zinc' });
     const path = `/chat-sessions/${data.id}`;
+    // Null stands for the default model and the built-in assistant.
+    expect((await by.patch<ChatSession>(path, { model: null, agent_id: null })).data.model).toBe(data.model);
     const etag = (await by.get(path)).headers.get('etag') ?? '';
     const changed = await by.patch<ChatSession>(path, {
       is_archived: true,

@@ -119,6 +119,9 @@ test('an agent is given no reply that was drawn from what it may not read', asyn
   stage.readable.add(sourceId);
   await goOn(id, 'And now?');
   expect(promptOf(-1)).toContain('4711');
+  stage.model.next({ text: 'I am the assistant.' });
+  const run = await goOn(id, 'And you?', { agentId: '', updateMask: ['agent_id'] });
+  expect(run.agentId).toBeUndefined();
 });
 
 test('a run is tainted by replies of runs that had read untrusted content', async () => {

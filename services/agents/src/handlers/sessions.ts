@@ -198,8 +198,10 @@ async function replaceHistory(
 
 // ---- what a request may say
 
-function requireChange({ sessionId: _, appendMessages, visibility, ...rest }: UpdateChatSessionRequest): void {
+function requireChange(request: UpdateChatSessionRequest): void {
+  const { sessionId: _, updateMask = [], appendMessages, visibility, ...rest } = request;
   const isGiven =
+    updateMask.length > 0 ||
     appendMessages.length > 0 ||
     visibility !== ChatVisibility.UNSPECIFIED ||
     Object.values(rest).some((value) => value !== undefined);
@@ -247,13 +249,16 @@ async function changed(
   request: UpdateChatSessionRequest,
   context: CallContext,
 ): Promise<SessionRecord> {
-  const { title, isArchived, context: about, model, agentId } = request;
+  const { title, isArchived, context: about, model, agentId, updateMask = [] } = request;
+  const isCleared = (path: string, value: string | undefined) => !value && updateMask.includes(path);
   const visibility = visibilityOf(request.visibility);
   return {
     ...before,
     ...(title !== undefined && { title, isTitleGiven: true }),
-    ...(model !== undefined && { model: model === '' ? undefined : model }),
+    ...(model && { model }),
+    ...(isCleared('model', model) && { model: undefined }),
     ...(agentId && { agentId }),
+    ...(isCleared('agent_id', agentId) && { agentId: undefined }),
     ...(isArchived !== undefined && { isArchived }),
     ...(visibility !== undefined && { visibility }),
     ...(about !== undefined && {
