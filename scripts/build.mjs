@@ -24,6 +24,7 @@ export function build({ force = false, say = () => {} } = {}) {
   const protoTime = newest(join(root, 'proto'), ['.proto', '.yaml']);
   const sourceTime = Math.max(
     protoTime,
+    newest(join(root, 'proto', 'schemas'), ['.ts']),
     newest(root, ['package-lock.json', 'tsconfig.base.json'], false),
     ...sources.map((name) => newest(join(root, name), ['.ts', '.tsx', 'tsconfig.json'])),
   );

@@ -297,6 +297,45 @@ describe('credits', () => {
   });
 });
 
+describe('a cap that is reached', () => {
+  let poor: Person;
+  let place: Workspace;
+  const messages = [{ role: 'user', content: QUESTION }];
+
+  beforeAll(async () => {
+    poor = await signUp(system, 'Poor');
+    place = (await poor.post<Workspace>('/workspaces', { name: 'Poor' })).data;
+  });
+
+  test('refuses new runs and replies, and leaves nothing of them', async () => {
+    const { data: session } = await poor.post<ChatSession>('/chat-sessions', { workspace_id: place.id });
+    await poor.patch('/usage/settings', { monthly_cap_credits: 0 });
+    const refused = [
+      await poor.post('/agent-runs', { workspace_id: place.id, input: QUESTION }),
+      await poor.post('/chat-sessions', { workspace_id: place.id, messages, respond: true }),
+      await poor.patch(`/chat-sessions/${session.id}`, { append_messages: messages, respond: true }),
+      await poor.post('/agent-runs', { session_id: session.id, input: QUESTION }),
+    ];
+    for (const { status, error } of refused) {
+      expect([status, error.code, error.details]).toEqual([
+        ...[409, 'usage_cap_reached', expect.objectContaining({ cap: 'tenant', limit: '0' })],
+      ]);
+    }
+    expect((await poor.get<List<unknown>>('/agent-runs')).data.items).toEqual([]);
+    const { items } = (await poor.get<List<ChatSession>>('/chat-sessions')).data;
+    expect(items.map(({ id, message_count, status }) => [id, message_count, status])).toEqual([
+      [session.id, 0, 'idle'],
+    ]);
+  });
+
+  test('refuses them no more once it is lifted', async () => {
+    model.next({ text: 'At 29.76 degrees.' });
+    await poor.patch('/usage/settings', { monthly_cap_credits: null });
+    const { data } = await poor.post<Run>('/agent-runs', { workspace_id: place.id, input: QUESTION });
+    expect((await endOfRun(poor, data.id)).status).toBe('completed');
+  });
+});
+
 test('a stream ends when its key is revoked', async () => {
   model.next({ text: 'word '.repeat(400), delayMs: 50 });
   const key = await newKey(by, ['agent_run:read', 'agent_run:write', 'search:read', 'content:read']);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { allEvents, type ChatSession, endOfRun, joinText, type Run, streamOf } from '../src/chat.js';
-import { type Api, api } from '../src/client.js';
+import { type Api, api, type Credential } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newKey, type Person, signUp } from '../src/people.js';
 import type { Content, List, Resource, Workspace } from '../src/records.js';
@@ -195,6 +195,30 @@ describe('what others see of it', () => {
     expect([run.output, JSON.stringify(run).includes('densest of metals.')]).toEqual([null, false]);
   });
 
+  test('its stream withholds an answer like the session does', async () => {
+    const place = (await by.post<Workspace>('/workspaces', { name: 'Streamed' })).data;
+    const other = await signUp(system, 'Streamed asker');
+    await by.post(`/workspaces/${place.id}/members`, { user_id: other.user.id, role: 'editor' });
+    const own = { type: 'document', name: 'Own', content: 'The alloy of the bell is secret-7731.' };
+    const source = (await other.post<Resource>('/resources', own)).data;
+    const input = 'What is the alloy of the bell?';
+    const ask = { workspace_id: place.id, input, resource_ids: [source.id] };
+    const run = await endOfRun(other, (await other.post<Run>('/agent-runs', ask)).data.id);
+    expect(run.output?.text).toContain('secret-7731');
+    const streamed = async (reader: Credential) => {
+      const { events } = await streamOf(system, reader, 'GET', `/agent-runs/${run.id}/events`);
+      return JSON.stringify(await allEvents(events));
+    };
+    // Who administers the workspace sees the run, and not what its asker alone may read.
+    expect((await by.get(`/agent-runs/${run.id}?include=steps`)).text).not.toContain('secret-7731');
+    expect(await streamed(by.session)).not.toContain('secret-7731');
+    expect(await streamed(other.session)).toContain('secret-7731');
+    await other.del(`/resources/${source.id}`);
+    expect(await streamed(other.session)).toContain('secret-7731');
+    await by.patch(`/workspaces/${place.id}`, { settings: { withhold_on_revoke: true } });
+    await eventually(async () => expect(await streamed(other.session)).not.toContain('secret-7731'));
+  });
+
   test('a citation says that its content has changed, and hides what its reader lost', async () => {
     const source = await write('Indium', 'Indium is softer than lead and cries when it is bent.');
     await findable(by, 'indium', source.id);
@@ -284,18 +308,29 @@ describe('messages', () => {
       { type: 'file', resource_id: page.id },
     ];
     expect((await add(parts)).data.messages[0]?.content).toBe(`See this\n\n[file](resource:${page.id})`);
+    const record = [
+      { type: 'tool_call', name: 'search', arguments: { query: 'zinc' } },
+      { type: 'tool_result', content: 'a ``` b' },
+      { type: 'citation', resource_id: page.id },
+    ];
+    expect((await add(record)).data.messages[0]?.content).toBe(
+      `\`\`\`\nsearch {"query":"zinc"}\n\`\`\`\n\n\`\`\`\`\na \`\`\` b\n\`\`\`\`\n\n[source](resource:${page.id})`,
+    );
     for (const [content, role, param] of [
       ['Mine', 'assistant', 'append_messages[0].role'],
       ['', 'user', 'append_messages[0].content'],
       ['x'.repeat(20_001), 'user', 'append_messages[0].content'],
       [[], 'user', 'append_messages[0].content'],
       [[{ type: 'video' }], 'user', 'append_messages[0].content'],
+      [[null], 'user', 'append_messages[0].content'],
+      [[{ type: 'tool_call' }], 'user', 'append_messages[0].content'],
+      [[{ type: 'citation', resource_id: 'x' }], 'user', 'append_messages[0].content'],
       [42, 'user', 'append_messages[0].content'],
     ] as const) {
       const { status, error } = await add(content, role);
       expect([status, error.param]).toEqual([400, param]);
     }
-    expect((await read(data.id)).message_count).toBe(1);
+    expect((await read(data.id)).message_count).toBe(2);
   });
 });
 
@@ -319,6 +354,8 @@ describe('a session', () => {
   test('is changed, archived, found and deleted', async () => {
     const { data } = await create({ title: 'Plans for zinc' });
     const path = `/chat-sessions/${data.id}`;
+    // Null stands for the default model and the built-in assistant.
+    expect((await by.patch<ChatSession>(path, { model: null, agent_id: null })).data.model).toBe(data.model);
     const etag = (await by.get(path)).headers.get('etag') ?? '';
     const changed = await by.patch<ChatSession>(path, {
       is_archived: true,
@@ -437,11 +474,8 @@ describe('a run', () => {
       { input: 'x', output_schema: { $ref: 'https://example.org/s' } },
       'invalid_output_schema',
     ],
-    [
-      'a schema with a regular expression',
-      { input: 'x', output_schema: { pattern: '(a+)+b' } },
-      'invalid_output_schema',
-    ],
+    ['a schema with a pattern that is none', { input: 'x', output_schema: { pattern: '(' } }, 'invalid_output_schema'],
+    ['a schema of an unknown type', { input: 'x', output_schema: { type: 'banana' } }, 'invalid_output_schema'],
     ['a run that is not there', { retry_of: randomUUID() }, 'not_found'],
     ['resources that are not there', { input: 'x', resource_ids: [randomUUID()] }, 'not_found'],
   ])('is refused with %s', async (_, body, code) => {

@@ -30,7 +30,7 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
     'text that is run as code',
     /\beval\(|new Function\(|node:vm/,
     // They end a match, and the check of a value, by its time; what is run so is a constant.
-    ['services/agents/src/mcp/schema.ts', 'services/resources/src/patterns/match.ts'],
+    ['services/agents/src/domain/schema-check.ts', 'services/resources/src/patterns/match.ts'],
   ],
   [
     'output beside the log',

@@ -72,9 +72,27 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ChatPart: {
     anyOf: [
       closed({ type: { type: 'string', enum: ['text'] }, text: line(20_000, { minLength: 1 }) }, ['type', 'text']),
-      closed({ type: { type: 'string', enum: ['image', 'file'] }, resource_id: UUID }, ['type', 'resource_id']),
+      closed({ type: { type: 'string', enum: ['image', 'file', 'citation'] }, resource_id: UUID }, [
+        'type',
+        'resource_id',
+      ]),
+      ref('ChatToolCall'),
+      ref('ChatToolResult'),
     ],
   },
+  ChatToolCall: closed(
+    {
+      type: { type: 'string', enum: ['tool_call'] },
+      name: line(255, { minLength: 1 }),
+      arguments: ref('ChatArguments'),
+    },
+    ['type', 'name'],
+  ),
+  ChatArguments: JSON_OBJECT,
+  ChatToolResult: closed({ type: { type: 'string', enum: ['tool_result'] }, content: line(19_000, { minLength: 1 }) }, [
+    'type',
+    'content',
+  ]),
   ApproversInput: {
     description: 'The person who started the run, the agent’s owner, the workspace’s administrators, or ids of people.',
     anyOf: [

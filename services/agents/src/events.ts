@@ -30,7 +30,7 @@ export function watchPurges(parts: Parts, bus: EventBus): Promise<Subscription> 
 async function purgeTenant(parts: Parts, tenant: string): Promise<void> {
   const all = [
     ...[parts.agents, parts.agentVersions, parts.agentPins, parts.agentRemovals, parts.skillContents],
-    ...[parts.runs, parts.steps, parts.runEvents, parts.approvals, parts.deliveries],
+    ...[parts.runs, parts.steps, parts.runEvents, parts.approvals, parts.deliveries, parts.settlements],
     ...[parts.sessions, parts.messages, parts.removals, parts.memories],
     ...[parts.mcpServers, parts.mcpGrants, parts.mcpAuthorizations, parts.mcpClients],
   ];

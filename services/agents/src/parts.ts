@@ -31,6 +31,7 @@ import type { MemoryRecord } from './stores/memories.js';
 import type { RemovalRecord } from './stores/removals.js';
 import type { RunEventRecord, RunRecord, StepRecord } from './stores/runs.js';
 import type { MessageRecord, SessionRecord } from './stores/sessions.js';
+import type { SettlementRecord } from './stores/settlements.js';
 import type { SkillContentRecord } from './stores/skills.js';
 
 /** The records of this service. */
@@ -46,6 +47,7 @@ export interface Records {
   readonly steps: Collection<StepRecord>;
   readonly runEvents: Collection<RunEventRecord>;
   readonly deliveries: Collection<DeliveryRecord>;
+  readonly settlements: Collection<SettlementRecord>;
   readonly removals: Collection<RemovalRecord>;
   readonly approvals: Collection<ApprovalRecord>;
   readonly memories: Collection<MemoryRecord>;

@@ -5,9 +5,10 @@ import { deliveryQueue } from './stores/deliveries.js';
 import { mcpProbeQueue } from './stores/mcp-servers.js';
 import { removalQueue } from './stores/removals.js';
 import { runQueue } from './stores/runs.js';
+import { settlementQueue } from './stores/settlements.js';
 
 /** The queues of this service. */
 export const queues: readonly AnyQueueSpec[] = [
   ...[runQueue, approvalQueue, removalQueue],
-  ...[agentRemovalQueue, mcpProbeQueue, deliveryQueue],
+  ...[agentRemovalQueue, mcpProbeQueue, deliveryQueue, settlementQueue],
 ];

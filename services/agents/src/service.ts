@@ -7,6 +7,7 @@ import { defineService, implement } from '@commonplace/platform/runtime';
 import { watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
 import { openLedger } from './credits/metering.js';
+import { openSettlementQueue } from './credits/settlements.js';
 import { openRunQueue } from './engine/execution/worker.js';
 import { broadcastRuns, watchPurges, watchWorkspacePurges } from './events.js';
 import { createAgentDirectoryHandlers } from './handlers/agent-directory.js';
@@ -29,6 +30,7 @@ import { openAgentRemovalQueue } from './removals/agents.js';
 import { openApprovalQueue } from './runs/approval-expiry.js';
 import { openDeliveryQueue } from './runs/deliver.js';
 import { createErasure } from './runs/erase.js';
+import { watchLeavingApprovers } from './runs/leaving-approvers.js';
 import { openRemovalQueue } from './sessions/removal.js';
 import { agentPinCollection } from './stores/agent-pins.js';
 import { agentCollection, agentVersionCollection } from './stores/agents.js';
@@ -42,6 +44,7 @@ import {
 import { memoryCollection } from './stores/memories.js';
 import { runCollection, runEventCollection, stepCollection } from './stores/runs.js';
 import { messageCollection, sessionCollection } from './stores/sessions.js';
+import { settlementCollection } from './stores/settlements.js';
 import { skillContentCollection } from './stores/skills.js';
 
 export const agents = defineService({
@@ -82,6 +85,7 @@ export const agents = defineService({
       steps: await store.collection(stepCollection),
       runEvents: await store.collection(runEventCollection),
       deliveries: await store.collection(deliveryCollection),
+      settlements: await store.collection(settlementCollection),
       mcpServers: await store.collection(mcpServerCollection),
       mcpGrants: await store.collection(mcpGrantCollection),
       mcpAuthorizations: await store.collection(mcpAuthorizationCollection),
@@ -116,6 +120,7 @@ export const agents = defineService({
     const parts: Parts = { ...withApprovals, ...queues };
     const queue = await openRunQueue(parts);
     const deliveries = await openDeliveryQueue(parts);
+    const settlements = await openSettlementQueue(parts);
     const probes = await openProbeQueue(parts);
     const erasure = createErasure(parts);
     const unwatch = broadcastRuns(store, bus);
@@ -140,12 +145,14 @@ export const agents = defineService({
         await approvals.begin();
         await probes.begin();
         await deliveries.begin();
+        await settlements.begin();
         erasure.begin();
         await agentRemovals.begin();
         subscriptions.push(
           await watchPurges(parts, bus),
           await watchWorkspacePurges(parts, bus),
           await watchLeavers(parts, bus),
+          await watchLeavingApprovers(parts, bus),
           await watchPurgedResources(parts, bus),
         );
       },
@@ -159,6 +166,7 @@ export const agents = defineService({
         await agentRemovals.close();
         await queue.close();
         await deliveries.close();
+        await settlements.close();
         await parts.guard.close();
         await parts.models.close();
         await parts.mcpGuard.close();

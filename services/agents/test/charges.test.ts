@@ -1,18 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { AppError, Unavailable } from '@commonplace/kit/errors';
-import { expect, test } from '@jest/globals';
+import { silentLog } from '@commonplace/kit/log';
+import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Ledger } from '../src/credits/ledger.js';
+import { openSettlementQueue } from '../src/credits/settlements.js';
 import { Charges } from '../src/engine/charges.js';
-import type { RunRecord, StepRecord } from '../src/stores/runs.js';
+import type { Parts } from '../src/parts.js';
+import { NOTHING_SPENT, type RunRecord, type Spent, type StepRecord } from '../src/stores/runs.js';
+import { settlementCollection } from '../src/stores/settlements.js';
+
+let later: Pick<Parts, 'store' | 'settlements'>;
+let end: () => Promise<void>;
+
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'commonplace-charges-'));
+  const database = await openSqliteDatabase({ file: join(folder, 'agents.db') });
+  const store = database.store('agents');
+  later = { store, settlements: await store.collection(settlementCollection) };
+  end = async () => {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  };
+});
+afterAll(() => end());
 
 const initiator = { type: 'user', id: 'u', name: 'Ann' } as const;
 const RUN = { id: 'run', tenant: 't', source: 'api', userId: 'u', initiator } as RunRecord;
 const STEP = { seq: 2, attempt: 1 } as StepRecord;
-const { signal } = new AbortController();
 
 const refusal = (reason: string, details: object) =>
   new AppError('ABORTED', reason, 'No.', { details: { ...details } });
 const cap = (details: object) => refusal('usage_cap_reached', { cap: 'tenant', limit: '10', needed: '2', ...details });
 const none = (details: object) => refusal('insufficient_credits', { needed: '2', ...details });
+
+function chargesOf(ledger: Partial<Ledger>, signal = new AbortController().signal): Charges {
+  return new Charges({ ledger, ...later } as never, RUN, signal);
+}
 
 /** Reserves with a ledger that throws some errors first. Returns how often it was asked. */
 async function triesOf(...errors: AppError[]): Promise<number> {
@@ -21,7 +47,7 @@ async function triesOf(...errors: AppError[]): Promise<number> {
     const error = errors[tries++];
     if (error !== undefined) throw error;
   };
-  await new Charges({ reserve } as unknown as Ledger, RUN).reserve(STEP, 2_000_000, signal);
+  await chargesOf({ reserve }).reserve(STEP, 2_000_000);
   return tries;
 }
 
@@ -47,5 +73,47 @@ test.each([
 test('a run that waits fails once others have used the rest, and does not hide other errors', async () => {
   const waits = cap({ taken: '9', reserved: '3' });
   await expect(triesOf(waits, cap({ taken: '10', reserved: '0' }))).rejects.toMatchObject(failed);
-  await expect(triesOf(waits, Unavailable())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(triesOf(waits, refusal('not_found', {}))).rejects.toMatchObject({ reason: 'not_found' });
+});
+
+test('a run waits for a ledger that is not reached', async () => {
+  expect(await triesOf(Unavailable(), Unavailable())).toBe(3);
+});
+
+const SPENT: Spent = { inputTokens: 3, outputTokens: 4, micros: 5, toolCalls: 0, estimated: false };
+
+/** Settles with a ledger that is not reached so many times. Returns how often it was asked. */
+async function settle(failures: number, signal?: AbortSignal, spent = SPENT): Promise<number> {
+  let tries = 0;
+  const call = async () => {
+    if (tries++ < failures) throw Unavailable();
+  };
+  await chargesOf({ settle: call, release: call }, signal).settle(STEP, spent);
+  return tries;
+}
+
+test('what was used is charged once the ledger is reached', async () => {
+  expect(await settle(2)).toBe(3);
+});
+
+test('what the end of a run leaves uncharged is charged later, once', async () => {
+  const signal = AbortSignal.abort();
+  expect(await settle(9, signal)).toBe(1);
+  expect(await settle(9, signal)).toBe(1);
+  const [settlement, ...others] = await later.settlements.find({ where: {}, limit: 9 });
+  const key = { source: 'agent_run', runId: RUN.id, step: STEP.seq, attempt: STEP.attempt };
+  expect(settlement).toMatchObject({ tenant: 't', key, spent: SPENT });
+  expect(others).toEqual([]);
+  const charged: unknown[] = [];
+  const ledger = { settle: async (...args: unknown[]) => void charged.push(args) } as unknown as Ledger;
+  const queue = await openSettlementQueue({ store: later.store, ledger, log: silentLog });
+  await queue.runDue();
+  expect(charged).toEqual([[key, settlement?.about, SPENT]]);
+  expect(await later.settlements.count({})).toBe(0);
+  await queue.close();
+});
+
+test('of an attempt that has used nothing nothing is left to charge', async () => {
+  expect(await settle(9, AbortSignal.abort(), NOTHING_SPENT)).toBe(1);
+  expect(await later.settlements.count({})).toBe(0);
 });

@@ -5,7 +5,7 @@ import { newId } from '@commonplace/kit/id';
 import { type CollectionSpec, inWork, type StoredRecord } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { AgentRecord } from '../src/stores/agents.js';
+import { type AgentRecord, type ApprovalPolicy, DEFAULT_POLICY } from '../src/stores/agents.js';
 import { type AgentStage, openAgentStage } from './stage.js';
 
 let stage: AgentStage;
@@ -143,3 +143,46 @@ async function specs(): Promise<CollectionSpec<TenantRecord>[]> {
     .flatMap((one) => Object.entries(one))
     .flatMap(([name, value]) => (name.endsWith('Collection') ? [value as CollectionSpec<TenantRecord>] : []));
 }
+
+describe('an approval whose approver leaves', () => {
+  const asked: string[][] = [];
+
+  beforeAll(async () => {
+    const types = ['commonplace.agents.agent_approval.requested'];
+    await stage.stage.host.bus.subscribe({ consumer: 'test.asked', types }, async (events) => {
+      asked.push(...events.map(({ data }) => data.notifyUserIds as string[]));
+    });
+  });
+
+  /** Starts a run that asks one person, and has them leave. */
+  async function askLeaver(policy: Partial<ApprovalPolicy>, by = heir) {
+    asked.length = 0;
+    const agent = await stage.createAgent({ policy: { ...DEFAULT_POLICY, approvers: [leaver.userId], ...policy } });
+    stage.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
+    const call = { id: 'c1', name: 'erase', arguments: { what: 'it' } };
+    stage.model.script({ match: 'Do it', replies: [{ toolCalls: [call] }, { text: 'Done.' }] });
+    const { id } = await stage.start(by, agent);
+    const { pendingApprovalIds } = await stage.until(by, id, 'awaiting_approval');
+    stage.members.delete(leaver.userId);
+    await leaves();
+    return { id, approvalId: pendingApprovalIds[0] ?? '' };
+  }
+
+  test('is decided by the owner of the agent, who is asked and sees it', async () => {
+    const { id, approvalId } = await askLeaver({});
+    await eventually(async () => {
+      expect((await stage.approvals(stage.owner, { runId: id })).map((one) => one.id)).toEqual([approvalId]);
+    }, 20_000);
+    await eventually(async () => expect(asked).toEqual([[leaver.userId], [stage.owner.userId]]), 20_000);
+    await stage.decide(stage.owner, approvalId);
+    await stage.until(heir, id, 'completed');
+  }, 60_000);
+
+  test('ends at once where nobody is left, and the run goes on', async () => {
+    const { id } = await askLeaver({ fourEyes: true }, stage.owner);
+    await stage.until(stage.owner, id, 'completed');
+    expect(await stage.approvals(stage.owner, { runId: id })).toMatchObject([
+      { status: 'APPROVAL_STATUS_EXPIRED', reason: 'no_approver' },
+    ]);
+  }, 60_000);
+});

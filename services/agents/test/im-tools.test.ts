@@ -118,12 +118,13 @@ describe('list_messages', () => {
     const hidden = String.fromCodePoint(0xe0041);
     const items = [message(ANN, `Two${hidden}`, 2), { id: newId(), seq: 3, isDeleted: true }, message(ANN, 'One', 1)];
     const { list } = stageOf([target], items);
-    const { text, taints } = await list.call({ conversation_id: target.id }, contextWith());
+    const { text, taints, isPrivate } = await list.call({ conversation_id: target.id }, contextWith());
     const [fence, ...rest] = text.split('\n');
     const boundary = rest.at(-1) ?? '';
     expect(fence).toContain(boundary);
     expect(rest.filter((line) => line === 'One' || line === 'Two')).toEqual(['One', 'Two']);
     expect(taints).toEqual([]);
+    expect(isPrivate).toBe(true);
   });
 
   test('taints by words of viewers, automations, and agents whose run was tainted or is not known', async () => {

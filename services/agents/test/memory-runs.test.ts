@@ -317,4 +317,12 @@ describe('the tool', () => {
     expect(await sink({ action: 'append', content: 'x', memory_id: all.id })).toBe(true);
     expect(await sink({ action: 'forget', memory_id: all.id })).toBe(true);
   });
+
+  test('says that the owner of an agent sees what it remembers of others', async () => {
+    const [one, other] = [await person(), await person()];
+    const run = runOf(other.id, one.agent);
+    const sink = async (args: Record<string, unknown>) => (await planOf(run, args))?.isSink;
+    expect(await sink({ action: 'remember', content: 'x' })).toBe(true);
+    expect(await sink({ action: 'remember', content: 'x', scope: 'user' })).toBe(false);
+  });
 });

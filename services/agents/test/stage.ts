@@ -14,6 +14,7 @@ import {
   MemberStanding,
   type PostAgentMessageRequest,
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
+import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { SearchResponse } from '@commonplace/proto/search/v1/search_service.js';
 import { CreditReservation } from '@commonplace/proto/tenancy/v1/credit_service.js';
 import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -100,6 +101,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       credits.reserved.set(keyOf(key), Number(amount));
       return CreditReservation.fromPartial({});
     },
+    checkCredits: async () => ({}),
     renewReservations: async () => ({ reservations: [] }),
     releaseReservation: async ({ key }) => ({ released: credits.reserved.delete(keyOf(key)) }),
     settleUsage: async ({ key, credits: amount }) => {
@@ -113,16 +115,22 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     actAs: async (request) => {
       acted.push(request);
       if (!actsFor(request.userId)) throw new AppError('PERMISSION_DENIED', 'insufficient_role', 'No access.');
+      const { metadata } = await stage.as({ ...personCalled('', request.scopes), userId: request.userId });
       return {
         csrfToken: '',
         credentialId: '',
-        token: 'token',
+        token: metadata.token ?? '',
         expiresAt: new Date(Date.now() + 30_000).toISOString(),
       };
     },
   });
   const search = fake(contracts.search, { search: async () => SearchResponse.fromPartial({}) });
-  const index = fake(contracts.index, { checkAccess: async () => ({ resources: [] }) });
+  const readable = new Set<string>();
+  const index = fake(contracts.index, {
+    checkAccess: async ({ ids }) => ({
+      resources: ids.filter((id) => readable.has(id)).map((id) => AccessibleResource.fromPartial({ id, workspaceId })),
+    }),
+  });
   const posted: PostAgentMessageRequest[] = [];
   const talks = new Set<string>();
   const audiences = new Map<string, GetAudienceResponse>();
@@ -234,6 +242,8 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   return {
     ...{ stage, model, orgId, workspaceId, members, org, credits, tools, calls, records, clients, owner, person },
     ...{ createAgent, posted, acted, ...actions },
+    /** Resources that everybody may read. */
+    readable,
     /** Members of conversations: `<person>:<conversation>`. */
     talks,
     /** Who reads conversations besides their runs' persons. */

@@ -1,4 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
+import type { AppError } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
 import { inWork } from '@commonplace/kit/store';
@@ -6,6 +7,7 @@ import { createEvent, eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import {
   CapState,
+  CheckCreditsRequest,
   type CreditService,
   CreditSource,
   CreditView,
@@ -74,6 +76,18 @@ const attributionOf = ({ userId, workspaceId, model = 'large', apiKeyId }: Work)
 async function reserve(work: Work, amount: string, fields: Partial<ReserveCreditsRequest> = {}) {
   const request = { key: keyOf(work), tenant: work.tenant, amount, ttlMs: 60_000, attribution: attributionOf(work) };
   return agents.reserveCredits(ReserveCreditsRequest.fromPartial({ ...request, ...fields }), await world.system());
+}
+
+/** Returns why work that costs so much could not begin; undefined if it could. */
+async function refusalOf(work: Work, amount: string): Promise<string | undefined> {
+  const request = CheckCreditsRequest.fromPartial({ tenant: work.tenant, amount, attribution: attributionOf(work) });
+  try {
+    await agents.checkCredits(request, await world.system());
+    return undefined;
+  } catch (error) {
+    const { reason, details } = error as AppError;
+    return details?.cap === undefined ? reason : `${reason} ${details.cap}`;
+  }
 }
 
 async function settle(work: Work, amount: string) {
@@ -167,6 +181,31 @@ describe('a balance', () => {
     expect((await usage(ann)).capState).toBe(CapState.OVERAGE);
     const { items } = await ledger(ann);
     expect(items.map(({ balanceAfter }) => balanceAfter)).not.toContainEqual(expect.stringMatching(/^-/));
+  });
+
+  test('tells whether work could begin, also once what others have reserved is free again', async () => {
+    const ann = world.person('Ann');
+    const work = personal(ann);
+    expect(await refusalOf(work, '1000')).toBeUndefined();
+    await grant({ tenant: work.tenant, userId: ann.userId }, 10);
+    expect([await refusalOf(work, '10'), await refusalOf(work, '10.000001')]).toEqual([
+      undefined,
+      'insufficient_credits',
+    ]);
+    await reserve(work, '8');
+    expect(await refusalOf(work, '10')).toBeUndefined();
+    await settle(work, '8');
+    expect([await refusalOf(work, '2'), await refusalOf(work, '2.5')]).toEqual([undefined, 'insufficient_credits']);
+    await change(ann, { overageEnabled: true });
+    expect(await refusalOf(work, '2.5')).toBeUndefined();
+    await change(ann, { monthlyCapCredits: 9 });
+    expect([await refusalOf(work, '1'), await refusalOf(work, '1.5')]).toEqual([undefined, 'usage_cap_reached tenant']);
+    await change(ann, { perMemberCapCredits: 8 });
+    expect(await refusalOf(work, '1')).toBe('usage_cap_reached per_member');
+    await change(ann, { hardStop: false });
+    expect(await refusalOf(work, '1.5')).toBeUndefined();
+    // Nothing was reserved by asking.
+    expect(await balance(ann)).toMatchObject({ available: '2', reserved: '0' });
   });
 
   test('lets work begin beyond it where overage is enabled, up to its cap', async () => {

@@ -1,7 +1,7 @@
-import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import { ApprovalRemember, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { DecideApprovalRequest } from '@commonplace/proto/agents/v1/approval_service.js';
+import { faultIn, type JsonSchema } from '../domain/schema-check.js';
 import { ApprovalInputInvalid } from '../errors.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { canBeRemembered } from './policy.js';
@@ -63,12 +63,9 @@ function requireAnswer({ requestedSchema }: ApprovalRecord, answer: Json | undef
   requireFit('answer', answer, requestedSchema);
 }
 
-/** Schemas are interpreted and never compiled to code, since they come from others. */
-function requireFit(param: string, value: Json, schema: Json): void {
-  const { valid, errors } = new Validator(schema as Schema, '2020-12', true).validate(value);
-  if (valid) return;
-  const [fault]: OutputUnit[] = errors.slice(-1);
-  throw ApprovalInputInvalid({ fault: `${fault?.instanceLocation ?? '#'}: ${fault?.error ?? ''}` }, { param });
+function requireFit(param: string, value: Json, schema: JsonSchema): void {
+  const fault = faultIn(schema, value);
+  if (fault !== undefined) throw ApprovalInputInvalid({ fault }, { param });
 }
 
 function readObject(bytes: Buffer): Json | undefined {

@@ -1,5 +1,5 @@
+import type { Attribution, ChargeKey } from '../domain/charge.js';
 import type { RunRecord } from '../stores/runs.js';
-import type { Attribution, ChargeKey } from './ledger.js';
 
 /** Returns what the credits of a run are spent for. */
 export const sourceOf = ({ source }: Pick<RunRecord, 'source'>): ChargeKey['source'] =>

@@ -6,8 +6,9 @@ import {
   type UsageAttribution,
   UsageSource,
 } from '@commonplace/proto/tenancy/v1/credit_service.js';
+import type { Attribution, ChargeKey } from '../domain/charge.js';
 import { formatCredits } from '../domain/micros.js';
-import type { Attribution, ChargeKey, Ledger } from './ledger.js';
+import type { Ledger } from './ledger.js';
 
 /** Milliseconds that a reservation lasts without a renewal: the lease of a run and five minutes. */
 const TTL_MS = 315_000;
@@ -27,6 +28,10 @@ export function openLedger(metering: Client<MeteringService>, systemCall: () => 
         },
         systemCall(),
       );
+    },
+    async check(about, micros) {
+      const amount = formatCredits(micros);
+      await metering.checkCredits({ tenant: about.tenant, amount, attribution: attributionOf(about) }, systemCall());
     },
     async renew(key) {
       await metering.renewReservations({ keys: [keyOf(key)], ttlMs: TTL_MS }, systemCall());

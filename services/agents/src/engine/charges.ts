@@ -2,8 +2,11 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@commonplace/kit/errors';
 import { approvalKey, attributionOf, sourceOf } from '../credits/attribution.js';
-import type { ChargeKey, Ledger } from '../credits/ledger.js';
+import type { Ledger } from '../credits/ledger.js';
+import { settleLater } from '../credits/settlements.js';
+import type { ChargeKey } from '../domain/charge.js';
 import { parseCredits } from '../domain/micros.js';
+import type { Parts } from '../parts.js';
 import type { RunRecord, Spent, StepRecord } from '../stores/runs.js';
 import { RunFailure } from './failure.js';
 
@@ -17,26 +20,34 @@ const NO_CREDIT: ReadonlySet<string> = new Set(['insufficient_credits', 'usage_c
 
 /** Reserves and charges what the steps of one run cost. */
 export class Charges {
+  private readonly ledger: Ledger;
+
   constructor(
-    private readonly ledger: Ledger,
+    private readonly parts: Pick<Parts, 'ledger' | 'store' | 'settlements'>,
     private readonly run: RunRecord,
-  ) {}
+    /** Aborts when the run ends, or is worked on no more. */
+    private readonly signal: AbortSignal,
+  ) {
+    this.ledger = parts.ledger;
+  }
 
   /**
    * Reserves what an attempt may cost at the most. While nothing but reservations of other work is in the way it waits for
-   * them to end. Throws the failure of the run if there is not as much.
+   * them to end, and while the ledger is not reached for that. Throws the failure of the run if there is not as much.
    */
-  async reserve(step: StepRecord, micros: number, signal: AbortSignal): Promise<void> {
+  async reserve(step: StepRecord, micros: number): Promise<void> {
     const until = Date.now() + MAX_WAIT_MS;
     for (;;) {
       try {
         await this.ledger.reserve(this.keyOf(step), attributionOf(this.run), micros, { max: this.run.maxMicros });
         return;
       } catch (error) {
-        if (!(error instanceof AppError) || !NO_CREDIT.has(error.reason)) throw error;
-        if (!isHeldByOthers(error) || Date.now() >= until) throw new RunFailure('credit_limit', error.message, false);
+        if (!isUnreachable(error)) {
+          if (!(error instanceof AppError) || !NO_CREDIT.has(error.reason)) throw error;
+          if (!isHeldByOthers(error) || Date.now() >= until) throw new RunFailure('credit_limit', error.message, false);
+        }
       }
-      await sleep(randomInt(LOOK_MS / 2, LOOK_MS), undefined, { signal });
+      await this.pause();
     }
   }
 
@@ -55,16 +66,37 @@ export class Charges {
     }
   }
 
-  /** Charges an attempt with what it has used, and releases the rest of its reservation. */
-  settle(step: StepRecord, spent: Spent): Promise<void> {
+  /**
+   * Charges an attempt with what it has used, and releases the rest of its reservation. While the ledger is not reached it
+   * waits; what the end of the run leaves uncharged is charged later.
+   */
+  async settle(step: StepRecord, spent: Spent): Promise<void> {
     const key = this.keyOf(step);
+    const about = attributionOf(this.run);
     const isUnused = spent.inputTokens + spent.outputTokens === 0;
-    return isUnused ? this.ledger.release(key) : this.ledger.settle(key, attributionOf(this.run), spent);
+    for (;;) {
+      try {
+        return await (isUnused ? this.ledger.release(key) : this.ledger.settle(key, about, spent));
+      } catch (error) {
+        if (!isUnreachable(error)) throw error;
+        if (this.signal.aborted) return isUnused ? undefined : settleLater(this.parts, key, about, spent);
+      }
+      await this.pause().catch(() => {});
+    }
+  }
+
+  private async pause(): Promise<void> {
+    await sleep(randomInt(LOOK_MS / 2, LOOK_MS), undefined, { signal: this.signal });
   }
 
   private keyOf({ seq, attempt }: StepRecord): ChargeKey {
     return { source: sourceOf(this.run), runId: this.run.id, step: seq, attempt };
   }
+}
+
+/** Returns whether a call has failed because the ledger is not there, or not in time. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED');
 }
 
 /** Returns whether credits would suffice, and caps allow it, once the reservations of other work have ended. */

@@ -1,4 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
+import { costOf } from '../models/estimate.js';
 import {
   type ChatModel,
   ContextTooLong,
@@ -73,9 +74,7 @@ function estimate(request: ModelRequest, outputBytes: number) {
   return { inputTokens, outputTokens: Math.ceil(outputBytes / BYTES_PER_TOKEN) };
 }
 
-/** Returns what tokens cost at the rates of a model, rounded half up to a millionth of a credit. */
+/** Returns tokens with what they cost at the rates of a model. */
 export function spentOf({ info }: ChatModel, inputTokens: number, outputTokens: number, estimated: boolean): Spent {
-  const { inputPer1k, outputPer1k } = info.rates;
-  const micros = Math.floor((inputTokens * inputPer1k + outputTokens * outputPer1k) / 1000 + 0.5);
-  return { inputTokens, outputTokens, micros, toolCalls: 0, estimated };
+  return { inputTokens, outputTokens, micros: costOf(info, inputTokens, outputTokens), toolCalls: 0, estimated };
 }

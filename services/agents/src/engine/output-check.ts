@@ -1,4 +1,4 @@
-import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
+import { faultIn, type JsonSchema } from '../domain/schema-check.js';
 import type { ModelMessage } from '../models/port.js';
 import { RunFailure } from './failure.js';
 import type { TurnOutput } from './step-log.js';
@@ -12,11 +12,8 @@ export interface ReadOutput {
 export class OutputCheck {
   /** Answers that do not follow the schema, after each of which the model is asked again. */
   static readonly REPAIRS = 2;
-  private readonly validator: Validator;
 
-  constructor(readonly schema: Readonly<Record<string, unknown>>) {
-    this.validator = new Validator(schema as Schema, '2020-12', true);
-  }
+  constructor(readonly schema: JsonSchema) {}
 
   get instruction(): string {
     return `Answer with one JSON value alone that follows this JSON Schema: ${JSON.stringify(this.schema)}`;
@@ -44,18 +41,14 @@ export class OutputCheck {
   /** Returns the JSON value of an answer; undefined if it is none, or does not follow the schema. */
   read(text: string): ReadOutput | undefined {
     const found = parse(text);
-    return found !== undefined && this.validator.validate(found.value).valid ? found : undefined;
+    return found !== undefined && faultIn(this.schema, found.value) === undefined ? found : undefined;
   }
 
   /** Says what is wrong with an answer. */
   faultIn(text: string): string {
     const found = parse(text);
     if (found === undefined) return 'It is not JSON.';
-    const { errors } = this.validator.validate(found.value);
-    return errors
-      .slice(-3)
-      .map(({ instanceLocation, error }: OutputUnit) => `${instanceLocation}: ${error}`)
-      .join(' ');
+    return faultIn(this.schema, found.value) ?? '';
   }
 }
 

@@ -1,5 +1,7 @@
 import type { StoredCitation } from '../domain/citation.js';
 import type { TaintSource } from '../domain/taint.js';
+import type { MessageRecord } from '../stores/sessions.js';
+import type { ToolOutput } from './step-log.js';
 
 /** A passage that a run was given, with the number by which the model cites it. */
 export interface Source extends Omit<StoredCitation, 'marker'> {
@@ -18,6 +20,7 @@ export type FoundSource = Omit<Source, 'number'>;
 export class Sources {
   private all: Source[] = [];
   private readonly drawnFrom = new Set<string>();
+  private forAskerOnly = false;
 
   /** Adds what is new and returns the sources that the found ones are now. */
   add(found: readonly FoundSource[]): Source[] {
@@ -39,6 +42,22 @@ export class Sources {
   /** Adds resources of which the run knows something without citing them. */
   draw(resourceIds: readonly string[]): void {
     for (const id of resourceIds) this.drawnFrom.add(id);
+  }
+
+  /** Takes up what a text comes from that the model was given without passages. */
+  drawFrom({ drawnFrom = [], isPrivate = false }: Partial<Pick<ToolOutput, 'drawnFrom' | 'isPrivate'>>): void {
+    this.draw(drawnFrom);
+    this.forAskerOnly ||= isPrivate;
+  }
+
+  /** Whether the run knows something that nobody but the person who started it may be told. */
+  get isPrivate(): boolean {
+    return this.forAskerOnly;
+  }
+
+  /** What a message says of that which it is drawn from. */
+  get ofMessage(): Pick<MessageRecord, 'sourceIds' | 'isPrivate'> {
+    return { sourceIds: this.resourceIds(), ...(this.forAskerOnly && { isPrivate: true }) };
   }
 
   get(number: number): Source | undefined {

@@ -19,6 +19,10 @@ export interface ToolOutput {
   readonly text: string;
   readonly sources: readonly Source[];
   readonly isError: boolean;
+  /** Resources that the text comes from, besides the sources. */
+  readonly drawnFrom?: readonly string[] | undefined;
+  /** Nobody but the person who started the run may be told the text. */
+  readonly isPrivate?: boolean | undefined;
   /** Resources that the call has created or changed. */
   readonly resourceIds?: readonly string[] | undefined;
 }

@@ -23,7 +23,7 @@ import { beginRemoval } from '../sessions/removal.js';
 import { addMessages, allMessages, interrupt, requireIdle, respond, supersede, type Turn } from '../sessions/turn.js';
 import { NOTHING_SPENT } from '../stores/runs.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
-import { chatMessage, resourcesOf, sessionMessage } from '../wire/sessions.js';
+import { ASKER, chatMessage, resourcesOf, sessionMessage } from '../wire/sessions.js';
 
 export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService> {
   const defaultModel = () => parts.models.default.info.id;
@@ -33,7 +33,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
   async function answer(session: SessionRecord, { added, run }: Omit<Turn, 'session'>, context: CallContext) {
     warnOfModel(parts, run !== undefined, context);
     const readable = await readableAmong(parts, resourcesOf(added), context);
-    const messages = added.map((message) => chatMessage(message, readable, true));
+    const messages = added.map((message) => chatMessage(message, readable, ASKER));
     return sessionMessage(session, defaultModel(), { messages, runId: run?.id });
   }
 
@@ -198,8 +198,10 @@ async function replaceHistory(
 
 // ---- what a request may say
 
-function requireChange({ sessionId: _, appendMessages, visibility, ...rest }: UpdateChatSessionRequest): void {
+function requireChange(request: UpdateChatSessionRequest): void {
+  const { sessionId: _, updateMask = [], appendMessages, visibility, ...rest } = request;
   const isGiven =
+    updateMask.length > 0 ||
     appendMessages.length > 0 ||
     visibility !== ChatVisibility.UNSPECIFIED ||
     Object.values(rest).some((value) => value !== undefined);
@@ -247,13 +249,16 @@ async function changed(
   request: UpdateChatSessionRequest,
   context: CallContext,
 ): Promise<SessionRecord> {
-  const { title, isArchived, context: about, model, agentId } = request;
+  const { title, isArchived, context: about, model, agentId, updateMask = [] } = request;
+  const isCleared = (path: string, value: string | undefined) => !value && updateMask.includes(path);
   const visibility = visibilityOf(request.visibility);
   return {
     ...before,
     ...(title !== undefined && { title, isTitleGiven: true }),
-    ...(model !== undefined && { model: model === '' ? undefined : model }),
+    ...(model && { model }),
+    ...(isCleared('model', model) && { model: undefined }),
     ...(agentId && { agentId }),
+    ...(isCleared('agent_id', agentId) && { agentId: undefined }),
     ...(isArchived !== undefined && { isArchived }),
     ...(visibility !== undefined && { visibility }),
     ...(about !== undefined && {
@@ -330,8 +335,11 @@ async function presentWithMessages(
   };
   const isAscending = order === ChatOrder.ASC || (order === ChatOrder.UNSPECIFIED && afterSeq !== undefined);
   const { items, page } = await findPage(parts.messages, where, [isAscending ? 'seq' : '-seq'], request);
-  const isOwner = await keepsAnswers(parts, session.ownerId, session.workspaceId, context);
+  const reader = {
+    isAsker: session.ownerId === context.caller.userId,
+    keepsAnswers: await keepsAnswers(parts, session.ownerId, session.workspaceId, context),
+  };
   const readable = await readableAmong(parts, resourcesOf(items), context);
-  const messages = items.map((message) => chatMessage(message, readable, isOwner));
+  const messages = items.map((message) => chatMessage(message, readable, reader));
   return sessionMessage(session, parts.models.default.info.id, { messages, page });
 }

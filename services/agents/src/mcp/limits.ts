@@ -28,8 +28,6 @@ export const MAX_RESULT_IMAGES = 8;
 
 export const MAX_SCHEMA_BYTES = 64 * 1024;
 export const MAX_SCHEMA_DEPTH = 16;
-/** Schemas that are applied to one value. */
-export const MAX_SCHEMA_COST = 5_000;
 /** Bytes of the schemas and descriptions of one server's tools together. */
 export const MAX_TOOLS_BYTES = 512 * 1024;
 /** Characters of a description that a model is given. */
@@ -38,8 +36,6 @@ export const MAX_DESCRIPTION = 1_024;
 export const MAX_TOOL_NAME = 64;
 /** Characters of a name that a server gives to a tool. */
 export const MAX_SERVER_TOOL_NAME = 128;
-/** Milliseconds for checking arguments against the schema of a server. */
-export const CHECK_MS = 250;
 
 /** Questions that a server may ask during one call. */
 export const MAX_ROUNDS = 10;

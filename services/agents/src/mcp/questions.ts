@@ -1,9 +1,10 @@
 import type { Guard } from '@commonplace/kit/fetch';
 import type { Envelope } from '@commonplace/kit/secrets';
 import type { InputRequiredResult, InputResponses } from '@modelcontextprotocol/client';
+import type { JsonSchema } from '../domain/schema-check.js';
 import { McpFailure, shorten } from './failure.js';
 import { MAX_REQUEST_STATE_BYTES, MAX_ROUNDS } from './limits.js';
-import { type JsonSchema, readSchema, SchemaRefused } from './schema.js';
+import { readSchema, SchemaRefused } from './schema.js';
 import { seal, unseal } from './secrets.js';
 
 /** A question of a server to the person who started the run. */

@@ -1,15 +1,13 @@
-import { createContext, Script } from 'node:vm';
-import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
+import { type Schema, Validator } from '@cfworker/json-schema';
 import { visible } from '../domain/passage.js';
-import { CHECK_MS, MAX_SCHEMA_BYTES, MAX_SCHEMA_COST, MAX_SCHEMA_DEPTH } from './limits.js';
-import { costOfSchema } from './schema-cost.js';
-
-export type JsonSchema = Readonly<Record<string, unknown>>;
+import { faultIn, type JsonSchema } from '../domain/schema-check.js';
+import { costOfSchema, MAX_SCHEMA_COST } from '../domain/schema-cost.js';
+import { NAMED, REFERENCES } from '../domain/schema-words.js';
+import { MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH } from './limits.js';
 
 /** Keywords that are read by people only; a server could hide text for the model in them. */
 const DROPPED: ReadonlySet<string> = new Set(['$comment', 'examples', 'example', 'deprecated', 'markdownDescription']);
 const TEXTS: ReadonlySet<string> = new Set(['title', 'description']);
-const REFERENCES: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 /** Keywords that give a schema an address of its own, to which references would be resolved. */
 const ADDRESSES: ReadonlySet<string> = new Set(['$id', 'id', '$schema']);
 
@@ -62,46 +60,8 @@ function clean(value: unknown, depth: number, isNames = false): unknown {
   return Object.fromEntries(kept);
 }
 
-/** Keywords whose keys are names that the schema's author has chosen. */
-const NAMED: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-  'dependentRequired',
-  'dependencies',
-]);
-
-/**
- * Returns what is wrong with arguments for a schema; undefined if nothing is. A schema of strangers is interpreted, never
- * compiled to code, and for so long only: neither its references nor its regular expressions can hold the process up.
- */
+/** Returns what is wrong with arguments for a schema; undefined if nothing is. */
 export function faultOfArguments(schema: JsonSchema, args: unknown): string | undefined {
-  const check = () => new Validator(schema as Schema, '2020-12', true).validate(args);
-  // A busy machine may have taken the time of the first try.
-  const result = within(check) ?? within(check);
-  if (result === undefined) return 'The arguments take too long to be checked against the schema of the tool.';
-  if (result.valid) return undefined;
-  const said = result.errors
-    .slice(-2)
-    .map(({ instanceLocation, error }: OutputUnit) => `${instanceLocation}: ${error}`)
-    .join(' ');
-  return `The arguments do not fit the schema of the tool. ${said}`.trim();
-}
-
-const script = new Script('check()');
-const sandbox: { check: () => unknown } = { check: () => undefined };
-const context = createContext(sandbox);
-
-/** Runs a check within its time. Returns undefined if it takes longer or throws. */
-function within<T>(check: () => T): T | undefined {
-  sandbox.check = check;
-  try {
-    return script.runInContext(context, { timeout: CHECK_MS }) as T;
-  } catch {
-    return undefined;
-  } finally {
-    sandbox.check = () => undefined;
-  }
+  const fault = faultIn(schema, args);
+  return fault === undefined ? undefined : `The arguments do not fit the schema of the tool. ${fault}`.trim();
 }

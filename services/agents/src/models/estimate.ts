@@ -1,4 +1,7 @@
-import type { ModelRequest } from './port.js';
+import type { ModelInfo, ModelRequest } from './port.js';
+
+/** Tokens that a reply may have at the most. */
+const REPLY_TOKENS = 4_096;
 
 /** UTF-8 bytes that count as one token where no provider has counted; on the safe side for most languages. */
 const BYTES_PER_TOKEN = 3;
@@ -19,4 +22,14 @@ export function estimateInputTokens({ messages, tools, outputSchema }: ModelRequ
   if (tools.length > 0) bytes += Buffer.byteLength(JSON.stringify(tools));
   if (outputSchema !== undefined) bytes += Buffer.byteLength(JSON.stringify(outputSchema));
   return tokensOfBytes(bytes);
+}
+
+/** Returns the number of tokens that a reply of a model may have. */
+export function maxReplyTokens({ maxOutputTokens }: Pick<ModelInfo, 'maxOutputTokens'>): number {
+  return Math.min(maxOutputTokens, REPLY_TOKENS);
+}
+
+/** Returns what tokens cost at the rates of a model, rounded half up to a millionth of a credit. */
+export function costOf({ rates }: Pick<ModelInfo, 'rates'>, inputTokens: number, outputTokens: number): number {
+  return Math.floor((inputTokens * rates.inputPer1k + outputTokens * rates.outputPer1k) / 1000 + 0.5);
 }

@@ -24,6 +24,7 @@ export function endedFields(
     status,
     output,
     sourceIds: message.sourceIds,
+    isPrivate: message.isPrivate,
     draft: undefined,
     droppedMessages,
     error,

@@ -27,11 +27,11 @@ function aboutRun(run: RunRecord): object {
 type Asked = Omit<ApprovalRecord, 'version'>;
 type Led = Pick<RunRecord, 'chain'> | undefined;
 
-/** Tells those who may decide an approval of it, in the unit that opens it. */
-export function requestEvent(approval: Asked, run: Led): DomainEvent {
-  const { title, approverIds, status } = approval;
+/** Tells those who may decide an approval of it, in the unit that opens it; later those who may since others have left. */
+export function requestEvent(approval: Asked, run: Led, asked = approval.approverIds): DomainEvent {
+  const { title, status } = approval;
   // One that nobody may decide has ended already.
-  const notifyUserIds = status === 'pending' ? approverIds : [];
+  const notifyUserIds = status === 'pending' ? asked : [];
   return approvalEvent('requested', approval, run, { title, notifyUserIds }, agentOf(approval));
 }
 

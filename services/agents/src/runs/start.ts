@@ -1,3 +1,4 @@
+import { isWorkspaceLimited } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
@@ -79,6 +80,7 @@ export async function startRun(
     initiator: actor,
     credentialId: caller.credential.id,
     scopes: RUN_SCOPES.filter((scope) => granted.has(scope)),
+    isLimited: isWorkspaceLimited(caller) || caller.workspaceId !== undefined ? true : undefined,
     lane: agent === undefined ? `assistant:${place.tenant}:${caller.userId}` : `agent:${agent.id}`,
     ...(agent && (await agentFields(parts, agent, work))),
     policy: wish.policy,

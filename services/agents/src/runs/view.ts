@@ -17,8 +17,8 @@ export async function viewOf(
   steps: readonly StepRecord[],
   context: CallContext,
 ): Promise<ReaderView> {
-  const ids = sourcesOf(run, steps);
-  return viewIn(parts, run, ids, await readableAmong(parts, ids, context), context);
+  const origin = originOf(run, steps);
+  return viewIn(parts, run, origin, await readableAmong(parts, origin.ids, context), context);
 }
 
 /** Returns what the caller may see of each of several runs, without their steps. */
@@ -27,26 +27,46 @@ export async function viewsOf(
   runs: readonly RunRecord[],
   context: CallContext,
 ): Promise<ReaderView[]> {
-  const ids = runs.map((run) => sourcesOf(run, []));
-  const readable = await readableAmong(parts, [...new Set(ids.flat())], context);
-  return Promise.all(runs.map((run, i) => viewIn(parts, run, ids[i] ?? [], readable, context)));
+  const origins = runs.map((run) => [run, originOf(run, [])] as const);
+  const ids = new Set(origins.flatMap(([, origin]) => origin.ids));
+  const readable = await readableAmong(parts, [...ids], context);
+  return Promise.all(origins.map(([run, origin]) => viewIn(parts, run, origin, readable, context)));
+}
+
+/** What a run was given. */
+interface Origin {
+  readonly ids: readonly string[];
+  /** Nobody but the person who started it may be told what it was given. */
+  readonly isPrivate: boolean;
 }
 
 async function viewIn(
   parts: Pick<Parts, 'memberships'>,
   run: RunRecord,
-  ids: readonly string[],
+  { ids, isPrivate }: Origin,
   readable: Readable,
   context: CallContext,
 ): Promise<ReaderView> {
   const keeps = await keepsAnswers(parts, run.userId, run.workspaceId, context);
-  return { readable, isOpen: keeps || ids.every((id) => readable.has(id)) };
+  const isTold = !isPrivate || run.userId === context.caller.userId;
+  return { readable, isOpen: keeps || (isTold && ids.every((id) => readable.has(id))) };
 }
 
-function sourcesOf({ sourceIds = [], output }: RunRecord, steps: readonly StepRecord[]): string[] {
-  const given = steps.flatMap(
-    (step) => (step.output as { sources?: { resourceId: string }[] } | undefined)?.sources ?? [],
+function originOf({ sourceIds = [], output, isPrivate }: RunRecord, steps: readonly StepRecord[]): Origin {
+  const given = steps.flatMap((step) =>
+    step.type === 'tool_call' ? ((step.output as ToolOutput | undefined) ?? []) : [],
   );
-  const cited = output?.citations ?? [];
-  return [...new Set([...sourceIds, ...[...given, ...cited].map(({ resourceId }) => resourceId)])];
+  const cited = [...given.flatMap(({ sources = [] }) => sources), ...(output?.citations ?? [])];
+  const drawn = given.flatMap(({ drawnFrom = [] }) => drawnFrom);
+  return {
+    ids: [...new Set([...sourceIds, ...drawn, ...cited.map(({ resourceId }) => resourceId)])],
+    isPrivate: isPrivate === true || given.some((one) => one.isPrivate === true),
+  };
+}
+
+/** What a call of a tool has left in its step. */
+interface ToolOutput {
+  readonly sources?: readonly { readonly resourceId: string }[];
+  readonly drawnFrom?: readonly string[];
+  readonly isPrivate?: boolean;
 }

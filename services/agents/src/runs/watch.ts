@@ -4,19 +4,22 @@ import { StepStatus } from '@commonplace/proto/agents/v1/run.js';
 import type { RunEvent } from '@commonplace/proto/agents/v1/run_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
 import type { Parts } from '../parts.js';
-import { seeRun } from '../policy.js';
+import { keepsAnswers, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { hasEnded, type RunEventRecord, type RunRecord, type StepRecord, stepId } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import { approvalMessage } from '../wire/approvals.js';
-import { jsonBytes, runMessage } from '../wire/runs.js';
-import { chatMessage, resourcesOf } from '../wire/sessions.js';
+import { closedFailure, jsonBytes, runMessage } from '../wire/runs.js';
+import { chatMessage, type MessageReader, resourcesOf } from '../wire/sessions.js';
+import type { Ending } from './outcome.js';
+import { messageStatusOf } from './session-answer.js';
 import { readSignal, runTopic } from './topic.js';
 import { viewOf } from './view.js';
 
 /** Milliseconds after which records are read without a broadcast: one may be lost, and access may end. */
 const RECHECK_MS = 1_500;
 const PAGE = 200;
+const MAX_STEPS = 1_000;
 /** Ids of events are the number of a stored event times this, plus the length of the text that was sent since. */
 const TEXT_ROOM = 1_000_000;
 
@@ -122,6 +125,7 @@ class RunReader {
   private counted = { units: 0, points: 0 };
   private attempt: number | undefined;
   private messageId = '';
+  private reader: MessageReader = { isAsker: false, keepsAnswers: false };
   /** Whether the reader sees the text while it is written: until its end nobody else knows what it is drawn from. */
   private seesText = false;
   /** Pieces that are ahead of what was sent. */
@@ -142,7 +146,7 @@ class RunReader {
     let run = await seeRun(this.parts, this.runId, this.context);
     if (this.position > run.eventCount) this.position = 0;
     if (this.messageId === '') this.resume(run);
-    this.seesText = run.userId === this.context.caller.userId;
+    await this.findWhatIsSeen(run);
     const events: RunEvent[] = [];
     for (;;) {
       const where = { runId: this.runId, seq: { gt: this.position } };
@@ -176,6 +180,20 @@ class RunReader {
       else if (offset + text.length > known) more += text.slice(known - offset);
     }
     return more === '' ? [] : [this.delta(more)];
+  }
+
+  /** Finds out what the reader may see now: of a run that is drawn from what they have lost, or do not reach, no text. */
+  private async findWhatIsSeen(run: RunRecord): Promise<void> {
+    const { parts, context } = this;
+    const isAsker = run.userId === context.caller.userId;
+    const keeps = isAsker && (await keepsAnswers(parts, run.userId, run.workspaceId, context));
+    this.reader = { isAsker, keepsAnswers: keeps };
+    this.seesText = keeps || (isAsker && (await this.readsAllSources(run)));
+  }
+
+  private async readsAllSources(run: RunRecord): Promise<boolean> {
+    const steps = await this.parts.steps.find({ where: { runId: run.id }, sort: ['seq'], limit: MAX_STEPS });
+    return (await viewOf(this.parts, run, steps, this.context)).isOpen;
   }
 
   /** Takes up a message whose creation the reader has seen before. */
@@ -241,7 +259,8 @@ class RunReader {
         this.event(seq, { toolStarted: { ...about, input: jsonBytes(this.seesText ? (step.input ?? null) : null) } }),
       ];
     }
-    return [this.event(seq, { toolFinished: { ...about, status: stepStatus(step), error: step.error } })];
+    const error = this.seesText ? step.error : closedFailure(step);
+    return [this.event(seq, { toolFinished: { ...about, status: stepStatus(step), error } })];
   }
 
   /** Sends an approval, as it is now, to those whom it concerns. */
@@ -257,7 +276,7 @@ class RunReader {
     const { messageId } = run;
     const stored = (await this.message()) ?? messageOf(run);
     const readable = await readableAmong(this.parts, resourcesOf([stored]), this.context);
-    const message = chatMessage(stored, readable, this.seesText);
+    const message = chatMessage(stored, readable, this.reader);
     const events = message.withheld ? [] : this.restOf(stored.content);
     this.sent = undefined;
     for (const citation of message.citations) {
@@ -324,7 +343,8 @@ function messageOf(run: RunRecord): MessageRecord {
     ...{ id: messageId, version: 0, tenant, sessionId: '', seq: 0, role: 'assistant', content: output?.text ?? '' },
     ...{
       citations: output?.citations ?? [],
-      sourceIds: [],
+      sourceIds: run.sourceIds ?? [],
+      isPrivate: run.isPrivate,
       runId: id,
       model,
       spent,
@@ -332,6 +352,6 @@ function messageOf(run: RunRecord): MessageRecord {
       isImported: false,
       createdAt,
     },
-    ...{ degraded: output?.degraded ?? false, status: status === 'completed' ? 'complete' : 'failed' },
+    ...{ degraded: output?.degraded ?? false, status: hasEnded(run) ? messageStatusOf(status as Ending) : 'streaming' },
   };
 }

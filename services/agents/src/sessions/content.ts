@@ -58,9 +58,45 @@ function readContent(bytes: Buffer, param: string, faults: Fault[]): Omit<GivenM
       const id = String(part.resource_id);
       resourceIds.push(id);
       texts.push(`${part.type === 'image' ? '!' : ''}[${part.type}](resource:${id})`);
-    } else return refuse('invalid_value', 'has a part that is neither a text nor an image or file with a resource_id.');
+    } else {
+      const kept = readRecord(part);
+      if (kept === undefined) return refuse('invalid_value', UNKNOWN_PART);
+      texts.push(kept.content);
+      resourceIds.push(...kept.resourceIds);
+    }
   }
   return checkText(texts.join('\n\n'), resourceIds, refuse);
+}
+
+const UNKNOWN_PART =
+  'has a part that is no text, image or file with a resource_id, tool_call with a name, tool_result with content, or citation with a resource_id.';
+
+/** Reads a part of a conversation that was held elsewhere: what a tool was called with and has answered, and what was cited. */
+function readRecord(part: Record<string, unknown>): Omit<GivenMessage, 'role'> | undefined {
+  switch (part?.type) {
+    case 'tool_call': {
+      const { name, arguments: args = part.input ?? {} } = part;
+      return typeof name === 'string' ? recordOf(`${name} ${jsonOf(args)}`) : undefined;
+    }
+    case 'tool_result': {
+      const result = part.content ?? part.output;
+      return result === undefined ? undefined : recordOf(jsonOf(result));
+    }
+    case 'citation': {
+      const id = String(part.resource_id);
+      return UUID.test(id) ? { content: `[source](resource:${id})`, resourceIds: [id] } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+const jsonOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Shows a text as a block of code, which nothing in it can end. */
+function recordOf(text: string): Omit<GivenMessage, 'role'> {
+  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+  return { content: `${fence}\n${text}\n${fence}`, resourceIds: [] };
 }
 
 function checkText(

@@ -101,6 +101,8 @@ export interface RunRecord extends JobRecord {
   /** The credential that started it: its id, and the scopes that bound what the run may read. */
   readonly credentialId: string;
   readonly scopes: readonly string[];
+  /** Whether that credential reaches some workspaces only. */
+  readonly isLimited?: boolean | undefined;
   readonly agentId?: string | undefined;
   /** Which of the agent's versions it uses, and its name. */
   readonly agentVersion?: number | undefined;
@@ -157,6 +159,8 @@ export interface RunRecord extends JobRecord {
   readonly output?: RunOutput | undefined;
   /** Resources that the model was given: who may not read all of them sees no output of the run. */
   readonly sourceIds?: readonly string[] | undefined;
+  /** Nobody but the person who started it may see its output. */
+  readonly isPrivate?: boolean | undefined;
   /** Messages of the conversation that did not fit into the model's window. */
   readonly droppedMessages?: number | undefined;
   /** The text under way of a run outside chat sessions, as it was saved last. */

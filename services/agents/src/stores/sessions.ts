@@ -57,6 +57,8 @@ export interface MessageRecord extends StoredRecord {
   readonly citations: readonly StoredCitation[];
   /** Resources that the model was given for this reply, cited or not: who may not read all of them may not read it. */
   readonly sourceIds: readonly string[];
+  /** Nobody but the session's owner may read it, such as what was drawn from messages of a conversation. */
+  readonly isPrivate?: boolean | undefined;
   readonly runId?: string | undefined;
   readonly status: 'complete' | 'streaming' | 'failed' | 'canceled';
   readonly model?: string | undefined;

@@ -114,7 +114,7 @@ export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queue
     scheduleId: run.scheduleId,
     input: input && { text: input.text, attachments: [...input.attachments], parameters: jsonBytes(input.parameters) },
     output: output && outputMessage(output, readable),
-    steps: steps.map((step) => stepMessage(isOpen ? step : { ...step, input: undefined, output: undefined }, readable)),
+    steps: steps.map((step) => stepMessage(isOpen ? step : closedStep(step), readable)),
     pendingApprovalIds: [...(run.pendingApprovalIds ?? [])],
     model: run.model,
     usage: usageMessage(run.spent),
@@ -132,6 +132,16 @@ export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queue
     tainted: (run.taintSources ?? []).length > 0,
     taintSources: isOpen ? [...(run.taintSources ?? [])] : [],
   };
+}
+
+/** Returns what somebody is shown of a step who may not see what its run was given. */
+function closedStep(step: StepRecord): StepRecord {
+  return { ...step, input: undefined, output: undefined, error: closedFailure(step) };
+}
+
+/** Returns that a step has failed, without the message, which says about what. */
+export function closedFailure({ error }: Pick<StepRecord, 'error'>): StepRecord['error'] {
+  return error && { ...error, message: 'You may not see what has failed.' };
 }
 
 /** Bytes of input or output of a step that are shown. */

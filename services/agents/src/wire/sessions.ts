@@ -52,11 +52,23 @@ function statusOf({ activeRunId, awaitsApproval }: SessionRecord): ChatStatus {
   return awaitsApproval ? ChatStatus.AWAITING_APPROVAL : ChatStatus.RESPONDING;
 }
 
+/** What a reader of a session may see besides what they may read. */
+export interface MessageReader {
+  /** They have asked what is answered. */
+  readonly isAsker: boolean;
+  /** They see what they were answered whatever it is drawn from. */
+  readonly keepsAnswers: boolean;
+}
+
+export const ASKER: MessageReader = { isAsker: true, keepsAnswers: true };
+
 /** Converts a message for a reader; one that was drawn from a source which they may not read is withheld. */
-export function chatMessage(message: MessageRecord, readable: Readable, isOwner: boolean): ChatMessage {
+export function chatMessage(message: MessageRecord, readable: Readable, reader: MessageReader): ChatMessage {
   const { id, seq, role, createdAt } = message;
   const about = { id, seq, role: name(ChatRole, role), createdAt };
-  if (!isOwner && message.sourceIds.some((source) => !readable.has(source))) {
+  const isDrawn = message.sourceIds.every((source) => readable.has(source));
+  const isTold = reader.isAsker || message.isPrivate !== true;
+  if (!reader.keepsAnswers && !(isDrawn && isTold)) {
     return { ...NOTHING, ...about, withheld: true, reason: 'source_not_readable' };
   }
   return {

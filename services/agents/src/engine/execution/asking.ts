@@ -39,10 +39,12 @@ export const latestEndOf = ({ createdAt }: Pick<RunRecord, 'createdAt'>): number
  */
 export async function openApproval(scope: RunScope, asked: AskedCall): Promise<void> {
   const { parts, log, job } = scope;
-  const { step, supersedes, isRetry = false } = asked;
+  const { step, plan, supersedes, isRetry = false } = asked;
   const approval = await approvalOf(scope, asked);
   const isPending = approval.status === 'pending';
-  const planned: StepRecord = { ...step, status: isRetry ? 'unknown' : 'planned', approvalId: approval.id };
+  const { effect, serverId } = plan;
+  const status = isRetry ? 'unknown' : 'planned';
+  const planned: StepRecord = { ...step, effect, serverId, status, approvalId: approval.id };
   const about = { approvalId: approval.id };
   const events: NewRunEvent[] = [{ type: 'approval.requested', data: about }];
   if (!isPending) events.push({ type: 'approval.decided', data: about });

@@ -17,9 +17,11 @@ const MAX_TAINTS = 100;
 export class CallResults {
   constructor(private readonly scope: Pick<RunScope, 'parts' | 'log' | 'sources'>) {}
 
-  complete(step: StepRecord, { text, found, taints = [], resourceIds, isError = false }: ToolResult): Promise<void> {
+  complete(step: StepRecord, result: ToolResult): Promise<void> {
+    const { text, found, taints = [], resourceIds, isError = false, drawnFrom, isPrivate } = result;
     const sources = this.scope.sources.add(found);
-    const output: ToolOutput = { text: resultText(text, sources), sources, isError, resourceIds };
+    const output: ToolOutput = { text: resultText(text, sources), sources, isError, resourceIds, drawnFrom, isPrivate };
+    this.scope.sources.drawFrom(output);
     const error = isError ? { code: 'tool_error', message: text.slice(0, 500), retryable: false } : undefined;
     const done = { ...step, status: isError ? 'failed' : 'completed', output, error, ...elapsed(step) } as const;
     return this.saveResult(done, taints);

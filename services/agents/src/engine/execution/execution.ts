@@ -1,4 +1,5 @@
 import { type HeldJob, JobLost } from '@commonplace/kit/jobs';
+import type { TaintSource } from '../../domain/taint.js';
 import { EXTRACTIVE_MODEL_ID } from '../../models/port.js';
 import type { Parts } from '../../parts.js';
 import { tellSession } from '../../runs/approval-writes.js';
@@ -18,13 +19,13 @@ import { Sources } from '../sources.js';
 import { StepLog, type ToolOutput } from '../step-log.js';
 import { ANSWER_CALL_ID, answerCall, createAnswerTool } from '../tools/answer.js';
 import { toolsOf } from '../tools/table.js';
-import type { Tool } from '../tools/tool.js';
 import { latestEndOf } from './asking.js';
 import { addTaints, toolEvent } from './call-results.js';
+import { loadHistory } from './history.js';
 import { ModelTurns } from './model-turns.js';
 import { isRefusal } from './refusal.js';
 import { ReplyText } from './reply-text.js';
-import { loadHistory, loadSteps, restoreSources } from './restoring.js';
+import { loadSteps, restoreSources } from './restoring.js';
 import { elapsed, type RunScope } from './scope.js';
 import { ToolCalls } from './tool-calls.js';
 
@@ -50,7 +51,7 @@ export class RunExecution {
     const log = new StepLog(parts, job);
     this.scope = {
       ...{ parts, job, signal, acting, sources, question, ownWords, log },
-      charges: new Charges(parts.ledger, run),
+      charges: new Charges(parts, run, signal),
       retrieval: new Retrieval(parts, run, acting),
       memories: new RunMemories(parts, log, sources, acting),
       reply: new Reply(sources, ownWords),
@@ -129,10 +130,11 @@ export class RunExecution {
     const { parts, scope, record } = this;
     await requireStanding(parts, record);
     const tools = await toolsOf(parts, record);
-    await this.taintBy(tools);
+    await this.taintBy([...tools.values()].flatMap(({ taint }) => taint ?? []));
     const agent = await loadRunAgent(parts, record, scope.acting);
     await loadSteps(scope);
-    const history = await loadHistory(scope);
+    const { messages: history, taints } = await loadHistory(scope);
+    await this.taintBy(taints);
     restoreSources(scope);
     this.text.restore();
     const message = record.sessionId === undefined ? undefined : await parts.messages.get(record.messageId);
@@ -141,18 +143,16 @@ export class RunExecution {
     return { calls: new ToolCalls(scope, tools), model: new ModelTurns(scope, this.text, { tools, history, agent }) };
   }
 
-  /** Taints the run by what its tools say of themselves: the model is shown that before anything else. */
-  private async taintBy(tools: ReadonlyMap<string, Tool>): Promise<void> {
+  /** Taints the run by what its model is shown before anything else: what its tools say of themselves, and earlier replies. */
+  private async taintBy(found: readonly TaintSource[]): Promise<void> {
     const known = this.record.taintSources?.length ?? 0;
-    const taintSources = addTaints(
-      this.record,
-      [...tools.values()].flatMap(({ taint }) => taint ?? []),
-    );
+    const taintSources = addTaints(this.record, found);
     if (taintSources.length > known) await this.job.save({ taintSources });
   }
 
   /** Ends a cancelled run whose worker has died: what that one has saved of the text stays. */
   private async endAsLeft(): Promise<void> {
+    this.stop.abort();
     await loadSteps(this.scope);
     await endRun(this.parts, this.job, { status: 'canceled', output: undefined, error: undefined, message: {} });
   }
@@ -208,7 +208,7 @@ export class RunExecution {
         async (work, run) => {
           await tellSession(parts, work, run, true);
           const message = await work.get(parts.messages, run.messageId);
-          const given = { citations: reply.citations(content), sourceIds: sources.resourceIds() };
+          const given = { citations: reply.citations(content), ...sources.ofMessage };
           if (message !== undefined) work.replace(parts.messages, message, { ...message, content, ...given });
         },
       );
@@ -244,7 +244,7 @@ export class RunExecution {
           : undefined,
       answer: postedAnswer(log.stepOf(ANSWER_CALL_ID)),
       droppedMessages: this.model?.droppedMessages || undefined,
-      message: { content: text, citations, sourceIds: sources.resourceIds(), degraded },
+      message: { content: text, citations, ...sources.ofMessage, degraded },
     });
   }
 }

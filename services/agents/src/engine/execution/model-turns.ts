@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { maxReplyTokens } from '../../models/estimate.js';
 import type { ChatModel, ModelMessage } from '../../models/port.js';
 import { addSpent, NOTHING_SPENT, type Spent, type StepRecord } from '../../stores/runs.js';
 import { RunFailure } from '../failure.js';
@@ -11,8 +12,6 @@ import type { Tool } from '../tools/tool.js';
 import type { ReplyText } from './reply-text.js';
 import { elapsed, now, type RunScope } from './scope.js';
 
-/** Tokens that a reply may have at the most. */
-const REPLY_TOKENS = 4_096;
 /** Calls of a model that is not available, one after the other, before the run fails. */
 const MODEL_TRIES = 4;
 const RETRY_MS = 500;
@@ -100,7 +99,7 @@ export class ModelTurns {
     const { log, charges, sources, reply, output, question, signal, memories, job } = this.scope;
     const { info } = model;
     const { history, agent } = this.given;
-    const maxOutputTokens = Math.min(info.maxOutputTokens, REPLY_TOKENS);
+    const maxOutputTokens = maxReplyTokens(info);
     const tools = info.supportsTools ? [...this.given.tools.values()].map(({ schema }) => schema) : [];
     const repair = output?.repairOf(log.lastTurn);
     const place = job.record.conversation?.messageId === undefined ? [] : IN_CONVERSATION;
@@ -123,7 +122,7 @@ export class ModelTurns {
     const input = { tokens, messages: prompt.messages.length, dropped_messages: this.left };
     const attempt = { status: 'running', input, reservedMicros: reserved, owed: undefined, startedAt: now() } as const;
     const step: StepRecord = { ...planned, ...attempt };
-    await charges.reserve(step, reserved, signal);
+    await charges.reserve(step, reserved);
     await log.save(step);
     // A JSON value is no text to be shown, and must not be changed.
     const filter = output === undefined ? reply.filter() : UNFILTERED;

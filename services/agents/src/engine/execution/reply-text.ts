@@ -69,7 +69,7 @@ export class ReplyText {
     const save = (text: string) =>
       job.save(sessionId === undefined ? { draft: text } : {}, async (work) => {
         const message = sessionId === undefined ? undefined : await work.get(parts.messages, messageId);
-        const given = { citations: reply.citations(text), sourceIds: sources.resourceIds() };
+        const given = { citations: reply.citations(text), ...sources.ofMessage };
         if (message !== undefined) work.replace(parts.messages, message, { ...message, content: text, ...given });
       });
     return new LiveText(parts.bus, { id, attempt: this.number }, save, written);

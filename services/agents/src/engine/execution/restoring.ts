@@ -1,8 +1,6 @@
-import { PROMPT_MESSAGES } from '../../config.js';
-import type { ModelMessage } from '../../models/port.js';
 import { NOTHING_SPENT, type StepRecord } from '../../stores/runs.js';
 import { spentOf } from '../model-call.js';
-import { BYTES_PER_TOKEN, conversationOf, historyOf } from '../prompt.js';
+import { BYTES_PER_TOKEN } from '../prompt.js';
 import type { ToolOutput } from '../step-log.js';
 import { saveAttempt } from './model-turns.js';
 import type { RunScope } from './scope.js';
@@ -32,20 +30,10 @@ async function chargeBroken(scope: RunScope, step: StepRecord): Promise<void> {
 
 /** Takes up the sources and citations that earlier steps have left. */
 export function restoreSources({ log, sources, reply }: RunScope): void {
-  for (const { type, status, output } of log.steps) {
-    if (type === 'tool_call' && status === 'completed') sources.restore((output as ToolOutput).sources);
+  for (const { type, output } of log.steps) {
+    if (type !== 'tool_call' || output === undefined) continue;
+    sources.restore((output as ToolOutput).sources);
+    sources.drawFrom(output as ToolOutput);
   }
   reply.restore(log.lastTurn?.cited ?? []);
-}
-
-/** Returns the earlier messages of the run's session or conversation, without its question. */
-export async function loadHistory({ parts, job }: RunScope): Promise<readonly ModelMessage[]> {
-  const { sessionId, conversation, messageSeq = 0 } = job.record;
-  if (sessionId === undefined) return conversationOf(conversation?.earlier ?? []);
-  const where = { sessionId, seq: { lt: messageSeq } };
-  const latest = await parts.messages.find({ where, sort: ['-seq'], limit: PROMPT_MESSAGES + 1 });
-  const before = latest.filter(({ supersededBy }) => supersededBy === undefined).reverse();
-  // The question itself stands at the end of the prompt, with its sources.
-  const at = before.map(({ role }) => role).lastIndexOf('user');
-  return historyOf(before.filter((_, i) => i !== at));
 }

@@ -74,7 +74,9 @@ function listTool(parts: ImParts): Tool {
       const { items } = await parts.imMessages.listMessages(request, options);
       const written = items.filter(({ isDeleted, text = '' }) => !isDeleted && text !== '').reverse();
       const taints = await taintsOfMessages(parts, written.map(authorOf), context.run.workspaceId ?? '');
-      return { text: textOf(conversation, written), found: [], taints };
+      // Whoever reads the workspace may join a channel, and read it.
+      const isPrivate = conversation.type !== ConversationType.CHANNEL;
+      return { text: textOf(conversation, written), found: [], isPrivate, taints };
     },
   };
 }

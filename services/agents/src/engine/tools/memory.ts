@@ -65,10 +65,14 @@ function memoryTool(parts: Parts, actions: readonly Action[]): Tool {
       const action = actionOf(args);
       if (action === 'search') return readingPlan(`Search memories for ${textArgument(args, 'query')}`);
       const reach = await requireReach(parts, context);
-      if (action === 'remember') return planOf('Remember', 'create', { scope: placeIn(args) }, textOf(args));
+      const seenBy = { userId: context.run.userId, ownerId: reach.agent?.ownerId };
+      if (action === 'remember') {
+        const place = { scope: placeIn(args), subjectId: context.run.userId };
+        return planOf('Remember', 'create', place, textOf(args), seenBy);
+      }
       const memory = await changeable(parts, args, context, reach);
-      if (action === 'forget') return planOf('Forget', 'delete', memory, memory.content);
-      return planOf('Change', 'write', memory, textOf(args));
+      if (action === 'forget') return planOf('Forget', 'delete', memory, memory.content, seenBy);
+      return planOf('Change', 'write', memory, textOf(args), seenBy);
     },
     async call(args, context) {
       return calls[actionOf(args)](args, context, await requireReach(parts, context));
@@ -78,14 +82,22 @@ function memoryTool(parts: Parts, actions: readonly Action[]): Tool {
 
 // ---- plans
 
+/** Who starts a run, and who owns its agent and reads all that it remembers. */
+interface Readers {
+  readonly userId: string;
+  readonly ownerId: string | undefined;
+}
+
 /** What is kept where others than the person can read it is a sink. */
 function planOf(
   verb: string,
   action: ToolPlan['action'],
-  { scope, subjectId }: Pick<MemoryRecord, 'scope'> & Partial<MemoryRecord>,
+  { scope, subjectId }: Pick<MemoryRecord, 'scope' | 'subjectId'>,
   text: string,
+  { userId, ownerId }: Readers,
 ): ToolPlan {
-  const isShared = scope === 'workspace' || scope === 'org' || (scope === 'agent' && verb !== 'Remember' && !subjectId);
+  const isOwn = scope === 'user' || (scope === 'agent' && subjectId === userId && ownerId === userId);
+  const isShared = !isOwn;
   const title = `${verb} a memory of the ${scope === 'user' ? 'person' : scope}`;
   const preview = { ...NO_PREVIEW, text };
   const risk = isShared ? 'medium' : 'low';

@@ -41,7 +41,8 @@ export function createCommentReadingTools(parts: CommentParts): Tool[] {
         const written = items.filter(({ isDeleted }) => !isDeleted);
         const isTainted = (await Promise.all(written.map((one) => isUntrusted(parts, one, context)))).includes(true);
         const taint: TaintSource = { type: 'guest', id, name };
-        return { text: textOf(name, written), found: [], taints: isTainted ? distinctTaints([taint]) : [] };
+        const taints = isTainted ? distinctTaints([taint]) : [];
+        return { text: textOf(name, written), found: [], drawnFrom: [id], taints };
       },
     },
   ];

@@ -52,6 +52,7 @@ export async function isWider(
 ): Promise<boolean> {
   if (target.isShared) return true;
   const { run, sources } = context;
+  if (sources.isPrivate) return true;
   const ids = [...new Set([...sources.resourceIds(), ...run.resourceIds, ...alsoIds])];
   if (ids.length === 0) return false;
   const { resources } = await parts.index.checkAccess({ ids }, await context.acting(undefined, { isNamed: true }));

@@ -45,6 +45,10 @@ export interface ToolResult {
   readonly text: string;
   /** Passages that the result gives to the model. */
   readonly found: readonly FoundSource[];
+  /** Resources that the text comes from, besides the passages. */
+  readonly drawnFrom?: readonly string[] | undefined;
+  /** The text comes from where only its members read: nobody but the person who started the run may be told it. */
+  readonly isPrivate?: boolean | undefined;
   readonly taints?: readonly TaintSource[] | undefined;
   /** Resources that were created or changed. */
   readonly resourceIds?: readonly string[] | undefined;

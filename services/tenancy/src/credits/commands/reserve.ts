@@ -1,8 +1,8 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { formatAmount, type Micros, ofCredits } from '../domain/amounts.js';
-import { type AccountState, availableOf, type Held } from '../domain/book.js';
+import { type AccountState, availableOf, Book, emptyAccount, type Held } from '../domain/book.js';
 import { allowsOverage, type Cap, findReached } from '../domain/caps.js';
-import { periodOf } from '../domain/periods.js';
+import { monthOf, periodOf } from '../domain/periods.js';
 import { fullTerms, type UsageTerms } from '../domain/settings.js';
 import { InsufficientCredits, UsageCapReached } from '../errors.js';
 import type { CreditParts } from '../parts.js';
@@ -60,6 +60,26 @@ export function newReservation(
   };
 }
 
+/**
+ * Throws if work of a new source that costs so much could not begin, also once the reservations of other work have ended.
+ * Nothing is written.
+ */
+export async function checkCredits(
+  parts: CreditParts,
+  { tenant, amount, attribution }: Pick<Reservation, 'tenant' | 'amount' | 'attribution'>,
+): Promise<void> {
+  const payer = await findPayer(parts, tenant, attribution.userId, 'begin');
+  const now = parts.now();
+  const stored = await parts.accounts.get(payer.tenant);
+  const { state } = new Book(stored ?? emptyAccount(monthOf(now)), now, parts.metersAll);
+  const terms = fullTerms((await parts.usageSettings.get(payer.tenant))?.terms);
+  const caps = await capsOf(parts, payer, state, terms, { attribution });
+  const lasting = caps.map((cap) => ({ ...cap, taken: cap.taken - cap.reserved, reserved: 0 }));
+  const reached = findReached(lasting, amount);
+  if (reached !== undefined) throw capReached(reached, amount);
+  requireCredits({ ...state, reserved: 0, reservedOverage: 0 }, terms, amount);
+}
+
 async function holdAmount(parts: CreditParts, work: UnitOfWork, payer: Payer, request: Reservation): Promise<Held> {
   const { key, amount, attribution } = request;
   // The account is read first: whatever the caps count is then as new as the account, or the unit fails.
@@ -98,12 +118,12 @@ async function capsOf(
   payer: Payer,
   state: AccountState,
   terms: UsageTerms,
-  { key, attribution: { userId }, perRunCap }: Reservation,
+  { key, attribution: { userId }, perRunCap }: Pick<Reservation, 'attribution' | 'perRunCap'> & { readonly key?: Key },
 ): Promise<Cap[]> {
   const caps: Cap[] = [];
   const perRun = [perRunCap, hardCap(terms, terms.perRunCapCredits)].filter((limit) => limit !== undefined);
   if (perRun.length > 0) {
-    const taken = await parts.reservations.sum('taken', { sourceKey: sourceKeyOf(key) });
+    const taken = key === undefined ? 0 : await parts.reservations.sum('taken', { sourceKey: sourceKeyOf(key) });
     // What the run has reserved itself does not come back while it waits.
     caps.push({ name: 'per_run', limit: Math.min(...perRun), taken, reserved: 0 });
   }

@@ -8,7 +8,7 @@ import {
   UsageSource,
 } from '@commonplace/proto/tenancy/v1/credit_service.js';
 import { recordUsage, releaseReservation, settleUsage } from '../commands/charge.js';
-import { reserveCredits } from '../commands/reserve.js';
+import { checkCredits, reserveCredits } from '../commands/reserve.js';
 import type { Consumption } from '../commands/usage.js';
 import { type Micros, parseAmount } from '../domain/amounts.js';
 import type { CreditParts } from '../parts.js';
@@ -33,6 +33,18 @@ export function createMeteringHandlers(parts: CreditParts): Handlers<MeteringSer
       };
       requireNone(faults);
       return toReservation(await reserveCredits(parts, work, request));
+    },
+
+    async checkCredits({ tenant, amount, attribution }) {
+      const faults: Fault[] = [];
+      const request = {
+        tenant,
+        amount: readAmount('amount', amount, faults),
+        attribution: requireAttribution(attribution, faults),
+      };
+      requireNone(faults);
+      await checkCredits(parts, request);
+      return {};
     },
 
     async renewReservations({ keys, ttlMs }, { work }) {

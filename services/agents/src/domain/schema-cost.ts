@@ -1,3 +1,8 @@
+import { DATA, NAMED } from './schema-words.js';
+
+/** Schemas that may be applied to one value. */
+export const MAX_SCHEMA_COST = 5_000;
+
 type Node = Readonly<Record<string, unknown>>;
 
 const LISTS = ['allOf', 'anyOf', 'oneOf'];
@@ -33,11 +38,13 @@ export function costOfSchema(root: Node): number {
   };
 
   let most = 0;
-  const visit = (value: unknown): void => {
+  const visit = (value: unknown, isNames = false): void => {
     if (Array.isArray(value)) for (const inner of value) visit(inner);
     if (!isNode(value)) return;
-    most = Math.max(most, costOf(value));
-    for (const inner of Object.values(value)) visit(inner);
+    if (!isNames) most = Math.max(most, costOf(value));
+    for (const [key, inner] of Object.entries(value)) {
+      if (isNames || !DATA.has(key)) visit(inner, !isNames && NAMED.has(key));
+    }
   };
   visit(root);
   return most;
@@ -45,8 +52,9 @@ export function costOfSchema(root: Node): number {
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Follows a JSON Pointer. Returns the root's own reference where it leads to nothing, which counts as infinite. */
+/** Follows a local reference. Returns what refers to itself where it leads to nothing, which counts as infinite. */
 function resolve(root: Node, ref: string): unknown {
+  if (/^#[^/]/.test(ref)) return anchored(root, ref.slice(1)) ?? NOWHERE;
   let value: unknown = root;
   for (const part of ref.split('/').slice(1)) {
     const key = decodePart(part);
@@ -55,6 +63,21 @@ function resolve(root: Node, ref: string): unknown {
     value = (value as Record<string, unknown>)[key];
   }
   return value;
+}
+
+/** Returns the schema that a name stands for; undefined if there is none. */
+function anchored(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return firstOf(value, name);
+  if (!isNode(value)) return undefined;
+  return value.$anchor === name ? value : firstOf(Object.values(value), name);
+}
+
+function firstOf(values: readonly unknown[], name: string): unknown {
+  for (const value of values) {
+    const found = anchored(value, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Refers to itself. */

@@ -1,0 +1,20 @@
+import { costOf, estimateTokens, maxReplyTokens } from '../models/estimate.js';
+import type { ChatModels } from '../models/port.js';
+import type { RunRecord } from '../stores/runs.js';
+import { attributionOf } from './attribution.js';
+import type { Ledger } from './ledger.js';
+
+/**
+ * Throws `insufficient_credits` or `usage_cap_reached` where a new run could not even reserve what its question and the
+ * reply may cost, and `service_unavailable` where that is not to be found out.
+ */
+export async function requireFirstStep(
+  { models, ledger }: { readonly models: ChatModels; readonly ledger: Ledger },
+  run: RunRecord,
+) {
+  const model = models.find(run.model);
+  if (model === undefined) return;
+  const { info } = model;
+  const micros = costOf(info, estimateTokens(run.input?.text ?? ''), maxReplyTokens(info));
+  if (micros > 0) await ledger.check(attributionOf(run), micros);
+}

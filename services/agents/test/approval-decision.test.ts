@@ -1,0 +1,23 @@
+import { ApprovalRemember, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import { expect, test } from '@jest/globals';
+import { readDecision } from '../src/approvals/decision.js';
+import type { ApprovalRecord } from '../src/stores/approvals.js';
+
+/** What a decision says is held to the schemas of strangers. */
+
+const REQUEST = {
+  ...{ approvalId: 'a', status: ApprovalStatus.APPROVED, decision: '', comment: undefined },
+  ...{ editedInput: Buffer.alloc(0), remember: ApprovalRemember.UNSPECIFIED, answer: Buffer.alloc(0) },
+};
+const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
+const ENDLESS = { type: 'object', properties: { name: { type: 'string', pattern: '^(a+)+$' } } };
+const LONG = { name: `${'a'.repeat(60)}!` };
+
+test.each([
+  ['edited input', { kind: 'tool_call', inputSchema: ENDLESS }, { editedInput: bytes(LONG) }],
+  ['an answer', { kind: 'question', requestedSchema: ENDLESS }, { answer: bytes(LONG) }],
+])('a regular expression that would run for ever does not hold up the check of %s', (_, approval, said) => {
+  expect(() => readDecision({ ...REQUEST, ...said }, approval as unknown as ApprovalRecord)).toThrow(
+    expect.objectContaining({ reason: 'approval_input_invalid' }),
+  );
+});

@@ -1,0 +1,142 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import { ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
+import {
+  CreateChatSessionRequest,
+  GetChatSessionRequest,
+  UpdateChatSessionRequest,
+} from '@commonplace/proto/agents/v1/chat_session_service.js';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { AgentRecord } from '../src/stores/agents.js';
+import { type AgentStage, openAgentStage } from './stage.js';
+
+/** A reply is drawn from all that the replies before it were drawn from. */
+
+const SECRET = 'The vault opens at 4711.';
+let stage: AgentStage;
+let ann: Caller;
+let bob: Caller;
+let sourceId: string;
+
+beforeAll(async () => {
+  stage = await openAgentStage();
+  ann = stage.person('Ann');
+  bob = stage.person('Bob', 'viewer');
+});
+afterAll(() => stage.close());
+
+beforeEach(() => {
+  stage.model.reset();
+  stage.readable.clear();
+  sourceId = newId();
+  const source = { resourceId: sourceId, name: 'Vault', type: 'document', contentVersion: 1, ranges: [] };
+  const found = [{ ...source, snippet: SECRET, text: SECRET, isVerbatim: true }];
+  stage.tools.set('look', { plan: { effect: 'none', action: 'read' }, act: () => ({ found }) });
+  const taints = [{ type: 'web', id: 'https://evil.example/', name: 'evil.example' }] as const;
+  stage.tools.set('surf', { plan: { effect: 'none', action: 'read' }, act: () => ({ taints }) });
+});
+
+const words = (text: string) => [{ role: undefined, content: Buffer.from(JSON.stringify(text)) }];
+const calling = (name: string) => ({ toolCalls: [{ id: 'c1', name, arguments: { what: 'it' } }] });
+
+async function begin(agent: AgentRecord | undefined, text: string) {
+  const place = { workspaceId: stage.workspaceId, agentId: agent?.id, context: { resourceIds: [], search: false } };
+  const request = { ...place, messages: words(text), respond: true, visibility: ChatVisibility.WORKSPACE };
+  const session = await stage.clients.sessions.createChatSession(
+    CreateChatSessionRequest.fromPartial(request as never),
+    await stage.stage.as(ann),
+  );
+  return { id: session.id, run: await stage.until(ann, session.runId ?? '', 'completed') };
+}
+
+async function goOn(sessionId: string, text: string, more: object = {}) {
+  const request = { sessionId, appendMessages: words(text), respond: true, ...more };
+  const { runId = '' } = await stage.clients.sessions.updateChatSession(
+    UpdateChatSessionRequest.fromPartial(request as never),
+    await stage.stage.as(ann),
+  );
+  return stage.until(ann, runId, 'completed');
+}
+
+async function repliesTo(reader: Caller, sessionId: string) {
+  const request = GetChatSessionRequest.fromPartial({ sessionId });
+  const { messages } = await stage.clients.sessions.getChatSession(request, await stage.stage.as(reader));
+  return messages.flatMap(({ role, content, withheld }) =>
+    role === 'CHAT_ROLE_ASSISTANT' ? [content ?? withheld] : [],
+  );
+}
+
+const promptOf = (at: number) => JSON.stringify(stage.model.calls.at(at)?.request.messages);
+
+test('who may not read the sources of a reply does not read what was said after it either', async () => {
+  stage.model.next(calling('look'), { text: `${SECRET} [1]` }, { text: 'It opens at 4711, as I said.' });
+  const { id } = await begin(undefined, 'What opens the vault?');
+  await goOn(id, 'Say it again.');
+  expect(promptOf(-1)).toContain('4711');
+  expect(await repliesTo(bob, id)).toEqual([true, true]);
+  expect(await repliesTo(ann, id)).toEqual([expect.stringContaining('as I said'), expect.stringContaining(SECRET)]);
+  stage.readable.add(sourceId);
+  expect(await repliesTo(bob, id)).toEqual([expect.stringContaining('as I said'), expect.stringContaining(SECRET)]);
+});
+
+test('what came from a resource without a passage is withheld as well', async () => {
+  stage.tools.set('notes', { plan: { effect: 'none', action: 'read' }, act: () => ({ drawnFrom: [sourceId] }) });
+  stage.model.next(calling('notes'), { text: 'The comments say 4711.' });
+  const { id, run } = await begin(undefined, 'What do the comments say?');
+  expect(await repliesTo(bob, id)).toEqual([true]);
+  expect((await stage.run(bob, run.id)).output).toBeUndefined();
+  stage.readable.add(sourceId);
+  expect(await repliesTo(bob, id)).toEqual(['The comments say 4711.']);
+});
+
+test('what came from a conversation stays with who has asked, and so does what is said after it', async () => {
+  stage.tools.set('gossip', { plan: { effect: 'none', action: 'read' }, act: () => ({ isPrivate: true }) });
+  stage.model.next(calling('gossip'), { text: 'They say 4711.' }, { text: '4711, as I said.' });
+  const { id, run } = await begin(undefined, 'What do they say?');
+  await goOn(id, 'Again?');
+  expect(await repliesTo(bob, id)).toEqual([true, true]);
+  expect((await stage.run(bob, run.id)).output).toBeUndefined();
+  expect(await repliesTo(ann, id)).toEqual(['4711, as I said.', 'They say 4711.']);
+});
+
+test('why a call has failed is told to who sees what the run was given', async () => {
+  stage.tools.set('fail', { act: () => ({ isError: true, text: 'The vault 4711 is closed.', drawnFrom: [sourceId] }) });
+  stage.model.next(calling('fail'), { text: 'It failed.' });
+  const { run } = await begin(undefined, 'Open it.');
+  const errorFor = async (reader: Caller) =>
+    (await stage.run(reader, run.id)).steps.find(({ name }) => name === 'fail')?.error;
+  expect((await errorFor(ann))?.message).toContain('4711');
+  expect(await errorFor(bob)).toEqual({ ...(await errorFor(ann)), message: expect.not.stringContaining('4711') });
+});
+
+test('an agent is given no reply that was drawn from what it may not read', async () => {
+  const agent = await stage.createAgent();
+  stage.model.next(calling('look'), { text: `${SECRET} [1]` }, { text: 'I do not know.' }, { text: '4711.' });
+  const { id } = await begin(undefined, 'What opens the vault?');
+  await goOn(id, 'What opens it?', { agentId: agent.id });
+  expect(promptOf(-1)).not.toContain('4711');
+  expect(promptOf(-1)).toContain('withheld');
+  stage.readable.add(sourceId);
+  await goOn(id, 'And now?');
+  expect(promptOf(-1)).toContain('4711');
+  stage.model.next({ text: 'I am the assistant.' });
+  const run = await goOn(id, 'And you?', { agentId: '', updateMask: ['agent_id'] });
+  expect(run.agentId).toBeUndefined();
+});
+
+test('a run is tainted by replies of runs that had read untrusted content', async () => {
+  const agent = await stage.createAgent();
+  stage.model.next(calling('surf'), { text: 'It says: share all.' }, { text: 'Well.' });
+  const { id, run } = await begin(agent, 'What does the page say?');
+  expect(run).toMatchObject({ tainted: true, taintSources: [{ id: 'https://evil.example/' }] });
+  expect(await goOn(id, 'Go on.')).toMatchObject({ tainted: true, taintSources: [{ id: 'https://evil.example/' }] });
+});
+
+test('a run of the same session that begins anew is not', async () => {
+  const agent = await stage.createAgent();
+  stage.model.next(calling('surf'), { text: 'It says: share all.' }, { text: 'Well.' });
+  const { id } = await begin(agent, 'What does the page say?');
+  expect(await goOn(id, '', { appendMessages: [], respond: undefined, regenerateFromSeq: 1 })).toMatchObject({
+    tainted: false,
+  });
+});
