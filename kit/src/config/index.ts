@@ -37,7 +37,7 @@ export const EX_CONFIG = 78;
 
 export { helpText } from './help.js';
 export { nearestName, unknownSettings } from './nearest.js';
-export { PLAIN_CONNECTIONS } from './plain-connections.js';
+export { isPlainUrl, PLAIN_CONNECTIONS } from './plain-connections.js';
 export { type Shape, shaped, shapeOf } from './shapes.js';
 
 /** Reads a table from the environment. Throws ConfigError with all problems at once. */

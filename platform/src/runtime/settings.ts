@@ -1,7 +1,6 @@
-import { integer, list, oneOf, serversUrl, shaped, type Table, text } from '@commonplace/kit/config';
+import { integer, list, oneOf, PLAIN_CONNECTIONS, serversUrl, shaped, type Table, text } from '@commonplace/kit/config';
 import { type Adoptable, STORE_KINDS } from '@commonplace/kit/installation';
 import { telemetrySettings } from '@commonplace/kit/telemetry';
-import { PLAIN_CONNECTIONS } from '@commonplace/kit/config';
 
 const ADOPTABLE: readonly Adoptable[] = [...STORE_KINDS, 'keys'];
 const ADOPTABLES = `(${ADOPTABLE.join('|')})`;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError, Unavailable } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
-import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Ledger } from '../src/credits/ledger.js';
 import { openSettlementQueue } from '../src/credits/settlements.js';

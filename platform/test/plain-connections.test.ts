@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { readConfig, text, url } from '../src/config/index.js';
-import { isPlainUrl } from '../src/config/plain-connections.js';
-import { processSettings } from '@commonplace/platform/runtime';
+import { isPlainUrl, readConfig, text, url } from '@commonplace/kit/config';
+import { processSettings } from '../src/runtime/index.js';
 
 describe('a connection may be unencrypted', () => {
   test.each([
