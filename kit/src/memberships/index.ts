@@ -6,6 +6,7 @@ import type {
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { LRUCache } from 'lru-cache';
 import { type AgentRole, agentRoleIn, type CallingAgent } from '../auth/caller.js';
+import { roomFor } from '../cache/index.js';
 import type { EventBus } from '../events/port.js';
 import type { CallOptions, Client } from '../rpc/port.js';
 
@@ -32,7 +33,11 @@ export async function createMembershipCache(
   directory: Client<DirectoryService>,
   bus: EventBus,
 ): Promise<MembershipCache> {
-  const cache = new LRUCache<string, Promise<PersonMemberships>>({ max: 10_000, ttl: MAX_AGE_MS, ttlResolution: 50 });
+  const cache = new LRUCache<string, Promise<PersonMemberships>>({
+    ...roomFor(10_000),
+    ttl: MAX_AGE_MS,
+    ttlResolution: 50,
+  });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
   const fresh = (userId: string, options: CallOptions): Promise<PersonMemberships> => {
     const asked = directory.getMemberships({ userId }, options).then(index);

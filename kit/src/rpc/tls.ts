@@ -1,6 +1,7 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { type ChannelCredentials, experimental, type ServerCredentials } from '@grpc/grpc-js';
 import { LRUCache } from 'lru-cache';
+import { roomFor } from '../cache/index.js';
 import { AppError } from '../errors/index.js';
 import type { Log } from '../log/index.js';
 import { type CertificateFiles, openCertificates } from './certificates.js';
@@ -39,7 +40,7 @@ const KNOWN_MS = 60_000;
 export function openTls({ name, lookMs, ...files }: TlsOptions, log: Log): MeshTls {
   const certificates = openCertificates(files, log, lookMs);
   const { provider } = certificates;
-  const known = new LRUCache<string, true>({ max: 10_000, ttl: KNOWN_MS });
+  const known = new LRUCache<string, true>({ ...roomFor(10_000), ttl: KNOWN_MS });
   const nameOf = (service: string): string => name.replaceAll('{service}', service);
   return {
     client: experimental.createCertificateProviderChannelCredentials(provider, provider),

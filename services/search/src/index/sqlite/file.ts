@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Folded } from '@commonplace/kit/analysis';
+import { roomFor } from '@commonplace/kit/cache';
 import { type Connection, openConnection } from '@commonplace/kit/store/sqlite';
 import { LRUCache } from 'lru-cache';
 import type { Field } from '../../domain/narrowing.js';
@@ -185,9 +186,9 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
       sizeCalculation: ({ offsets }) => 20 + offsets.length,
     }),
     admitted: new LRUCache({ maxSize: KEPT_ADMITTED, sizeCalculation: ({ bits }) => 1000 + bits.length }),
-    expansions: new LRUCache({ max: KEPT_EXPANSIONS }),
+    expansions: new LRUCache(roomFor(KEPT_EXPANSIONS)),
     vocabularies: new Map(),
-    knownWords: new LRUCache({ max: KEPT_WORDS }),
+    knownWords: new LRUCache(roomFor(KEPT_WORDS)),
     knownBlocks: createKnownBlocks(),
     models: new Map(),
     needs: new Map(),
