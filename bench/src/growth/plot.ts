@@ -24,6 +24,7 @@ export function plot(panels: readonly Panel[], caption: string): string {
   const parts = panels.map((panel, i) => `<g transform="translate(0 ${i * HEIGHT})">${panelOf(panel)}</g>`);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(panels.map(({ title }) => title).join('; '))}</title>`,
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
     ...parts,
     `<text x="12" y="${height - 10}" fill="#57606a">${escaped(caption)}</text>`,
