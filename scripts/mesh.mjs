@@ -139,8 +139,11 @@ function end(child) {
   });
 }
 
+/** Milliseconds that a start may take, more on a slow or busy machine (`COMMONPLACE_TEST_PATIENCE`). */
+const START_MS = 60_000 * (Number(process.env.COMMONPLACE_TEST_PATIENCE) || 1);
+
 /** Waits until a URL answers 200. Throws after `timeoutMs` milliseconds. */
-export async function ready(url, timeoutMs = 60_000) {
+export async function ready(url, timeoutMs = START_MS) {
   const until = Date.now() + timeoutMs;
   for (;;) {
     const ok = await fetch(url).then(

@@ -24,10 +24,12 @@ export interface Bench {
   shared(): Promise<Measured>;
   /** Whether a row has used the shared system. */
   readonly isShared: boolean;
-  /** Stops the shared system and starts it again on its data. */
-  restart(): Promise<Measured>;
+  /** Stops the shared system and starts it again on its data, with further settings. */
+  restart(settings?: StartOptions['settings']): Promise<Measured>;
   /** Starts a system with data of its own, for one row. */
   start(name: string, options?: Omit<StartOptions, 'home'>): Promise<Measured>;
+  /** Returns a folder for data of one row. */
+  folder(name: string): string;
   /** Stops all systems and deletes their data. */
   close(): Promise<void>;
 }
@@ -53,6 +55,7 @@ export function createBench(options: Options, say: (line: string) => void): Benc
     pace: { connections: CONNECTIONS, ...options },
     say,
     start,
+    folder: (name) => join(home, name),
     get isShared() {
       return shared !== undefined;
     },
@@ -60,9 +63,9 @@ export function createBench(options: Options, say: (line: string) => void): Benc
       shared ??= await start('shared');
       return shared;
     },
-    async restart() {
+    async restart(settings = {}) {
       await shared?.subject.stop();
-      shared = await start('shared');
+      shared = await start('shared', { settings });
       return shared;
     },
     async close() {

@@ -12,6 +12,7 @@ import { measureEvents } from './rows/events.js';
 import { measureFiles } from './rows/files.js';
 import { measureFolder } from './rows/folder.js';
 import { measureForm } from './rows/form.js';
+import { measureHeld } from './rows/held.js';
 import { measureImport } from './rows/import.js';
 import { measureList } from './rows/list.js';
 import { measureMessages } from './rows/messages.js';
@@ -26,6 +27,11 @@ import { measureTelemetry } from './rows/telemetry.js';
 const ROWS: readonly { readonly name: string; readonly title: string; measure(bench: Bench): Promise<Row> }[] = [
   { name: 'real', title: 'embedded: what users do, on real pages', measure: measureReal },
   { name: 'real-mesh', title: 'mesh: what users do, on real pages', measure: measureRealMesh },
+  {
+    name: 'held',
+    title: 'embedded: what others wait for while one Org asks for what takes long',
+    measure: measureHeld,
+  },
   { name: 'list', title: 'embedded: list 50 of a workspace with the total', measure: measureList },
   { name: 'process', title: 'embedded: start and memory', measure: measureProcess },
   { name: 'table', title: 'embedded: a page of 100 of 200,000 rows by filter and sort', measure: measureTablePage },

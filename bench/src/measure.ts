@@ -24,6 +24,8 @@ export interface Contestant {
    * absent. With a long list no request is sent twice.
    */
   readonly perRound?: number;
+  /** Number of connections, if not that of all. With one, the latency is that of a request which waits for no other. */
+  readonly connections?: number;
 }
 
 export interface Pace {
@@ -91,13 +93,14 @@ const SETTLE_SECONDS = 300;
 /** Sends one round's requests and waits until the subject is idle, so that the next round meets a quiet machine. */
 async function runOnce(contestant: Contestant, round: number, connections: number, seconds: number): Promise<Told> {
   const { subject } = contestant;
+  const wide = contestant.connections ?? connections;
   const key: Record<string, string> = subject.apiKey === undefined ? {} : { authorization: `Bearer ${subject.apiKey}` };
   const sent = requestsOf(contestant, round).map((request) => ({
     ...request,
     headers: { ...request.headers, ...key },
   }));
   const before = cpuSeconds(subject.pids());
-  const result = await generate({ url: subject.url, connections, seconds, requests: sent });
+  const result = await generate({ url: subject.url, connections: wide, seconds, requests: sent });
   await settle(() => subject.pids(), SETTLE_SECONDS);
   const cpu = cpuSeconds(subject.pids()) - before;
   if (result.failed > 0) {

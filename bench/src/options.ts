@@ -24,14 +24,15 @@ const ROUNDS = 9;
 const QUICK_ROUNDS = 3;
 
 /** Groups of work of the row `real`. */
-const WORK: readonly string[] = ['reads', 'searches', 'embedding', 'writes', 'workspaces'];
+const WORK: readonly string[] = ['reads', 'searches', 'embedding', 'writes', 'workspaces', 'names'];
 
 const USAGE = `npm run bench -- [--only real,list] [--work TEXT] [--seconds N] [--rounds N] [--quick] [--mesh]
 
   --only real,list  only these rows
-  --work reads,…    of the row real only these groups: reads, searches, embedding, writes, workspaces
+  --work reads,…    of the row real only these groups: reads, searches, embedding, writes, workspaces, names
   --no-embeddings   in the row real, for a quick look at reads
   --pages N         pages in the rows real and real-mesh (2000)
+  --many N          resources in the large workspace (100000)
   --seconds N       of each round (2)
   --rounds N        of each contestant (9)
   --quick           three rounds, 300 pages, and 10,000 resources rather than 100,000
@@ -57,6 +58,7 @@ function parse(args: readonly string[], rows: readonly string[]): Options {
       only: { type: 'string' },
       work: { type: 'string' },
       pages: { type: 'string' },
+      many: { type: 'string' },
       'no-embeddings': { type: 'boolean', default: false },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
@@ -81,7 +83,7 @@ function parse(args: readonly string[], rows: readonly string[]): Options {
     seconds: wholeNumber(values.seconds ?? '2'),
     rounds: values.rounds === undefined ? (quick ? QUICK_ROUNDS : ROUNDS) : wholeNumber(values.rounds),
     warmUpSeconds: quick ? 1 : 2,
-    many: quick ? 10_000 : 100_000,
+    many: values.many === undefined ? (quick ? 10_000 : 100_000) : wholeNumber(values.many),
     pages: values.pages === undefined ? (quick ? 300 : 2_000) : wholeNumber(values.pages),
   };
 }

@@ -16,11 +16,14 @@ export function processTree(pid: number): number[] {
   }
 }
 
-/** Returns the seconds of processor time that processes have used since they began, including their threads. */
+/**
+ * Returns the seconds of processor time that processes have used since they began, including their threads and those of
+ * their children that have ended.
+ */
 export function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
     const fields = fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-    return Number(fields[11]) + Number(fields[12]);
+    return [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
   });
   return ticks.reduce((sum, one) => sum + one, 0) / TICKS;
 }

@@ -14,7 +14,7 @@ export interface Row {
 export interface Check {
   readonly what: string;
   readonly value: number;
-  readonly unit: '' | 's' | 'MB' | '×' | '/s';
+  readonly unit: '' | 's' | 'ms' | 'MB' | '×' | '/s';
   /** Whether the floor is a minimum or a maximum. */
   readonly right: 'at least' | 'at most';
   readonly floor: number;

@@ -12,6 +12,7 @@ import { type Connection, openConnection } from './file/binding.js';
 import { createScanner } from './file/scanner.js';
 import { openWriteQueue, type WriteQueue } from './file/write-queue.js';
 import { plainStep } from './file/writer-protocol.js';
+import { createKnownSchema } from './schema.js';
 import { createSqliteStore, type OpenCollections } from './store.js';
 
 /** A database file that holds the collections of all services and the log of their events. */
@@ -85,6 +86,7 @@ function createDatabase(
   const services = new Map<string, OpenCollections>();
   const buses = new Set<EventBus>();
   const scanner = createScanner(file);
+  const schema = createKnownSchema(reader);
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
@@ -98,7 +100,7 @@ function createDatabase(
   function store(service: string): Store {
     const collections = services.get(service) ?? { tables: new Map(), making: new Map() };
     services.set(service, collections);
-    return createSqliteStore(service, collections, { reader, scanner, hub });
+    return createSqliteStore(service, collections, { reader, scanner, hub, schema });
   }
 
   return {

@@ -44,14 +44,49 @@ export function elementTable(table: string, field: string): string {
   return `${table}__${field}`;
 }
 
+/** Knows which tables, columns, indexes and triggers a database has. */
+export interface KnownSchema {
+  /** Returns the names of a table, its indexes and its triggers. */
+  namesOf(table: string): ReadonlySet<string>;
+  columnsOf(table: string): ReadonlySet<string>;
+  /** Reads what has changed about a table. */
+  reread(table: string): void;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Creates what reads the schema of a database once for all its collections: SQLite has no index on its schema. */
+export function createKnownSchema(reader: Connection): KnownSchema {
+  const byTable = (sql: string): Map<string, Set<string>> => {
+    const found = new Map<string, Set<string>>();
+    for (const [table, name] of reader.all(sql, []) as [string, string][]) {
+      found.set(table, (found.get(table) ?? new Set()).add(name));
+    }
+    return found;
+  };
+  const all = {
+    names: byTable('SELECT tbl_name, name FROM sqlite_master'),
+    columns: byTable(`SELECT m.name, x.name FROM sqlite_master m, pragma_table_xinfo(m.name) x WHERE m.type = 'table'`),
+  };
+  const only = (sql: string, table: string) => new Set(reader.all(sql, [table]).map(([name]) => String(name)));
+  return {
+    namesOf: (table) => all.names.get(table) ?? NONE,
+    columnsOf: (table) => all.columns.get(table) ?? NONE,
+    reread(table) {
+      all.names.set(table, only('SELECT name FROM sqlite_master WHERE tbl_name = ?', table));
+      all.columns.set(table, only('SELECT name FROM pragma_table_xinfo(?)', table));
+    },
+  };
+}
+
 /** Returns the statements that create what a collection lacks: its table, columns, indexes and element tables. */
 export function missingSchema<T extends StoredRecord>(
-  reader: Connection,
+  known: KnownSchema,
   shape: TableShape,
   spec: CollectionSpec<T>,
 ): string[] {
   const { table } = shape;
-  const there = new Set(reader.all('SELECT name FROM sqlite_master WHERE tbl_name = ?', [table]).map(([name]) => name));
+  const there = known.namesOf(table);
   const statements: string[] = [];
   // Neither id nor version has a type, so that SQLite does not convert values that it compares with them.
   if (!there.has(table)) {
@@ -59,7 +94,7 @@ export function missingSchema<T extends StoredRecord>(
       `CREATE TABLE IF NOT EXISTS ${table} (id PRIMARY KEY NOT NULL, version NOT NULL, doc TEXT NOT NULL)`,
     );
   }
-  const columns = new Set(reader.all('SELECT name FROM pragma_table_xinfo(?)', [table]).map(([name]) => name));
+  const columns = known.columnsOf(table);
   for (const field of shape.columns) {
     if (columns.has(columnOf(field))) continue;
     statements.push(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} AS (${fieldExpression(field)}) VIRTUAL`);

@@ -6,7 +6,7 @@ import type { EventHub } from './events/index.js';
 import type { Connection } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
 import { plainStep } from './file/writer-protocol.js';
-import { missingSchema, type TableShape, tableShape } from './schema.js';
+import { type KnownSchema, missingSchema, type TableShape, tableShape } from './schema.js';
 import { createUnitOfWork } from './unit-of-work.js';
 
 /** The collections that a service has opened, by name. */
@@ -20,11 +20,12 @@ export interface StoreContext {
   readonly reader: Connection;
   readonly scanner: Scanner;
   readonly hub: EventHub;
+  readonly schema: KnownSchema;
 }
 
 /** Creates the store of one service. Its tables begin with the service's name. */
 export function createSqliteStore(service: string, { tables, making }: OpenCollections, context: StoreContext): Store {
-  const { reader, scanner, hub } = context;
+  const { reader, scanner, hub, schema } = context;
   const place = { system: 'sqlite', service, synchronous: true };
   const observed = observeCommits(place);
   const { opened, committed, onCommit, expiring } = createStoreObservers();
@@ -37,8 +38,13 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
 
   async function make<T extends StoredRecord>(shape: TableShape, spec: CollectionSpec<T>): Promise<void> {
     await making.get(spec.name)?.catch(() => {});
-    const missing = missingSchema(reader, shape, spec);
-    if (missing.length > 0) await hub.queue.commit(missing.map(plainStep));
+    const missing = missingSchema(schema, shape, spec);
+    if (missing.length === 0) return;
+    try {
+      await hub.queue.commit(missing.map(plainStep));
+    } finally {
+      schema.reread(shape.table);
+    }
   }
 
   return {

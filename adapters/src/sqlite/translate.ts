@@ -24,17 +24,28 @@ export function fieldOf(shape: TableShape, field: string): string {
   return plain ? columnOf(field) : `(${fieldExpression(field)})`;
 }
 
-/** Translates a filter into an SQL condition. Field names are checked; values only become parameters. */
-export function translate<T>(shape: TableShape, where: Where<T>): Sql {
+/**
+ * Translates a filter into an SQL condition. Field names are checked; values only become parameters. `chosen` says that
+ * an index chooses the records by another condition, so that this one is only asked of them.
+ */
+export function translate<T>(shape: TableShape, where: Where<T>, chosen = false): Sql {
   const pieces: Sql[] = [];
   for (const [name, entry] of Object.entries(where) as [string, unknown][]) {
     if (entry === undefined) continue;
-    if (name === 'and') pieces.push(...(entry as Where<T>[]).map((part) => translate(shape, part)));
-    else if (name === 'or') pieces.push(anyOf((entry as Where<T>[]).map((part) => translate(shape, part))));
-    else pieces.push(...translateField(shape, name, entry as Scalar | Condition));
+    if (name === 'and') pieces.push(...(entry as Where<T>[]).map((part) => translate(shape, part, chosen)));
+    else if (name === 'or') {
+      const within = chosen || hasIndexedValue(shape, where);
+      pieces.push(anyOf((entry as Where<T>[]).map((part) => translate(shape, part, within))));
+    } else pieces.push(...translateField(shape, name, entry as Scalar | Condition, chosen));
   }
   const asked = pieces.filter((piece) => piece !== ALL);
   return asked.length === 0 ? ALL : join(asked, ' AND ');
+}
+
+/** Returns whether a filter names the value of a field that has an index. */
+function hasIndexedValue<T>(shape: TableShape, where: Where<T>): boolean {
+  const entries = Object.entries(where) as [string, unknown][];
+  return entries.some(([name, entry]) => shape.columns.has(name) && entry !== undefined && typeof entry !== 'object');
 }
 
 function anyOf(parts: readonly Sql[]): Sql {
@@ -46,7 +57,7 @@ function anyOf(parts: readonly Sql[]): Sql {
   return { sql: `(${sql})`, params };
 }
 
-function translateField(shape: TableShape, field: string, entry: Scalar | Condition): Sql[] {
+function translateField(shape: TableShape, field: string, entry: Scalar | Condition, chosen: boolean): Sql[] {
   const left = fieldOf(shape, field);
   if (typeof entry !== 'object') return [compare(left, '=', entry)];
   const pieces = Object.entries(entry).map(([name, operand]): Sql => {
@@ -59,9 +70,9 @@ function translateField(shape: TableShape, field: string, entry: Scalar | Condit
       case 'exists':
         return { sql: `${left} IS ${operand ? 'NOT ' : ''}NULL`, params: [] };
       case 'contains':
-        return containing(shape, field, [operand as Scalar]);
+        return containing(shape, field, [operand as Scalar], chosen);
       case 'containsAny':
-        return containing(shape, field, operand as Scalar[]);
+        return containing(shape, field, operand as Scalar[], chosen);
       case 'prefix':
         return beginning(left, operand as string);
       case 'substring':
@@ -125,12 +136,19 @@ function holding(left: string, text: string): Sql {
   return { sql: `(typeof(${left}) = 'text' AND instr(${left}, ${sql}) > 0)`, params };
 }
 
-function containing(shape: TableShape, field: string, values: readonly Scalar[]): Sql {
+/**
+ * Returns a condition on the elements of an array. Where it may choose the records, their ids are a list, which SQLite
+ * makes as a whole. Of records that are chosen otherwise, each one's elements are looked up, or a page would cost as
+ * much as all records that contain the value.
+ */
+function containing(shape: TableShape, field: string, values: readonly Scalar[], chosen: boolean): Sql {
   if (values.length === 0) return NONE;
-  if (shape.many.has(field)) {
-    const { sql, params } = oneOf('value', values);
-    return { sql: `id IN (SELECT id FROM ${elementTable(shape.table, field)} WHERE ${sql})`, params };
-  }
   const { sql, params } = oneOf('value', values);
+  if (shape.many.has(field)) {
+    const elements = elementTable(shape.table, field);
+    return chosen
+      ? { sql: `EXISTS (SELECT 1 FROM ${elements} e WHERE e.id = ${shape.table}.id AND ${sql})`, params }
+      : { sql: `id IN (SELECT id FROM ${elements} WHERE ${sql})`, params };
+  }
   return { sql: `EXISTS (SELECT 1 FROM (${elementsQuery(field)}) WHERE ${sql})`, params };
 }

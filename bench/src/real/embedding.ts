@@ -1,4 +1,5 @@
 import { cpuSeconds } from '../processes.js';
+import type { Check } from '../row.js';
 import { settle } from '../system.js';
 import type { RealWorld } from './world.js';
 
@@ -7,9 +8,9 @@ const SETTLE_SECONDS = 600;
 
 /**
  * Measures the processor time that a new page and a changed sentence cost with embeddings, until the system is idle
- * again. Returns lines for the notes.
+ * again.
  */
-export async function measureEmbedding(world: RealWorld): Promise<string[]> {
+export async function measureEmbedding(world: RealWorld): Promise<Check[]> {
   const { client, folderIds, measured } = world;
   const pages = world.pages.slice(0, PAGES);
   const { pids } = measured.system;
@@ -34,8 +35,16 @@ export async function measureEmbedding(world: RealWorld): Promise<string[]> {
       await client.ask('PATCH', `/resources/${id}/content`, { markdown: content });
     }
   });
+  const check = (what: string, value: number): Check => ({
+    what,
+    value,
+    unit: 'ms',
+    right: 'at most',
+    floor: 100,
+    aim: 50,
+  });
   return [
-    `embedding a page of 4 KB in the background: ${Math.round(created)} ms of processor time, floor 100`,
-    `a sentence added to it: ${Math.round(edited)} ms of processor time, floor 100`,
+    check('processor time of embedding a page of 4 KB', created),
+    check('processor time of embedding a sentence added to it', edited),
   ];
 }

@@ -1,5 +1,5 @@
 import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
-import { createWorkspace } from '../fill.js';
+import { createWorkspace, fillWorkspace } from '../fill.js';
 import { JSON_BODY } from '../http.js';
 import type { LoadRequest } from '../load/spec.js';
 import type { Contestant } from '../measure.js';
@@ -22,8 +22,8 @@ const WRITES_PER_ROUND = 3_200;
 const CHANGES = 8;
 const WORKSPACES = 2_000;
 
-const get = (path: string): LoadRequest => ({ method: 'GET', path: `/api/v1${path}` });
-const send = (method: 'POST' | 'PATCH', path: string, body: object): LoadRequest => {
+export const get = (path: string): LoadRequest => ({ method: 'GET', path: `/api/v1${path}` });
+export const send = (method: 'POST' | 'PATCH', path: string, body: object): LoadRequest => {
   return { method, path: `/api/v1${path}`, body: JSON.stringify(body), headers: JSON_BODY };
 };
 
@@ -40,7 +40,7 @@ function forBoth(
   });
 }
 
-function contestantOf(
+export function contestantOf(
   { subject, headers }: Caller,
   about: string,
   requests: readonly LoadRequest[],
@@ -66,15 +66,54 @@ export function readsOf(world: RealWorld): Work[] {
   ];
 }
 
-export function searchesOf(world: RealWorld): Work[] {
+/** Requests by which a search is tried before it is measured, and the share of them that has to find something. */
+const TRIED = 20;
+const SHARE_FOUND = 0.7;
+
+/**
+ * Returns the works that search. Throws if most of their queries find nothing, or if they are answered in another mode
+ * than they ask for: an empty or a degraded answer is quick.
+ */
+export async function searchesOf(world: RealWorld): Promise<Work[]> {
   const queries = queriesOf(world.pages, QUERIES);
-  const search = (more: object) => queries.map((query) => send('POST', '/search', { query, limit: 10, ...more }));
+  const search = (more: object) => {
+    // A member's session names no Org, so the workspace says where to search.
+    const asked = { limit: 10, workspace_ids: [world.workspaceId], ...more };
+    return queries.map((query) => send('POST', '/search', { query, ...asked }));
+  };
   const keyword = { name: 'keyword search, distinct queries, highlights', floor: 0.05, aim: 0.1 };
   const hybrid = { name: 'hybrid search, distinct queries', floor: 0.01, aim: 0.03 };
-  return [
-    ...forBoth(world, keyword, search({ mode: 'keyword' }), QUERIES_PER_ROUND),
-    ...forBoth(world, hybrid, search({}), QUERIES_PER_ROUND),
-  ];
+  const byWords = forBoth(world, keyword, search({ mode: 'keyword' }), QUERIES_PER_ROUND);
+  const byBoth = forBoth(world, hybrid, search({ mode: 'hybrid' }), QUERIES_PER_ROUND);
+  for (const work of byWords) await requireFinds(work, 'keyword');
+  for (const work of byBoth) await requireFinds(work, world.embeddings === 'off' ? 'keyword' : 'hybrid');
+  return [...byWords, ...byBoth];
+}
+
+async function requireFinds({ name, contestant }: Work, mode: string): Promise<void> {
+  const { subject, requests } = contestant;
+  let finding = 0;
+  for (const { path, headers, body } of requests.slice(0, TRIED)) {
+    const answer = await fetch(`${subject.url}${path}`, {
+      method: 'POST',
+      headers: { ...headers },
+      body: body ?? null,
+    });
+    const { data } = (await answer.json()) as { data?: { items: unknown[]; mode: string } };
+    if (data?.mode !== mode) throw new Error(`${name}: the answer is ${answer.status} in mode ${data?.mode}`);
+    if (data.items.length > 0) finding++;
+  }
+  if (finding < TRIED * SHARE_FOUND) throw new Error(`${name}: only ${finding} of ${TRIED} queries find something`);
+}
+
+/** Fills a workspace and returns the line of lists that search its names, one at a time, each for another text. */
+export async function namesOf({ client, owner }: RealWorld, many: number): Promise<Work[]> {
+  const { workspaceId } = await fillWorkspace(client, 'Names', many, Math.ceil(many / 100));
+  const name = `list with q= over ${many.toLocaleString('en')} resources, one at a time`;
+  const requests = Array.from({ length: many }, (_, i) => {
+    return get(`/workspaces/${workspaceId}/resources?limit=50&q=${(i * 7919) % many}`);
+  });
+  return [{ name, contestant: { ...contestantOf(owner, name, requests, QUERIES_PER_ROUND), connections: 1 } }];
 }
 
 export function writesOf(world: RealWorld): Work[] {

@@ -23,6 +23,7 @@ export interface RealWorld {
   readonly owner: Caller;
   /** A member of the Org, signed in, without a role in the workspace; each folder at the top is shared with them. */
   readonly member: Caller;
+  readonly embeddings: WorldOptions['embeddings'];
   readonly workspaceId: string;
   readonly orgId: string;
   readonly folderIds: readonly string[];
@@ -85,6 +86,7 @@ export async function createRealWorld(
       client: by,
       owner: callerOf('owner', { authorization: `Bearer ${ownerKey}` }),
       member: callerOf('member', { cookie: member.session.cookie, 'x-csrf-token': member.session.csrf }),
+      embeddings,
       workspaceId,
       orgId,
       folderIds: [...folderIds.values()],

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { testData } from '@commonplace/acceptance/dist/src/system.js';
 import type { Bench } from '../bench.js';
 import { createWorkspace } from '../fill.js';
+import type { Client } from '../http.js';
 import { type Row, Skipped } from '../row.js';
 
 /** Seconds within which a handbook of 883 pages must be imported and found by search. */
@@ -18,17 +19,11 @@ interface Import {
 
 /** Measures the import of a handbook's archive, until its last page is found by search. */
 export async function measureImport(bench: Bench): Promise<Row> {
-  const file = join(testData() ?? '', 'handbook.zip');
-  if (!existsSync(file)) throw new Skipped('handbook.zip is not there (COMMONPLACE_TEST_DATA)');
+  const zip = readArchive();
   const { client, subject } = await bench.start('import');
   try {
     const workspaceId = await createWorkspace(client, 'Import');
-    const zip = readFileSync(file);
-    const body = { source_type: 'markdown_zip', upload: true };
-    const { id, upload } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
-    const started = performance.now();
-    await fetch(upload.url, { method: 'PUT', body: new Uint8Array(zip) });
-    const done = await untilOver(() => client.ask<Import>('GET', `/imports/${id}`));
+    const { started, done } = await importArchive(client, workspaceId, zip);
     const importing = (performance.now() - started) / 1000;
     const query = { query: 'paring down tech debt', mode: 'keyword', workspace_ids: [workspaceId], limit: 1 };
     const found = () => client.ask<{ items: unknown[] }>('POST', '/search', query);
@@ -45,6 +40,22 @@ export async function measureImport(bench: Bench): Promise<Row> {
   } finally {
     await subject.stop();
   }
+}
+
+/** Returns the handbook's archive. Throws `Skipped` if it is not there. */
+export function readArchive(): Buffer {
+  const file = join(testData() ?? '', 'handbook.zip');
+  if (!existsSync(file)) throw new Skipped('handbook.zip is not there (COMMONPLACE_TEST_DATA)');
+  return readFileSync(file);
+}
+
+/** Imports an archive into a workspace. Returns when its upload began, and what the import says at its end. */
+export async function importArchive(client: Client, workspaceId: string, zip: Buffer) {
+  const body = { source_type: 'markdown_zip', upload: true };
+  const { id, upload } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
+  const started = performance.now();
+  await fetch(upload.url, { method: 'PUT', body: new Uint8Array(zip) });
+  return { started, done: await untilOver(() => client.ask<Import>('GET', `/imports/${id}`)) };
 }
 
 async function untilOver(ask: () => Promise<Import>): Promise<Import> {

@@ -8,16 +8,16 @@ import { readPages } from '../real/pages.js';
 import { tableOf } from '../real/table.js';
 import { readsOf, searchesOf, type Work, writesOf } from '../real/works.js';
 import { createRealWorld, type RealWorld } from '../real/world.js';
-import { type Row, Skipped } from '../row.js';
+import { type Check, type Row, Skipped } from '../row.js';
 import { startKoaGrpc } from '../subjects/limit.js';
 import { checksOf } from './real.js';
 
-/** What is measured on a mesh, by the beginning of its name, and its floors beside Koa → grpc-js. */
-const FLOORS: Readonly<Record<string, { floor: number; aim: number } | undefined>> = {
+/** What is measured on a mesh, by the beginning of its name: its floors beside Koa → grpc-js, or in processor time. */
+const FLOORS: Readonly<Record<string, { floor?: number; aim?: number; cpuMs?: number }>> = {
   'GET resource in a folder': { floor: 0.45, aim: 0.6 },
-  'list 50 with total': undefined,
-  'keyword search': undefined,
-  'create a page': undefined,
+  'list 50 with total': { cpuMs: 10 },
+  'keyword search': { cpuMs: 12 },
+  'create a page': { cpuMs: 6 },
 };
 
 interface Server {
@@ -56,12 +56,13 @@ async function measureWith(bench: Bench, settings: Readonly<Record<string, strin
   const pages = readPages(bench.options.pages);
   const world = await createRealWorld(bench, 'mesh', pages, { embeddings: 'off', mesh: true, settings });
   try {
-    const works = [...readsOf(world), ...searchesOf(world), ...writesOf(world)].flatMap(floored);
+    const works = [...readsOf(world), ...(await searchesOf(world)), ...writesOf(world)].flatMap(floored);
     const { limit, figures } = await compareWithGrpc(bench, world, works);
     const notes = [
       `${pages.pages.length} pages of ${pages.source}; CPU is that of the gateway and the services, without the servers`,
     ];
-    return { figures: [], checks: checksOf(works, figures, limit), notes, table: tableOf(works, figures, limit) };
+    const checks = [...checksOf(works, figures, limit), ...cpuChecksOf(works, figures)];
+    return { figures: [], checks, notes, table: tableOf(works, figures, limit) };
   } finally {
     await world.stop();
   }
@@ -69,8 +70,22 @@ async function measureWith(bench: Bench, settings: Readonly<Record<string, strin
 
 /** Returns the work with its floor on a mesh, or nothing if it is not measured there. */
 function floored({ name, contestant }: Work): Work[] {
+  const bounds = boundsOf(name);
+  return bounds === undefined ? [] : [{ name, contestant, ...bounds }];
+}
+
+function boundsOf(name: string) {
   const known = Object.keys(FLOORS).find((beginning) => name.startsWith(beginning));
-  return known === undefined ? [] : [{ name, contestant, ...FLOORS[known] }];
+  return known === undefined ? undefined : FLOORS[known];
+}
+
+function cpuChecksOf(works: readonly Work[], figures: readonly Figures[]): Check[] {
+  return works.flatMap(({ name }, i): Check[] => {
+    const [floor, one] = [boundsOf(name)?.cpuMs, figures[i]];
+    if (floor === undefined || one === undefined) return [];
+    const what = `processor time of ${name}`;
+    return [{ what, value: one.cpuPer1000 / 1000, unit: 'ms', right: 'at most', floor }];
+  });
 }
 
 async function compareWithGrpc(bench: Bench, { client, pages }: RealWorld, works: readonly Work[]) {

@@ -3,10 +3,11 @@ import { compare, type Figures } from '../measure.js';
 import { measureEmbedding } from '../real/embedding.js';
 import { readPages } from '../real/pages.js';
 import { ratioTo, tableOf } from '../real/table.js';
-import { readsOf, searchesOf, type Work, workspacesOf, writesOf } from '../real/works.js';
+import { namesOf, readsOf, searchesOf, type Work, workspacesOf, writesOf } from '../real/works.js';
 import { createRealWorld, type RealWorld, type WorldOptions } from '../real/world.js';
 import type { Check, Row } from '../row.js';
 import { startBareKoa } from '../subjects/limit.js';
+import { type PocketBase, startPocketBase } from '../subjects/pocketbase.js';
 
 /**
  * Measures what users do all day on real pages in folders. Reads and searches ask a system with the embeddings that
@@ -23,6 +24,8 @@ export async function measureReal(bench: Bench): Promise<Row> {
     return world;
   };
   const works: Work[] = [];
+  const checks: Check[] = [];
+  let peer: PocketBase | undefined;
   const notes = [
     `${pages.pages.length} pages of ${pages.source} in ${pages.folders.length} folders; data on disk`,
     `embeddings of reads and searches: ${bench.options.embeddings}`,
@@ -31,18 +34,27 @@ export async function measureReal(bench: Bench): Promise<Row> {
   try {
     if (asked.has('reads') || asked.has('searches') || asked.has('embedding')) {
       const reading = await start('reading', { embeddings: bench.options.embeddings });
-      if (asked.has('embedding')) notes.push(...(await measureEmbedding(reading)));
+      if (asked.has('embedding')) checks.push(...(await measureEmbedding(reading)));
       if (asked.has('reads')) works.push(...readsOf(reading));
-      if (asked.has('searches')) works.push(...searchesOf(reading));
+      if (asked.has('searches')) works.push(...(await searchesOf(reading)));
     }
-    if (asked.has('writes')) works.push(...writesOf(await start('writing', { embeddings: 'off' })));
+    if (asked.has('writes')) {
+      works.push(...writesOf(await start('writing', { embeddings: 'off' })));
+      peer = await startPocketBase(bench.folder('pocketbase'), pages.pages);
+      works.push(...peer.works.map((contestant) => ({ name: `PocketBase: ${contestant.about}`, contestant })));
+    }
+    if (asked.has('names')) {
+      works.push(...(await namesOf(await start('names', { embeddings: 'off' }, 1), bench.options.many)));
+    }
     if (asked.has('workspaces'))
       works.push(...(await workspacesOf(await start('workspaces', { embeddings: 'off' }, 1))));
     const [world] = worlds;
     if (world === undefined) throw new Error('There is nothing to measure.');
     const { limit, figures } = await compareWithKoa(bench, world, works);
-    return { figures: [], checks: checksOf(works, figures, limit), notes, table: tableOf(works, figures, limit) };
+    checks.push(...checksOf(works, figures, limit), ...latenciesOf(works, figures));
+    return { figures: [], checks, notes, table: tableOf(works, figures, limit) };
   } finally {
+    await peer?.stop();
     for (const world of worlds) await world.stop();
   }
 }
@@ -60,6 +72,17 @@ async function compareWithKoa(bench: Bench, { client, pages: [page] }: RealWorld
   } finally {
     await koa.stop();
   }
+}
+
+/** Milliseconds that a work may take which is measured one request at a time. */
+const ONE_AT_A_TIME = { floor: 10, aim: 3 };
+
+function latenciesOf(works: readonly Work[], figures: readonly Figures[]): Check[] {
+  return works.flatMap(({ name, contestant }, i): Check[] => {
+    const one = figures[i];
+    if (contestant.connections !== 1 || one === undefined) return [];
+    return [{ what: name, value: one.p50, unit: 'ms', right: 'at most', ...ONE_AT_A_TIME }];
+  });
 }
 
 export function checksOf(works: readonly Work[], figures: readonly Figures[], limit: Figures): Check[] {

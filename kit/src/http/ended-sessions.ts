@@ -1,3 +1,4 @@
+import { roomFor } from '@commonplace/kit/cache';
 import { LRUCache } from 'lru-cache';
 import { fingerprint } from '../id/index.js';
 
@@ -10,7 +11,7 @@ export interface EndedSessions {
 
 /** Creates the list. It keeps sessions for longer than authenticated credentials are cached. */
 export function createEndedSessions(): EndedSessions {
-  const ended = new LRUCache<string, true>({ max: 20_000, ttl: 60_000 });
+  const ended = new LRUCache<string, true>({ ...roomFor(20_000), ttl: 60_000 });
   return {
     add: (cookie) => {
       ended.set(fingerprint(cookie), true);

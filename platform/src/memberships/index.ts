@@ -8,6 +8,7 @@ import type {
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { LRUCache } from 'lru-cache';
+import { roomFor } from '../cache/index.js';
 
 /** A person's memberships, indexed for look-ups. */
 export interface PersonMemberships {
@@ -32,7 +33,11 @@ export async function createMembershipCache(
   directory: Client<DirectoryService>,
   bus: EventBus,
 ): Promise<MembershipCache> {
-  const cache = new LRUCache<string, Promise<PersonMemberships>>({ max: 10_000, ttl: MAX_AGE_MS, ttlResolution: 50 });
+  const cache = new LRUCache<string, Promise<PersonMemberships>>({
+    ...roomFor(10_000),
+    ttl: MAX_AGE_MS,
+    ttlResolution: 50,
+  });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
   const fresh = (userId: string, options: CallOptions): Promise<PersonMemberships> => {
     const asked = directory.getMemberships({ userId }, options).then(index);

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { ConfigError, EX_CONFIG, helpText, type Table, unknownSettings } from '@commonplace/kit/config';
 import { factsOfError, writeLastWords } from '@commonplace/kit/log';
+import { giveBackIdleMemory } from './idle-memory.js';
 import type { ServiceModule } from './module.js';
 import { type Running, run } from './run.js';
 import { processSettings } from './settings.js';
@@ -44,6 +45,7 @@ export async function main(
     if (modules.length > 1) tellUnknown(modules);
     prepare?.(process.env);
     const running = await run(modules);
+    giveBackIdleMemory();
     for (const signal of SIGNALS) process.off(signal, endEarly);
     stopOnSignal(running);
     return running;

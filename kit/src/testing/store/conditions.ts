@@ -101,6 +101,11 @@ const ARRAYS: readonly Case[] = [
 const NESTED: readonly Case[] = [
   ['or', { or: [{ rank: 0 }, { kind: 'table' }] }, 'cde'],
   ['or beside a condition', { kind: 'doc', or: [{ rank: 1 }, { rank: 2 }] }, 'ab'],
+  [
+    'containsAny within or beside a condition',
+    { kind: 'doc', or: [{ rank: 2 }, { tags: { containsAny: ['red', 'none'] } }] },
+    'ab',
+  ],
   ['or of nothing matches nothing', { or: [] }, ''],
   ['and', { and: [{ kind: 'doc' }, { rank: { gt: 1 } }] }, 'b'],
   ['and of nothing matches all', { and: [] }, 'abcdefg'],

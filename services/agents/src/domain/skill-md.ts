@@ -1,4 +1,6 @@
-import { parseDocument } from 'yaml';
+import { lazyLibrary } from '@commonplace/kit/library';
+
+const yaml = lazyLibrary<typeof import('yaml')>('yaml', import.meta.url);
 
 /** What the front matter of a `SKILL.md` says of a skill, and the Markdown behind it. */
 export interface SkillMd {
@@ -46,7 +48,7 @@ function readFrontMatter(text: string): Readonly<Record<string, unknown>> {
   if (text.length > MAX_FRONT_MATTER) throw new NoSkillMd(`has more than ${MAX_FRONT_MATTER} characters of YAML.`);
   let value: unknown;
   try {
-    const document = parseDocument(text, { schema: 'core', merge: false, uniqueKeys: true, logLevel: 'silent' });
+    const document = yaml().parseDocument(text, { schema: 'core', merge: false, uniqueKeys: true, logLevel: 'silent' });
     if (document.errors.length > 0 || document.warnings.length > 0) throw new Error();
     value = document.toJS({ maxAliasCount: 0 });
   } catch {

@@ -1,4 +1,6 @@
-import { detect } from 'chardet';
+import { lazyLibrary } from '@commonplace/kit/library';
+
+const chardet = lazyLibrary<typeof import('chardet')>('chardet', import.meta.url);
 
 /** Bytes of a text that its charset is guessed from. */
 const SAMPLE_BYTES = 64 * 1024;
@@ -39,7 +41,7 @@ export function charsetOf(bytes: Uint8Array, declared?: string): string {
   const marked = byteOrderMark(bytes);
   if (marked !== undefined) return marked;
   if (isUtf8(bytes)) return 'utf-8';
-  return known(declared) ?? known(detect(bytes.subarray(0, SAMPLE_BYTES))) ?? 'windows-1252';
+  return known(declared) ?? known(chardet().detect(bytes.subarray(0, SAMPLE_BYTES))) ?? 'windows-1252';
 }
 
 /** Decodes bytes in their charset; invalid sequences become U+FFFD. */

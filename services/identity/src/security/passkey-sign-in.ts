@@ -1,3 +1,4 @@
+import { lazyLibrary } from '@commonplace/kit/library';
 import type { Log } from '@commonplace/kit/log';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { type Collection, inWork, type Store, type UnitOfWork } from '@commonplace/kit/store';
@@ -6,11 +7,7 @@ import type {
   CompletePasskeySignInRequest,
 } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { SignInResponse } from '@commonplace/proto/identity/v1/auth_service.js';
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  verifyAuthenticationResponse,
-} from '@simplewebauthn/server';
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { CredentialAudit } from '../audit.js';
 import type { Settings } from '../config.js';
 import { toUser } from '../domain/user.js';
@@ -26,6 +23,8 @@ import {
   relyingPartyOf,
   spendChallenge,
 } from './passkey-protocol.js';
+
+const webauthn = lazyLibrary<typeof import('@simplewebauthn/server')>('@simplewebauthn/server', import.meta.url);
 
 type Methods = Pick<Handlers<AccountSecurityService>, 'beginPasskeySignIn' | 'completePasskeySignIn'>;
 
@@ -51,7 +50,7 @@ export function createPasskeySignInHandlers(parts: PasskeySignInParts): Methods 
   return {
     async beginPasskeySignIn() {
       const challenge = issueChallenge(SIGN_IN, parts);
-      const options = await generateAuthenticationOptions({
+      const options = await webauthn().generateAuthenticationOptions({
         rpID: relyingPartyOf(parts.settings.publicUrl).id,
         challenge: challenge.bytes,
         userVerification: 'required',
@@ -129,7 +128,11 @@ async function verifiedCounter(
   const credential = { id: passkey.credentialId, publicKey, counter: passkey.counter };
   const expected = { expectedChallenge, expectedRPID, expectedOrigin, requireUserVerification: true };
   try {
-    const { verified, authenticationInfo } = await verifyAuthenticationResponse({ response, credential, ...expected });
+    const { verified, authenticationInfo } = await webauthn().verifyAuthenticationResponse({
+      response,
+      credential,
+      ...expected,
+    });
     return verified ? authenticationInfo.newCounter : undefined;
   } catch (error) {
     log.warn('identity.passkey_refused', { passkey_id: passkey.id, user_id: passkey.userId, error });

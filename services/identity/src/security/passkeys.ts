@@ -1,3 +1,4 @@
+import { lazyLibrary } from '@commonplace/kit/library';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type { Mailer } from '@commonplace/platform/mail';
@@ -6,12 +7,7 @@ import type {
   CompletePasskeyRegistrationRequest,
   Passkey,
 } from '@commonplace/proto/identity/v1/account_security_service.js';
-import {
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  type VerifiedRegistrationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
+import type { RegistrationResponseJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server';
 import type { Settings } from '../config.js';
 import { deviceOf } from '../domain/device.js';
 import { NoPasskey, NoPassword, PasskeyExists, PasskeyLimit, PasskeyNotVerified } from '../errors.js';
@@ -34,6 +30,8 @@ import {
   type SignedInParts,
   signedIn,
 } from './signed-in.js';
+
+const webauthn = lazyLibrary<typeof import('@simplewebauthn/server')>('@simplewebauthn/server', import.meta.url);
 
 type Methods = Pick<
   Handlers<AccountSecurityService>,
@@ -66,7 +64,7 @@ export function createPasskeyHandlers(parts: PasskeyParts): Methods {
       const present = await passkeysOf(passkeys, user.id);
       requireRoom(present, parts);
       const challenge = issueChallenge({ purpose: REGISTRATION, userId: user.id }, parts);
-      const options = await generateRegistrationOptions({
+      const options = await webauthn().generateRegistrationOptions({
         rpName: RP_NAME,
         rpID: party.id,
         userName: user.email,
@@ -132,9 +130,11 @@ async function verify(
 ): Promise<Verified> {
   const { id: expectedRPID, origin: expectedOrigin } = relyingPartyOf(settings.publicUrl);
   const expected = { expectedChallenge, expectedRPID, expectedOrigin, requireUserVerification: true };
-  const answer = await verifyRegistrationResponse({ response, ...expected }).catch((cause: unknown) => {
-    throw PasskeyNotVerified({ why: reasonOf(cause) }, { cause });
-  });
+  const answer = await webauthn()
+    .verifyRegistrationResponse({ response, ...expected })
+    .catch((cause: unknown) => {
+      throw PasskeyNotVerified({ why: reasonOf(cause) }, { cause });
+    });
   if (!answer.verified) throw PasskeyNotVerified({ why: 'its attestation is wrong.' });
   return answer.registrationInfo;
 }

@@ -2,7 +2,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import type { Column } from './column.js';
 import { isRecord } from './column-options.js';
 import { parseJson, requireColumn } from './filter.js';
-import { type Breathe, STRIDE } from './slices.js';
+import { type Breathe, STRIDE, sortedNumbers } from './slices.js';
 
 export interface SortTerm {
   readonly column: Column;
@@ -45,13 +45,13 @@ export interface SortKey {
 export async function orderBy(keys: readonly SortKey[], count: number, breathe: Breathe): Promise<Uint32Array> {
   let ranks: Ranks = { of: new Float64Array(count), distinct: 1 };
   for (const { values, descending } of [...keys].reverse()) {
-    const own = directed(rank(values), values, descending);
+    const own = directed(await rank(values, breathe), values, descending);
     await breathe();
     if (ranks.distinct > 1) {
       for (let i = 0; i < count; i++) {
         own.of[i] = (own.of[i] as number) * ranks.distinct + (ranks.of[i] as number);
       }
-      ranks = rank(own.of);
+      ranks = await rank(own.of, breathe);
       await breathe();
     } else ranks = own;
   }
@@ -130,9 +130,13 @@ function directed(ranks: Ranks, values: Float64Array, descending: boolean): Rank
 /** Values below this are ranked by counting instead of sorting. */
 const COUNTED = 1 << 21;
 
-function rank(values: Float64Array): Ranks {
-  return (
-    countedRank(values) ?? sortedRank(values.map((value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value)))
+async function rank(values: Float64Array, breathe: Breathe): Promise<Ranks> {
+  const counted = countedRank(values);
+  if (counted !== undefined) return counted;
+  await breathe();
+  return sortedRank(
+    values.map((value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value)),
+    breathe,
   );
 }
 
@@ -152,8 +156,8 @@ function countedRank(values: Float64Array): Ranks | undefined {
   return { of: values.map((value) => places[at(value)] as number), distinct };
 }
 
-function sortedRank(values: Float64Array): Ranks {
-  const sorted = values.slice().sort();
+async function sortedRank(values: Float64Array, breathe: Breathe): Promise<Ranks> {
+  const sorted = await sortedNumbers(values, breathe);
   let distinct = 0;
   for (let i = 0; i < sorted.length; i++) {
     if (i === 0 || sorted[i] !== sorted[distinct - 1]) sorted[distinct++] = sorted[i] as number;
@@ -168,7 +172,12 @@ function sortedRank(values: Float64Array): Ranks {
     }
     return low;
   };
-  return { of: values.map(find), distinct };
+  const of = new Float64Array(values.length);
+  for (let i = 0; i < of.length; i++) {
+    of[i] = find(values[i] as number);
+    if (i % STRIDE === 0) await breathe();
+  }
+  return { of, distinct };
 }
 
 /** Returns the indices ordered by rank; equal ones keep their order. */

@@ -114,9 +114,15 @@ function visible({ boundaries, items }: Open): Visible {
     .filter(({ id, boundary }) => boundary !== id && !boundaries.includes(boundary))
     .map(({ id, boundary }) => ({ id, boundary }));
   if (granted.length === 0) return { where: { boundary: { in: boundaries } }, boundaries, granted, items };
-  const below: Where<Node>[] = granted.flatMap(({ id, boundary }) => [
-    { id },
-    { ancestors: { contains: id }, boundary },
-  ]);
+  const below = [...idsByBoundary(granted)].map(([boundary, ids]): Where<Node> => {
+    return { boundary, or: [{ id: { in: ids } }, { ancestors: { containsAny: ids } }] };
+  });
   return { where: { or: [{ boundary: { in: boundaries } }, ...below] }, boundaries, granted, items };
+}
+
+/** Returns the ids of granted nodes by boundary, so that a filter has one part for each boundary. */
+function idsByBoundary(granted: Visible['granted']): Map<string, string[]> {
+  const byBoundary = new Map<string, string[]>();
+  for (const { id, boundary } of granted) byBoundary.set(boundary, [...(byBoundary.get(boundary) ?? []), id]);
+  return byBoundary;
 }

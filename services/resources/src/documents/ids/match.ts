@@ -135,37 +135,49 @@ function matchEdited(
     Array.from({ length: to - from }, (_, index) => from + index).filter((index) => !used(index));
   const left = free(a0, a1, (a) => pairs[a] !== -1);
   const right = free(b0, b1, (b) => taken[b] !== 0);
-  const words = new Map<Entry, Set<string>>();
-  const wordsFor = (entry: Entry): Set<string> => {
-    const known = words.get(entry) ?? wordsOf(entry.node);
-    words.set(entry, known);
-    return known;
-  };
+  const numbersOf = createNumbering();
+  const mine = left.map((a) => numbersOf((after[a] as Entry).node));
+  const theirs = right.map((b) => numbersOf((before[b] as Entry).node));
   const wide = left.length * right.length > MAX_COMPARED;
   const even = left.length === right.length;
-  const candidates: { a: number; b: number; alike: number; inPlace: boolean }[] = [];
+  const candidates: { a: number; b: number; alike: number }[] = [];
   left.forEach((a, i) => {
     const middle = Math.round((i * right.length) / left.length);
     const [from, to] = wide ? [Math.max(0, middle - WINDOW), middle + WINDOW] : [0, right.length];
     for (let j = from; j < Math.min(to, right.length); j += 1) {
       const b = right[j] as number;
-      const [mine, theirs] = [after[a] as Entry, before[b] as Entry];
-      if (mine.node.type === theirs.node.type)
-        candidates.push({ a, b, alike: likeness(wordsFor(mine), wordsFor(theirs)), inPlace: even && i === j });
+      if (after[a]?.node.type !== before[b]?.node.type) continue;
+      const alike = likeness(mine[i] as Uint32Array, theirs[j] as Uint32Array);
+      const inPlace = even && i === j;
+      if (alike > ALIKE || inPlace) candidates.push({ a, b, alike });
     }
   });
   candidates.sort(
     (x, y) => y.alike - x.alike || Math.abs(x.a - a0 - x.b + b0) - Math.abs(y.a - a0 - y.b + b0) || x.a - y.a,
   );
-  for (const { a, b, alike, inPlace } of candidates) {
-    if (pairs[a] === -1 && taken[b] === 0 && (alike > ALIKE || inPlace)) pair(a, b);
-  }
+  for (const { a, b } of candidates) if (pairs[a] === -1 && taken[b] === 0) pair(a, b);
+}
+
+/** Creates a function that returns the distinct words of a block as ascending numbers, equal for equal words. */
+function createNumbering(): (block: Entry['node']) => Uint32Array {
+  const known = new Map<string, number>();
+  const numberOf = (word: string): number => {
+    const number = known.get(word) ?? known.size;
+    known.set(word, number);
+    return number;
+  };
+  return (block) => Uint32Array.from(wordsOf(block), numberOf).sort();
 }
 
 /** Returns the share of words that two blocks have in common: 0 to 1. */
-function likeness(mine: ReadonlySet<string>, theirs: ReadonlySet<string>): number {
-  if (mine.size === 0 && theirs.size === 0) return 1;
+function likeness(mine: Uint32Array, theirs: Uint32Array): number {
+  if (mine.length === 0 && theirs.length === 0) return 1;
   let shared = 0;
-  for (const word of mine) if (theirs.has(word)) shared += 1;
-  return (2 * shared) / (mine.size + theirs.size);
+  for (let i = 0, j = 0; i < mine.length && j < theirs.length; ) {
+    const [a, b] = [mine[i] as number, theirs[j] as number];
+    if (a === b) shared += 1;
+    if (a <= b) i += 1;
+    if (b <= a) j += 1;
+  }
+  return (2 * shared) / (mine.length + theirs.length);
 }

@@ -1,0 +1,19 @@
+// Preloaded into the system (`--import`): tells, and forgets, how long its event loop was held at most.
+import { createServer } from 'node:http';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { isMainThread } from 'node:worker_threads';
+
+const RESOLUTION_MS = 1;
+const port = Number(process.env.COMMONPLACE_BENCH_DELAY_PORT);
+
+if (isMainThread && port > 0) {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  const server = createServer((_request, response) => {
+    response.end(JSON.stringify({ p99: delay.percentile(99) / 1e6, most: delay.max / 1e6 }));
+    delay.reset();
+  });
+  server.listen(port, '127.0.0.1').unref();
+  // Processes that it starts have no business with this port.
+  delete process.env.COMMONPLACE_BENCH_DELAY_PORT;
+}
