@@ -189,7 +189,11 @@ const PLACES = [
     [[{}], [{ action: 'rename' }], [{ sourceLabels: ['a-b'] }], [{ source_labels: ['a'] }], [{ modulus: 0 }]],
     [{ sourceLabels: ['__meta_kubernetes_node_name'], targetLabel: 'node' }],
   ],
-  ['telemetry.serviceMonitor.metricRelabelings', [[{ regex: 1 }], [{ action: '' }]], [{ action: 'drop', regex: 'a_.*' }]],
+  [
+    'telemetry.serviceMonitor.metricRelabelings',
+    [[{ regex: 1 }], [{ action: '' }]],
+    [{ action: 'drop', regex: 'a_.*' }],
+  ],
   [
     'serviceDefaults.autoscaling.metrics',
     [[{ type: 'Pods' }], [{ type: 'pods', pods: {} }], [{ pods: {} }], [{ type: 'Pods', pods: [] }]],
@@ -197,7 +201,12 @@ const PLACES = [
   ],
   [
     'serviceDefaults.autoscaling.keda.triggers',
-    [[{ type: 'prometheus' }], [{ metadata: {} }], [{ type: 'Prometheus!', metadata: {} }], [{ type: 'a', metadata: { b: 1 } }]],
+    [
+      [{ type: 'prometheus' }],
+      [{ metadata: {} }],
+      [{ type: 'Prometheus!', metadata: {} }],
+      [{ type: 'a', metadata: { b: 1 } }],
+    ],
     [{ type: 'prometheus', metadata: { query: 'a', threshold: '5' } }],
   ],
   ['networkPolicy.backup.ports', [[], [0], ['https']], [9000]],

@@ -12,6 +12,7 @@ import { openShedding, type Shedding } from '../rpc/shedding.js';
 import type { MeshTls } from '../rpc/tls.js';
 import { openSpaceGuard, type SpaceGuard } from '../space/index.js';
 import type { Store } from '../store/port.js';
+import { readOtelSettings } from '../telemetry/otel-settings.js';
 import { startTelemetry, type Telemetry } from '../telemetry/start.js';
 import { currentTraceFields } from '../telemetry/trace.js';
 import { type Adapters, openAdapters } from './adapters.js';
@@ -52,7 +53,10 @@ export async function run(
   const settings = readAll(modules, env);
   const log = createLog(settings.logLevel, {}, currentTraceFields);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
-  const telemetry = await startTelemetry({ ...settings, service: name, version: VERSION, log });
+  const telemetry = await startTelemetry({
+    ...{ ...settings, service: name, version: VERSION, log },
+    otel: readOtelSettings(env),
+  });
   const meshKey = Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex'));
   const peersOf = memoize((process) => createPeerTokens(meshKey, process));
   const tls = await tlsOf(settings, log);

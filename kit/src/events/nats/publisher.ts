@@ -1,6 +1,6 @@
 import { headers } from '@nats-io/transport-node';
 import { AppError } from '../../errors/index.js';
-import { failureOf } from '../../telemetry/trace.js';
+import { failureOf, traceHeaders } from '../../telemetry/trace.js';
 import type { Position } from '../outbox.js';
 import type { DomainEvent } from '../port.js';
 import { sendSpan } from '../telemetry.js';
@@ -98,10 +98,10 @@ function refuseUnfit(event: DomainEvent, limit: number): void {
     throw fault('event_too_large', `an event of ${size} bytes is more than the broker takes (${limit})`);
 }
 
-function headersOf(event: DomainEvent, traceparent = event.traceparent) {
+function headersOf(event: DomainEvent, context = event.traceparent) {
   const all = headers();
   all.set('content-type', 'application/cloudevents+json');
-  if (traceparent !== undefined) all.set('traceparent', traceparent);
+  for (const [name, value] of Object.entries(traceHeaders(context))) all.set(name, value);
   return all;
 }
 
