@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { createPeerTokens, createTokenVerifier, type PeerTokens } from '../auth/index.js';
 import { ConfigError, readConfig, readConfigs, type Table, type Values } from '../config/index.js';
 import { contracts } from '../contracts/index.js';
@@ -51,8 +52,10 @@ export async function run(
   storeOf: (module: ServiceModule) => Store | undefined = () => undefined,
 ): Promise<Running> {
   const settings = readAll(modules, env);
-  const log = createLog(settings.logLevel, {}, currentTraceFields);
+  // Lines of several hosts and services come together in one place: each names its own.
+  const lines = createLog(settings.logLevel, { host: hostname() }, currentTraceFields);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
+  const log = lines.child({ service: name });
   const telemetry = await startTelemetry({
     ...{ ...settings, service: name, version: VERSION, log },
     otel: readOtelSettings(env),
@@ -97,7 +100,7 @@ export async function run(
     }
     const host: Host = {
       settings: <T extends Table>(table: T): Values<T> => readConfig(table, env),
-      log: log.child({ service: module.name }),
+      log: lines.child({ service: module.name }),
       store,
       get bus() {
         return adapters.bus;
