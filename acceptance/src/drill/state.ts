@@ -7,7 +7,15 @@ import { forEach, walk } from '../walk.js';
 export type State = ReadonlyMap<string, unknown>;
 
 /** Fields that differ from one read to the next, or from one installation to the next. */
-const VOLATILE = new Set(['download_url', 'thumbnail_url', 'last_used_at', 'expires_at', 'request_id', 'used_at', 'computed_at']);
+const VOLATILE = new Set([
+  'download_url',
+  'thumbnail_url',
+  'last_used_at',
+  'expires_at',
+  'request_id',
+  'used_at',
+  'computed_at',
+]);
 const WIDTH = 4;
 
 const OF_WORKSPACE = ['', '/members', '/pins', '/publish', '/tags', '/trash', '/connectors', '/imports'];
