@@ -56,7 +56,7 @@ test('a request has one line that says who asked for what', async () => {
     status: 200,
     client: '127.0.0.1',
     service: 'gateway',
-    host: hostname(),
+    hostname: hostname(),
     client_request_id: 'mine-1',
     principal: expect.stringMatching(/^user:[0-9a-f-]{36}$/),
     tenant: expect.any(String),
@@ -99,7 +99,7 @@ test('every line names its host and its service', async () => {
   const lines = (await system.said()).split('\n').filter((line) => line.startsWith('{'));
   expect(lines.length).toBeGreaterThan(1);
   for (const line of lines) {
-    expect(JSON.parse(line)).toMatchObject({ host: hostname(), service: expect.stringMatching(/^[a-z]+$/) });
+    expect(JSON.parse(line)).toMatchObject({ hostname: hostname(), service: expect.stringMatching(/^[a-z]+$/) });
     expect(line.match(/"service":/g)).toHaveLength(1);
   }
 });

@@ -34,7 +34,7 @@ export async function main(
   }
   // Files that this process writes are accessible to its own user only.
   process.umask(0o077);
-  const facts = { host: hostname(), service: modules.length === 1 ? modules[0]?.name : 'commonplace' };
+  const facts = { hostname: hostname(), service: modules.length === 1 ? modules[0]?.name : 'commonplace' };
   process.on('uncaughtExceptionMonitor', (error) =>
     writeLastWords('process.failed', { ...facts, error: factsOfError(error) }),
   );

@@ -53,7 +53,7 @@ export async function run(
 ): Promise<Running> {
   const settings = readAll(modules, env);
   // Lines of several hosts and services come together in one place: each names its own.
-  const lines = createLog(settings.logLevel, { host: hostname() }, currentTraceFields);
+  const lines = createLog(settings.logLevel, { hostname: hostname() }, currentTraceFields);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
   const log = lines.child({ service: name });
   const telemetry = await startTelemetry({
