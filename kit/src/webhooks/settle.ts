@@ -1,6 +1,6 @@
 import type { Changes, HeldJob } from '../jobs/index.js';
 import type { Collection, UnitOfWork } from '../store/port.js';
-import { counter } from '../telemetry/instruments.js';
+import { type Adder, counter } from '../telemetry/instruments.js';
 import type { Outcome } from './attempt.js';
 import { type Delivery, type DisabledReason, type TargetState, targetStateId } from './records.js';
 import { delayAfter, FAILING_MS } from './schedule.js';
@@ -15,6 +15,10 @@ const disabledTargets = counter({
   unit: '{target}',
   description: 'Targets of webhooks that were disabled because they are gone or keep failing.',
 });
+const disabledBy: Readonly<Record<DisabledReason, Adder>> = {
+  gone: disabledTargets.bind({ reason: 'gone' }),
+  failing: disabledTargets.bind({ reason: 'failing' }),
+};
 const countOf = (outcome: string) => attempts.bind({ 'webhook.outcome': outcome });
 const counts = {
   ...{ delivered: countOf('delivered'), failed: countOf('failed'), canceled: countOf('canceled') },
@@ -70,5 +74,5 @@ async function judge(
   else work.replace(states, before, after);
   if (reason === undefined) return;
   await disabled(work, delivery, reason);
-  disabledTargets.bind({ reason }).add();
+  disabledBy[reason].add();
 }

@@ -164,7 +164,8 @@ export const wiringRules = [
         const scaler = scalerOf(objects, object);
         const least = scenario === STOPPED ? 0 : 1;
         const right = (scaler === undefined) === object.spec.replicas >= least;
-        const bounds = scaler === undefined || scaler.spec.minReplicas <= scaler.spec.maxReplicas;
+        const { minReplicas, maxReplicas, minReplicaCount, maxReplicaCount } = scaler?.spec ?? {};
+        const bounds = scaler === undefined || (minReplicas ?? minReplicaCount) <= (maxReplicas ?? maxReplicaCount);
         return right && bounds ? [] : [nameOf(object)];
       }),
     broken: (objects) => {
