@@ -10,7 +10,7 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --no-audit --no-fund && npm run --silent build
 ARG SERVICE=all
-RUN node scripts/image/assemble.mjs "${SERVICE}" /out
+RUN node scripts/image/assemble.mjs "${SERVICE}" /out && mkdir /data
 
 # For `tilt up`: with a shell and the compiler, so that changes can be copied in. Starts anew when its code changes.
 FROM build AS dev
@@ -32,6 +32,8 @@ LABEL org.opencontainers.image.title="commonplace-${SERVICE}" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.base.name="gcr.io/distroless/nodejs${NODE}-debian12:nonroot"
 COPY --from=build /out /app
+# A new volume takes its owner from here.
+COPY --from=build --chown=65532:65532 /data /data
 WORKDIR /app
 ENV NODE_ENV=production
 USER 65532:65532

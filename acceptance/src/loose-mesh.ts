@@ -29,6 +29,8 @@ export interface LooseMesh {
   start(part: string): Promise<void>;
   /** Returns the output of a process on standard error; empty for a server. */
   stderr(part: string): string;
+  /** Kills a service. */
+  kill(part: string): Promise<void>;
   /** Creates the first owner. */
   bootstrap(): Promise<number | null>;
   /** Kills the processes, and then the servers. */
@@ -37,7 +39,7 @@ export interface LooseMesh {
 
 export const SERVERS: readonly string[] = ['mongodb', 'nats'];
 
-export async function createLooseMesh(home: string): Promise<LooseMesh> {
+export async function createLooseMesh(home: string, settings: NodeJS.ProcessEnv = {}): Promise<LooseMesh> {
   const script = <T>(name: string) => import(pathToFileURL(join(ROOT, 'scripts', name)).href) as Promise<T>;
   const { installTool, startMongo, startNats } = await script<ServersScript>('servers.mjs');
   const { SERVICES, BOOTSTRAP, programOf } = await script<MeshScript>('mesh.mjs');
@@ -65,6 +67,7 @@ export async function createLooseMesh(home: string): Promise<LooseMesh> {
     COMMONPLACE_EMBEDDINGS: 'off',
     COMMONPLACE_MAX_LOOP_DELAY_MS: '0',
     COMMONPLACE_SAMPLE: '0',
+    ...settings,
   };
   const processes = new Map<string, Running>();
   const servers: Server[] = [];
@@ -82,6 +85,7 @@ export async function createLooseMesh(home: string): Promise<LooseMesh> {
       }
     },
     stderr: (part) => processes.get(part)?.stderr() ?? '',
+    kill: async (part) => processes.get(part)?.kill(),
     bootstrap: () => startScript(join(ROOT, BOOTSTRAP), shared).exited,
     async stop() {
       await Promise.all([...processes.values()].map((one) => one.kill()));

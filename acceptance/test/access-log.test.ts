@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
@@ -54,6 +55,8 @@ test('a request has one line that says who asked for what', async () => {
     route: '/api/v1/resources/{resource_id}',
     status: 200,
     client: '127.0.0.1',
+    service: 'gateway',
+    hostname: hostname(),
     client_request_id: 'mine-1',
     principal: expect.stringMatching(/^user:[0-9a-f-]{36}$/),
     tenant: expect.any(String),
@@ -90,6 +93,15 @@ test('no line has a credential, a token of a path or a query, or a body', async 
     await lineOf(answer.headers.get('x-request-id'));
   }
   expect(await system.said()).not.toContain(SECRET);
+});
+
+test('every line names its host and its service', async () => {
+  const lines = (await system.said()).split('\n').filter((line) => line.startsWith('{'));
+  expect(lines.length).toBeGreaterThan(1);
+  for (const line of lines) {
+    expect(JSON.parse(line)).toMatchObject({ hostname: hostname(), service: expect.stringMatching(/^[a-z]+$/) });
+    expect(line.match(/"service":/g)).toHaveLength(1);
+  }
 });
 
 test('a stream has its line when it ends, with all that was sent', async () => {

@@ -12,7 +12,8 @@ import { freePort, mode, type OwnSystem, ROOT, startSystem } from '../src/system
 
 const CHART = join(ROOT, 'charts/commonplace');
 /** What one way of running has and the other has not. */
-const ABSENT = mode === 'mesh' ? /^(?:backup_age|storage_|store_damaged|tls_)/ : /^(?:rpc_client_|tls_)/;
+const ABSENT =
+  mode === 'mesh' ? /^(?:backup_age|storage_|store_damaged|tls_)/ : /^(?:rpc_client_|db_client_connection_|tls_)/;
 /** What Prometheus and Kubernetes say themselves. */
 const FOREIGN = /^(?:up$|kubelet_)/;
 

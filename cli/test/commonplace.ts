@@ -13,13 +13,14 @@ export function commonplace(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
   onStderr: (text: string, kill: () => void) => void = () => {},
+  encoding: BufferEncoding = 'utf8',
 ): Promise<Ended> {
   const child = spawn(process.execPath, [join(ROOT, 'cli/commonplace.mjs'), ...args], {
     env: { ...inherited(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout.setEncoding(encoding).on('data', (text: string) => {
     stdout += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -112,6 +112,7 @@ describe('a pool of threads', () => {
     };
     const entry = new URL('./task-thread-entry.js', import.meta.url);
     pool = createWorkerPool<ThreadTask, string>({
+      name: 'test',
       size,
       maxWaitingPerTenant: 10,
       keepsSpare,

@@ -15,6 +15,7 @@ import {
   gauge,
   histogram,
   passedOn,
+  readOtelSettings,
   readTraceparent,
   requestSpan,
   startTelemetry,
@@ -40,7 +41,7 @@ afterEach(async () => {
 
 function start(env: Record<string, string>): Promise<Telemetry> {
   const settings = readConfig(telemetrySettings, env);
-  return startTelemetry({ ...settings, service: 'test', version: '1', log: silentLog });
+  return startTelemetry({ ...settings, service: 'test', version: '1', log: silentLog, otel: readOtelSettings(env) });
 }
 
 async function page(): Promise<string> {

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { build, root } from '../build.mjs';
+import { withAllowed } from './allowed.mjs';
 import { dashboards } from './dashboards.mjs';
 import { addressPatterns, readFacts, readShapes } from './facts.mjs';
 import { FOLDER, goldens } from './golden.mjs';
@@ -27,7 +28,7 @@ export async function generated() {
   };
 }
 
-/** Returns the README that helm-docs renders from the values and its template. */
+/** Returns the README that helm-docs renders from the values and its template, with what the schema allows. */
 export async function readmeOf(chart = CHART) {
   const program = await tool('helm-docs');
   const folder = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));
@@ -36,7 +37,8 @@ export async function readmeOf(chart = CHART) {
     await cp(chart, copy, { recursive: true, filter: (path) => !path.includes('/tests') });
     const { code, stderr } = await run(program, ['--chart-search-root', copy, '--sort-values-order', 'file']);
     if (code !== 0) throw new Error(stderr);
-    return await readFile(join(copy, 'README.md'), 'utf8');
+    const readme = await readFile(join(copy, 'README.md'), 'utf8');
+    return withAllowed(readme, JSON.parse(await readFile(join(chart, 'values.schema.json'), 'utf8')));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

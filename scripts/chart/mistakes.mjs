@@ -73,6 +73,22 @@ export const refused = [
   ['defaults', ['profile=mesh'], 'a mesh needs nats.url'],
   ['mesh', ['nats.existingSecret=nats'], 'nats.url and nats.existingSecret are both set'],
   ['mesh', ['gatewayApi.enabled=true'], 'gatewayApi.parentRefs is empty'],
+  ['mesh', ['backup.enabled=true'], 'backup is for profile embedded'],
+  ['mesh', ['extraHosts[0].host=docs.example.com'], 'extraHosts is of no use'],
+  [
+    'embedded-bucket',
+    ['backup.enabled=true', 'backup.bucket.url=https://s3.example.com/files/backups'],
+    'prefixes of their own',
+  ],
+  [
+    'ha',
+    [
+      'services.gateway.autoscaling.keda.enabled=true',
+      'services.gateway.autoscaling.metrics[0].type=Pods',
+      'services.gateway.autoscaling.metrics[0].pods.a=b',
+    ],
+    'use keda.triggers',
+  ],
   ['mesh', ['services.search.replicas=2'], 'services.search.replicas is above 1'],
   ['mesh', ['typesense.url=http://typesense:8108'], 'typesense.url and typesense.existingSecret go together'],
   ['mesh', ['typesense.existingSecret=typesense'], 'typesense.url and typesense.existingSecret go together'],

@@ -111,7 +111,58 @@ const autoscaling = object({
   minReplicas: count,
   maxReplicas: count,
   targetCPU: { ...count, maximum: 1000 },
+  metrics: list({
+    ...object({
+      type: oneOf('ContainerResource', 'External', 'Object', 'Pods', 'Resource'),
+      ...Object.fromEntries(
+        ['containerResource', 'external', 'object', 'pods', 'resource'].map((kind) => [kind, { type: 'object' }]),
+      ),
+    }),
+    required: ['type'],
+    minProperties: 2,
+    maxProperties: 2,
+  }),
+  keda: object({
+    enabled: flag,
+    triggers: list({
+      ...object({
+        type: matching('[a-z0-9]([-a-z0-9]*[a-z0-9])?'),
+        name: text,
+        metricType: oneOf('AverageValue', 'Value', 'Utilization'),
+        metadata: { type: 'object', additionalProperties: text },
+        authenticationRef: { ...object({ name: named, kind: text }), required: ['name'] },
+        useCachedMetrics: flag,
+      }),
+      required: ['type', 'metadata'],
+    }),
+  }),
 });
+/** A relabeling, as the Prometheus operator has it. */
+const relabelings = list({
+  ...object({
+    action: {
+      ...text,
+      pattern: whole(
+        'replace|keep|drop|hashmod|labelmap|labeldrop|labelkeep|lowercase|uppercase|keepequal|dropequal'
+          .split('|')
+          .map(anyCase)
+          .join('|'),
+      ),
+    },
+    sourceLabels: list(matching('[a-zA-Z_][a-zA-Z0-9_]*')),
+    separator: text,
+    targetLabel: text,
+    regex: text,
+    modulus: count,
+    replacement: text,
+  }),
+  minProperties: 1,
+});
+/** Minute, hour, day of the month, month, day of the week; or one of cron's words. */
+const CRON_FIELD = '(\\*|[0-9]{1,2}|[A-Za-z]{3})(-([0-9]{1,2}|[A-Za-z]{3}))?(/[1-9][0-9]?)?';
+const schedule = matching(
+  `${CRON_FIELD}(,${CRON_FIELD})*( ${CRON_FIELD}(,${CRON_FIELD})*){4}|@(yearly|annually|monthly|weekly|daily|midnight|hourly)`,
+);
 const workload = {
   replicas: count,
   autoscaling,
@@ -132,7 +183,7 @@ const VOLUMES = [
   'secret',
 ];
 /** Names of volumes of the chart's own. */
-const OWN_VOLUMES = ['tmp', 'data', 'tls', 'private-ca'];
+const OWN_VOLUMES = ['tmp', 'data', 'tls', 'private-ca', 'backup'];
 const absolutePath = matching('/[^:\\s]*');
 const extras = {
   extraEnv: list({
@@ -161,7 +212,7 @@ const extras = {
   extraVolumeMounts: list({
     ...object({
       name: { ...named, not: { enum: OWN_VOLUMES } },
-      mountPath: { ...absolutePath, not: { enum: ['/', '/app', '/data', '/tmp', '/tls', '/private-ca'] } },
+      mountPath: { ...absolutePath, not: { enum: ['/', '/app', '/data', '/tmp', '/tls', '/private-ca', '/backup'] } },
       subPath: text,
       readOnly: flag,
     }),
@@ -310,7 +361,13 @@ export function schemaOf({ services, embedded }, shapes, patterns) {
         traceRatio: { type: 'number', minimum: 0, maximum: 1 },
         accessLog: { type: 'number', minimum: 0, maximum: 1 },
         metrics: object({ enabled: flag, clients: peers }),
-        serviceMonitor: object({ enabled: flag, labels, interval: duration('ms|s|m') }),
+        serviceMonitor: object({
+          enabled: flag,
+          labels,
+          interval: duration('ms|s|m'),
+          relabelings,
+          metricRelabelings: relabelings,
+        }),
         prometheusRule: object({ enabled: flag, labels, runbooks: { type: 'string', minLength: 1 } }),
         dashboards: object({ enabled: flag, labels }),
       }),
@@ -326,6 +383,10 @@ export function schemaOf({ services, embedded }, shapes, patterns) {
         Object.fromEntries(Object.entries(services).map(([one, facts]) => [one, service(facts, shapes.get(one))])),
       ),
       service: object({ type: oneOf('ClusterIP', 'NodePort', 'LoadBalancer'), port, annotations: map }),
+      extraHosts: list({
+        ...object({ host: matching(`\\*|(\\*\\.)?${NAME}`, { maxLength: 253 }), tlsSecret: name }),
+        required: ['host'],
+      }),
       ingress: object({ enabled: flag, className: name, annotations: map, tlsSecret: name }),
       gatewayApi: object({
         enabled: flag,
@@ -345,6 +406,7 @@ export function schemaOf({ services, embedded }, shapes, patterns) {
         smtp: outside,
         otlp: outside,
         s3: outside,
+        backup: outside,
         internet: object({
           ports: { ...list(port), minItems: 1 },
           except: list(matching(`${patterns.IPV4_PATTERN}/(3[0-2]|[12]?[0-9])`)),
@@ -358,6 +420,17 @@ export function schemaOf({ services, embedded }, shapes, patterns) {
         retries: { type: 'integer', minimum: 0, maximum: 100 },
         deadlineSeconds: { ...count, maximum: 7 * 86_400 },
         resources,
+      }),
+      backup: object({
+        enabled: flag,
+        schedule,
+        timeZone: optional(matching('[A-Za-z]+([-+_/A-Za-z0-9])*')),
+        keep: { ...count, maximum: 10_000 },
+        bucket: object({ url: bucketUrl, existingSecret: name, keys: object({ id: key, secret: key }) }),
+        persistence: object({ ...persistence, existingClaim: name }),
+        deadlineSeconds: { ...count, maximum: 7 * 86_400 },
+        resources,
+        restore: object({ from: optional(matching('newest|[a-z0-9.-]+\\.tar')), sameInstallation: flag }),
       }),
       bootstrap: object({ enabled: flag, ownerEmail: matching(ADDRESS) }),
       test: object(secretKey),

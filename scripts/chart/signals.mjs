@@ -1,6 +1,6 @@
 // Checks that promtool accepts rules and alerts, that alerts fire as their tests expect, and that each has a
 // documentation section. Without promtool, which is in Debian's Prometheus package, only the last is checked.
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { root } from '../build.mjs';
@@ -16,6 +16,12 @@ export async function checkSignals({ check, refuses, skip, work }) {
   const page = await readFile(join(root, PAGE), 'utf8');
   check('each alert has a page', withoutPage(rules, page));
   refuses('each alert has a page', withoutPage(rules, page.replaceAll('### Commonplace', '### Other')));
+  const panels = await dashboardPanels();
+  check('each panel says what it shows, and links to a runbook', mutePanels(panels, page));
+  const [first] = structuredClone(panels);
+  refuses('each panel links to a runbook', mutePanels([{ ...first, links: [] }], page));
+  check('panels of processes name pod and service', anonymousPanels(panels));
+  check('panels show metrics that the code has', await unknownMetrics(panels, rules));
   check('each alert is tested', untested(rules, await readFile(TESTS, 'utf8')));
   const promtool = await tool('promtool').catch(() => undefined);
   if (promtool === undefined) return skip('rules and alerts by promtool');
@@ -78,12 +84,67 @@ export function rulesOfOthers(objects, namespace, release) {
     );
 }
 
+async function dashboardPanels() {
+  const texts = await Promise.all(
+    ['overview', 'background'].map((name) => readFile(join(CHART, 'dashboards', `${name}.json`), 'utf8')),
+  );
+  return texts.flatMap((text) => JSON.parse(text).panels).filter(({ type }) => type !== 'row');
+}
+
+const anchorsOf = (page) =>
+  new Set([...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => `${PAGE}#${title.toLowerCase()}`));
+
+/** Returns the panels without a description, or without a link to a section that exists. */
+function mutePanels(panels, page) {
+  const anchors = anchorsOf(page);
+  return panels
+    .filter(({ description = '', links = [] }) => description === '' || !links.some(({ url }) => anchors.has(url)))
+    .map(({ title }) => title);
+}
+
+/** Returns the panels of metrics of processes whose legend does not tell which process. */
+function anonymousPanels(panels) {
+  const ofProcess = /\b(nodejs_|process_|http_server_active|load_|db_client_connection|worker_pool|storage_|tls_)/;
+  return panels
+    .filter(({ targets }) =>
+      targets.some(
+        ({ expr, legendFormat }) => ofProcess.test(expr) && !/\{\{service\}\} \{\{pod\}\}/.test(legendFormat),
+      ),
+    )
+    .map(({ title }) => title);
+}
+
+/** Returns the metrics of panels that no instrument of the code has, and no rule records. */
+async function unknownMetrics(panels, rules) {
+  const sources = (await readdir(root, { recursive: true })).filter(
+    (file) => /^(kit|gateway|services\/[a-z]+)\/src\/.*\.ts$/.test(file) && !file.includes('node_modules'),
+  );
+  const texts = await Promise.all(sources.map((file) => readFile(join(root, file), 'utf8')));
+  const names = new Set(
+    texts.flatMap((text) =>
+      [...text.matchAll(/'([a-z]+(?:[._][a-z0-9]+)+)'/g)].map(([, name]) => name.replaceAll('.', '_')),
+    ),
+  );
+  const recorded = new Set([...rules.matchAll(/record: (\S+)/g)].map(([, name]) => name));
+  const isKnown = (name) =>
+    recorded.has(name) ||
+    names.has(name) ||
+    names.has(name.replace(/_(total|count|bucket|sum)$/, '').replace(/_(seconds|bytes|ratio)$/, '')) ||
+    names.has(name.replace(/_seconds_(count|bucket|total)$/, ''));
+  return panels.flatMap(({ title, targets }) =>
+    targets
+      .flatMap(({ expr }) => [...expr.matchAll(/([a-z][a-z0-9_:]*)\{/g)].map(([, name]) => name))
+      .filter((name) => !isKnown(name))
+      .map((name) => `${title}: ${name}`),
+  );
+}
+
 const alertsOf = (rules) =>
   parse(rules).groups.flatMap((group) => group.rules.filter(({ alert }) => alert !== undefined));
 
 /** Returns the alerts that name no section, or one that does not exist. */
 function withoutPage(rules, page) {
-  const anchors = new Set([...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => `${PAGE}#${title.toLowerCase()}`));
+  const anchors = anchorsOf(page);
   return alertsOf(rules)
     .filter(({ annotations }) => !anchors.has(annotations.runbook_url))
     .map(({ alert }) => alert);

@@ -100,6 +100,24 @@ const PLACES = [
   ['topologySpread.whenUnsatisfiable', ['Ignore', ''], 'DoNotSchedule'],
   ['migration.retries', [-1, 0.5], 0],
   ['migration.deadlineSeconds', [0, 604_801], 60],
+  [
+    'backup.schedule',
+    ['', 'daily', '30 1 * *', '30 1 * * * *', '@sometimes', '30;1 * * *', '300 1 * * *'],
+    '*/15 0-6 1,15 jan mon',
+  ],
+  ['backup.timeZone', ['Berlin, Germany', '+02:00'], 'Europe/Berlin'],
+  ['backup.keep', [0, -1, 2.5, '14'], 30],
+  [
+    'backup.bucket.url',
+    ['s3://backups', 'https://s3.example.com', 'https://k:s@h/backups', '/backups'],
+    'https://h:9000/backups/work?region=b',
+  ],
+  ['backup.bucket.existingSecret', ['My Backups'], 'backups'],
+  ['backup.bucket.keys.id', ['', 'a b'], 'id'],
+  ['backup.persistence.size', ['0', '60', '60m', '60 Gi'], '60Gi'],
+  ['backup.deadlineSeconds', [0, '2h'], 3600],
+  ['backup.restore.from', ['latest', 'commonplace-2026.zip', '../other.tar', '/backup/a.tar'], 'newest'],
+  ['backup.restore.sameInstallation', ['yes', 1], true],
   ['bootstrap.ownerEmail', ['owner', '@example.com', 'a b@c'], 'owner@example.com'],
   ['priorityClassName', ['Usual_One'], 'usual'],
   // Lists and maps.
@@ -161,6 +179,37 @@ const PLACES = [
     [[{ kind: 'ConfigMap' }], [''], [{ apiVersion: 'v1' }]],
     [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }],
   ],
+  [
+    'extraHosts',
+    [[{}], ['docs.example.com'], [{ host: 'https://docs.example.com' }], [{ host: 'a b' }], [{ host: '*docs' }]],
+    [{ host: 'docs.example.com', tlsSecret: 'docs' }, { host: '*.example.org' }, { host: '*' }],
+  ],
+  [
+    'telemetry.serviceMonitor.relabelings',
+    [[{}], [{ action: 'rename' }], [{ sourceLabels: ['a-b'] }], [{ source_labels: ['a'] }], [{ modulus: 0 }]],
+    [{ sourceLabels: ['__meta_kubernetes_node_name'], targetLabel: 'node' }],
+  ],
+  [
+    'telemetry.serviceMonitor.metricRelabelings',
+    [[{ regex: 1 }], [{ action: '' }]],
+    [{ action: 'drop', regex: 'a_.*' }],
+  ],
+  [
+    'serviceDefaults.autoscaling.metrics',
+    [[{ type: 'Pods' }], [{ type: 'pods', pods: {} }], [{ pods: {} }], [{ type: 'Pods', pods: [] }]],
+    [{ type: 'Pods', pods: { metric: { name: 'a' }, target: { type: 'AverageValue', averageValue: '5' } } }],
+  ],
+  [
+    'serviceDefaults.autoscaling.keda.triggers',
+    [
+      [{ type: 'prometheus' }],
+      [{ metadata: {} }],
+      [{ type: 'Prometheus!', metadata: {} }],
+      [{ type: 'a', metadata: { b: 1 } }],
+    ],
+    [{ type: 'prometheus', metadata: { query: 'a', threshold: '5' } }],
+  ],
+  ['networkPolicy.backup.ports', [[], [0], ['https']], [9000]],
   ['gatewayApi.parentRefs', [[{}], [{ name: 'A B' }], [{ name: 'a', port: 0 }]], [{ name: 'a' }]],
   // Settings, by the contract of the services.
   [`${ENV('identity')}SIGN_UP`, ['maybe', 'Open', true, 'open '], 'open'],

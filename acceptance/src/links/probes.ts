@@ -27,7 +27,7 @@ const SPARE_MS = 500;
 const GIVE_UP_MS = 30_000;
 
 /** Creates requests to every service, which together use every link. */
-export async function createProbes({ baseUrl, owner }: LinkedMesh): Promise<Probe[]> {
+export async function createProbes({ baseUrl, owner }: Pick<LinkedMesh, 'baseUrl' | 'owner'>): Promise<Probe[]> {
   const by = api({ baseUrl }, owner.apiKey);
   const { id: workspaceId } = (await by.post<Workspace>('/workspaces', { name: 'Links' })).data;
   const made = await by.post<Resource>('/resources', {

@@ -1,10 +1,12 @@
 import type { CallMetadata, Reply } from '@commonplace/kit/rpc';
 import { Metadata } from '@grpc/grpc-js';
+import { traceContext, traceHeaders } from '../telemetry/trace.js';
 
 const PEER = 'x-peer-token';
 const TOKEN = 'authorization';
 const REQUEST_ID = 'x-request-id';
 const TRACEPARENT = 'traceparent';
+const TRACESTATE = 'tracestate';
 const BASE_VERSION = 'x-base-version';
 const SHARE_LINK = 'x-share-link';
 const IDEMPOTENCY_ID = 'x-idempotency-id';
@@ -18,7 +20,9 @@ export function toGrpc(call: CallMetadata, peerToken: string): Metadata {
   metadata.set(PEER, peerToken);
   metadata.set(REQUEST_ID, call.requestId);
   if (call.token !== undefined) metadata.set(TOKEN, call.token);
-  if (call.traceparent !== undefined) metadata.set(TRACEPARENT, call.traceparent);
+  const { traceparent, tracestate } = traceHeaders(call.traceparent);
+  if (traceparent !== undefined) metadata.set(TRACEPARENT, traceparent);
+  if (tracestate !== undefined) metadata.set(TRACESTATE, tracestate);
   if (call.baseVersion !== undefined) metadata.set(BASE_VERSION, String(call.baseVersion));
   if (call.shareLink !== undefined) metadata.set(SHARE_LINK, call.shareLink);
   if (call.background) metadata.set(BACKGROUND, '1');
@@ -39,7 +43,7 @@ export function fromGrpc(metadata: Metadata): { call: CallMetadata; peerToken: s
     call: {
       requestId: text(REQUEST_ID) ?? '',
       token: text(TOKEN),
-      traceparent: text(TRACEPARENT),
+      traceparent: traceContext(text(TRACEPARENT), text(TRACESTATE)),
       baseVersion: baseVersion === undefined ? undefined : Number(baseVersion),
       shareLink: text(SHARE_LINK),
       background: text(BACKGROUND) === '1' ? true : undefined,

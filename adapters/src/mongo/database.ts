@@ -9,6 +9,7 @@ import { createCommitQueue, type Work } from './commit-queue.js';
 import { reading } from './errors.js';
 import { serviceInstallation, sharedInstallation } from './installation.js';
 import { createOutbox, type MongoOutbox } from './outbox.js';
+import { observeConnections } from './pool.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createUnit } from './unit.js';
 
@@ -52,7 +53,9 @@ export async function openMongoDatabase(options: MongoOptions): Promise<MongoDat
   client.on('serverHeartbeatFailed', ({ connectionId, failure }) =>
     log.warn('mongodb.unreachable', { server: connectionId, error: failure }),
   );
+  const unobserve = observeConnections(client);
   await reading(async () => client.connect()).catch(async (error) => {
+    unobserve();
     await client.close();
     throw error;
   });
@@ -83,6 +86,7 @@ export async function openMongoDatabase(options: MongoOptions): Promise<MongoDat
       }),
     close: async () => {
       await Promise.all([...services.values()].flatMap(({ outbox, sessions }) => [outbox.close(), sessions.close()]));
+      unobserve();
       await client.close();
     },
   };

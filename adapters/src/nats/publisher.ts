@@ -4,6 +4,7 @@ import { failureOf } from '@commonplace/kit/telemetry';
 import { headers } from '@nats-io/transport-node';
 import type { Position } from '../events/outbox.js';
 import { sendSpan } from '../events/telemetry.js';
+import { traceHeaders } from '../../telemetry/trace.js';
 import type { Connection, Link } from './connection.js';
 import { calling, ifThere, isUnkept } from './errors.js';
 import { isType, type Names } from './names.js';
@@ -98,10 +99,10 @@ function refuseUnfit(event: DomainEvent, limit: number): void {
     throw fault('event_too_large', `an event of ${size} bytes is more than the broker takes (${limit})`);
 }
 
-function headersOf(event: DomainEvent, traceparent = event.traceparent) {
+function headersOf(event: DomainEvent, context = event.traceparent) {
   const all = headers();
   all.set('content-type', 'application/cloudevents+json');
-  if (traceparent !== undefined) all.set('traceparent', traceparent);
+  for (const [name, value] of Object.entries(traceHeaders(context))) all.set(name, value);
   return all;
 }
 

@@ -103,6 +103,23 @@ alone what is scaled to 0. Without a cluster to look into, as in `helm template`
 {{- if gt (int $service.autoscaling.minReplicas) (int $service.autoscaling.maxReplicas) -}}
 {{- $problems = append $problems (printf "%s: autoscaling.minReplicas is above maxReplicas" $name) -}}
 {{- end -}}
+{{- if and $service.autoscaling.keda.enabled $service.autoscaling.metrics -}}
+{{- $problems = append $problems (printf "%s: autoscaling.metrics are for a HorizontalPodAutoscaler: with KEDA use keda.triggers" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- with $v.backup -}}
+{{- if and (eq $v.profile "mesh") (or .enabled .restore.from) -}}
+{{- $problems = append $problems "backup is for profile embedded: a mesh is backed up by the tools of its servers, see docs/operations.md" -}}
+{{- end -}}
+{{- if and .bucket.existingSecret (not .bucket.url) -}}
+{{- $problems = append $problems "backup.bucket.existingSecret is of no use without backup.bucket.url" -}}
+{{- end -}}
+{{- if and .enabled .bucket.url $v.s3.url (hasPrefix (first (splitList "?" $v.s3.url)) .bucket.url) -}}
+{{- $problems = append $problems "backup.bucket.url lies within s3.url: backups and files need prefixes of their own" -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.extraHosts (not $v.ingress.enabled) (not $v.gatewayApi.enabled) -}}
+{{- $problems = append $problems "extraHosts is of no use without ingress.enabled or gatewayApi.enabled" -}}
 {{- end -}}
 {{- with $v.telemetry -}}
 {{- if and .otlp.existingSecret (not .otlp.url) -}}

@@ -18,7 +18,8 @@ A pod of one container, and of one that runs before it where there is something 
   serves           whether calls have to be finished before it ends
   once             whether it ends by itself
   account          its service account, instead of the release's
-  before           name and args of the container that runs first, as the other but for these
+  before           containers that run first, one after the other: name and args of each, and what else is not as with the
+                   other container
   own              what the values of the service say: podAnnotations, nodeSelector, tolerations, affinity,
                    priorityClassName, tmpSize, extraEnv, extraVolumes, extraVolumeMounts
 */ -}}
@@ -95,8 +96,12 @@ spec:
       type: RuntimeDefault
   {{- with .before }}
   initContainers:
+    {{- range . }}
     - name: {{ .name }}
-      {{- include "commonplace.container" (mergeOverwrite (dict) $ .) | trim | nindent 6 }}
+      {{- /* A copy, without what belongs to all of the chart: merging changes maps within. */ -}}
+      {{- $as := mergeOverwrite (deepCopy (omit $ "root" "before")) . (dict "root" $.root) }}
+      {{- include "commonplace.container" $as | trim | nindent 6 }}
+    {{- end }}
   {{- end }}
   containers:
     - name: {{ .component }}

@@ -9,13 +9,14 @@ What may come to the pods of a component, and where they may go; without a compo
   typesense whether its index lies on Typesense
   s3        whether it uses the bucket
   smtp      whether it sends e-mail
+  backup    whether it uses the bucket of backups
   internet  whether it calls hosts that users name
 */ -}}
 {{- define "commonplace.policy" -}}
 {{- $v := .root.Values -}}
 {{- $policy := $v.networkPolicy -}}
 {{- $otlp := and .serves $v.telemetry.otlp.url -}}
-{{- $egress := or .calls .http .stores .records .typesense .s3 .smtp .internet $otlp -}}
+{{- $egress := or .calls .http .stores .records .typesense .s3 .smtp .backup .internet $otlp -}}
 ---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -89,6 +90,9 @@ spec:
     {{- end }}
     {{- if .smtp }}
     {{- include "commonplace.outside" $policy.smtp | trim | nindent 4 }}
+    {{- end }}
+    {{- if .backup }}
+    {{- include "commonplace.outside" $policy.backup | trim | nindent 4 }}
     {{- end }}
     {{- if .internet }}
     - to:

@@ -10,10 +10,11 @@ import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import { isMissing, measureFile, once, requireRoom, syncFolder, syncFolders, writeDurable } from './files.js';
 import type { Manifest } from './manifest.js';
-import { eachAtOnce, openSource, requireSame, sizeOf } from './source.js';
+import { eachAtOnce, openSource, requireSame, type Source, sizeOf } from './source.js';
 
 export interface RestoreOptions {
-  readonly from: string;
+  /** A folder or an archive, or one that was opened elsewhere. */
+  readonly from: string | Source;
   /** A data folder: missing, empty, or left by an interrupted restore. */
   readonly to: string;
   /**
@@ -31,7 +32,7 @@ export async function restoreBackup(
   progress: Progress,
 ): Promise<Manifest> {
   try {
-    const source = await openSource(from);
+    const source = typeof from === 'string' ? await openSource(from) : from;
     const folder = resolve(to);
     await requireEmpty(folder);
     const manifest = await source.verify(progress);
@@ -57,12 +58,17 @@ export async function restoreBackup(
 /** A separate file system contains this folder from the start. */
 const ALWAYS_THERE = new Set(['lost+found']);
 
-async function requireEmpty(folder: string): Promise<void> {
+/** Returns whether a folder has nothing in it that a restore may not replace. */
+export async function isRestorable(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch((error): string[] => {
     if (isMissing(error)) return [];
     throw error;
   });
-  if (names.includes(RESTORE_MARKER) || names.every((name) => ALWAYS_THERE.has(name))) return;
+  return names.includes(RESTORE_MARKER) || names.every((name) => ALWAYS_THERE.has(name));
+}
+
+async function requireEmpty(folder: string): Promise<void> {
+  if (await isRestorable(folder)) return;
   throw new CommandError(EXIT.taken, `${folder} is not empty: a backup is restored into an empty folder only`);
 }
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { Transform } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeFolder } from '@commonplace/kit/durable';
-import { pack as createPack } from 'tar-stream';
+import { pack as createPack, type Pack } from 'tar-stream';
 import { CommandError, EXIT } from '../exit.js';
 import {
   AT_ONCE,
@@ -35,7 +35,11 @@ export interface Sink {
 /** Returns whether a path is that of an archive file, by its suffix. */
 export const isArchive = (path: string): boolean => path.endsWith('.tar');
 
-export function openSink(to: string): Promise<Sink> {
+/** The target that stands for standard output. */
+export const STANDARD_OUTPUT = '-';
+
+export async function openSink(to: string): Promise<Sink> {
+  if (to === STANDARD_OUTPUT) return openStream(process.stdout);
   return isArchive(to) ? openArchive(resolve(to)) : openFolder(resolve(to));
 }
 
@@ -62,14 +66,49 @@ async function openFolder(folder: string): Promise<Sink> {
 }
 
 /** Opens a tar archive. After its end follows one line with the SHA-256 of everything before. */
-async function openArchive(file: string): Promise<Sink> {
+export async function openArchive(file: string): Promise<Sink> {
   const there = await stat(file).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
   if (there !== undefined) throw new CommandError(EXIT.taken, `${file} is there already`);
   makeFolder(dirname(file));
   const part = `${file}.part`;
   await rm(part, { force: true });
+  const archive = packArchive((bytes) => pipeline(bytes, createWriteStream(part, { flags: 'wx', mode: 0o600 })));
+  return {
+    atOnce: 1,
+    requireRoom: (bytes) => requireRoom(dirname(file), bytes),
+    add: archive.add,
+    async seal(path, manifest) {
+      await archive.seal(path, manifest);
+      const handle = await open(part, 'r');
+      await handle.sync().finally(() => handle.close());
+      await rename(part, file);
+      await syncFolder(dirname(file));
+    },
+    async abort() {
+      await archive.abort();
+      await rm(part, { force: true });
+    },
+  };
+}
+
+/** Writes an archive to a stream. What was written before a failure lacks the seal, so that no restore accepts it. */
+function openStream(stream: NodeJS.WriteStream): Sink {
+  if (stream.isTTY) throw new CommandError(EXIT.usage, 'a backup is not for a terminal: redirect standard output');
+  return openUpload((bytes) => pipeline(bytes, stream, { end: false }));
+}
+
+/** Gives an archive to `send`, which makes it durable, and leaves nothing behind where the bytes end with an error. */
+export function openUpload(send: (bytes: Readable) => Promise<unknown>): Sink {
+  return { atOnce: 1, requireRoom: async () => {}, ...packArchive(send) };
+}
+
+/** Packs a tar archive with its seal, whose bytes `write` takes to where they belong. */
+function packArchive(write: (bytes: Readable) => Promise<unknown>): Pick<Sink, 'add' | 'seal' | 'abort'> {
   const pack = createPack();
-  const written = pipeline(pack, sealing(), createWriteStream(part, { flags: 'wx', mode: 0o600 }));
+  const sealed = sealing();
+  const packed = pipeline(pack, sealed);
+  // A failure on either side ends the other.
+  const written = Promise.all([packed, write(sealed).catch((error) => Promise.reject(destroyed(pack, error)))]);
   written.catch(() => {});
 
   async function add(path: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Measured> {
@@ -86,24 +125,22 @@ async function openArchive(file: string): Promise<Sink> {
   }
 
   return {
-    atOnce: 1,
-    requireRoom: (bytes) => requireRoom(dirname(file), bytes),
     add,
     async seal(path, manifest) {
       await add(path, once(manifest), Buffer.byteLength(manifest));
       pack.finalize();
       await written;
-      const handle = await open(part, 'r');
-      await handle.sync().finally(() => handle.close());
-      await rename(part, file);
-      await syncFolder(dirname(file));
     },
     async abort() {
       pack.destroy();
       await written.catch(() => {});
-      await rm(part, { force: true });
     },
   };
+}
+
+function destroyed(pack: Pack, error: unknown): unknown {
+  pack.destroy(error as Error);
+  return error;
 }
 
 /** Returns a transform that appends the SHA-256 of what has passed through it. */

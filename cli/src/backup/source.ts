@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import pLimit from 'p-limit';
 import { extract as createExtract, type Extract } from 'tar-stream';
@@ -24,7 +25,7 @@ export async function openSource(from: string): Promise<Source> {
   const path = resolve(from);
   const found = await stat(path).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
   if (found === undefined) throw new CommandError(EXIT.missing, `${path} is not there`);
-  return found.isDirectory() ? folderSource(path) : archiveSource(path, found.size);
+  return found.isDirectory() ? folderSource(path) : archiveSource(fileBytes(path, found.size));
 }
 
 /** Throws if the size or checksum of a file differs from its manifest entry. */
@@ -77,19 +78,34 @@ function missing(path: string) {
   };
 }
 
-function archiveSource(file: string, sizeBytes: number): Source {
-  const body = () => createReadStream(file, { end: sizeBytes - SEAL_BYTES - 1, highWaterMark: 1024 * 1024 });
+/** The bytes of an archive, which can be read several times. */
+export interface ArchiveBytes {
+  /** What errors call it. */
+  readonly name: string;
+  readonly sizeBytes: number;
+  read(offset: number, length: number): Readable;
+}
+
+function fileBytes(file: string, sizeBytes: number): ArchiveBytes {
+  const read = (start: number, length: number) =>
+    createReadStream(file, { start, end: start + length - 1, highWaterMark: 1024 * 1024 });
+  return { name: file, sizeBytes, read };
+}
+
+export function archiveSource({ name, sizeBytes, read }: ArchiveBytes): Source {
+  const bodyBytes = sizeBytes - SEAL_BYTES;
+  const body = () => read(0, bodyBytes);
   return {
     async verify(progress) {
-      if (sizeBytes <= SEAL_BYTES) throw damaged(`${file} is not a whole backup`);
+      if (bodyBytes <= 0) throw damaged(`${name} is not a whole backup`);
       progress.step('Checking the backup', sizeBytes);
       const hash = createHash('sha256');
       for await (const chunk of body()) {
         hash.update(chunk as Buffer);
         progress.add((chunk as Buffer).length);
       }
-      if ((await tail(file, sizeBytes)) !== `${hash.digest('hex')}\n`) {
-        throw damaged(`${file} is not as it was, or is no backup of Commonplace: its SHA-256 is another`);
+      if ((await textOf(read(bodyBytes, SEAL_BYTES))) !== `${hash.digest('hex')}\n`) {
+        throw damaged(`${name} is not as it was, or is no backup of Commonplace: its SHA-256 is another`);
       }
       return manifestIn(body());
     },
@@ -131,17 +147,6 @@ async function eachEntry(
     entry.resume();
   }
   await reading;
-}
-
-/** Returns the checksum line after the end of an archive. */
-async function tail(file: string, sizeBytes: number): Promise<string> {
-  const handle = await open(file);
-  try {
-    const { buffer } = await handle.read(Buffer.alloc(SEAL_BYTES), 0, SEAL_BYTES, sizeBytes - SEAL_BYTES);
-    return buffer.toString('latin1');
-  } finally {
-    await handle.close();
-  }
 }
 
 export function sizeOf({ files }: Manifest): number {

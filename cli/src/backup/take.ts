@@ -13,8 +13,8 @@ import { openStage, type Stage } from './stage.js';
 
 export interface BackupOptions {
   readonly dataDir: string;
-  /** A folder that is missing or empty, or a file whose name ends in `.tar`. */
-  readonly to: string;
+  /** Where it goes: see `openSink`. */
+  readonly to: string | Sink;
   /** Whether the bytes of files are in a bucket, which is not backed up. */
   readonly bucket: boolean;
 }
@@ -30,7 +30,7 @@ export async function takeBackup({ dataDir, to, bucket }: BackupOptions, progres
     throw new CommandError(EXIT.failed, `${dataDir} was not restored to the end: restore it again`);
   }
   const createdAt = new Date().toISOString();
-  const sink = await openSink(to);
+  const sink = typeof to === 'string' ? await openSink(to) : to;
   let stage: Stage | undefined;
   try {
     stage = await openStage(dataDir);

@@ -8,10 +8,24 @@ export interface Context {
   exitCode: number;
 }
 
+interface AnswerOptions {
+  /** Values that count as secrets besides those of the settings. */
+  readonly secrets?: readonly string[];
+  /** Set where standard output has something else. */
+  readonly toStderr?: boolean;
+}
+
 /** Prints a result to standard output, as text or as JSON, without secrets. */
-export function answer(context: Context, forPrograms: object, forPeople: readonly string[], more: string[] = []): void {
-  const scrub = createScrub(context.env, more);
-  console.log(context.json ? JSON.stringify(scrub(forPrograms), null, 2) : scrub(forPeople).join('\n'));
+export function answer(
+  context: Context,
+  forPrograms: object,
+  forPeople: readonly string[],
+  { secrets = [], toStderr = false }: AnswerOptions = {},
+): void {
+  const scrub = createScrub(context.env, secrets);
+  const text = context.json ? JSON.stringify(scrub(forPrograms), null, 2) : scrub(forPeople).join('\n');
+  if (toStderr) console.error(text);
+  else console.log(text);
 }
 
 /** Returns progress on standard error, so that standard output contains only the result. */

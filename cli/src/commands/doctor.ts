@@ -29,7 +29,7 @@ export function doctorCommand(context: Context): Command {
       const { ok, checks } = await diagnose(context.env, placesOf(context.env), service, thorough);
       const width = Math.max(...checks.map(({ name }) => name.length));
       const lines = checks.map(({ name, status, detail }) => `${MARKS[status]}  ${name.padEnd(width)}  ${detail}`);
-      answer(context, { ok, checks }, lines, unreadableValues(context.env));
+      answer(context, { ok, checks }, lines, { secrets: unreadableValues(context.env) });
       context.exitCode = ok ? EXIT.ok : EXIT.failed;
     });
 }

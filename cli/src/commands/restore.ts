@@ -1,6 +1,8 @@
 import { Command } from 'commander';
-import { restoreBackup } from '../backup/restore.js';
-import { sizeOf } from '../backup/source.js';
+import type { Manifest } from '../backup/manifest.js';
+import { isRestorable, restoreBackup } from '../backup/restore.js';
+import { archiveInBucket, newestIn, openSeries, withoutKey } from '../backup/series.js';
+import { type Source, sizeOf } from '../backup/source.js';
 import { countOf } from './backup.js';
 import { answer, type Context, examples, progressOf, sizeText } from './context.js';
 
@@ -8,6 +10,8 @@ interface Options {
   readonly from: string;
   readonly to: string;
   readonly sameInstallation?: boolean;
+  readonly newest?: boolean;
+  readonly ifEmpty?: boolean;
 }
 
 /** Creates the command `commonplace restore`. */
@@ -17,28 +21,46 @@ export function restoreCommand(context: Context): Command {
       'Restores a backup into an empty data folder. All of it is read first, and again when it is written; a backup in ' +
         'which one bit is not as it was is refused.',
     )
-    .requiredOption('--from <backup>', 'the folder or the file')
+    .requiredOption('--from <backup>', 'the folder, the file, or the URL of a file in a bucket')
+    .option('--newest', 'take the newest of the backups that backup --into has put into the folder or bucket')
     .requiredOption('--to <folder>', 'the data folder: missing, empty, or left by a restore that was interrupted')
     .option(
       '--same-installation',
       'take the place of the installation that was backed up, with its bucket and index; that one must never run again',
     )
+    .option('--if-empty', 'do nothing, and succeed, where the data folder has data')
     .addHelpText(
       'after',
       examples([
+        'commonplace restore --newest --from https://s3.example.com/backups/work --to /var/lib/commonplace',
         'commonplace restore --from /backups/2026-11-21.tar --to /var/lib/commonplace',
         'COMMONPLACE_DATA_DIR=/var/lib/commonplace npm start',
       ]),
     )
-    .action(async ({ from, to, sameInstallation = false }: Options) => {
+    .action(async ({ from: place, to, sameInstallation = false, newest = false, ifEmpty = false }: Options) => {
       const began = performance.now();
-      const manifest = await restoreBackup({ from, to, sameInstallation }, progressOf());
+      if (ifEmpty && !(await isRestorable(to))) {
+        answer(context, { to, restored: false }, [`${to} has data: nothing is restored.`]);
+        return;
+      }
+      const { from, manifest } = await opened(place, newest, async (source) =>
+        restoreBackup({ from: source, to, sameInstallation }, progressOf()),
+      );
       const seconds = Math.round(performance.now() - began) / 1000;
       const { files, ...about } = manifest;
       const bytes = sizeOf(manifest);
       answer(
         context,
-        { from, to, same_installation: sameInstallation, seconds, bytes, files: files.length, ...about },
+        {
+          from,
+          to,
+          restored: true,
+          same_installation: sameInstallation,
+          seconds,
+          bytes,
+          files: files.length,
+          ...about,
+        },
         [
           `${to}: ${countOf(manifest)} records, ${manifest.blobs} blobs of ${manifest.createdAt}, ` +
             `${sizeText(bytes)} in ${seconds.toFixed(1)} s. The search index is made when it starts.`,
@@ -46,6 +68,24 @@ export function restoreCommand(context: Context): Command {
         ],
       );
     });
+}
+
+/** Calls `restore` with what `--from` and `--newest` name. Returns its result, and the backup that it was. */
+async function opened(
+  place: string,
+  newest: boolean,
+  restore: (from: string | Source) => Promise<Manifest>,
+): Promise<{ readonly from: string; readonly manifest: Manifest }> {
+  const archive = newest ? undefined : archiveInBucket(place);
+  if (!newest && archive === undefined) return { from: place, manifest: await restore(place) };
+  const series = await openSeries(archive?.series ?? place);
+  try {
+    const name = archive?.name ?? (await newestIn(series, place));
+    const manifest = await restore(await series.openSource(name));
+    return { from: archive === undefined ? `${withoutKey(place)}: ${name}` : withoutKey(place), manifest };
+  } finally {
+    await series.close();
+  }
 }
 
 function ownInstallation(hasBucket: boolean): string {

@@ -34,6 +34,7 @@ const failures: ThreadFailures = {
 export function createWrittenPages(publicUrl: string): (path: string) => Promise<WrittenPage | undefined> {
   const entry = new URL('./thread.js', import.meta.url);
   const pool = createWorkerPool<string | null, TaskAnswer>({
+    name: 'gateway.docs',
     size: 1,
     maxWaitingPerTenant: MAX_WAITING,
     start: () => startTaskThread({ entry, name: 'docs', heapMiB: HEAP_MIB, failures, about: { publicUrl } }),

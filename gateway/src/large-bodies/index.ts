@@ -57,6 +57,7 @@ export function openLargeBodies({ bodyBytes, bodyThreads, bodiesWaiting }: Large
   const entry = new URL('./thread.js', import.meta.url);
   const heapMiB = Math.max(MIN_HEAP_MIB, Math.ceil((bodyBytes * HEAP_PER_BYTE) / MIB));
   const pool = createWorkerPool<ReadTask, TaskAnswer>({
+    name: 'gateway.bodies',
     size: bodyThreads,
     maxWaitingPerTenant: bodiesWaiting,
     start: () =>

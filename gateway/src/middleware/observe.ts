@@ -1,4 +1,11 @@
-import { observesRequests, passedOn, requestDone, requestSpan, type Span } from '@commonplace/kit/telemetry';
+import {
+  observesRequests,
+  passedOn,
+  receivedTrace,
+  requestDone,
+  requestSpan,
+  type Span,
+} from '@commonplace/kit/telemetry';
 import type { ParameterizedContext } from 'koa';
 import type { State } from './state.js';
 
@@ -10,8 +17,7 @@ type Context = ParameterizedContext<State>;
  * that follows each of them would slow all. A client names the trace, but decides about sampling only if it is trusted.
  */
 export function beginTrace(ctx: Context, clientDecides: boolean): Span | undefined {
-  const { traceparent } = ctx.req.headers;
-  const given = typeof traceparent === 'string' ? traceparent : undefined;
+  const given = receivedTrace(ctx.req.headers);
   const span = isObserved(ctx) ? requestSpan(ctx.method, ctx.protocol, given, clientDecides) : undefined;
   ctx.state.traceparent = passedOn(span, given, clientDecides);
   return span;

@@ -2,6 +2,7 @@ import { createSecurityHeaders } from '@commonplace/kit/http';
 import { newRequestId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
 import { countedNetwork } from '@commonplace/kit/network';
+import { requestBegun } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import proxyAddr from 'proxy-addr';
 import type { Settings } from '../config.js';
@@ -32,6 +33,7 @@ export function nameRequest(settings: RequestSettings, log: Log): Middleware<Sta
     res.setHeader('X-Request-Id', requestId);
     for (const [name, value] of securityHeaders(ctx)) res.setHeader(name, value);
     const started = performance.now();
+    res.once('close', requestBegun());
     const entry = beginEntry(ctx, log, settings.accessLog);
     const decides = settings.trustTraceparent && trust(ctx.req.socket.remoteAddress ?? '', 0);
     const span = beginTrace(ctx, decides);

@@ -1,4 +1,5 @@
 import { AppError } from '../errors/index.js';
+import { type Adder, counter, gauge } from '../telemetry/instruments.js';
 
 /** Priority of a call under overload, most important first. Probes have none and are never refused. */
 export type LoadClass = 'read' | 'write' | 'background';
@@ -26,6 +27,13 @@ const SHARE: Record<LoadClass, number> = { read: 1, write: 0.8, background: 0.5 
 const PATIENCE: Record<LoadClass, number> = { read: 4, write: 2, background: 1 };
 const CLASSES = ['read', 'write', 'background'] as const;
 
+const refused = counter({
+  name: 'load.shed',
+  unit: '{call}',
+  description: 'Calls and requests refused for overload, by their class and the sign of overload.',
+});
+const running = gauge({ name: 'load.running', unit: '{call}', description: 'Calls and requests in progress.' });
+
 const LOOK_MS = 50;
 /**
  * Milliseconds during which the loop must be late at every measurement: a single long task is not overload, a
@@ -44,18 +52,26 @@ export function openShedding({ maxConcurrent, maxDelayMs }: SheddingOptions): Sh
   const room = byClass((load) => (maxConcurrent === 0 ? Number.POSITIVE_INFINITY : maxConcurrent * SHARE[load]));
   const limit = byClass((load) => (maxDelayMs === 0 ? Number.POSITIVE_INFINITY : maxDelayMs * PATIENCE[load]));
   const delay = maxDelayMs === 0 ? NO_DELAY : watchDelay();
-  let running = 0;
+  let calls = 0;
+  const count = { calls: seriesBy('calls'), delay: seriesBy('delay') };
+  const unobserve = running.observe(() => [{ attributes: {}, value: calls }]);
   return {
     require(load) {
-      if (running >= room[load] || delay.least > limit[load]) throw overloaded();
+      const sign = calls >= room[load] ? 'calls' : delay.least > limit[load] ? 'delay' : undefined;
+      if (sign === undefined) return;
+      count[sign][load].add();
+      throw overloaded();
     },
     enter() {
-      running++;
+      calls++;
     },
     leave() {
-      running--;
+      calls--;
     },
-    close: () => delay.close(),
+    close: () => {
+      unobserve();
+      delay.close();
+    },
   };
 }
 
@@ -87,8 +103,12 @@ function watchDelay(): Delay {
   return watched;
 }
 
-function byClass(value: (load: LoadClass) => number): Record<LoadClass, number> {
-  return Object.fromEntries(CLASSES.map((load) => [load, value(load)])) as Record<LoadClass, number>;
+function seriesBy(sign: string): Record<LoadClass, Adder> {
+  return byClass((load) => refused.bind({ 'load.class': load, 'load.sign': sign }));
+}
+
+function byClass<T>(value: (load: LoadClass) => T): Record<LoadClass, T> {
+  return Object.fromEntries(CLASSES.map((load) => [load, value(load)])) as Record<LoadClass, T>;
 }
 
 function overloaded(): AppError {

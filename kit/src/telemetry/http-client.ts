@@ -1,6 +1,6 @@
 import { CALL_SECONDS } from './buckets.js';
 import { histogram } from './instruments.js';
-import { childSpan, failureOf, signals } from './trace.js';
+import { childSpan, failureOf, signals, traceHeaders } from './trace.js';
 
 const durations = histogram(
   { name: 'http.client.request.duration', unit: 's', description: 'Duration of requests to servers elsewhere.' },
@@ -9,7 +9,7 @@ const durations = histogram(
 
 /**
  * Observes a request to another server. Metrics contain only its method and outcome: hosts are entered by users, and
- * appear only on spans. `send` receives the header that propagates the trace, if there is one.
+ * appear only on spans. `send` receives the headers that propagate the trace, if there is one.
  */
 export async function observeRequest<T extends { readonly statusCode: number }>(
   method: string,
@@ -24,7 +24,7 @@ export async function observeRequest<T extends { readonly statusCode: number }>(
     if (signals.measuring) durations.bind({ ...about, ...outcome }).record((performance.now() - started) / 1000);
   };
   try {
-    const answer = await send(span === undefined ? {} : { traceparent: span.traceparent });
+    const answer = await send(span === undefined || !signals.propagating ? {} : { ...traceHeaders(span.traceparent) });
     done({ 'http.response.status_code': answer.statusCode });
     span?.set('http.response.status_code', answer.statusCode);
     span?.end(answer.statusCode >= 400 ? String(answer.statusCode) : undefined);

@@ -1,6 +1,6 @@
 import { CALL_SECONDS } from './buckets.js';
-import { counter, histogram, type Recorder } from './instruments.js';
-import { headSpan, readTraceparent, type Span, signals } from './trace.js';
+import { counter, gauge, histogram, type Recorder } from './instruments.js';
+import { headSpan, readTraceparent, type Span, signals, traceContext } from './trace.js';
 
 const durations = histogram(
   { name: 'http.server.request.duration', unit: 's', description: 'Duration of HTTP requests that were served.' },
@@ -20,6 +20,22 @@ export const denied = counter({
   unit: '{request}',
   description: 'Requests refused for want of a scope or a role.',
 });
+
+/** Counts the requests that are being answered, until `requestEnded`. */
+let open = 0;
+gauge({
+  name: 'http.server.active_requests',
+  unit: '{request}',
+  description: 'Requests that are being answered, streams among them.',
+}).observe(() => [{ attributes: {}, value: open }]);
+
+/** Counts a request as being answered, until the function that it returns is called. */
+export function requestBegun(): () => void {
+  open++;
+  return () => {
+    open--;
+  };
+}
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -55,6 +71,12 @@ export function requestSpan(
   return headSpan({ traceparent, clientDecides }, known, 'server', attributes);
 }
 
+/** Returns the trace context of a client's headers, unless this installation takes none from outside. */
+export function receivedTrace({ traceparent, tracestate }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof traceparent !== 'string' || !signals.propagating) return undefined;
+  return traceContext(traceparent, typeof tracestate === 'string' ? tracestate : undefined);
+}
+
 /**
  * Returns the trace context to propagate: the request's own span, otherwise the trace that it arrived with. The latter
  * is marked as not sampled, so that no other process samples it either, unless the client is trusted to decide.
@@ -67,13 +89,14 @@ export function passedOn(
   if (span !== undefined) return span.traceparent;
   const parent = traceparent === undefined ? undefined : readTraceparent(traceparent);
   if (parent === undefined || clientDecides) return parent && traceparent;
-  return `00-${parent.traceId}-${parent.spanId}-00`;
+  const { tracestate } = parent;
+  return `00-${parent.traceId}-${parent.spanId}-00${tracestate === undefined ? '' : `;${tracestate}`}`;
 }
 
 /** Records a request that was answered. */
 export function requestDone(span: Span | undefined, { method, route, status, seconds, requestId }: Answered): void {
   const known = methodOf(method);
-  if (signals.measuring) seriesOf(known, route, status).record(seconds);
+  if (signals.measuring) seriesOf(known, route, status).record(seconds, span);
   if (span === undefined) return;
   if (route !== undefined) {
     span.rename(`${known} ${route}`);

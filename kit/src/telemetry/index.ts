@@ -12,6 +12,7 @@ export {
   type NumberPoint,
   type Recorder,
 } from './instruments.js';
+export { type OtelSettings, readOtelSettings } from './otel-settings.js';
 export { telemetrySettings } from './settings.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './start.js';
 export {
@@ -27,7 +28,10 @@ export {
   type Span,
   type SpanPlace,
   signals,
+  type TraceHeaders,
+  traceContext,
   traceFields,
+  traceHeaders,
   traceparentNow,
   within,
 } from './trace.js';

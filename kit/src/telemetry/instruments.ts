@@ -1,6 +1,8 @@
 // Instruments that cost a fraction of a microsecond. The SDK's own instruments look up their series by attributes at
 // each record, which took 3.5 µs where this takes 0.02 µs. Readers receive the collected values directly.
 
+import { currentSpan, type SpanPlace } from './trace.js';
+
 export type AttributeValue = string | number | boolean;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
@@ -13,7 +15,17 @@ export interface InstrumentSpec {
 
 /** One series of a histogram. */
 export interface Recorder {
-  record(value: number): void;
+  /** Records a value. Where it belongs to a span, the current one unless given, that becomes its bucket's exemplar. */
+  record(value: number, span?: SpanPlace): void;
+}
+
+/** A recorded value with the span that it belongs to. */
+export interface Exemplar {
+  readonly value: number;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
 }
 
 /** One series of a counter. */
@@ -28,6 +40,8 @@ export interface HistogramPoint {
   readonly counts: readonly number[];
   readonly count: number;
   readonly sum: number;
+  /** The latest exemplar of each bucket. */
+  readonly exemplars: readonly (Exemplar | undefined)[];
 }
 
 export interface NumberPoint {
@@ -54,6 +68,7 @@ const instruments: { gather(): Gathered | Promise<Gathered> }[] = [];
 
 class HistogramSeries implements Recorder {
   readonly counts: number[];
+  readonly exemplars: (Exemplar | undefined)[] = [];
   count = 0;
   sum = 0;
 
@@ -64,13 +79,16 @@ class HistogramSeries implements Recorder {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  record(value: number): void {
+  record(value: number, span: SpanPlace | undefined = currentSpan()): void {
     const { bounds, counts } = this;
     let at = 0;
     while (at < bounds.length && value > (bounds[at] as number)) at++;
     counts[at] = (counts[at] as number) + 1;
     this.count++;
     this.sum += value;
+    if (span !== undefined) {
+      this.exemplars[at] = { value, traceId: span.traceId, spanId: span.spanId, at: Date.now() };
+    }
   }
 }
 
@@ -120,8 +138,8 @@ export function histogram(spec: InstrumentSpec, bounds: readonly number[]): { bi
   return { bind };
 }
 
-function copyOf({ attributes, bounds, counts, count, sum }: HistogramSeries): HistogramPoint {
-  return { attributes, bounds, counts: [...counts], count, sum };
+function copyOf({ attributes, bounds, counts, count, sum, exemplars }: HistogramSeries): HistogramPoint {
+  return { attributes, bounds, counts: [...counts], count, sum, exemplars: [...exemplars] };
 }
 
 /** Creates a counter of events since the process started. A series is reported from 0 on, as soon as it is bound. */

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type HrTime, ValueType } from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
@@ -13,8 +13,10 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import { type Gathered, gather, type HistogramPoint, type InstrumentSpec, type NumberPoint } from './instruments.js';
+import { OPEN_METRICS, openMetricsOf, type WithExemplars } from './open-metrics.js';
 import { resourceOf } from './resource.js';
 import type { TelemetryOptions } from './start.js';
+import { exporterOptions, pageOf, sendsMetrics } from './targets.js';
 
 /** Milliseconds between exports, and timeout of one export in milliseconds. */
 const [EXPORT_EVERY_MS, EXPORT_MS] = [30_000, 5000];
@@ -23,25 +25,21 @@ const LAST_MS = 2000;
 
 export interface Metrics {
   readonly port: number | undefined;
+  readonly provider: MeterProvider;
   close(): Promise<void>;
 }
 
 /** Opens the metric readers that the settings require: an OTLP export, a page for Prometheus. */
 export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
-  const { otlpUrl, otlpHeaders, metricsPort, metricsHost } = options;
+  const { otel } = options;
   const resource = resourceOf(options);
   const readers: MetricReader[] = [];
-  if (otlpUrl !== undefined) {
-    const exporter = new OTLPMetricExporter({
-      url: `${otlpUrl}/v1/metrics`,
-      headers: { ...otlpHeaders },
-      timeoutMillis: EXPORT_MS,
-    });
+  if (sendsMetrics(options)) {
     readers.push(
       new PeriodicExportingMetricReader({
-        exporter,
-        exportIntervalMillis: EXPORT_EVERY_MS,
-        exportTimeoutMillis: EXPORT_MS,
+        exporter: new OTLPMetricExporter(exporterOptions(options, 'metrics', EXPORT_MS)),
+        exportIntervalMillis: otel.limits.metricIntervalMs ?? EXPORT_EVERY_MS,
+        exportTimeoutMillis: Math.min(EXPORT_MS, otel.limits.metricIntervalMs ?? EXPORT_MS),
         metricProducers: [producerOf(resource)],
       }),
     );
@@ -51,11 +49,13 @@ export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
     withoutScopeInfo: true,
     metricProducers: [producerOf(resource, nameWithUnit)],
   });
-  if (metricsPort !== undefined) readers.push(page);
+  const place = pageOf(options);
+  if (place !== undefined) readers.push(page);
   const provider = new MeterProvider({ resource, readers });
-  const server = metricsPort === undefined ? undefined : await listen(page, metricsHost, metricsPort);
+  const server = place === undefined ? undefined : await listen(page, place.host, place.port);
   return {
     port: server && (server.address() as AddressInfo).port,
+    provider,
     close: async () => {
       server?.closeAllConnections();
       server?.close();
@@ -67,17 +67,25 @@ export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
 /** Serves only metrics, on a separate port: clients of the API must not see them. */
 function listen(page: PrometheusExporter, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
-    if (request.method === 'GET' && request.url?.split('?')[0] === '/metrics') {
-      page.getMetricsRequestHandler(request, response);
-      return;
-    }
-    response.writeHead(404).end();
+    if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') response.writeHead(404).end();
+    else if (request.headers.accept?.includes(OPEN_METRICS)) void answerOpenMetrics(page, response);
+    else page.getMetricsRequestHandler(request, response);
   });
   server.unref();
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve(server));
   });
+}
+
+async function answerOpenMetrics(page: PrometheusExporter, response: ServerResponse): Promise<void> {
+  try {
+    const { resourceMetrics } = await page.collect();
+    const text = openMetricsOf(resourceMetrics);
+    response.writeHead(200, { 'content-type': `${OPEN_METRICS}; version=1.0.0; charset=utf-8` }).end(text);
+  } catch {
+    response.writeHead(500).end();
+  }
 }
 
 const UNITS: Readonly<Record<string, string>> = { s: '.seconds', By: '.bytes', '1': '.ratio' };
@@ -123,8 +131,8 @@ function metricOf(one: Gathered, name: string, startTime: HrTime, endTime: HrTim
     : { ...about, dataPointType: DataPointType.GAUGE, dataPoints };
 }
 
-function histogramOf({ bounds, counts, count, sum }: HistogramPoint) {
-  return { buckets: { boundaries: [...bounds], counts: [...counts] }, sum, count };
+function histogramOf({ bounds, counts, count, sum, exemplars }: HistogramPoint): WithExemplars {
+  return { buckets: { boundaries: [...bounds], counts: [...counts] }, sum, count, exemplars };
 }
 
 function hrTime(): HrTime {

@@ -1,10 +1,12 @@
 import {
+  createTraceState,
   type SpanKind as Kind,
   type Link,
   type SpanContext,
   type SpanStatus,
   SpanStatusCode,
   TraceFlags,
+  type TraceState,
 } from '@opentelemetry/api';
 import type { IdGenerator, ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { Attributes, AttributeValue } from './instruments.js';
@@ -33,6 +35,7 @@ export class RecordedSpan implements Span, ReadableSpan {
   ended = false;
   readonly #origin: Origin;
   readonly #parentId: string | undefined;
+  readonly tracestate: string | undefined;
   /** Start time in milliseconds since 1970, and by the monotonic clock. */
   readonly #began: number;
   readonly #started: number;
@@ -54,12 +57,14 @@ export class RecordedSpan implements Span, ReadableSpan {
     this.traceId = parent === undefined ? origin.ids.generateTraceId() : parent.traceId;
     this.spanId = origin.ids.generateSpanId();
     this.#parentId = parent?.spanId;
+    this.tracestate = parent?.tracestate;
     this.#started = performance.now();
     this.#began = epochOf(this.#started);
   }
 
   get traceparent(): string {
-    return `00-${this.traceId}-${this.spanId}-01`;
+    const own = `00-${this.traceId}-${this.spanId}-01`;
+    return this.tracestate === undefined ? own : `${own};${this.tracestate}`;
   }
 
   rename(name: string): void {
@@ -83,6 +88,10 @@ export class RecordedSpan implements Span, ReadableSpan {
 
   get traceFlags(): TraceFlags {
     return TraceFlags.SAMPLED;
+  }
+
+  get traceState(): TraceState | undefined {
+    return this.tracestate === undefined ? undefined : createTraceState(this.tracestate);
   }
 
   spanContext(): SpanContext {

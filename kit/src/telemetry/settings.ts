@@ -19,9 +19,9 @@ export const telemetrySettings = {
   },
   traceRatio: {
     variable: 'COMMONPLACE_TRACE_RATIO',
-    help: 'share of requests that are traced, 0 to 1; a traceparent decides only where COMMONPLACE_TRUST_TRACEPARENT says so',
+    help: 'share of requests that are traced, 0 to 1; 0.1 unless OTEL_TRACES_SAMPLER says otherwise; a traceparent decides only where COMMONPLACE_TRUST_TRACEPARENT says so',
     parse: ratio,
-    fallback: 0.1,
+    fallback: undefined as number | undefined,
   },
   metricsHost: {
     variable: 'COMMONPLACE_METRICS_HOST',

@@ -1,7 +1,9 @@
 import type { Values } from '../config/index.js';
 import type { Log } from '../log/index.js';
+import type { OtelSettings } from './otel-settings.js';
 import { observeProcess } from './process.js';
 import type { telemetrySettings } from './settings.js';
+import { pageOf, sendsMetrics, sendsTraces } from './targets.js';
 import { signals } from './trace.js';
 
 export interface TelemetryOptions extends Values<typeof telemetrySettings> {
@@ -9,6 +11,8 @@ export interface TelemetryOptions extends Values<typeof telemetrySettings> {
   readonly service: string;
   readonly version: string;
   readonly log: Log;
+  /** Variables of OpenTelemetry, by `readOtelSettings`. */
+  readonly otel: OtelSettings;
 }
 
 export interface Telemetry {
@@ -25,20 +29,27 @@ const off: Telemetry = { metricsPort: undefined, close: async () => {} };
  * second and 20 MB.
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
-  if (options.otlpUrl === undefined && options.metricsPort === undefined) return off;
+  const { otel, log } = options;
+  if (otel.ignored.length > 0) log.warn('telemetry.variables_ignored', { variables: otel.ignored.join() });
+  const sends = { traces: sendsTraces(options), metrics: sendsMetrics(options) };
+  if (otel.disabled || (!sends.traces && !sends.metrics && pageOf(options) === undefined)) return off;
   const { openMetrics } = await import('./metrics-sdk.js');
   const metrics = await openMetrics(options);
   const endProcess = observeProcess();
-  signals.measuring = true;
-  const { otlpUrl } = options;
-  const tracing = otlpUrl === undefined ? undefined : (await import('./trace-sdk.js')).openTracing(otlpUrl, options);
+  signals.measuring = sends.metrics || metrics.port !== undefined;
+  const tracing = sends.traces ? (await import('./trace-sdk.js')).openTracing(options) : undefined;
   signals.tracer = tracing?.tracer;
-  options.log.info('telemetry.started', { otlp: otlpUrl !== undefined, metrics_port: metrics.port });
+  signals.propagating = otel.tracecontext;
+  const { registerGlobalApi } = await import('./global-api.js');
+  const unregister = registerGlobalApi(otel, metrics.provider);
+  log.info('telemetry.started', { otlp: sends.traces || sends.metrics, metrics_port: metrics.port });
   return {
     metricsPort: metrics.port,
     close: async () => {
       signals.measuring = false;
       signals.tracer = undefined;
+      signals.propagating = true;
+      unregister();
       endProcess();
       await Promise.all([metrics.close(), tracing?.close()]);
     },

@@ -5,6 +5,7 @@ import type { Log } from '../log/index.js';
 import { type Origin, RecordedSpan } from './recorded-span.js';
 import { resourceOf } from './resource.js';
 import type { TelemetryOptions } from './start.js';
+import { exporterOptions, ratioOf } from './targets.js';
 import type { SpanKind, Tracer } from './trace.js';
 
 /** Maximum number of spans that wait for export, and in one export; further spans are dropped. */
@@ -23,23 +24,18 @@ const KINDS: Readonly<Record<SpanKind, Kind>> = {
 };
 
 /** Opens tracing, which sends spans to a collector. Whether a request is sampled is decided before its first span. */
-export function openTracing(
-  otlpUrl: string,
-  options: TelemetryOptions,
-): { readonly tracer: Tracer; close(): Promise<void> } {
-  const { traceRatio, otlpHeaders, log } = options;
+export function openTracing(options: TelemetryOptions): { readonly tracer: Tracer; close(): Promise<void> } {
+  const { log } = options;
+  const { limits } = options.otel;
+  const traceRatio = ratioOf(options);
   const health = createHealth(log);
-  const exporter = new OTLPTraceExporter({
-    url: `${otlpUrl}/v1/traces`,
-    headers: { ...otlpHeaders },
-    timeoutMillis: EXPORT_MS,
-    concurrencyLimit: 2,
-  });
+  const exporter = new OTLPTraceExporter({ ...exporterOptions(options, 'traces', EXPORT_MS), concurrencyLimit: 2 });
+  const maxQueueSize = limits.maxQueueSize ?? MOST_WAITING;
   const processor = new BatchSpanProcessor({
     exporter: health.watch(exporter),
-    maxQueueSize: MOST_WAITING,
-    maxExportBatchSize: MOST_TOGETHER,
-    scheduledDelayMillis: EXPORT_EVERY_MS,
+    maxQueueSize,
+    maxExportBatchSize: Math.min(maxQueueSize, limits.maxExportBatchSize ?? MOST_TOGETHER),
+    scheduledDelayMillis: limits.scheduleDelayMs ?? EXPORT_EVERY_MS,
     exportTimeoutMillis: EXPORT_MS,
   });
   const origin: Origin = {

@@ -7,7 +7,10 @@ export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
-  /** Trace context (W3C) to pass on to what this span causes. */
+  /**
+   * Trace context (W3C) to pass on to what this span causes: a `traceparent`, and behind a semicolon the `tracestate` of
+   * the trace if it has one. `traceHeaders` returns it as headers.
+   */
   readonly traceparent: string;
   rename(name: string): void;
   set(name: string, value: AttributeValue): void;
@@ -19,6 +22,8 @@ export interface Span {
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
+  /** What systems outside have written about the trace. */
+  readonly tracestate?: string | undefined;
 }
 
 /** Creates and exports spans; there is no tracer if tracing is off. */
@@ -42,7 +47,9 @@ export const signals: {
   /** Whether metrics are read. */
   measuring: boolean;
   tracer: Tracer | undefined;
-} = { measuring: false, tracer: undefined };
+  /** Whether trace contexts are read from requests of clients, and written to requests to other systems. */
+  propagating: boolean;
+} = { measuring: false, tracer: undefined, propagating: true };
 
 const current = new AsyncLocalStorage<Span | undefined>();
 /**
@@ -68,6 +75,15 @@ export function within<T>(span: Span | undefined, work: () => Promise<T>): Promi
 function leave(): void {
   entered--;
   if (entered === 0) current.disable();
+}
+
+/** Runs synchronous work within a span, and whatever it waits for. */
+export function entering<T>(span: Span | undefined, work: () => T): T {
+  entered++;
+  const done = current.run(span, work);
+  if (done instanceof Promise) done.then(leave, leave);
+  else leave();
+  return done;
 }
 
 /** Runs work outside of any span, because what it starts outlives the request that happens to start it. */
@@ -181,11 +197,40 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-
 /** Maximum length; no version so far defines longer ones. */
 const MOST_CHARS = 128;
 
-/** Parses a `traceparent`; returns undefined if it is invalid. */
-export function readTraceparent(text: string): (SpanPlace & { readonly sampled: boolean }) | undefined {
-  const [, traceId, spanId, flags] = (text.length <= MOST_CHARS && TRACEPARENT.exec(text)) || [];
+/** Parses a trace context; returns undefined if its `traceparent` is invalid. */
+export function readTraceparent(context: string): (SpanPlace & { readonly sampled: boolean }) | undefined {
+  const { traceparent = '', tracestate } = traceHeaders(context);
+  const [, traceId, spanId, flags] = (traceparent.length <= MOST_CHARS && TRACEPARENT.exec(traceparent)) || [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
-  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+  const place = { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+  return tracestate === undefined ? place : { ...place, tracestate };
+}
+
+/** Headers of a trace context, as the W3C names them. */
+export interface TraceHeaders {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+}
+
+/** Returns the headers of a trace context. */
+export function traceHeaders(context: string | undefined): TraceHeaders {
+  if (context === undefined) return {};
+  const at = context.indexOf(';');
+  return at < 0 ? { traceparent: context } : { traceparent: context.slice(0, at), tracestate: context.slice(at + 1) };
+}
+
+/** Limits of the specification, within which every system has to pass a `tracestate` on. */
+const [MAX_STATE_CHARS, MAX_STATE_MEMBERS] = [512, 32];
+const STATE_MEMBER = /^[a-z0-9][-a-z0-9_*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+
+/** Returns the trace context of these headers. A `tracestate` that is invalid is left out, and with it nothing else. */
+export function traceContext(traceparent: string | undefined, tracestate: string | undefined): string | undefined {
+  if (traceparent === undefined || traceparent.includes(';')) return undefined;
+  const members = (tracestate ?? '').split(',').map((member) => member.trim());
+  const kept = members.filter((member) => member !== '');
+  const isValid = kept.length <= MAX_STATE_MEMBERS && kept.every((member) => STATE_MEMBER.test(member));
+  const text = kept.join();
+  return isValid && text !== '' && text.length <= MAX_STATE_CHARS ? `${traceparent};${text}` : traceparent;
 }
 
 /** Returns the trace fields of a request for a log line: the trace id always, the span id if the request is sampled. */

@@ -18,6 +18,8 @@ export interface FairQueue {
    * `startBy`, in milliseconds since 1970, is refused, because nobody would wait for its result any more.
    */
   run<T>(tenant: string, job: () => Promise<T>, startBy?: number): Promise<T>;
+  /** Returns how many jobs run, and how many wait. */
+  load(): { readonly running: number; readonly waiting: number };
   /** Rejects the waiting jobs; running ones continue. */
   rejectWaiting(error: Error): void;
 }
@@ -116,6 +118,10 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         if (at >= 0 && startBy !== undefined) late = setTimeout(() => giveUp(tenant, waiting), startBy - Date.now());
       });
     },
+    load: () => ({
+      running,
+      waiting: [...tenants.values()].reduce((sum, { waiting }) => sum + waiting.length, 0),
+    }),
     rejectWaiting(error) {
       for (const { waiting } of tenants.values()) for (const { reject } of waiting.splice(0)) reject(error);
     },

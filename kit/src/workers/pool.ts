@@ -1,7 +1,17 @@
 import type { TaskProcess } from '../process/index.js';
-import { createFairQueue, type FairQueueOptions } from './fair-queue.js';
+import { gauge } from '../telemetry/instruments.js';
+import { createFairQueue, type FairQueue, type FairQueueOptions } from './fair-queue.js';
+
+const load = gauge({
+  name: 'worker.pool.tasks',
+  unit: '{task}',
+  description: 'Tasks of a pool of workers, by whether they run or wait for a worker.',
+});
+const sizes = gauge({ name: 'worker.pool.size', unit: '{worker}', description: 'Most workers of a pool.' });
 
 export interface WorkerPoolOptions<Task, Reply> {
+  /** Name of the pool in metrics. */
+  readonly name: string;
   /** Maximum number of concurrent workers. One tenant can use all but one of them, or the only one in a pool of one. */
   readonly size: number;
   readonly maxWaitingPerTenant: number;
@@ -37,13 +47,14 @@ interface IdleWorker<Task, Reply> {
 
 /** Creates a pool without starting workers: one is started for the first task that finds none idle, with a spare. */
 export function createWorkerPool<Task, Reply>(options: WorkerPoolOptions<Task, Reply>): WorkerPool<Task, Reply> {
-  const { size, maxWaitingPerTenant, refusal, idleMs } = options;
+  const { name, size, maxWaitingPerTenant, refusal, idleMs } = options;
   const queue = createFairQueue({
     concurrency: size,
     concurrencyPerTenant: Math.max(1, size - 1),
     maxWaitingPerTenant,
     ...(refusal !== undefined && { refusal }),
   });
+  const unobserve = observePool(name, size, queue);
   const busy = new Set<TaskProcess<Task, Reply>>();
   const idle: IdleWorker<Task, Reply>[] = [];
   let closed = false;
@@ -94,10 +105,29 @@ export function createWorkerPool<Task, Reply>(options: WorkerPoolOptions<Task, R
     },
     async close() {
       closed = true;
+      unobserve();
       queue.rejectWaiting(options.closed());
       const resting = idle.splice(0);
       for (const { timer } of resting) clearTimeout(timer);
       await Promise.all([...busy, ...resting.map(({ worker }) => worker)].map((worker) => worker.kill()));
     },
+  };
+}
+
+/** Reports the load of a pool. Returns a function that ends the reports. */
+function observePool(name: string, size: number, queue: FairQueue): () => void {
+  const about = { 'pool.name': name };
+  const ends = [
+    sizes.observe(() => [{ attributes: about, value: size }]),
+    load.observe(() => {
+      const { running, waiting } = queue.load();
+      return [
+        { attributes: { ...about, state: 'running' }, value: running },
+        { attributes: { ...about, state: 'waiting' }, value: waiting },
+      ];
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
   };
 }

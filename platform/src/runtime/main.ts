@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { ConfigError, EX_CONFIG, helpText, type Table, unknownSettings } from '@commonplace/kit/config';
 import { factsOfError, writeLastWords } from '@commonplace/kit/log';
@@ -34,7 +35,7 @@ export async function main(
   }
   // Files that this process writes are accessible to its own user only.
   process.umask(0o077);
-  const facts = { service: modules.length === 1 ? modules[0]?.name : 'commonplace' };
+  const facts = { hostname: hostname(), service: modules.length === 1 ? modules[0]?.name : 'commonplace' };
   process.on('uncaughtExceptionMonitor', (error) =>
     writeLastWords('process.failed', { ...facts, error: factsOfError(error) }),
   );

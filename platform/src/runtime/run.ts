@@ -6,12 +6,13 @@ import { ConfigError, readConfig, readConfigs, type Table, type Values } from '@
 import { makeFolder } from '@commonplace/kit/durable';
 import { newRequestId } from '@commonplace/kit/id';
 import { createLog, type Log } from '@commonplace/kit/log';
-import type { CallOptions, Channel, Client, Handlers, ServedMethod, ServiceContract } from '@commonplace/kit/rpc';
-import { openShedding, type Shedding, serveMethods } from '@commonplace/kit/rpc';
+import { type CallOptions, type Channel, type Client, type Handlers, type ServedMethod, type ServiceContract, openShedding, type Shedding, serveMethods } from '@commonplace/kit/rpc';
 import { openSpaceGuard, type SpaceGuard } from '@commonplace/kit/space';
 import type { Store } from '@commonplace/kit/store';
 import { currentTraceFields, startTelemetry, type Telemetry } from '@commonplace/kit/telemetry';
+import { hostname } from 'node:os';
 import { contracts } from '../contracts/index.js';
+import { readOtelSettings } from '../telemetry/otel-settings.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
 import { formatOf, requireFormat } from './migrations.js';
@@ -48,9 +49,14 @@ export async function run(
   storeOf: (module: ServiceModule) => Store | undefined = () => undefined,
 ): Promise<Running> {
   const settings = readAll(modules, env);
-  const log = createLog(settings.logLevel, {}, currentTraceFields);
+  // Lines of several hosts and services come together in one place: each names its own.
+  const lines = createLog(settings.logLevel, { hostname: hostname() }, currentTraceFields);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
-  const telemetry = await startTelemetry({ ...settings, service: name, version: VERSION, log });
+  const log = lines.child({ service: name });
+  const telemetry = await startTelemetry({
+    ...{ ...settings, service: name, version: VERSION, log },
+    otel: readOtelSettings(env),
+  });
   const meshKey = Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex'));
   const peersOf = memoize((process) => createPeerTokens(meshKey, process));
   const tls = await tlsOf(settings, log);
@@ -98,7 +104,7 @@ export async function run(
     }
     const host: Host = {
       settings: <T extends Table>(table: T): Values<T> => readConfig(table, env),
-      log: log.child({ service: module.name }),
+      log: lines.child({ service: module.name }),
       store,
       get bus() {
         return adapters.bus;

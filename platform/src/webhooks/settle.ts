@@ -1,8 +1,29 @@
 import type { Changes, HeldJob } from '@commonplace/kit/jobs';
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import { type Adder, counter } from '../telemetry/instruments.js';
 import type { Outcome } from './attempt.js';
 import { type Delivery, type DisabledReason, type TargetState, targetStateId } from './records.js';
 import { delayAfter, FAILING_MS } from './schedule.js';
+
+const attempts = counter({
+  name: 'webhook.attempts',
+  unit: '{attempt}',
+  description: 'Attempts to deliver a webhook, by what became of the delivery.',
+});
+const disabledTargets = counter({
+  name: 'webhook.disabled',
+  unit: '{target}',
+  description: 'Targets of webhooks that were disabled because they are gone or keep failing.',
+});
+const disabledBy: Readonly<Record<DisabledReason, Adder>> = {
+  gone: disabledTargets.bind({ reason: 'gone' }),
+  failing: disabledTargets.bind({ reason: 'failing' }),
+};
+const countOf = (outcome: string) => attempts.bind({ 'webhook.outcome': outcome });
+const counts = {
+  ...{ delivered: countOf('delivered'), failed: countOf('failed'), canceled: countOf('canceled') },
+  retried: countOf('retried'),
+};
 
 export interface Settling {
   readonly states: Collection<TargetState>;
@@ -13,14 +34,19 @@ export interface Settling {
 
 /** Records the outcome of an attempt and the time of the next; without an outcome, that the target no longer exists. */
 export async function settle(parts: Settling, job: HeldJob<Delivery>, outcome: Outcome | undefined): Promise<void> {
-  if (outcome === undefined) return job.finish({ status: 'canceled' });
-  const attempts = job.record.attempts + 1;
-  const tried: Changes<Delivery> = { attempts, last: outcome.attempt };
-  const delay = outcome.gone ? undefined : delayAfter(attempts, parts.random(), outcome.retryAfterMs);
+  if (outcome === undefined) {
+    await job.finish({ status: 'canceled' });
+    counts.canceled.add();
+    return;
+  }
+  const number = job.record.attempts + 1;
+  const tried: Changes<Delivery> = { attempts: number, last: outcome.attempt };
+  const delay = outcome.gone ? undefined : delayAfter(number, parts.random(), outcome.retryAfterMs);
   const also = (work: UnitOfWork, delivery: Delivery) => judge(parts, work, delivery, outcome);
   if (outcome.succeeded) await job.finish({ ...tried, status: 'delivered' }, also);
   else if (delay === undefined) await job.finish({ ...tried, status: 'failed' }, also);
   else await job.retryIn(delay, tried, also);
+  counts[outcome.succeeded ? 'delivered' : delay === undefined ? 'failed' : 'retried'].add();
 }
 
 /** Updates the state of a target, and disables it if it is permanently failing. */
@@ -46,5 +72,7 @@ async function judge(
   const after = { id, tenant, ownerId, failingSince, ...(reason !== undefined && { disabled: { at, reason } }) };
   if (before === undefined) work.insert(states, after);
   else work.replace(states, before, after);
-  if (reason !== undefined) await disabled(work, delivery, reason);
+  if (reason === undefined) return;
+  await disabled(work, delivery, reason);
+  disabledBy[reason].add();
 }

@@ -3,7 +3,9 @@ import { componentOf, isHook, nameOf, ofKind, pods, selects, variable, workloads
 const named = (objects, kind, name) => ofKind(objects, kind).find(({ metadata }) => metadata.name === name);
 const deployments = (objects) => ofKind(objects, 'Deployment');
 const scalerOf = (objects, { metadata }) =>
-  ofKind(objects, 'HorizontalPodAutoscaler').find(({ spec }) => spec.scaleTargetRef.name === metadata.name);
+  ofKind(objects, 'HorizontalPodAutoscaler', 'ScaledObject').find(
+    ({ spec }) => spec.scaleTargetRef.name === metadata.name,
+  );
 const claimOf = ({ spec }) =>
   spec.template.spec.volumes?.find(({ persistentVolumeClaim }) => persistentVolumeClaim)?.persistentVolumeClaim
     .claimName;
@@ -18,11 +20,13 @@ const migrationOf = (objects) =>
   ofKind(objects, 'Job').find(({ metadata }) => componentOf(metadata.labels) === 'migration');
 
 function migratesFirst(object) {
-  const { initContainers: [first] = [], containers } = object.spec.template.spec;
+  const { initContainers = [], containers } = object.spec.template.spec;
+  // Data that come from a backup may be of another version too, so the restore is before it.
+  const last = initContainers.at(-1);
   const right =
-    first?.args.join(' ') === 'commonplace.mjs migrate --new' &&
-    first.image === containers[0].image &&
-    first.volumeMounts.some(({ mountPath }) => mountPath === '/data');
+    last?.args.join(' ') === 'commonplace.mjs migrate --new' &&
+    last.image === containers[0].image &&
+    last.volumeMounts.some(({ mountPath }) => mountPath === '/data');
   return right ? [] : [`${nameOf(object)} starts on what another version has stored`];
 }
 
@@ -160,7 +164,8 @@ export const wiringRules = [
         const scaler = scalerOf(objects, object);
         const least = scenario === STOPPED ? 0 : 1;
         const right = (scaler === undefined) === object.spec.replicas >= least;
-        const bounds = scaler === undefined || scaler.spec.minReplicas <= scaler.spec.maxReplicas;
+        const { minReplicas, maxReplicas, minReplicaCount, maxReplicaCount } = scaler?.spec ?? {};
+        const bounds = scaler === undefined || (minReplicas ?? minReplicaCount) <= (maxReplicas ?? maxReplicaCount);
         return right && bounds ? [] : [nameOf(object)];
       }),
     broken: (objects) => {

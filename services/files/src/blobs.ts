@@ -6,6 +6,7 @@ export {
   openBlobInstallation,
   openBlobStore,
   openBlobStoreBeside,
+  openBucket,
 } from './blobs/open.js';
 export { type BlobStore, type Listed, requireKey } from './blobs/port.js';
 export { trashedIn } from './domain/layout.js';

@@ -33,6 +33,7 @@ export function createScanner(file: string): Scanner {
     closed: () => Unavailable({}),
   };
   const pool = createWorkerPool<Scan, TaskAnswer>({
+    name: 'sqlite.scans',
     size: THREADS,
     maxWaitingPerTenant: MAX_WAITING_PER_GROUP,
     start: () => startTaskThread({ entry, name: 'store-scan', heapMiB: HEAP_MIB, failures, about: { file } }),

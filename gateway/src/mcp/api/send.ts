@@ -1,3 +1,4 @@
+import { traceHeaders } from '@commonplace/kit/telemetry';
 import type { Carrier } from './caller.js';
 import { failureOf } from './errors.js';
 import type { SendInProcess } from './in-process.js';
@@ -59,7 +60,7 @@ export function createSender(
         ...passedOn(carrier),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
-        ...(trace === undefined ? {} : { traceparent: trace }),
+        ...traceHeaders(trace),
       },
       remoteAddress: carrier.remoteAddress,
       signal,

@@ -35,3 +35,12 @@ export async function openBlobInstallation(
   const { openS3Installation } = await import('./s3-installation.js');
   return openS3Installation(s3Url);
 }
+
+/** Bytes of a part of an archive, which a bucket takes 10,000 of: 625 GiB in all. */
+const ARCHIVE_PART_BYTES = 64 * 1024 * 1024;
+
+/** Opens a bucket for archives by its URL, such as one for backups. */
+export async function openBucket(url: string): Promise<BlobStore> {
+  const { openS3Store } = await import('./s3.js');
+  return openS3Store({ url, partBytes: ARCHIVE_PART_BYTES });
+}

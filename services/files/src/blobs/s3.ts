@@ -28,7 +28,7 @@ import { readInstallation } from './s3-installation.js';
 import { listParts, unfinishedUploads } from './s3-parts.js';
 import { parseS3Url } from './s3-url.js';
 
-/** Bytes of each part that this process uploads itself. */
+/** Default of `partBytes`. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 export interface S3Options {
@@ -36,10 +36,12 @@ export interface S3Options {
   readonly url: string;
   /** URL by which clients reach the same bucket; defaults to `url`. */
   readonly publicUrl?: string | undefined;
+  /** Bytes of each part that this process uploads itself. */
+  readonly partBytes?: number;
 }
 
 /** Stores blobs as objects of an S3-compatible bucket. Blob keys are object keys below the URL's prefix. */
-export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
+export function openS3Store({ url, publicUrl, partBytes = PART_BYTES }: S3Options): BlobStore {
   const { bucket, prefix, ...place } = parseS3Url(url);
   const client = openS3Client(place);
   const signer =
@@ -87,9 +89,9 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
     installationId: () => readInstallation(client, { bucket, prefix }),
     async put(key, source, expected) {
       const { bytes, stored } = measure(source);
-      const chunks = gather(bytes, PART_BYTES)[Symbol.asyncIterator]();
+      const chunks = gather(bytes, partBytes)[Symbol.asyncIterator]();
       const { value: first = Buffer.alloc(0) } = await chunks.next();
-      if (first.length < PART_BYTES) {
+      if (first.length < partBytes) {
         requireExpected(stored(), expected);
         const ChecksumSHA256 = Buffer.from(stored().sha256, 'hex').toString('base64');
         await client.send(new PutObjectCommand({ ...at(key), Body: first, ChecksumSHA256 }));

@@ -51,6 +51,7 @@ const LARGEST_BOX = 4096;
 export function openMedia(given: Partial<MediaSettings> = {}): Media {
   const settings = { ...MEDIA_DEFAULTS, ...given };
   const pool = createWorkerPool<Task, Reply>({
+    name: 'files.media',
     size: settings.processes,
     maxWaitingPerTenant: settings.maxWaitingPerTenant,
     start: () => startParserProcess(settings),

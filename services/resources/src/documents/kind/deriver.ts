@@ -63,6 +63,7 @@ const failures: ThreadFailures = {
 export function openDeriver({ documentThreads, documentSeconds, documentsWaiting }: DeriverSettings): Deriver {
   const entry = new URL('./deriver-thread.js', import.meta.url);
   const pool = createWorkerPool<Task, Answer>({
+    name: 'resources.documents',
     size: documentThreads,
     maxWaitingPerTenant: documentsWaiting,
     start: () => startTaskThread({ entry, name: 'documents', heapMiB: HEAP_MIB, failures }),

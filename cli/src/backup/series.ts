@@ -1,0 +1,114 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { openBucket } from '@commonplace/files/blobs';
+import { CommandError, EXIT } from '../exit.js';
+import { isMissing } from './files.js';
+import { openArchive, openUpload, type Sink } from './sink.js';
+import { archiveSource, openSource, type Source } from './source.js';
+
+/** A folder or bucket that keeps backups of several times, each an archive whose name is its time. */
+export interface Series {
+  /** Returns the names of the backups, the oldest first. Archives of other names are not among them. */
+  list(): Promise<string[]>;
+  openSink(name: string): Promise<Sink>;
+  openSource(name: string): Promise<Source>;
+  delete(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const NAME = /^commonplace-\d{4}-\d\d-\d\dt\d\d-\d\d-\d\dz\.tar$/;
+const BUCKET = /^https?:\/\//;
+
+/** Returns the name of a backup that begins now: `commonplace-2026-11-21t01-30-00z.tar`. */
+export function nameOf(time: Date): string {
+  return `commonplace-${time.toISOString().slice(0, 19).replaceAll(':', '-').toLowerCase()}z.tar`;
+}
+
+/** Opens a folder, or a bucket by its URL, `https://host/bucket/prefix?region=…`. */
+export function openSeries(place: string): Promise<Series> {
+  return BUCKET.test(place) ? openInBucket(place) : openInFolder(resolve(place));
+}
+
+/** Returns the series and the name of one backup in it, if `place` names an archive in a bucket; else undefined. */
+export function archiveInBucket(place: string): { readonly series: string; readonly name: string } | undefined {
+  if (!BUCKET.test(place)) return undefined;
+  const url = new URL(place);
+  const name = url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
+  if (!name.endsWith('.tar')) return undefined;
+  url.pathname = url.pathname.slice(0, -name.length);
+  return { series: url.href, name };
+}
+
+/** Returns the name of the newest backup. Throws where there is none. */
+export async function newestIn(series: Series, place: string): Promise<string> {
+  const newest = (await series.list()).at(-1);
+  if (newest === undefined) throw new CommandError(EXIT.missing, `there is no backup in ${withoutKey(place)}`);
+  return newest;
+}
+
+/** Deletes all but the newest `keep` backups. Returns the names of those that were deleted. */
+export async function deleteOlder(series: Series, keep: number): Promise<string[]> {
+  const old = (await series.list()).slice(0, -keep);
+  for (const name of old) await series.delete(name);
+  return old;
+}
+
+/** Returns a place without the credentials that its URL may have. */
+export function withoutKey(place: string): string {
+  return place.replace(/^(https?:\/\/)[^@/]*@/, '$1');
+}
+
+async function openInFolder(folder: string): Promise<Series> {
+  return {
+    async list() {
+      const names = await readdir(folder).catch((error): string[] => {
+        if (isMissing(error)) return [];
+        throw error;
+      });
+      return names.filter((name) => NAME.test(name)).sort();
+    },
+    async openSink(name) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await removeUnfinished(folder);
+      return openArchive(join(folder, name));
+    },
+    openSource: (name) => openSource(join(folder, name)),
+    delete: (name) => rm(join(folder, name)),
+    close: async () => {},
+  };
+}
+
+/** Milliseconds after which what a killed backup has left is deleted. */
+const STALE_MS = 24 * 3_600_000;
+
+async function removeUnfinished(folder: string): Promise<void> {
+  for (const file of await readdir(folder)) {
+    if (!file.endsWith('.part') || !NAME.test(file.slice(0, -'.part'.length))) continue;
+    const { mtimeMs } = await stat(join(folder, file));
+    if (Date.now() - mtimeMs > STALE_MS) await rm(join(folder, file), { force: true });
+  }
+}
+
+async function openInBucket(url: string): Promise<Series> {
+  const bucket = await openBucket(url);
+  return {
+    async list() {
+      const names: string[] = [];
+      for await (const { key } of bucket.list('')) if (NAME.test(key)) names.push(key);
+      return names.sort();
+    },
+    async openSink(name) {
+      if ((await bucket.size(name)) !== undefined) throw new CommandError(EXIT.taken, `${name} is there already`);
+      return openUpload((bytes) => bucket.put(name, bytes));
+    },
+    async openSource(name) {
+      const sizeBytes = await bucket.size(name);
+      if (sizeBytes === undefined) throw new CommandError(EXIT.missing, `there is no ${name} in ${withoutKey(url)}`);
+      const read = (offset: number, length: number) => Readable.from(bucket.read(name, { offset, length }));
+      return archiveSource({ name, sizeBytes, read });
+    },
+    delete: (name) => bucket.delete(name),
+    close: () => bucket.close(),
+  };
+}

@@ -1,0 +1,80 @@
+// Renders metrics as OpenMetrics, the form of Prometheus' page that has exemplars: for a bucket of a histogram a request
+// that fell into it, by its trace.
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
+import { DataPointType, type Histogram, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { Exemplar } from './instruments.js';
+
+export const OPEN_METRICS = 'application/openmetrics-text';
+
+/** A histogram's value with the exemplars of its buckets, which the SDK has no place for. */
+export interface WithExemplars extends Histogram {
+  readonly exemplars?: readonly (Exemplar | undefined)[];
+}
+
+const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
+
+/** Returns the page. It has the names and labels of the plain form, so that a query finds the same in either. */
+export function openMetricsOf(metrics: ResourceMetrics): string {
+  const exemplars = exemplarsOf(metrics);
+  const counters = new Set<string>();
+  const lines = serializer.serialize(metrics).split('\n');
+  for (const line of lines) {
+    const [, name] = /^# TYPE (\S+)_total counter$/.exec(line) ?? [];
+    if (name !== undefined) counters.add(name);
+  }
+  const rendered = lines.flatMap((line) => {
+    if (line === '' || line.startsWith('# UNIT ') || line === '# no registered metrics') return [];
+    if (line.startsWith('#')) return [headOf(line, counters)];
+    const key = keyOfLine(line);
+    const exemplar = key === undefined ? undefined : exemplars.get(key);
+    return [exemplar === undefined ? line : `${line} ${textOf(exemplar)}`];
+  });
+  return `${rendered.join('\n')}\n# EOF\n`;
+}
+
+/** Returns a line about a family: a counter's family has no suffix in OpenMetrics. */
+function headOf(line: string, counters: ReadonlySet<string>): string {
+  const [, kind, name = '', rest] = /^# (HELP|TYPE) (\S+)(.*)$/.exec(line) ?? [];
+  const family = name.replace(/_total$/, '');
+  return `# ${kind} ${counters.has(family) ? family : name}${rest === ' untyped' ? ' unknown' : rest}`;
+}
+
+function textOf({ value, traceId, spanId, at }: Exemplar): string {
+  return `# {trace_id="${traceId}",span_id="${spanId}"} ${value} ${(at / 1000).toFixed(3)}`;
+}
+
+/** Returns the exemplars by metric, labels and bound of their bucket. */
+function exemplarsOf({ scopeMetrics }: ResourceMetrics): Map<string, Exemplar> {
+  const found = new Map<string, Exemplar>();
+  for (const { metrics } of scopeMetrics) {
+    for (const { descriptor, dataPointType, dataPoints } of metrics) {
+      if (dataPointType !== DataPointType.HISTOGRAM) continue;
+      for (const { attributes, value } of dataPoints) {
+        const { exemplars = [], buckets } = value as WithExemplars;
+        for (const [i, exemplar] of exemplars.entries()) {
+          if (exemplar === undefined) continue;
+          const bound = buckets.boundaries[i];
+          const labels = Object.entries(attributes).map(([name, one]) => `${sanitized(name)}="${escaped(one)}"`);
+          labels.push(`le="${bound === undefined ? '+Inf' : bound}"`);
+          found.set(keyOf(sanitized(descriptor.name), labels), exemplar);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+const sanitized = (name: string) => name.replace(/[^a-z0-9_]/gi, '_').replace(/_{2,}/g, '_');
+const escaped = (value: unknown) =>
+  (typeof value === 'string' ? value : JSON.stringify(value))
+    .replace(/\\/g, '\\\\')
+    .replace(/\n/g, '\\n')
+    .replace(/"/g, '\\"');
+const keyOf = (name: string, labels: readonly string[]) => `${name} ${[...labels].sort().join()}`;
+
+function keyOfLine(line: string): string | undefined {
+  const [, name, labels] = /^(\w+)_bucket\{(.*)\} \S+$/.exec(line) ?? [];
+  return name === undefined || labels === undefined
+    ? undefined
+    : keyOf(name, labels.match(/\w+="(?:[^"\\]|\\.)*"/g) ?? []);
+}
