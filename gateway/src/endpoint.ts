@@ -284,7 +284,9 @@ async function respond(
   const end = envelopeEnd(page, reply, ctx.state.requestId);
   if (safe) await endOfTurn();
   ctx.body =
-    large === undefined ? ENVELOPE_START + data + end : Buffer.concat([Buffer.from(ENVELOPE_START), large.bytes, Buffer.from(end)]);
+    large === undefined
+      ? ENVELOPE_START + data + end
+      : Buffer.concat([Buffer.from(ENVELOPE_START), large.bytes, Buffer.from(end)]);
 }
 
 /** Length in characters above which an answer is encoded in slices. */

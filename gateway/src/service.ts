@@ -3,7 +3,7 @@ import { createEndedSessions, createSecurityHeaders } from '@commonplace/kit/htt
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
 import { defineService, type Host } from '@commonplace/platform/runtime';
-import type { GetCapabilitiesRequest, Deprecation } from '@commonplace/proto/gateway/v1/capability_service.js';
+import type { Deprecation, GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { openReaders } from '@commonplace/site/reader';

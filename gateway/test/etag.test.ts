@@ -1,6 +1,6 @@
+import { createEtag, etagOf } from '@commonplace/kit/http';
 import { piecesOf } from '@commonplace/kit/slices';
 import { expect, test } from '@jest/globals';
-import { createEtag, etagOf } from '@commonplace/kit/http';
 
 test('the ETag of an answer is the same whether it is hashed at once or in pieces', () => {
   const data = JSON.stringify({ text: `${'a'.repeat(128 * 1024 - 12)}${'😀ü'.repeat(100_000)}` });

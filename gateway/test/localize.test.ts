@@ -1,10 +1,10 @@
 import { AppError, invalidFields } from '@commonplace/kit/errors';
+import { ERROR_CODES } from '@commonplace/platform/error-codes';
 import { describe, expect, test } from '@jest/globals';
 import { GERMAN } from '../src/messages/de.js';
 import { SPANISH } from '../src/messages/es.js';
 import { FRENCH } from '../src/messages/fr.js';
 import { localize } from '../src/messages/localize.js';
-import { ERROR_CODES } from '@commonplace/platform/error-codes';
 
 const CODES = [...new Set(Object.values(ERROR_CODES).flatMap((meanings) => Object.keys(meanings)))].sort();
 const placeholdersOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();

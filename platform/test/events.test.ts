@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import { createEvent, type DomainEvent, type SubscribeOptions } from '@commonplace/kit/events';
+import { describe, expect, test } from '@jest/globals';
 import { consume, consumeBatches, readEvent } from '../src/events/index.js';
 
 type Deliver = (events: readonly DomainEvent[]) => Promise<void>;
@@ -30,10 +30,7 @@ describe('a consumer', () => {
     const [{ options, deliver } = { options: undefined, deliver: undefined }] = subscribed;
     expect(options).toEqual({ consumer: 'test.leavers', types: ['commonplace.tenancy.org_member.removed'] });
     await deliver?.([left({ userId: 'ada' }), left({ userId: 'bob', transferToUserId: 'eve' })]);
-    expect(seen).toEqual([
-      'tenancy.org_member.removed org ada nobody',
-      'tenancy.org_member.removed org bob eve',
-    ]);
+    expect(seen).toEqual(['tenancy.org_member.removed org ada nobody', 'tenancy.org_member.removed org bob eve']);
   });
 
   test('of batches gets them whole, and its failure reaches the bus, which delivers them again', async () => {

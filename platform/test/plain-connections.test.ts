@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import { isPlainUrl, readConfig, text, url } from '@commonplace/kit/config';
+import { describe, expect, test } from '@jest/globals';
 import { processSettings } from '../src/runtime/index.js';
 
 describe('a connection may be unencrypted', () => {

@@ -1,6 +1,6 @@
 import type { CallMetadata, Reply } from '@commonplace/kit/rpc';
+import { traceContext, traceHeaders } from '@commonplace/kit/telemetry';
 import { Metadata } from '@grpc/grpc-js';
-import { traceContext, traceHeaders } from '../telemetry/trace.js';
 
 const PEER = 'x-peer-token';
 const TOKEN = 'authorization';

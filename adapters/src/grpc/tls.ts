@@ -1,9 +1,9 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import { roomFor } from '@commonplace/kit/cache';
 import { AppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
 import { type ChannelCredentials, experimental, type ServerCredentials } from '@grpc/grpc-js';
 import { LRUCache } from 'lru-cache';
-import { roomFor } from '../cache/index.js';
 import { type CertificateFiles, openCertificates } from './certificates.js';
 
 export interface TlsOptions extends CertificateFiles {

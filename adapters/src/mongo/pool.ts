@@ -1,5 +1,5 @@
+import { gauge } from '@commonplace/kit/telemetry';
 import type { MongoClient } from 'mongodb';
-import { gauge } from '../../telemetry/instruments.js';
 
 const connections = gauge({
   name: 'db.client.connection.count',

@@ -1,10 +1,9 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
-import { failureOf } from '@commonplace/kit/telemetry';
+import { failureOf, traceHeaders } from '@commonplace/kit/telemetry';
 import { headers } from '@nats-io/transport-node';
 import type { Position } from '../events/outbox.js';
 import { sendSpan } from '../events/telemetry.js';
-import { traceHeaders } from '../../telemetry/trace.js';
 import type { Connection, Link } from './connection.js';
 import { calling, ifThere, isUnkept } from './errors.js';
 import { isType, type Names } from './names.js';

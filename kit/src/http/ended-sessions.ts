@@ -1,5 +1,5 @@
-import { roomFor } from '@commonplace/kit/cache';
 import { LRUCache } from 'lru-cache';
+import { roomFor } from '../cache/index.js';
 import { fingerprint } from '../id/index.js';
 
 /** Sessions that were signed out in this process a moment ago. */

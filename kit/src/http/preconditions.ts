@@ -1,4 +1,4 @@
-import { hash, createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Caller } from '../auth/index.js';
 import { invalidField } from '../errors/index.js';
 import { fingerprint } from '../id/index.js';

@@ -1,9 +1,30 @@
-import { AgentApprovalDecided, AgentApprovalRequested, AgentChanged, AgentRunFinished, AgentRunStarted, McpServerDisabled, MemoryProposed } from '@commonplace/proto/agents/v1/events.js';
-import { AutomationDeleted, AutomationRunFinished, NotificationRequested, ScheduleChanged, WorkItemChanged } from '@commonplace/proto/automations/v1/events.js';
+import {
+  AgentApprovalDecided,
+  AgentApprovalRequested,
+  AgentChanged,
+  AgentRunFinished,
+  AgentRunStarted,
+  McpServerDisabled,
+  MemoryProposed,
+} from '@commonplace/proto/agents/v1/events.js';
+import {
+  AutomationDeleted,
+  AutomationRunFinished,
+  NotificationRequested,
+  ScheduleChanged,
+  WorkItemChanged,
+} from '@commonplace/proto/automations/v1/events.js';
 import { FileChanged, ImportFinished } from '@commonplace/proto/files/v1/events.js';
 import { ConversationRead, ConversationUpdated, MessageChanged } from '@commonplace/proto/messaging/v1/events.js';
 import { ResourceChanged } from '@commonplace/proto/resources/v1/events.js';
-import { CreditsLow, OrgChanged, OrgMemberChanged, UsageAlert, WorkspaceChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
+import {
+  CreditsLow,
+  OrgChanged,
+  OrgMemberChanged,
+  UsageAlert,
+  WorkspaceChanged,
+  WorkspaceMemberChanged,
+} from '@commonplace/proto/tenancy/v1/events.js';
 
 /** Returns a function that reads a payload; fields that it does not have get the default of their type. */
 function reader<Message>(message: { fromPartial(data: object): Message }): (data: object) => Message {

@@ -1,4 +1,5 @@
 import { type AgentRole, agentRoleIn, type CallingAgent } from '@commonplace/kit/auth';
+import { roomFor } from '@commonplace/kit/cache';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type {
@@ -8,7 +9,6 @@ import type {
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { LRUCache } from 'lru-cache';
-import { roomFor } from '../cache/index.js';
 
 /** A person's memberships, indexed for look-ups. */
 export interface PersonMemberships {

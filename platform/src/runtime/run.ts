@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { MeshTls } from '@commonplace/adapters/grpc';
 import { createLocalChannel } from '@commonplace/adapters/local';
 import { createPeerTokens, createTokenVerifier, type PeerTokens } from '@commonplace/kit/auth';
@@ -6,13 +7,21 @@ import { ConfigError, readConfig, readConfigs, type Table, type Values } from '@
 import { makeFolder } from '@commonplace/kit/durable';
 import { newRequestId } from '@commonplace/kit/id';
 import { createLog, type Log } from '@commonplace/kit/log';
-import { type CallOptions, type Channel, type Client, type Handlers, type ServedMethod, type ServiceContract, openShedding, type Shedding, serveMethods } from '@commonplace/kit/rpc';
+import {
+  type CallOptions,
+  type Channel,
+  type Client,
+  type Handlers,
+  openShedding,
+  type ServedMethod,
+  type ServiceContract,
+  type Shedding,
+  serveMethods,
+} from '@commonplace/kit/rpc';
 import { openSpaceGuard, type SpaceGuard } from '@commonplace/kit/space';
 import type { Store } from '@commonplace/kit/store';
-import { currentTraceFields, startTelemetry, type Telemetry } from '@commonplace/kit/telemetry';
-import { hostname } from 'node:os';
+import { currentTraceFields, readOtelSettings, startTelemetry, type Telemetry } from '@commonplace/kit/telemetry';
 import { contracts } from '../contracts/index.js';
-import { readOtelSettings } from '../telemetry/otel-settings.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
 import { formatOf, requireFormat } from './migrations.js';

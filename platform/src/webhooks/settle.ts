@@ -1,6 +1,6 @@
 import type { Changes, HeldJob } from '@commonplace/kit/jobs';
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
-import { type Adder, counter } from '../telemetry/instruments.js';
+import { type Adder, counter } from '@commonplace/kit/telemetry';
 import type { Outcome } from './attempt.js';
 import { type Delivery, type DisabledReason, type TargetState, targetStateId } from './records.js';
 import { delayAfter, FAILING_MS } from './schedule.js';

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { AppError, Unavailable } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
-import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Ledger } from '../src/credits/ledger.js';
 import { openSettlementQueue } from '../src/credits/settlements.js';

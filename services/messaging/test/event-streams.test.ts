@@ -5,7 +5,10 @@ import { eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import { SCOPES_OF } from '@commonplace/platform/public-events';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
-import { CreateConversationRequest, UpdateConversationRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
+import {
+  CreateConversationRequest,
+  UpdateConversationRequest,
+} from '@commonplace/proto/messaging/v1/conversation_service.js';
 import {
   type EventMessage,
   ListEventsRequest,

@@ -1,5 +1,12 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
-import { type Collection, inWork, removeAll, type StoredRecord, type UnitOfWork, type Where } from '@commonplace/kit/store';
+import {
+  type Collection,
+  inWork,
+  removeAll,
+  type StoredRecord,
+  type UnitOfWork,
+  type Where,
+} from '@commonplace/kit/store';
 import { consume } from '@commonplace/platform/events';
 import { withdrawFires } from './fires.js';
 import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';

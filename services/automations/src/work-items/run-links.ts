@@ -45,11 +45,7 @@ export function followRuns(parts: LinkParts & Pick<WorkItemParts, 'store'>, bus:
 
 const FOLLOWED = ['agents.agent_run.started', 'agents.agent_run.finished'] as const;
 
-async function follow(
-  parts: LinkParts,
-  event: TypedEvent<(typeof FOLLOWED)[number]>,
-  work: UnitOfWork,
-): Promise<void> {
+async function follow(parts: LinkParts, event: TypedEvent<(typeof FOLLOWED)[number]>, work: UnitOfWork): Promise<void> {
   const { subject: runId, tenant, actor = SYSTEM } = event;
   const { workItemId, workspaceId, agentId, userId } = event.data;
   const doer = { type: actor.type as Actor['type'], id: actor.id, name: actor.name };

@@ -20,7 +20,10 @@ export function watchLeavers(parts: ConversationParts, bus: EventBus): Promise<S
 const CHUNK = 500;
 
 /** Handles one event by the current state, so that somebody who was added again in the meantime loses nothing. */
-async function follow(parts: ConversationParts, { data, tenant }: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
+async function follow(
+  parts: ConversationParts,
+  { data, tenant }: TypedEvent<(typeof MEMBER_LEFT)[number]>,
+): Promise<void> {
   const { userId } = data;
   if (userId === '' || tenant === undefined) return;
   const person = await parts.memberships.fresh(userId, parts.systemCall());

@@ -1,5 +1,5 @@
-import type { RecordedExample, RecordedExamples } from '@commonplace/platform/api-document';
 import { STATUS_CODES } from 'node:http';
+import type { RecordedExample, RecordedExamples } from '@commonplace/platform/api-document';
 import type { Chapter, Operation } from './model.js';
 
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';

@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { EventBus, Subscription } from '@commonplace/kit/events';
-import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { inWork } from '@commonplace/kit/store';
+import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { publishing } from '../../events.js';
 import { recordUsage } from '../commands/charge.js';
 import type { CreditParts } from '../parts.js';

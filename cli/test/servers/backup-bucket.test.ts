@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { openBucket } from '@commonplace/files/blobs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { filesBelow } from '../src/backup/files.js';
-import { openSeries } from '../src/backup/series.js';
-import { EXIT } from '../src/exit.js';
-import { commonplace } from './commonplace.js';
-import { type DataFolder, makeDataFolder } from './data-folder.js';
+import { filesBelow } from '../../src/backup/files.js';
+import { openSeries } from '../../src/backup/series.js';
+import { EXIT } from '../../src/exit.js';
+import { commonplace } from '../commonplace.js';
+import { type DataFolder, makeDataFolder } from '../data-folder.js';
 
 const bucket = process.env.COMMONPLACE_S3_URL;
 if (bucket === undefined) throw new Error('COMMONPLACE_S3_URL is not set: node scripts/with-servers.mjs sets it');

@@ -1,10 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { context, propagation, type SpanContext, trace } from '@opentelemetry/api';
-import { readConfig } from '../src/config/index.js';
-import { silentLog } from '../src/log/index.js';
-import { fromGrpc, toGrpc } from '../src/rpc/metadata.js';
+import { fromGrpc, toGrpc } from '@commonplace/adapters/grpc';
+import { readConfig } from '@commonplace/kit/config';
+import { silentLog } from '@commonplace/kit/log';
 import {
   currentSpan,
   histogram,
@@ -19,7 +17,9 @@ import {
   traceContext,
   traceHeaders,
   within,
-} from '../src/telemetry/index.js';
+} from '@commonplace/kit/telemetry';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { context, propagation, type SpanContext, trace } from '@opentelemetry/api';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SAMPLED = `00-${TRACE}-b7ad6b7169203331-01`;
