@@ -6,7 +6,7 @@ import type {
 } from '@commonplace/proto/search/v1/entry_service.js';
 import { parseQuery } from '../domain/query.js';
 import { DependencyUnavailable } from '../errors.js';
-import { HAS_ALL, IndexFailure, type SearchIndex } from '../index/port.js';
+import { IndexFailure, type SearchIndex } from '../index/port.js';
 
 const MOST = 500;
 
@@ -44,10 +44,9 @@ async function find(
     limit: Math.min(Math.max(limit, 1), MOST),
     highlight: false,
     bare: true,
+    every: true,
   });
-  const found = hits.filter(({ score }) => score >= HAS_ALL);
-  // Results with all words come first, so a result that lacks one is followed by no complete one.
-  return { ids: found.map(({ id }) => id), more: more && found.length === hits.length, complete };
+  return { ids: hits.map(({ id }) => id), more, complete };
 }
 
 /** Removes operators of the query language from what a reader typed. */

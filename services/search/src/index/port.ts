@@ -33,6 +33,8 @@ export interface IndexQuery {
   readonly highlight: boolean;
   /** Whether only id, type and score of each hit are requested; `matchedIn` and `snippets` stay empty. */
   readonly bare?: boolean;
+  /** Whether only entries with all terms are returned, the last and a corrected one in any form. */
+  readonly every?: boolean;
 }
 
 export interface Hit {
@@ -197,7 +199,8 @@ export interface InspectedIndex {
  *   same boundary. Totals and facets count nothing else either.
  * - Texts are compared as this service's analyser folds them, in queries as in entries.
  * - Comments affect only searches that name them as a field.
- * - Entries with all terms of a query rank above those with some; within both tiers the better match ranks first, names
+ * - Entries with all terms of a query rank above those with some. A last word that occurs as it is written is not met by
+ *   words that it begins; they are found all the same. Within both tiers the better match ranks first, names
  *   count more than texts, and the order is total.
  * - A prefix matches only as the query's last word; a word that no text contains matches those one edit away if it has
  *   five letters or more, and two edits away from nine on.

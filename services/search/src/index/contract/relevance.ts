@@ -80,6 +80,20 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('kub clusters')).toEqual(['a']);
   });
 
+  test('a last word that is there as it is written stands above the words that it begins, however many these are', async () => {
+    const { hold, ids, ask } = use();
+    const longer = Array.from({ length: 12 }, (_, i) =>
+      entry(`longer-${i}`, { text: 'red planets of plantations, planed' }),
+    );
+    await hold(...longer, entry('whole', { text: `${'filler '.repeat(60)} red plan` }), entry('red', { text: 'red' }));
+    expect((await ids('red plan'))[0]).toBe('whole');
+    const { hits, total } = await ask('red plan', { limit: 20 });
+    expect(total).toBe(14);
+    expect(hits.filter(({ score }) => score >= 0.5).map(({ id }) => id)).toEqual(['whole']);
+    expect(hits.at(-1)?.id).toBe('red');
+    expect((await ids('red plan', { every: true, limit: 20 })).length).toBe(13);
+  });
+
   test('a beginning that is longer than the stem finds the word', async () => {
     const { hold, ids } = use();
     await hold(entry('a', { text: 'Deploying services' }), entry('b', { text: 'nothing' }));

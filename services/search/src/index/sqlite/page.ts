@@ -25,9 +25,9 @@ export interface Page extends Total {
   readonly ranked: readonly { readonly row: number; readonly score: number }[];
 }
 
-/** Returns a page of hits: those with all terms first, then those with some. */
+/** Returns a page of hits: those with all terms first, then, unless the query asks for all, those with some. */
 export function pageOf(file: IndexFile, query: IndexQuery, scope: Scope, sought: Sought): Page {
-  const { offset, limit, minScore = 0, fields = USUAL_FIELDS } = query;
+  const { offset, limit, minScore = 0, fields = USUAL_FIELDS, every = false } = query;
   const group = (patterns: Patterns, times = 1): GroupPostings => ({
     forms: patterns.map((pattern, i) => ({
       list: postingsOf(file, scope, pattern, fields),
@@ -38,13 +38,15 @@ export function pageOf(file: IndexFile, query: IndexQuery, scope: Scope, sought:
   const groups = sought.groups.map(({ patterns, times }) => group(patterns, times));
   const boosts = sought.boosts.map((patterns) => group(patterns));
   const excluded = sought.excluded.map((patterns) => group(patterns));
-  const { offsets, weights, met } = tally(scope.rows, groups, boosts, excluded, statisticsOf(file, scope));
+  const { offsets, weights, met, whole } = tally(scope.rows, groups, boosts, excluded, statisticsOf(file, scope));
   const admitted = admittedRows(file, scope, offsets);
   const weight = (row: number): number => weights[row] as number;
-  const all = (row: number): boolean => met[row] === groups.length;
+  const all = (row: number): boolean => whole[row] === groups.length;
   const hits = offsets.filter(
     (row) =>
-      (admitted === undefined || admitted[row] === 1) && (minScore === 0 || scoreOf(weight(row), all(row)) >= minScore),
+      (admitted === undefined || admitted[row] === 1) &&
+      (!every || met[row] === groups.length) &&
+      (minScore === 0 || scoreOf(weight(row), all(row)) >= minScore),
   );
   const before = (a: number, b: number): boolean => {
     if (all(a) !== all(b)) return all(a);

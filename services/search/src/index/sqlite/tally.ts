@@ -15,6 +15,8 @@ export interface Tallied {
   readonly weights: Float32Array;
   /** Number of groups that each row matches. */
   readonly met: Uint8Array;
+  /** Number of groups that each row has as they are written; of those that nothing has so, in another form. */
+  readonly whole: Uint8Array;
 }
 
 /**
@@ -23,6 +25,7 @@ export interface Tallied {
 let weights = new Float32Array(0);
 let frequencies = new Float32Array(0);
 let met = new Uint8Array(0);
+let whole = new Uint8Array(0);
 let seen = new Uint8Array(0);
 
 /**
@@ -39,16 +42,21 @@ export function tally(
   if (weights.length < rows) makeRoom(Math.ceil(rows * 1.5));
   const found: number[] = [];
   for (const group of groups) {
-    weigh(group, statistics, (offset, weight) => {
+    const having = weigh(group, statistics, (offset, weight) => {
       if (seen[offset] === 0) {
         found.push(offset);
         seen[offset] = 1;
         weights[offset] = 0;
         met[offset] = 0;
+        whole[offset] = 0;
       }
       met[offset] = (met[offset] as number) + 1;
       weights[offset] = (weights[offset] as number) + weight;
     });
+    for (let i = 0; i < having.length; i++) {
+      const offset = having[i] as number;
+      whole[offset] = (whole[offset] as number) + 1;
+    }
   }
   for (const group of boosts) {
     weigh(group, statistics, (offset, weight) => {
@@ -57,30 +65,36 @@ export function tally(
   }
   for (const { forms } of excluded) for (const { list } of forms) for (const offset of list.offsets) met[offset] = 0;
   for (const offset of found) seen[offset] = 0;
-  return { offsets: found.filter((offset) => (met[offset] as number) > 0), weights, met };
+  return { offsets: found.filter((offset) => (met[offset] as number) > 0), weights, met, whole };
 }
 
 function makeRoom(rows: number): void {
   weights = new Float32Array(rows);
   frequencies = new Float32Array(rows);
   met = new Uint8Array(rows);
+  whole = new Uint8Array(rows);
   seen = new Uint8Array(rows);
 }
 
-/** Calls `add` with each row of a group and its BM25 weight. */
+/**
+ * Calls `add` with each row of a group and its BM25 weight. Returns the rows that decide how rare the group is: those
+ * that have it as it is written, or, if none does, another form of it. A word is no more common because it begins others.
+ */
 function weigh(
   { forms, times }: GroupPostings,
   statistics: Statistics,
   add: (offset: number, weight: number) => void,
-): void {
+): ArrayLike<number> {
   const [first, ...others] = forms;
-  if (first === undefined) return;
+  if (first === undefined) return [];
   const { offsets, values } = others.length === 0 ? first.list : united(forms);
-  const factor = times * rarity(statistics.entries, statistics.matching(offsets));
+  const written = statistics.matching(first.list.offsets);
+  const factor = times * rarity(statistics.entries, written > 0 ? written : statistics.matching(offsets));
   for (let i = 0; i < offsets.length; i++) {
     const offset = offsets[i] as number;
     add(offset, factor * saturated(values[i] as number, statistics.damping(offset)));
   }
+  return written > 0 ? first.list.offsets : offsets;
 }
 
 /** Returns the rows of all forms, each with its highest frequency. */

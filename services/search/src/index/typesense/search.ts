@@ -50,7 +50,12 @@ export async function search(parts: SearchParts, query: IndexQuery): Promise<Ans
     query.fields ?? USUAL_FIELDS,
   );
   const groups = plan.groups.map((group) => ({ patterns: expand(group, vocabulary), times: group.times }));
-  const sought = { groups, boosts: plan.boosts.map(literal), fields: query.fields ?? USUAL_FIELDS };
+  const sought = {
+    groups,
+    boosts: plan.boosts.map(literal),
+    fields: query.fields ?? USUAL_FIELDS,
+    every: query.every ?? false,
+  };
   return find(parts, query, scope, sought, excluded);
 }
 
@@ -118,7 +123,8 @@ async function find(
   const documents = await windowOf(parts.server, weighed, page);
   const all = weigh(withoutOpen(documents, excluded, sought), sought, counts);
   const best = all.filter(({ score }) => score >= minScore);
-  const covered = documents.length >= page.found;
+  // What has all groups is weighed first.
+  const covered = sought.every || documents.length >= page.found;
   const last = best.at(-1)?.score ?? 0;
   const beyond = covered || last < minScore || best.length < all.length ? 0 : page.found - documents.length;
   const total = best.length + beyond;
@@ -139,14 +145,22 @@ async function find(
   };
 }
 
-/** Counts the admitted entries, and those of them that match each group. */
+/** Counts the admitted entries, and those of them that match each group, as it is written and in any form. */
 async function countsOf({ server, names }: SearchParts, scope: Filter, sought: Sought): Promise<Counts> {
-  const filters = [scope, ...patternsOf(sought).map((patterns) => both(scope, meets(patterns, sought.fields)))];
+  const groups = patternsOf(sought);
+  const matching = (patterns: Patterns): Filter => both(scope, meets(patterns, sought.fields));
+  const completed = groups.filter((patterns) => patterns.length > 1);
+  const filters = [scope, ...groups.map(matching), ...completed.map((patterns) => matching(patterns.slice(0, 1)))];
   const found = await server.search(
     filters.map((filter) => ({ collection: names.entries, q: '*', filter_by: filter, per_page: 0 })),
   );
   const [entries = 0, ...counts] = found.map(({ found: count }) => count);
-  return { entries, groups: counts };
+  const written = counts.splice(groups.length);
+  return {
+    entries,
+    groups: counts,
+    written: groups.map(({ length }, i) => (length > 1 ? written.shift() : counts[i]) ?? 0),
+  };
 }
 
 /**

@@ -11,11 +11,14 @@ export interface Sought {
   readonly groups: readonly Asked[];
   readonly boosts: readonly Patterns[];
   readonly fields: readonly Field[];
+  /** Whether an entry needs all groups. */
+  readonly every: boolean;
 }
 
-/** Holds the number of admitted entries, and of those of them that match each group. */
+/** Holds the number of admitted entries, and of those of them that match each group, as it is written or in any form. */
 export interface Counts {
   readonly entries: number;
+  readonly written: readonly number[];
   readonly groups: readonly number[];
 }
 
@@ -40,20 +43,28 @@ export function weigh(documents: readonly Document[], sought: Sought, counts: Co
       }, 0),
     );
   const groups = sought.groups.map(({ patterns }) => frequency(patterns));
+  // A word that occurs as it is written is no more common because it begins others.
+  const having = sought.groups.map(({ patterns }, i) => {
+    const written = (counts.written[i] as number) > 0;
+    return written && patterns.length > 1 ? frequency(patterns.slice(0, 1)) : (groups[i] as number[]);
+  });
   const boosts = sought.boosts.map(frequency);
   const factors = [
-    ...counts.groups.map((count, i) => (sought.groups[i]?.times ?? 1) * rarity(counts.entries, count)),
+    ...counts.groups.map(
+      (count, i) => (sought.groups[i]?.times ?? 1) * rarity(counts.entries, counts.written[i] || count),
+    ),
     ...boosts.map((times) => rarity(counts.entries, times.filter((time) => time > 0).length)),
   ];
   const weighed = documents.flatMap((document, i) => {
     const met = groups.filter((times) => (times[i] as number) > 0).length;
-    if (met === 0) return [];
+    if (met < (sought.every ? groups.length : 1)) return [];
+    const all = having.every((times) => (times[i] as number) > 0);
     const against = damping(lengths[i] as number, usual);
     const weight = [...groups, ...boosts].reduce(
       (sum, times, group) => sum + (factors[group] as number) * saturated(times[i] as number, against),
       0,
     );
-    return [{ document, all: met === groups.length, weight }];
+    return [{ document, all, weight }];
   });
   weighed.sort((a, b) => Number(b.all) - Number(a.all) || b.weight - a.weight || byId(a.document, b.document));
   return weighed.map(({ document, all, weight }) => ({ document, score: scoreOf(weight, all) }));
