@@ -156,9 +156,15 @@ test('a changed slug leads on, path and all', async () => {
 
 test('a page under a host that is nobody’s is not there, and none is named in any answer', async () => {
   const { path } = await published();
-  for (const host of ['evil.example', 'docs.evil.example:80', `${new URL(system.baseUrl).host}.evil.example`]) {
+  const hosts = {
+    'evil.example': 404,
+    'docs.evil.example:80': 404,
+    '127.0.0.1.evil.example': 404,
+    '127.0.0.1:80.evil.example': 400,
+  };
+  for (const [host, wanted] of Object.entries(hosts)) {
     const { status, text, headers } = await read(path, { Host: host });
-    expect([host, status]).toEqual([host, 404]);
+    expect([host, status]).toEqual([host, wanted]);
     expect(text).not.toContain('first words');
     const { 'x-request-id': _, ...others } = headers;
     expect(JSON.stringify([text, others])).not.toContain('evil');

@@ -35,8 +35,10 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
   [
     'output beside the log',
     /\bconsole\.\w+\(|process\.std(?:out|err)\b|\bwriteSync\(/,
-    // The commands of the command line, what a start tells its operator, and what is said of a process that ends.
+    // The commands of the command line, a backup to standard output, what a start tells its operator, and what is said of a
+    // process that ends.
     [
+      'cli/src/backup/sink.ts',
       'cli/src/commands/context.ts',
       'cli/src/doctor/inspect-main.ts',
       'cli/src/program.ts',
