@@ -46,6 +46,18 @@ describe('the database', () => {
     }
   });
 
+  test('takes up a collection that another process has made since it was opened', async () => {
+    const other = await openSqliteDatabase({ file: join(folder, 'new', 'a.db') });
+    const later: CollectionSpec<Note> = { name: 'later', indexes: [{ fields: ['title'] }] };
+    await other.store('unit').collection(later);
+    const records = await database.store('unit').collection(later);
+    const unit = database.store('unit').begin();
+    unit.insert(records, { id: 'a', title: 'a' });
+    await unit.commit();
+    expect(await (await other.store('unit').collection(later)).get('a')).toMatchObject({ title: 'a' });
+    await other.close();
+  });
+
   test('looks for a text in another thread, and finds what was just committed', async () => {
     await insert('abc');
     let turns = 0;

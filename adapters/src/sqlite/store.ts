@@ -9,6 +9,9 @@ import { plainStep } from './file/writer-protocol.js';
 import { type KnownSchema, missingSchema, type TableShape, tableShape } from './schema.js';
 import { createUnitOfWork } from './unit-of-work.js';
 
+/** How often a table is made: another process may make parts of it at the same time. */
+const MAX_ATTEMPTS = 3;
+
 /** The collections that a service has opened, by name. */
 export interface OpenCollections {
   readonly tables: Map<string, string>;
@@ -38,12 +41,17 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
 
   async function make<T extends StoredRecord>(shape: TableShape, spec: CollectionSpec<T>): Promise<void> {
     await making.get(spec.name)?.catch(() => {});
-    const missing = missingSchema(schema, shape, spec);
-    if (missing.length === 0) return;
-    try {
-      await hub.queue.commit(missing.map(plainStep));
-    } finally {
+    if (missingSchema(schema, shape, spec).length === 0) return;
+    // A command beside the running system may have made it since the schema was read, or be making it now.
+    for (let attempt = 1; ; attempt++) {
       schema.reread(shape.table);
+      const missing = missingSchema(schema, shape, spec);
+      if (missing.length === 0) return;
+      try {
+        await hub.queue.commit(missing.map(plainStep));
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS) throw error;
+      }
     }
   }
 
