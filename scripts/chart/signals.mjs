@@ -117,7 +117,9 @@ function anonymousPanels(panels) {
 /** Returns the metrics of panels that no instrument of the code has, and no rule records. */
 async function unknownMetrics(panels, rules) {
   const sources = (await readdir(root, { recursive: true })).filter(
-    (file) => /^(kit|gateway|services\/[a-z]+)\/src\/.*\.ts$/.test(file) && !file.includes('node_modules'),
+    (file) =>
+      /^(kit|adapters|platform|site|gateway|services\/[a-z]+)\/src\/.*\.ts$/.test(file) &&
+      !file.includes('node_modules'),
   );
   const texts = await Promise.all(sources.map((file) => readFile(join(root, file), 'utf8')));
   const names = new Set(
