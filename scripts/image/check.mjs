@@ -94,7 +94,9 @@ function finalStage(text) {
   const lines = stage.filter((line) => /^[A-Z]+ /.test(line));
   const of = (word) => lines.filter((line) => line.startsWith(`${word} `));
   if (of('RUN').length + of('ADD').length > 0) throw new Error('it runs or adds something');
-  if (of('COPY').join() !== 'COPY --from=build /out /app') throw new Error('it copies something else');
+  // The program, and the folder whose owner a new volume takes.
+  const copies = ['COPY --from=build /out /app', 'COPY --from=build --chown=65532:65532 /data /data'];
+  if (of('COPY').join('\n') !== copies.join('\n')) throw new Error('it copies something else');
   if (!/^USER [1-9]\d*:[1-9]\d*$/.test(of('USER').join())) throw new Error('its user is no number');
   for (const label of ['title', 'description', 'version', 'revision', 'licenses', 'base.name']) {
     if (!of('LABEL').join().includes(`org.opencontainers.image.${label}=`)) throw new Error(`it has no label ${label}`);
