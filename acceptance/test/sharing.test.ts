@@ -29,6 +29,17 @@ interface View extends List<Permission> {
   readonly pending_request_count: number;
 }
 
+/** What a share link answers to programs. */
+interface Shared {
+  readonly data: {
+    readonly id: string;
+    readonly content: string;
+    readonly children: readonly { readonly id: string; readonly url: string }[];
+  };
+  readonly error?: { readonly code: string };
+  readonly request_id: string;
+}
+
 interface AccessRequest {
   readonly id: string;
   readonly status: string;
@@ -224,6 +235,54 @@ describe('the pages of a link', () => {
     await owner.del(permissions(top, '?principal_type=link'));
     await eventually(async () => expect((await open(`/s/${token}`)).status).toBe(404));
     expect((await open(`/s/${token}`)).headers.get('cache-control')).toBe('private, no-store');
+  });
+
+  test('answer programs in JSON, without a credential where the link is for everybody', async () => {
+    const top = await create({ name: 'Tide tables', type: 'folder', workspace_id: workspace.id });
+    const page = await create({ name: 'Springs', parent_id: top.id, content: 'High at **noon**.' });
+    const table = await create({ name: 'Heights', type: 'table', parent_id: top.id });
+    const secret = await create({ name: 'Hidden tide', parent_id: top.id });
+    await owner.post(permissions(secret), { access_mode: 'restricted' });
+    const { token, url } = await share(top, { audience: 'anyone' });
+    const program = { headers: { Accept: 'application/json' } };
+    const read = async (path: string, init: RequestInit = program) => {
+      const answer = await open(path, init);
+      return { answer, body: (await answer.json()) as Shared };
+    };
+
+    const { pathname, search } = new URL(url);
+    for (const path of [pathname + search, `/s/${token}`, `/s/${token}/${top.id}`]) {
+      const { answer, body } = await read(path);
+      expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
+      expect(answer.headers.get('vary')).toContain('Accept');
+      expect(body).toMatchObject({ data: { id: top.id, type: 'folder', name: 'Tide tables' } });
+      expect(body.request_id).toBe(answer.headers.get('x-request-id'));
+      expect(body.data.children.map(({ id }) => id).sort()).toEqual([page.id, table.id].sort());
+    }
+    // What asks for nothing in particular is a program at the address in the API, and a browser at the page's.
+    expect((await read(pathname + search, { headers: {} })).body.data.id).toBe(top.id);
+    expect((await open(`/s/${token}`, { headers: {} })).headers.get('content-type')).toContain('text/html');
+
+    const [child] = (await read(`/s/${token}`)).body.data.children.filter(({ id }) => id === page.id);
+    const { data } = (await read(new URL(child?.url ?? '').pathname)).body;
+    expect(data).toMatchObject({ id: page.id, content_format: 'markdown', path: [{ id: top.id }, { id: page.id }] });
+    expect(data.content).toContain('High at **noon**.');
+    const { body } = await read(`/s/${token}/${table.id}`);
+    expect(body.data).toMatchObject({ id: table.id, type: 'table', table: { row_count: 0, offset: 0 } });
+    const elsewhere = await read(`/api/v1/resources/${page.id}${search}`);
+    expect(elsewhere.body.data.id).toBe(page.id);
+
+    const hidden = await read(`/s/${token}/${secret.id}`);
+    expect([hidden.answer.status, hidden.body.error?.code]).toEqual([404, 'not_found']);
+    const missing = await read(`/api/v1/resources/${secret.id}${search}`);
+    expect([missing.answer.status, missing.body.error?.code]).toEqual([401, 'missing_credentials']);
+    await share(top, { audience: 'org' });
+    for (const path of [pathname + search, `/s/${token}`]) {
+      await eventually(async () => {
+        const { answer, body: refused } = await read(path);
+        expect([answer.status, refused.error?.code]).toEqual([401, 'missing_credentials']);
+      });
+    }
   });
 
   test('say that a link is over when it has expired', async () => {

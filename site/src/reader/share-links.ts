@@ -36,17 +36,16 @@ export function createViewerOf({ auth, cookieName, ended, timeoutMs }: ViewerPar
   };
 }
 
-/** Redirects a browser from a share link's address in the API to its page. Returns whether it did. */
-export function leadToPage(ctx: Context): boolean {
+/**
+ * Returns the path of the page that belongs to a share link's address in the API; undefined for any other request, and
+ * for one with a credential, which the API answers.
+ */
+export function sharedPageOf(ctx: Context): string | undefined {
   const [, id] = SHARED_RESOURCE.exec(ctx.path) ?? [];
   const token = ctx.query.share_link;
-  if (id === undefined || typeof token !== 'string' || !TOKEN.test(token)) return false;
-  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return false;
-  if (ctx.get('Authorization') !== '') return false;
-  ctx.vary('Accept');
-  if (ctx.accepts('json', 'html') !== 'html') return false;
-  sendElsewhere(ctx, `${SHARES}${token}/${id}`);
-  return true;
+  if (id === undefined || typeof token !== 'string' || !TOKEN.test(token)) return undefined;
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return undefined;
+  return ctx.get('Authorization') === '' ? `${SHARES}${token}/${id}` : undefined;
 }
 
 /** Keeps the token of a link out of caches, search engines and referrers sent to other sites. */
@@ -62,9 +61,14 @@ export function sendToSignIn(ctx: Context): void {
 }
 
 /** Returns the place that a path below `/s/` addresses, for the person who is signed in. */
-export async function sharePlace(ctx: Context, parts: ReaderParts, rest: (path: string) => string): Promise<Place> {
+export async function sharePlace(
+  ctx: Context,
+  parts: ReaderParts,
+  path: string,
+  rest: (path: string) => string,
+): Promise<Place> {
   const host = parts.hostOf(ctx);
-  const [token = '', ...below] = ctx.path.slice(SHARES.length).split('/');
+  const [token = '', ...below] = path.slice(SHARES.length).split('/');
   const viewerId = await parts.viewerOf(ctx);
   return {
     address: { host, slug: token, proof: undefined, pass: undefined, shareLink: true, viewerId },

@@ -5,13 +5,14 @@ import { HostKind } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { fileOf, serveFile } from './files.js';
+import { answerAnyone, serveJson, wantsJson } from './json.js';
 import { servePage } from './page.js';
 import { callOf, isBytesHost, type Place, type ReaderParts } from './parts.js';
 import { takePassword } from './password.js';
 import { serveRobots, serveSitemap } from './robots.js';
 import { serveSearch } from './search.js';
-import { sendOnce } from './send.js';
-import { keepSecret, leadToPage, SHARES, sharePlace } from './share-links.js';
+import { sendElsewhere, sendOnce } from './send.js';
+import { keepSecret, SHARES, sharedPageOf, sharePlace } from './share-links.js';
 import { failurePage } from './view/plain.js';
 
 const READERS = '/p/';
@@ -43,7 +44,7 @@ export function createReaderSite(parts: ReaderParts): Middleware {
     }
     if (path.startsWith(READERS)) return serve(ctx, parts, belowReaders(ctx, parts));
     if (path.startsWith(SHARES)) return serveShared(ctx, parts);
-    if (leadToPage(ctx)) return undefined;
+    if (await serveAddressInApi(ctx, parts)) return undefined;
     if (path === '/robots.txt') return serveRobots(ctx, parts);
     if (path === '/sitemap.xml') return serveSitemap(ctx, parts);
     return next();
@@ -77,7 +78,7 @@ function placeOf(ctx: Context, { cookie, hostOf }: ReaderParts, slug: string, re
   return {
     address: { host, slug, proof, pass },
     key: `${host}\n${slug}\n${proof ?? ''}`,
-    path: decoded(rest.replace(/\/+$/, '')),
+    path: trimmed(rest),
   };
 }
 
@@ -109,19 +110,46 @@ function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Prom
 
 /** Serves what a share link leads to. Only the reader's browser may keep the answer. */
 async function serveShared(ctx: Context, parts: ReaderParts): Promise<void> {
+  const program = isRead(ctx) && wantsJson(ctx);
   try {
-    await serve(ctx, parts, await sharePlace(ctx, parts, (rest) => decoded(rest.replace(/\/+$/, ''))));
+    const place = await sharePlace(ctx, parts, ctx.path, trimmed);
+    const json = program && ctx.query.format === undefined && fileOf(place.path) === undefined;
+    await (json ? serveJson(ctx, parts, place) : serve(ctx, parts, place));
   } catch (thrown) {
+    if (program) throw thrown;
     fail(ctx, thrown);
+  } finally {
+    keepSecret(ctx);
   }
-  keepSecret(ctx);
 }
+
+/**
+ * Serves a share link's address in the API without a credential: redirects a browser to the page, and answers a program
+ * if the link is for everybody. Returns false, and answers nothing, for all that the API answers.
+ */
+async function serveAddressInApi(ctx: Context, parts: ReaderParts): Promise<boolean> {
+  const page = sharedPageOf(ctx);
+  if (page === undefined) return false;
+  ctx.vary('Accept');
+  if (ctx.accepts('json', 'html') === 'html') {
+    sendElsewhere(ctx, page);
+    return true;
+  }
+  const place = await sharePlace(ctx, parts, page, trimmed);
+  // The API answers people who are signed in.
+  if (place.address.viewerId !== '' || !(await answerAnyone(ctx, parts, place))) return false;
+  keepSecret(ctx);
+  return true;
+}
+
+const isRead = ({ method }: Context): boolean => method === 'GET' || method === 'HEAD';
+const trimmed = (path: string): string => decoded(path.replace(/\/+$/, ''));
 
 async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   try {
     if (ctx.method === 'POST' && place.shared === undefined && !isBytesHost(parts, place.address.host))
       return await takePassword(ctx, parts, place);
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return refuseMethod(ctx);
+    if (!isRead(ctx)) return refuseMethod(ctx);
     const fileId = fileOf(place.path);
     if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);
     const { q } = ctx.query;

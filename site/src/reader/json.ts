@@ -1,0 +1,100 @@
+import { defineError, NotFound } from '@commonplace/kit/errors';
+import { envelope } from '@commonplace/kit/http';
+import {
+  type ReaderEntry,
+  ReaderFormat,
+  type ReaderPage,
+  type ReadPageResponse,
+} from '@commonplace/proto/resources/v1/reader_service.js';
+import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { Context } from 'koa';
+import { markdownOf } from './markdown.js';
+import { callOf, offsetOf, type Place, type ReaderParts } from './parts.js';
+
+const LinkForMembers = defineError('UNAUTHENTICATED', 'missing_credentials', 'This link is for members. Sign in.');
+
+/** Returns whether a client prefers JSON to a page. */
+export const wantsJson = (ctx: Context): boolean => ctx.accepts('html', 'json') === 'json';
+
+/**
+ * Answers what a share link opens as JSON, in the API's envelope. Throws NotFound if the link opens nothing, and
+ * UNAUTHENTICATED if it opens for members only.
+ */
+export async function serveJson(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
+  const { page, missing } = await read(ctx, parts, place);
+  if (missing?.signIn) throw LinkForMembers();
+  if (page === undefined) throw NotFound();
+  sendJson(ctx, parts, page);
+}
+
+/** Answers what a share link for everybody opens. Returns false, and answers nothing, if there is no such link. */
+export async function answerAnyone(ctx: Context, parts: ReaderParts, place: Place): Promise<boolean> {
+  const { page } = await read(ctx, parts, place);
+  if (page !== undefined) sendJson(ctx, parts, page);
+  return page !== undefined;
+}
+
+/** Reads a page. A program is not redirected: it gets what is at the page's own address. */
+async function read(ctx: Context, parts: ReaderParts, place: Place): Promise<ReadPageResponse> {
+  const ask = (path: string) =>
+    parts.reader.readPage(
+      { address: place.address, path, format: ReaderFormat.MARKDOWN, offset: offsetOf(ctx), limit: 0 },
+      callOf(ctx, parts),
+    );
+  const answer = await ask(place.path);
+  if (answer.redirect === undefined) return answer;
+  // The path of a share link is `/s/{token}/{page}`.
+  const [, , , ...below] = new URL(answer.redirect.location).pathname.split('/');
+  return ask(decodeURIComponent(below.join('/')));
+}
+
+function sendJson(ctx: Context, parts: ReaderParts, page: ReaderPage): void {
+  ctx.status = 200;
+  ctx.vary('Accept');
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = envelope(JSON.stringify(jsonOf(page, parts.publicUrl)), undefined, {}, ctx.state.requestId);
+}
+
+/** Returns a page as the JSON of a share link: the fields of a resource, its place, and its content as Markdown. */
+export function jsonOf(page: ReaderPage, publicUrl: string): object {
+  const { item, tree, trail, table, file } = page;
+  const urlOf = (path: string): string => new URL(path, publicUrl).href;
+  const entry = ({ id, type, name, path }: ReaderEntry) => ({ id, type: typeName(type), name, url: urlOf(path) });
+  return {
+    id: item?.id,
+    type: typeName(item?.type),
+    name: item?.name,
+    icon: item?.icon || null,
+    description: item?.description ?? '',
+    url: urlOf(item?.path ?? '/'),
+    created_at: item?.createdAt,
+    updated_at: item?.updatedAt,
+    content_version: item?.contentVersion,
+    path: trail.map(entry),
+    children: tree.filter(({ parentId }) => parentId === item?.id).map(entry),
+    content_format: 'markdown',
+    content: markdownOf(page),
+    table: table === undefined ? null : tableOf(table),
+    file:
+      file === undefined
+        ? null
+        : {
+            content_type: file.contentType,
+            size_bytes: Number(file.sizeBytes),
+            url: file.path === '' ? null : urlOf(file.path),
+          },
+  };
+}
+
+type Table = NonNullable<ReaderPage['table']>;
+
+const tableOf = ({ columns, rows, rowCount, offset, limit }: Table): object => ({
+  columns: columns.map(({ id, name, type }) => ({ id, name, type })),
+  rows: rows.map(({ id, cells }) => ({ id, cells })),
+  row_count: rowCount,
+  offset,
+  limit,
+});
+
+const typeName = (type: ResourceType | undefined): string | undefined =>
+  type?.replace('RESOURCE_TYPE_', '').toLowerCase();
