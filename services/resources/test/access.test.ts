@@ -2,7 +2,9 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
 import { effectiveAccess } from '../src/domain/access.js';
 import type { Grant } from '../src/domain/grant.js';
+import type { Node } from '../src/domain/node.js';
 import type { Role } from '../src/domain/role.js';
+import { createPolicy, type PolicyParts, type Standing } from '../src/policy.js';
 
 const NOW = '2026-01-02T00:00:00.000Z';
 const W = 'workspace';
@@ -20,6 +22,23 @@ function grant(resourceId: string, role: Role, expiresAt?: string): Grant {
     createdAt: NOW,
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
+}
+
+/** The standing of a guest, who can see what grants say and nothing else. */
+function guest(): Standing {
+  const own = { workspaces: new Map(), orgs: new Map([[W, {}]]), principals: ['user:me'] };
+  return {
+    caller: { userId: 'me', tenant: W },
+    person: own,
+    own,
+    agent: undefined,
+    now: NOW,
+    link: undefined,
+    principals: own.principals,
+    held: new Map(),
+    refresh: async () => {},
+    terms: () => Promise.reject(new Error('not asked for')),
+  } as unknown as Standing;
 }
 
 const open = { id: 'leaf', workspaceId: W, ancestors: ['top', 'mid'], boundary: W };
@@ -73,4 +92,25 @@ describe('effective access', () => {
       'editor',
     );
   });
+});
+
+test('questions of one request that are asked while a query is under way await its answer', async () => {
+  const queries: (() => void)[] = [];
+  const grants = {
+    find: () =>
+      new Promise<Grant[]>((answer) => {
+        queries.push(() => answer([grant('top', 'editor')]));
+      }),
+  } as unknown as PolicyParts['grants'];
+  const policy = createPolicy({ grants } as PolicyParts);
+  const standing = guest();
+  const node = (id: string): Node => ({ ...open, id, tenant: W, principals: ['user:me'] }) as unknown as Node;
+  const asked = [
+    policy.accessTo(node('leaf'), standing),
+    policy.accessTo(node('leaf'), standing),
+    policy.accessToAll([node('leaf'), node('other')], standing).then(([first]) => first),
+  ];
+  await new Promise(setImmediate);
+  for (const answer of queries.splice(0)) answer();
+  for (const access of await Promise.all(asked)) expect(access).toMatchObject({ role: 'editor', source: 'ancestor' });
 });
