@@ -1,4 +1,4 @@
-import type { Field } from '../../domain/narrowing.js';
+import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Pattern } from '../../domain/pattern.js';
 import { NAME_TIMES } from '../../domain/score.js';
 import { type IndexFile, tenantOf } from './file.js';
@@ -18,8 +18,9 @@ export interface Postings {
   /** Offsets from the tenant's first row, ascending. */
   readonly offsets: Float64Array;
   /**
-   * Frequencies in the rows: each occurrence of a word in the name counts `NAME_TIMES`, each in the text once. Phrases,
-   * prefixes, and words in one field alone or in comments count as if they occurred once.
+   * Frequencies in the rows: each occurrence of a word in the name counts `NAME_TIMES`, each in the text once. A phrase
+   * counts as often as its rarest word does in the row. Prefixes, and words in one field alone or in comments, count as
+   * if they occurred once.
    */
   readonly values: Float32Array;
 }
@@ -41,9 +42,10 @@ function load(file: IndexFile, scope: Scope, pattern: Pattern, fields: readonly 
   const rows = (table: string, column?: string): Float64Array =>
     rowsOf(file, scope, table, matchAny([[pattern]], column));
   const has = (field: Field): boolean => fields.includes(field);
-  const isTerm = pattern.terms.length === 1 && !pattern.prefix;
+  const isWhole = !pattern.prefix && has('name') && has('text');
   const lists: List[] = [];
-  if (isTerm && has('name') && has('text')) lists.push(...termLists(rows));
+  if (isWhole && pattern.terms.length > 1) lists.push(phraseList(file, scope, pattern, rows));
+  else if (isWhole) lists.push(...termLists(rows));
   else {
     if (has('text')) lists.push(counted(rows('terms', 'text'), 1));
     if (has('name')) lists.push(counted(rows('terms', 'name'), NAME_TIMES));
@@ -57,6 +59,31 @@ function termLists(rows: (table: string, column?: string) => Float64Array): List
   const first = counted(rows('terms'), 1);
   if (first.offsets.length === 0 || rows('repeats').length === 0) return [first];
   return [first, ...REPEAT_COLUMNS.map(({ column, times }) => counted(rows('repeats', column), times))];
+}
+
+/**
+ * Returns the rows of a phrase. How often a row has it is not stored; the frequency of the rarest of its words is the most
+ * that it can be, and seldom more than it is.
+ */
+function phraseList(file: IndexFile, scope: Scope, { terms }: Pattern, rows: (table: string) => Float64Array): List {
+  const offsets = rows('terms');
+  const values = new Float32Array(offsets.length).fill(Number.POSITIVE_INFINITY);
+  if (offsets.length > 0) {
+    for (const term of new Set(terms)) {
+      const word = postingsOf(file, scope, { terms: [term], prefix: false }, USUAL_FIELDS);
+      lessen(offsets, values, word);
+    }
+  }
+  return { offsets, values };
+}
+
+/** Lowers the values of rows to those that a list has for them. Both are in the order of their rows. */
+function lessen(offsets: Float64Array, values: Float32Array, list: List): void {
+  let j = 0;
+  for (let i = 0; i < offsets.length; i++) {
+    while ((list.offsets[j] ?? Number.POSITIVE_INFINITY) < (offsets[i] as number)) j++;
+    if (list.offsets[j] === offsets[i]) values[i] = Math.min(values[i] as number, list.values[j] as number);
+  }
 }
 
 /** Returns the offsets of the matching rows of a tenant, ascending. */
