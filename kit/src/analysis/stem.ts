@@ -37,3 +37,10 @@ const STOP_WORDS = new Set(
 export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
+
+const PARTICLES = new Set(['down', 'off', 'out', 'over', 'under', 'up']);
+
+/** Returns whether a word is a particle, which tells little beside many others. */
+export function isParticle(word: string): boolean {
+  return PARTICLES.has(word);
+}

@@ -60,6 +60,26 @@ describe('query language', () => {
     ]);
   });
 
+  test('a question of five words or more looks up the words of compounds by themselves, and no particles', () => {
+    expect(summary('low-carb diet pros ')).toEqual({ groups: ['low carb', 'diet', 'pros'] });
+    expect(summary('does a low-carb diet lower blood pressure ')).toEqual({
+      groups: ['low', 'carb', 'diet', 'lower', 'blood', 'pressur'],
+    });
+    expect(summary('does a "low-carb" diet lower blood pressure ')).toEqual({
+      groups: ['low carb', 'diet', 'lower', 'blood', 'pressur'],
+    });
+    expect(summary('when did U.S. troops pull out of Danish Greenland ')).toEqual({
+      groups: ['u', 's', 'troop', 'pull', 'danish', 'greenland'],
+    });
+    expect(summary('troops pull out ')).toEqual({ groups: ['troop', 'pull', 'out'] });
+    expect(summary('who sets up, out, off and under four rules ')).toEqual({
+      groups: ['set', 'up', 'out', 'off', 'under', 'four', 'rule'],
+    });
+    expect(summary('東京都の天気 one two three four ')).toMatchObject({
+      groups: expect.arrayContaining(['one', 'four']),
+    });
+  });
+
   test('a quoted word is no phrase', () => {
     const phrases = (query: string) => parseQuery(query).phrases.map(({ terms }) => terms.join(' '));
     expect(phrases('what is a "virtual" machine')).toEqual([]);

@@ -73,6 +73,24 @@ describe('what words weigh', () => {
     for (const ids of [['one'], ['two'], ['three'], ['one', 'two']]) expectFormula(ids);
   });
 
+  test('of a phrase is that of its rarest word in the row', () => {
+    const inPlace = (id: string, text: string) =>
+      entry(id, { tenant: 'phrases', workspaceId: 'five', boundaryId: 'five', name: `${id} x`, text });
+    put([
+      inPlace('often', 'kiwi-plum and kiwi-plum with kiwi-plum'),
+      inPlace('once', 'kiwi-plum kiwi and then further words'),
+      inPlace('apart', 'plum before kiwi and then further words'),
+    ]);
+    const found = scores(engine, 'kiwi-plum ', ['five']);
+    expect([...found.keys()]).toEqual(['often', 'once']);
+    const among = [...held.values()].filter(({ workspaceId }) => workspaceId === 'five');
+    // The formula for a word, as if the phrase were one: the row without the phrase keeps its length only.
+    const plums = among.map((each) => ({ ...each, text: each.id === 'apart' ? 'x '.repeat(7) : each.text }));
+    for (const each of plums.filter(({ id }) => id !== 'apart')) {
+      expect(found.get(each.id)).toBeCloseTo(scoreOf(bm25('plum', plums, each), true), 3);
+    }
+  });
+
   test('follows what is changed, moved and removed', () => {
     const [first, second, third, ...rest] = entriesOf('two', 'org', 60, 9) as [IndexEntry, IndexEntry, IndexEntry];
     put([

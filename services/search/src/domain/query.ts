@@ -1,8 +1,23 @@
-import { emptyToken, fold, isStopWord, Kind, kindAt, nextToken, type Token } from '@commonplace/kit/analysis';
+import {
+  emptyToken,
+  fold,
+  isParticle,
+  isStopWord,
+  Kind,
+  kindAt,
+  nextToken,
+  type Token,
+} from '@commonplace/kit/analysis';
 import type { Patterns } from './pattern.js';
 
 /** Groups beyond which the rest of a query is ignored. */
 export const MAX_GROUPS = 64;
+
+/**
+ * Words from which a query counts as a question in prose. There the words of `low-carb` are looked up one by one, and
+ * particles (_off_ in _time off_) tell nothing.
+ */
+const QUESTION_WORDS = 5;
 
 /** Describes one search term: a word, or terms that must follow each other. */
 export interface Group {
@@ -13,6 +28,8 @@ export interface Group {
   readonly prefix: boolean;
   /** Whether it is a single unquoted word, which may contain a typo. */
   readonly correctable: boolean;
+  /** Whether it is one unquoted word of several terms, such as `low-carb` or `U.S.`, which are not characters of a script without spaces. */
+  readonly compound: boolean;
   /** How often the query has it; it counts so many times. */
   readonly times: number;
 }
@@ -102,7 +119,9 @@ export function parseQuery(query: string): QueryPlan {
       if (groups.length > 1) plan.boosts.push(...phraseOf(chunk));
     }
   }
-  plan.groups = withoutRepeats(withoutStopWords(words)).slice(0, MAX_GROUPS);
+  const telling = withoutStopWords(words);
+  const groups = telling.length < QUESTION_WORDS ? telling : questionOf(telling);
+  plan.groups = withoutRepeats(groups).slice(0, MAX_GROUPS);
   if (plan.groups.length > 1) plan.groups = plan.groups.map(closeLetter);
   plan.boosts = plan.boosts.slice(0, MAX_GROUPS);
   plan.excluded = plan.excluded.slice(0, MAX_GROUPS);
@@ -190,6 +209,7 @@ function phrase(folded: string, start: number, end: number, chunk: Chunk): Group
     // A single character matches the bigrams that it begins.
     prefix: last.gram ? tokens.at(-1) === last : open,
     correctable: tokens.length === 1 && !last.gram && !chunk.quoted && !chunk.negative,
+    compound: tokens.length > 1 && !chunk.quoted && !chunk.negative && !tokens.some(({ gram }) => gram),
     times: 1,
   };
 }
@@ -199,6 +219,22 @@ function withoutStopWords(groups: Group[]): Group[] {
   const telling = groups.filter((group) => !(group.correctable && isStopWord(group.surface)));
   return telling.length > 0 ? telling : groups;
 }
+
+/** Returns the groups of a question: without particles, if enough remains, and with the words of compounds by themselves. */
+function questionOf(telling: readonly Group[]): Group[] {
+  const bare = telling.filter((group) => !(group.correctable && isParticle(group.surface)));
+  return (bare.length < QUESTION_WORDS ? telling : bare).flatMap((group) =>
+    group.compound ? wordsOf(group) : [group],
+  );
+}
+
+/** Returns the words of a compound as groups. */
+const wordsOf = ({ terms, surface, prefix }: Group): Group[] =>
+  terms.map((term, i) => {
+    const last = i === terms.length - 1;
+    const ends = { surface: last ? surface : term, prefix: last && prefix };
+    return { terms: [term], ...ends, correctable: true, compound: false, times: 1 };
+  });
 
 /** Treats a single letter beside other words as a word and not as a prefix: `vitamin c`. */
 function closeLetter(group: Group): Group {
