@@ -40,6 +40,8 @@ export interface Place {
   start(at: number, options?: StartOptions): Promise<Running>;
   fires(): Promise<readonly Fire[]>;
   runIds(): Promise<readonly string[]>;
+  /** The number of runs that have not ended. */
+  liveRuns(): Promise<number>;
   /** The schedules by their names. */
   scheduleIds(): Promise<ReadonlyMap<string, string>>;
   stop(): Promise<void>;
@@ -48,6 +50,7 @@ export interface Place {
 interface Stored {
   readonly id: string;
   readonly name: string;
+  readonly finishedAt?: string;
 }
 
 type Read = <T>(collection: string) => Promise<readonly T[]>;
@@ -84,6 +87,8 @@ function placeOf(
       return running;
     },
     fires: () => read<Fire>('schedule_fires'),
+    liveRuns: async () =>
+      (await read<Stored>('automation_runs')).filter(({ finishedAt }) => finishedAt === undefined).length,
     runIds: async () => (await read<Stored>('automation_runs')).map(({ id }) => id),
     scheduleIds: async () => new Map((await read<Stored>('schedules')).map((one) => [one.name, one.id])),
     async stop() {
