@@ -25,7 +25,7 @@ const SECRETS = [
 const PROFILES = [
   { name: 'ha', file: 'ha', set: [], kept: 0 },
   { name: 'ha-without-bucket', file: 'ha', set: ['s3.url=,s3.existingSecret='], kept: 1 },
-  { name: 'embedded', set: ['test.existingSecret=commonplace-test'], kept: 1 },
+  { name: 'embedded', set: ['test.existingSecret=commonplace-test'], kept: 2 },
 ];
 
 /** Milliseconds within which an autoscaler may still change the number of pods. */
@@ -120,7 +120,7 @@ async function live({ name, file, set, kept }) {
     await scaled(space, values);
     await switched(space, values);
     await unmigrated(space, values);
-  }
+  } else await backedUp(space, values);
   await step('test', helm, ['test', ...release, ...TIMEOUT], { show: /^(TEST SUITE|Phase): +\S+/gm });
   await drain(space);
   await step('a test that fails', helm, [
@@ -157,6 +157,58 @@ async function scaled(space, values) {
   await step('upgrade again', helm, upgrade);
   await settled(space);
   expect('all are back', (await replicas(gateway)) >= 3);
+}
+
+/** Milliseconds within which a schedule of every minute has started a job. */
+const SCHEDULED_MS = 120_000;
+
+/** Checks that backups start by their schedule and by hand, on the node of the pod, and that their volume is kept. */
+async function backedUp(space, values) {
+  const upgrade = ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT];
+  await step('back up every minute', helm, [
+    ...upgrade,
+    '--set',
+    'backup.enabled=true',
+    '--set',
+    'backup.schedule=* * * * *',
+  ]);
+  await settled(space);
+  const job = await firstJob(space);
+  expect('the schedule starts a job', job !== '', job);
+  await step('which ends', kubectl, ['wait', '--for=condition=complete', job, ...space, '--timeout=60s']);
+  const byHand = ['create', 'job', 'backup-now', '--from=cronjob/commonplace-backup', ...space];
+  await step('a backup by hand', kubectl, byHand);
+  await step('ends', kubectl, ['wait', '--for=condition=complete', 'job/backup-now', ...space, '--timeout=60s']);
+  const ran = await nodesOf(space, 'backup');
+  const served = await nodesOf(space, 'all');
+  expect(
+    'both ran on the node of the pod, whose volume they read',
+    ran.length >= 2 && ran.every((node) => served.includes(node)),
+    `${ran} beside ${served}`,
+  );
+  await step('stop all pods', helm, [...upgrade, '--set', 'backup.enabled=true,stopped=true']);
+  const suspended = ['get', 'cronjob/commonplace-backup', ...space, '-o=jsonpath={.spec.suspend}'];
+  expect('backups rest', (await run(kubectl, suspended, { env })).stdout === 'true');
+  await step('restore into an empty volume', helm, [...upgrade, '--set', 'backup.restore.from=newest']);
+  await settled(space);
+}
+
+/** Waits for the first job that a schedule starts. Returns its name as `kubectl` takes it; empty for none. */
+async function firstJob(space) {
+  for (const until = Date.now() + SCHEDULED_MS; Date.now() < until; ) {
+    const { stdout } = await run(kubectl, ['get', 'jobs', ...space, '-o=name'], { env });
+    const found = stdout.split('\n').find((name) => name.startsWith('job.batch/commonplace-backup-'));
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+  return '';
+}
+
+/** Returns the nodes of the pods of a component. */
+async function nodesOf(space, component) {
+  const selector = `--selector=app.kubernetes.io/component=${component}`;
+  const jsonpath = '-o=jsonpath={range .items[*]}{.spec.nodeName}{"\\n"}{end}';
+  return (await run(kubectl, ['get', 'pods', ...space, selector, jsonpath], { env })).stdout.trim().split('\n');
 }
 
 async function replicas(deployment) {
