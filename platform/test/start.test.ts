@@ -1,3 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { helpText, integer, nearestName, type Table, text, unknownSettings } from '@commonplace/kit/config';
 import { StorageFull, Unavailable } from '@commonplace/kit/errors';
 import { nodeProblem } from '@commonplace/kit/program';
@@ -79,3 +85,18 @@ test('the short help has what most people need, the long one everything once', (
   expect(long).toMatch(/^COMMONPLACE_RARE\n {4}seldom set$/m);
   expect(long).not.toContain('hidden');
 });
+
+test('a signal that comes while the start keeps the process busy ends it', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'commonplace-start-'));
+  const script = fileURLToPath(new URL('./busy-start.js', import.meta.url));
+  const env = { ...process.env, COMMONPLACE_DATA_DIR: home, COMMONPLACE_LOG_LEVEL: 'error' };
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    for (let out = ''; !out.includes('busy'); ) out += String((await once(child.stdout, 'data'))[0]);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+    rmSync(home, { recursive: true, force: true });
+  }
+}, 30_000);

@@ -39,16 +39,17 @@ export async function main(
   process.on('uncaughtExceptionMonitor', (error) =>
     writeLastWords('process.failed', { ...facts, error: factsOfError(error) }),
   );
-  const endEarly = () => process.exit(0);
-  for (const signal of SIGNALS) process.on(signal, endEarly);
+  // The same listener before and after the start: a signal that came while the start kept the process busy is delivered
+  // only afterwards, and would be lost with a listener that is removed.
+  let end: () => void = () => process.exit(0);
+  for (const signal of SIGNALS) process.on(signal, () => end());
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   try {
     if (modules.length > 1) tellUnknown(modules);
     prepare?.(process.env);
     const running = await run(modules);
     giveBackIdleMemory();
-    for (const signal of SIGNALS) process.off(signal, endEarly);
-    stopOnSignal(running);
+    end = stopOnce(running);
     return running;
   } catch (error) {
     endStart(error, facts);
@@ -91,9 +92,10 @@ function logFailedStart(facts: Record<string, unknown>): void {
   if (!process.stderr.isTTY) writeLastWords('start.failed', facts);
 }
 
-function stopOnSignal(running: Running): void {
+/** Returns a function that closes what runs and ends the process; further calls do nothing. */
+function stopOnce(running: Running): () => void {
   let stopping = false;
-  const stop = () => {
+  return () => {
     if (stopping) return;
     stopping = true;
     setTimeout(() => process.exit(1), EXIT_MS).unref();
@@ -105,5 +107,4 @@ function stopOnSignal(running: Running): void {
       },
     );
   };
-  for (const signal of SIGNALS) process.on(signal, stop);
 }
