@@ -11,7 +11,6 @@ import {
 } from '@commonplace/proto/agents/v1/run_service.js';
 import type { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
 import { agentForRun } from '../agents/use.js';
-import { requireFirstStep } from '../credits/first-step.js';
 import { parseCredits } from '../domain/micros.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
 import type { Parts } from '../parts.js';
@@ -128,7 +127,6 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
     },
     context,
   );
-  await requireFirstStep(parts, run);
   return run;
 }
 
