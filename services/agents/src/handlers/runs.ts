@@ -17,6 +17,7 @@ import type { Parts } from '../parts.js';
 import { administers, choosePlace, openRun, openSession, requireUnarchived, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { cancelRun } from '../runs/cancel.js';
+import { warnOfDropped } from '../runs/dropped-messages.js';
 import { checkOutputSchema } from '../runs/output-schema.js';
 import { startRun } from '../runs/start.js';
 import { runTopic } from '../runs/topic.js';
@@ -239,14 +240,6 @@ function warn({ models }: Parts, { reply }: CallContext): void {
   reply.warnings = [...(reply.warnings ?? []), { code: 'no_model_configured', message }];
 }
 
-/** Warns of an answer that was written without the oldest messages of its conversation. */
-function warnOfDropped({ droppedMessages = 0 }: RunRecord, { reply }: CallContext): void {
-  if (droppedMessages === 0) return;
-  const message = 'The conversation did not fit into the window of the model: its oldest messages were left out.';
-  const warning = { code: 'context_truncated', message, details: { dropped_messages: droppedMessages } };
-  reply.warnings = [...(reply.warnings ?? []), warning];
-}
-
 // ---- waiting
 
 /** Waits until the status of a run is another one, or for so many seconds. */
@@ -306,7 +299,7 @@ async function visibleRuns(parts: Parts, request: ListRunsRequest, context: Call
 }
 
 async function present(parts: Parts, run: RunRecord, withSteps: boolean, context: CallContext): Promise<Run> {
-  warnOfDropped(run, context);
+  warnOfDropped(run.droppedMessages, context);
   const steps = withSteps ? await parts.steps.find({ where: { runId: run.id }, sort: ['seq'], limit: 1_000 }) : [];
   return runMessage(run, {
     ...(await viewOf(parts, run, steps, context)),
