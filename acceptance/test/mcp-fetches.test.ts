@@ -117,9 +117,9 @@ describe.each(SCHEMES)('a private address by %s is never called', (scheme) => {
       const challenge = `Bearer resource_metadata="${canaryAt(scheme)}"`;
       response.writeHead(401, { 'www-authenticate': challenge }).end();
     });
-    const { data } = await add({ per_user_auth: true });
-    await owner.patch(path, { reauthorize: true });
+    const { data } = await add();
     expect(data.status).toBe('auth_required');
+    expect(hostile.asked).toContain('/mcp');
     quiet();
   });
 
