@@ -12,12 +12,14 @@ import {
 import type { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
 import { agentForRun } from '../agents/use.js';
 import { parseCredits } from '../domain/micros.js';
+import { distinctTaints, type TaintSource } from '../domain/taint.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { administers, choosePlace, openRun, openSession, requireUnarchived, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { cancelRun } from '../runs/cancel.js';
 import { warnOfDropped } from '../runs/dropped-messages.js';
+import { taintsOfMessages } from '../runs/message-taints.js';
 import { checkOutputSchema } from '../runs/output-schema.js';
 import { startRun } from '../runs/start.js';
 import { runTopic } from '../runs/topic.js';
@@ -124,7 +126,7 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
         maxMicros,
       },
       ...{ metadata: metadataOf(request) ?? again?.metadata ?? {}, retryOf: again?.id },
-      ...{ inputTaints: again?.inputTaints, workItemId: workItem?.id ?? again?.workItemId },
+      ...{ inputTaints: await inputTaintsOf(parts, again, context), workItemId: workItem?.id ?? again?.workItemId },
     },
     context,
   );
@@ -194,6 +196,19 @@ async function retried(parts: Parts, id: string, context: CallContext): Promise<
   }
   if (!RETRYABLE.has(run.status) || run.input === undefined) throw RunNotRetryable({ status: run.status });
   return run;
+}
+
+/** Returns what is untrusted of the input that is used again: the words of others may be, like those of a message. */
+async function inputTaintsOf(
+  parts: Parts,
+  again: RunRecord | undefined,
+  { caller }: CallContext,
+): Promise<readonly TaintSource[] | undefined> {
+  if (again === undefined || again.userId === caller.userId) return again?.inputTaints;
+  const { userId: authorId, initiator, inputTaints = [], workspaceId = '' } = again;
+  const author = { authorId, authorName: initiator.name, byAgent: false, runId: '' };
+  const found = [...inputTaints, ...(await taintsOfMessages(parts, [author], workspaceId))];
+  return found.length === 0 ? undefined : distinctTaints(found);
 }
 
 const MAX_TEXT = 100_000;
