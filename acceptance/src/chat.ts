@@ -27,10 +27,11 @@ export interface ChatMessage {
   readonly run_id?: string | null;
   readonly degraded?: boolean;
   readonly imported?: boolean;
-  readonly superseded_by_run_id?: string;
+  readonly superseded_by_run_id?: string | null;
+  readonly dropped_messages?: number;
   readonly withheld?: boolean;
   readonly reason?: string;
-  readonly error?: { readonly code: string };
+  readonly error?: { readonly code: string } | null;
 }
 
 export interface ChatSession {

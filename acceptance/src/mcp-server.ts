@@ -9,6 +9,8 @@ export interface McpTool {
   call?(args: Readonly<Record<string, unknown>>, key: string): string | Promise<string>;
   /** A PNG in Base64 that a call answers beside its text. */
   readonly image?: string;
+  /** The schema of its arguments; any object by default. */
+  readonly inputSchema?: { readonly type: 'object'; readonly properties: Record<string, Record<string, string>> };
 }
 
 /** An MCP server on this machine. */
@@ -24,10 +26,8 @@ export async function startMcpServer(tools: readonly McpTool[]): Promise<Running
   const handler = createMcpHandler(() => {
     const server = new Server({ name: 'acceptance', version: '1' }, { capabilities: { tools: {} } });
     server.setRequestHandler('tools/list', () => ({
-      tools: running.tools.map(({ name, description }) => ({
-        name,
-        description,
-        inputSchema: { type: 'object' as const },
+      tools: running.tools.map(({ name, description, inputSchema = { type: 'object' } }) => ({
+        ...{ name, description, inputSchema },
       })),
     }));
     server.setRequestHandler('tools/call', async ({ params }) => {

@@ -29,6 +29,7 @@ export interface ErrorBody {
 export interface Warning {
   readonly code: string;
   readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 export interface Envelope<T> {

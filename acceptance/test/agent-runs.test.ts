@@ -1,7 +1,7 @@
 import { type ChatServer, failures, openChatServer } from '@commonplace/kit/testing/chat-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Agent, newAgent, putSkills, putWorkspaces } from '../src/agents.js';
-import { type ChatSession, endOfRun, type Run } from '../src/chat.js';
+import { allEvents, type ChatSession, endOfRun, type Run, streamOf } from '../src/chat.js';
 import type { Api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type Person, signUp } from '../src/people.js';
@@ -190,6 +190,20 @@ describe('a run of an agent', () => {
     expect(body.warnings).toEqual([
       { code: 'context_truncated', message: expect.any(String), details: { dropped_messages: expect.any(Number) } },
     ]);
+    // Whoever reads the session, or follows the reply, learns it too.
+    const session = await user.get<ChatSession>(`/chat-sessions/${data.id}?limit=1`);
+    expect(session.body.warnings).toEqual(body.warnings);
+    const dropped = body.warnings?.[0]?.details?.dropped_messages;
+    expect(session.data.messages[0]?.dropped_messages).toBe(dropped);
+    const { events } = await streamOf(system, user.session, 'GET', `/agent-runs/${data.run_id}`);
+    const completed = (await allEvents(events)).find(({ event }) => event === 'message.completed');
+    expect(completed?.data).toMatchObject({ message: { dropped_messages: dropped } });
+    model.next({ text: 'Fits.' });
+    await user.patch(`/chat-sessions/${data.id}`, { regenerate_from_seq: 1, respond: true });
+    await eventually(async () => {
+      const fits = await user.get<ChatSession>(`/chat-sessions/${data.id}`);
+      expect([fits.data.status, fits.body.warnings ?? []]).toEqual(['idle', []]);
+    });
     expect(systemText()).toContain('Be brief.');
     expect(requests()[0]?.messages.at(-1)?.content).toContain(QUESTION);
   });

@@ -1,5 +1,6 @@
 import { type ChatServer, failures, openChatServer } from '@commonplace/kit/testing/chat-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newAgent } from '../src/agents.js';
 import { allEvents, type ChatSession, endOfRun, joinText, type Run, streamOf } from '../src/chat.js';
 import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
@@ -326,6 +327,55 @@ describe('a cap that is reached', () => {
     expect(items.map(({ id, message_count, status }) => [id, message_count, status])).toEqual([
       [session.id, 0, 'idle'],
     ]);
+  });
+
+  test('refuses what mentions, schedules, automations and work items start, and says so where they are', async () => {
+    const agent = await newAgent(poor, { tools: [], auto_run: true }, [place.id]);
+    const inPlace = { workspace_id: place.id };
+    const { data: talk } = await poor.post<{ id: string }>('/im/conversations', {
+      ...{ ...inPlace, type: 'group', name: 'Poor', members: [{ agent_id: agent.id }] },
+    });
+    const mentions = [{ type: 'agent', id: agent.id }];
+    await poor.post(`/im/conversations/${talk.id}/messages`, { text: QUESTION, mentions });
+    const { data: schedule } = await poor.post<{ id: string }>('/agent-schedules', {
+      ...{ ...inPlace, name: 'Daily', agent_id: agent.id, cron: '0 3 * * *', input: QUESTION },
+    });
+    await poor.patch(`/agent-schedules/${schedule.id}`, { trigger_now: true });
+    const actions = [{ id: 'ask', type: 'run_agent', config: { agent_id: agent.id, input: QUESTION } }];
+    const { data: automation } = await poor.post<{ id: string }>('/automations', {
+      ...{ ...inPlace, name: 'Ask', trigger: { type: 'manual' }, actions, retry: { max_attempts: 0 } },
+    });
+    await poor.post(`/automations/${automation.id}/run`, {});
+    const { data: item } = await poor.post<{ id: string }>('/work-items', {
+      ...{ ...inPlace, title: QUESTION, assignee: { type: 'agent', id: agent.id } },
+    });
+    const outcomes = async () => {
+      type Messages = List<{ author: { type: string }; text: string }>;
+      const messages = (await poor.get<Messages>(`/im/conversations/${talk.id}/messages`)).data.items;
+      type Fires = { fires: { outcome: string; reason: string | null }[] };
+      const { fires } = (await poor.get<Fires>(`/agent-schedules/${schedule.id}?include=fires`)).data;
+      type Runs = List<{ status: string; error: { code: string } | null }>;
+      const runs = (await poor.get<Runs>(`/automations/${automation.id}/runs`)).data.items;
+      type Activity = { activity: { type: string; reason?: string | null }[] };
+      const { activity } = (await poor.get<Activity>(`/work-items/${item.id}?include=activity`)).data;
+      return {
+        said: messages.filter(({ author }) => author.type === 'system').map(({ text }) => text),
+        fires: fires.map(({ outcome, reason }) => [outcome, reason]),
+        runs: runs.map(({ status, error }) => [status, error?.code]),
+        refused: activity.filter(({ type }) => type === 'run_refused').map(({ reason }) => reason),
+      };
+    };
+    await eventually(
+      async () =>
+        expect(await outcomes()).toEqual({
+          said: [expect.stringContaining('would exceed the limit')],
+          fires: [['failed_to_start', 'usage_cap_reached']],
+          runs: [['failed', 'usage_cap_reached']],
+          refused: ['usage_cap_reached'],
+        }),
+      30_000,
+    );
+    expect((await poor.get<List<unknown>>('/agent-runs')).data.items).toEqual([]);
   });
 
   test('refuses them no more once it is lifted', async () => {

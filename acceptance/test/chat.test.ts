@@ -283,6 +283,9 @@ describe('messages', () => {
     expect([replaced.title, replaced.message_count, replaced.messages.map(({ seq }) => seq)]).toEqual(['Anew', 1, [8]]);
     expect(await seqs('')).toEqual([8]);
     expect(await seqs('?include=superseded&order=asc')).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    // No run has replaced them.
+    const replacedBy = (await read(data.id, '?include=superseded')).messages.map((one) => one.superseded_by_run_id);
+    expect(replacedBy).toEqual(Array(8).fill(null));
   });
 
   test('are answered again, which replaces what came after the question', async () => {
@@ -294,7 +297,8 @@ describe('messages', () => {
     expect([messages.map(({ seq }) => seq), message_count]).toEqual([[1, 3], 2]);
     expect(messages[1]?.content).toContain('29.7646');
     const all = await read(data.id, '?include=superseded&order=asc');
-    expect(all.messages[1]?.superseded_by_run_id).toBe(again.run_id);
+    expect(all.messages.map((one) => one.superseded_by_run_id)).toEqual([null, again.run_id, null]);
+    expect(all.messages.map(({ error }) => error)).toEqual([null, null, null]);
     const bad = await by.patch(`/chat-sessions/${data.id}`, { regenerate_from_seq: 99 });
     expect([bad.status, bad.error.param]).toEqual([400, 'regenerate_from_seq']);
   });

@@ -66,6 +66,24 @@ async function repliesTo(reader: Caller, sessionId: string) {
   );
 }
 
+test('a history that is too long for any prompt is cut, and says so', async () => {
+  const agent = await stage.createAgent();
+  const history = Array.from({ length: 210 }, (_, i) => words(`Word ${i}.`)).flat();
+  const place = { workspaceId: stage.workspaceId, agentId: agent.id, context: { resourceIds: [], search: false } };
+  stage.model.next({ text: 'Done.' });
+  const { runId = '' } = await stage.clients.sessions.createChatSession(
+    CreateChatSessionRequest.fromPartial({
+      ...place,
+      messages: [...history, ...words('And?')],
+      respond: true,
+    } as never),
+    await stage.stage.as(ann),
+  );
+  await stage.until(ann, runId, 'completed');
+  expect([promptOf(-1)?.includes('Word 9.'), promptOf(-1)?.includes('Word 10.')]).toEqual([false, true]);
+  expect((await stage.records.runs.get(runId))?.droppedMessages).toBe(10);
+});
+
 const promptOf = (at: number) => JSON.stringify(stage.model.calls.at(at)?.request.messages);
 
 test('who may not read the sources of a reply does not read what was said after it either', async () => {

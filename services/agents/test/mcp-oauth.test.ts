@@ -127,6 +127,22 @@ describe('an authorization', () => {
     expect(registered()).toBe(1);
   });
 
+  test('is asked for with the document and the scope that the server names where it refuses a call', async () => {
+    const { intercept } = server;
+    server.intercept = (request, response) => {
+      const { path } = request;
+      const json = { 'content-type': 'application/json' };
+      if (path === '/named') return response.writeHead(200, json).end(JSON.stringify(resourceMetadata)) !== undefined;
+      if (path.startsWith('/.well-known/')) return response.writeHead(404).end() !== undefined;
+      if (path !== '/mcp') return intercept(request, response);
+      const challenge = `Bearer resource_metadata="${server.origin}/named", scope="tickets:read"`;
+      return response.writeHead(401, { 'www-authenticate': challenge }).end() !== undefined;
+    };
+    const { authorizeUrl = '' } = await create();
+    expect(authorizeUrl).toContain(oauth.issuer);
+    expect(new URL(authorizeUrl).searchParams.get('scope')).toBe('tickets:read');
+  });
+
   test('is begun anew on request, and ends what was granted', async () => {
     const id = await authorized();
     const request = UpdateMcpServerRequest.fromPartial({
@@ -266,7 +282,8 @@ describe('tokens', () => {
     expect(await call(made.id)).toMatchObject({ text: 'found' });
     const before = server.requests.length;
     const asked = await call(made.id, stage.stranger.userId);
-    expect(server.requests.slice(before).filter(({ rpc }) => rpc !== undefined)).toEqual([]);
+    const asks = server.requests.slice(before);
+    expect(asks.filter(({ rpc, headers }) => rpc === 'tools/call' || headers.authorization !== undefined)).toEqual([]);
     expect(asked.question?.url).toContain(`${oauth.issuer}/authorize?`);
     const back = oauth.allow(asked.question?.url ?? '');
     expect(await reasonOf(complete(back))).toBe('expired_link');

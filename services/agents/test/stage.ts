@@ -91,17 +91,21 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     }),
   });
   const keyOf = (key: unknown) => JSON.stringify(key);
+  const noCredits = (needed: string) => {
+    const details = { available: '0', needed, reserved: '0' };
+    return new AppError('ABORTED', 'insufficient_credits', 'There are not enough credits.', { details });
+  };
   const metering = fake(contracts.metering, {
     reserveCredits: async ({ key, amount }) => {
       const left = credits.available - [...credits.reserved.values()].reduce((sum, one) => sum + one, 0);
-      if (Number(amount) > left) {
-        const details = { available: '0', needed: amount, reserved: '0' };
-        throw new AppError('ABORTED', 'insufficient_credits', 'There are not enough credits.', { details });
-      }
+      if (Number(amount) > left) throw noCredits(amount);
       credits.reserved.set(keyOf(key), Number(amount));
       return CreditReservation.fromPartial({});
     },
-    checkCredits: async () => ({}),
+    checkCredits: async ({ amount }) => {
+      if (Number(amount) > credits.available) throw noCredits(amount);
+      return {};
+    },
     renewReservations: async () => ({ reservations: [] }),
     releaseReservation: async ({ key }) => ({ released: credits.reserved.delete(keyOf(key)) }),
     settleUsage: async ({ key, credits: amount }) => {

@@ -108,6 +108,19 @@ test('what lasts is a refusal with a code, and nothing is started', async () => 
   }
 }, 40_000);
 
+test('nothing is started that not even its first step could pay', async () => {
+  const agent = await stage.createAgent();
+  const asked = request(agent.id, 'Do.');
+  stage.credits.available = 0;
+  try {
+    const answer = await start(asked);
+    expect(answer).toEqual({ refusalCode: 'insufficient_credits', refusal: 'There are not enough credits.' });
+  } finally {
+    stage.credits.available = Number.POSITIVE_INFINITY;
+  }
+  expect(await stage.records.runs.get(asked.runId)).toBeUndefined();
+});
+
 test('the answer is added to a chat session with its question, and written into a conversation', async () => {
   const agent = await stage.createAgent();
   const options = await stage.stage.as(ann);

@@ -6,7 +6,7 @@ export const sourceOf = ({ source }: Pick<RunRecord, 'source'>): ChargeKey['sour
   source === 'chat' ? 'chat' : 'agent_run';
 
 /** Returns what the usage of a run is counted by. */
-export function attributionOf(run: RunRecord): Attribution {
+export function attributionOf(run: Omit<RunRecord, 'version'>): Attribution {
   const { tenant, model, userId, initiator, agentId, workspaceId } = run;
   const apiKeyId = initiator.type === 'api_key' ? initiator.id : undefined;
   return { tenant, feature: sourceOf(run), model, userId, apiKeyId, agentId, workspaceId };

@@ -10,8 +10,8 @@ import type { Ledger } from './ledger.js';
  */
 export async function requireFirstStep(
   { models, ledger }: { readonly models: ChatModels; readonly ledger: Ledger },
-  run: RunRecord,
-) {
+  run: Omit<RunRecord, 'version'>,
+): Promise<void> {
   const model = models.find(run.model);
   if (model === undefined) return;
   const { info } = model;

@@ -117,6 +117,14 @@ export class StepLog {
     return this.turns.at(-1);
   }
 
+  /** Messages of the conversation that the latest call of the model was not given. */
+  get droppedMessages(): number {
+    const inputs = this.all.flatMap(({ type, input }) =>
+      type === 'message' ? [input as { dropped_messages?: number }] : [],
+    );
+    return inputs.findLast(({ dropped_messages }) => dropped_messages !== undefined)?.dropped_messages ?? 0;
+  }
+
   /** The text that the completed calls of the model have written. */
   get text(): string {
     return this.turns.map(({ text }) => text).join('');

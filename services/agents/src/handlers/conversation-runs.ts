@@ -65,5 +65,6 @@ const NO_PLACE =
   'It is not clear in which workspace the agent is to work: mention it in a conversation of a workspace in which it acts.';
 const TOLD: ReadonlySet<string> = new Set([
   ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
+  ...['insufficient_credits', 'usage_cap_reached'],
 ]);
 const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);

@@ -11,13 +11,15 @@ import {
 } from '@commonplace/proto/agents/v1/run_service.js';
 import type { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
 import { agentForRun } from '../agents/use.js';
-import { requireFirstStep } from '../credits/first-step.js';
 import { parseCredits } from '../domain/micros.js';
+import { distinctTaints, type TaintSource } from '../domain/taint.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { administers, choosePlace, openRun, openSession, requireUnarchived, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { cancelRun } from '../runs/cancel.js';
+import { warnOfDropped } from '../runs/dropped-messages.js';
+import { taintsOfMessages } from '../runs/message-taints.js';
 import { checkOutputSchema } from '../runs/output-schema.js';
 import { startRun } from '../runs/start.js';
 import { runTopic } from '../runs/topic.js';
@@ -124,11 +126,10 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
         maxMicros,
       },
       ...{ metadata: metadataOf(request) ?? again?.metadata ?? {}, retryOf: again?.id },
-      ...{ inputTaints: again?.inputTaints, workItemId: workItem?.id ?? again?.workItemId },
+      ...{ inputTaints: await inputTaintsOf(parts, again, context), workItemId: workItem?.id ?? again?.workItemId },
     },
     context,
   );
-  await requireFirstStep(parts, run);
   return run;
 }
 
@@ -197,6 +198,19 @@ async function retried(parts: Parts, id: string, context: CallContext): Promise<
   return run;
 }
 
+/** Returns what is untrusted of the input that is used again: the words of others may be, like those of a message. */
+async function inputTaintsOf(
+  parts: Parts,
+  again: RunRecord | undefined,
+  { caller }: CallContext,
+): Promise<readonly TaintSource[] | undefined> {
+  if (again === undefined || again.userId === caller.userId) return again?.inputTaints;
+  const { userId: authorId, initiator, inputTaints = [], workspaceId = '' } = again;
+  const author = { authorId, authorName: initiator.name, byAgent: false, runId: '' };
+  const found = [...inputTaints, ...(await taintsOfMessages(parts, [author], workspaceId))];
+  return found.length === 0 ? undefined : distinctTaints(found);
+}
+
 const MAX_TEXT = 100_000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -239,14 +253,6 @@ function warn({ models }: Parts, { reply }: CallContext): void {
   if (models.isConfigured) return;
   const message = 'No language model is configured: the answer quotes passages that were found.';
   reply.warnings = [...(reply.warnings ?? []), { code: 'no_model_configured', message }];
-}
-
-/** Warns of an answer that was written without the oldest messages of its conversation. */
-function warnOfDropped({ droppedMessages = 0 }: RunRecord, { reply }: CallContext): void {
-  if (droppedMessages === 0) return;
-  const message = 'The conversation did not fit into the window of the model: its oldest messages were left out.';
-  const warning = { code: 'context_truncated', message, details: { dropped_messages: droppedMessages } };
-  reply.warnings = [...(reply.warnings ?? []), warning];
 }
 
 // ---- waiting
@@ -308,7 +314,7 @@ async function visibleRuns(parts: Parts, request: ListRunsRequest, context: Call
 }
 
 async function present(parts: Parts, run: RunRecord, withSteps: boolean, context: CallContext): Promise<Run> {
-  warnOfDropped(run, context);
+  warnOfDropped(run.droppedMessages, context);
   const steps = withSteps ? await parts.steps.find({ where: { runId: run.id }, sort: ['seq'], limit: 1_000 }) : [];
   return runMessage(run, {
     ...(await viewOf(parts, run, steps, context)),

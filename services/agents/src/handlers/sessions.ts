@@ -17,6 +17,7 @@ import { WorkspaceRequired } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { choosePlace, keepsAnswers, openSession, requireUnarchived, seeSession } from '../policy.js';
 import { readableAmong } from '../readable.js';
+import { warnOfDropped } from '../runs/dropped-messages.js';
 import { NO_EVENT, watchRun } from '../runs/watch.js';
 import { readMessages } from '../sessions/content.js';
 import { beginRemoval } from '../sessions/removal.js';
@@ -341,5 +342,7 @@ async function presentWithMessages(
   };
   const readable = await readableAmong(parts, resourcesOf(items), context);
   const messages = items.map((message) => chatMessage(message, readable, reader));
+  const replies = messages.filter(({ runId }) => runId !== undefined).sort((a, b) => a.seq - b.seq);
+  warnOfDropped(replies.at(-1)?.droppedMessages, context);
   return sessionMessage(session, parts.models.default.info.id, { messages, page });
 }

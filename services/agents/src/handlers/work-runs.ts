@@ -175,6 +175,7 @@ const AGENT_GONE = 'The agent does not exist any more.';
 const NO_RIGHT = 'The agent does not work in the workspace for the person with whose rights it is to run.';
 const TOLD: ReadonlySet<string> = new Set([
   ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
+  ...['insufficient_credits', 'usage_cap_reached'],
 ]);
 const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
 

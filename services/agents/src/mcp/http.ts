@@ -33,8 +33,6 @@ export class McpHttp {
   error: unknown;
   /** Status of the latest response. */
   status: number | undefined;
-  /** The latest `WWW-Authenticate`. */
-  challenge: Response | undefined;
   tooLarge = false;
   /** How far the latest tool call came: `answered` once its response has ended with a status or a body. */
   call: RequestState = 'none';
@@ -117,7 +115,6 @@ export class McpHttp {
     const isEmpty = WITHOUT_BODY.has(status);
     if (isEmpty) body.destroy();
     const response = new Response(isEmpty ? null : this.streamOf(body), { status, headers: named });
-    if (status === 401 || status === 403) this.challenge = new Response(null, { status, headers: named });
     return response;
   }
 

@@ -4,6 +4,8 @@ export const CALL_MS = 30_000;
 export const MAX_CALL_MS = 120_000;
 /** Milliseconds that listing the tools of a server may take. */
 export const LIST_MS = 30_000;
+/** Milliseconds that a server may take to refuse a request without a token. */
+export const CHALLENGE_MS = 3_000;
 /** Milliseconds that finding an authorization server and registering there may take. */
 export const DISCOVERY_MS = 10_000;
 /** Milliseconds that a request for tokens may take: less than its lease. */

@@ -8,10 +8,11 @@ import {
   startAuthorization,
 } from '@modelcontextprotocol/client';
 import type { McpAuthorizationRecord, McpServerRecord } from '../stores/mcp-servers.js';
+import { challengeOf } from './challenge.js';
 import { registeredClient } from './clients.js';
 import { McpFailure, mcpFailure } from './failure.js';
 import { McpHttp } from './http.js';
-import { AUTHORIZATION_MS, DISCOVERY_MS, MAX_OAUTH_BYTES } from './limits.js';
+import { AUTHORIZATION_MS, CHALLENGE_MS, DISCOVERY_MS, MAX_OAUTH_BYTES } from './limits.js';
 import type { McpParts } from './parts.js';
 import { seal, secretsOf } from './secrets.js';
 
@@ -51,14 +52,10 @@ export function oauthHttp({ mcpGuard }: Pick<McpParts, 'mcpGuard'>, timeoutMs: n
 }
 
 /** Finds the authorization server of an MCP server and registers there if needed. Throws `McpFailure`. */
-export async function beginAuthorization(
-  parts: OAuthParts,
-  server: McpServerRecord,
-  challenge: { readonly resourceMetadataUrl?: URL; readonly scope?: string } = {},
-): Promise<Begun> {
+export async function beginAuthorization(parts: OAuthParts, server: McpServerRecord): Promise<Begun> {
+  const { resourceMetadataUrl, scope: asked } = await challengeOf(oauthHttp(parts, CHALLENGE_MS), server.url);
   const http = oauthHttp(parts, DISCOVERY_MS);
   try {
-    const { resourceMetadataUrl, scope: asked } = challenge;
     const found = await discoverOAuthServerInfo(server.url, {
       fetchFn: http.fetch,
       ...(resourceMetadataUrl && { resourceMetadataUrl }),

@@ -12,5 +12,7 @@ export interface Outcome extends Pick<RunRecord, 'output' | 'error' | 'droppedMe
    */
   readonly answer?: { readonly text: string } | 'withheld' | undefined;
   /** What the reply's message is then. */
-  readonly message: Partial<Pick<MessageRecord, 'content' | 'citations' | 'sourceIds' | 'isPrivate' | 'degraded'>>;
+  readonly message: Partial<
+    Pick<MessageRecord, 'content' | 'citations' | 'sourceIds' | 'isPrivate' | 'degraded' | 'droppedMessages'>
+  >;
 }

@@ -2,6 +2,7 @@ import { isWorkspaceLimited } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
+import { requireFirstStep } from '../credits/first-step.js';
 import { RUN_SCOPES } from '../domain/scopes.js';
 import type { TaintSource } from '../domain/taint.js';
 import { ModelNotConfigured } from '../errors.js';
@@ -53,27 +54,45 @@ export interface StartedRun {
   readonly message: MessageRecord | undefined;
 }
 
+type Starting = Pick<Asking, 'caller' | 'actor' | 'work'>;
+
 /**
  * Queues a run in this call's unit of work. In a session its reply is a message from the start, so that its number is
  * fixed; the caller writes the session with `activeRunId` and `lastSeq`. Throws `limit_reached` if too many runs of the
- * tenant wait, and `model_not_found` for an unknown model.
+ * tenant wait, `model_not_found` for an unknown model, and `insufficient_credits` or `usage_cap_reached` where not even
+ * its first step could be paid. What it throws leaves nothing in the unit.
  */
-export async function startRun(
-  parts: Parts,
-  wish: RunWish,
-  { caller, actor, work }: Pick<Asking, 'caller' | 'actor' | 'work'>,
-): Promise<StartedRun> {
+export async function startRun(parts: Parts, wish: RunWish, asking: Starting): Promise<StartedRun> {
+  const { work } = asking;
+  const { place, session } = wish;
+  const fresh = await newRun(parts, wish, asking);
+  await requireFirstStep(parts, fresh);
+  await parts.quotas.waiting.reserve(work, place.tenant);
+  const run = work.insert(parts.runs, fresh);
+  const { id, messageId, messageSeq: seq, createdAt } = run;
+  const message =
+    session === undefined || seq === undefined
+      ? undefined
+      : work.insert(parts.messages, {
+          ...{ id: messageId, tenant: place.tenant, sessionId: session.id, seq, role: 'assistant', content: '' },
+          ...{ citations: [], sourceIds: [], runId: id, status: 'streaming', model: run.model },
+          ...{ degraded: false, isImported: false, createdAt },
+        });
+  const created = { messageId, runId: id, sessionId: session?.id, seq };
+  logEvents(parts, work, { id, tenant: place.tenant, eventCount: 0 }, [{ type: 'message.created', data: created }]);
+  work.publish(startedEvent(run));
+  return { run, message };
+}
+
+/** Returns the record of a run that is to be queued. */
+async function newRun(parts: Parts, wish: RunWish, { caller, actor, work }: Starting): Promise<NewRun> {
   const { place, session, source, input, agent } = wish;
   const model = parts.models.get(wish.model ?? agent?.model).info;
   if (wish.outputSchema !== undefined && !parts.models.isConfigured) throw ModelNotConfigured();
-  await parts.quotas.waiting.reserve(work, place.tenant);
   const now = new Date();
-  const id = wish.id ?? newId();
-  const messageId = newId();
-  const seq = session === undefined ? undefined : session.lastSeq + 1;
   const granted = new Set(caller.credential.scopes);
-  const run = work.insert(parts.runs, {
-    id,
+  return {
+    id: wish.id ?? newId(),
     traceparent: traceparentNow(),
     ...place,
     userId: caller.userId,
@@ -94,8 +113,8 @@ export async function startRun(
     workItemId: wish.workItemId,
     scheduleId: wish.scheduleId,
     answersTo: wish.answersTo,
-    messageId,
-    messageSeq: seq,
+    messageId: newId(),
+    messageSeq: session === undefined ? undefined : session.lastSeq + 1,
     input,
     resourceIds: wish.resourceIds,
     searches: wish.searches && (agent === undefined || agent.tools.includes('search')),
@@ -116,20 +135,10 @@ export async function startRun(
     spent: NOTHING_SPENT,
     createdAt: now.toISOString(),
     endsBy: new Date(now.getTime() + MAX_AGE_MS).toISOString(),
-  });
-  const message =
-    session === undefined || seq === undefined
-      ? undefined
-      : work.insert(parts.messages, {
-          ...{ id: messageId, tenant: place.tenant, sessionId: session.id, seq, role: 'assistant', content: '' },
-          ...{ citations: [], sourceIds: [], runId: id, status: 'streaming', model: model.id },
-          ...{ degraded: false, isImported: false, createdAt: now.toISOString() },
-        });
-  const created = { messageId, runId: id, sessionId: session?.id, seq };
-  logEvents(parts, work, { id, tenant: place.tenant, eventCount: 0 }, [{ type: 'message.created', data: created }]);
-  work.publish(startedEvent(run));
-  return { run, message };
+  };
 }
+
+type NewRun = Omit<RunRecord, 'version'>;
 
 /** Returns what a run keeps of its agent. */
 async function agentFields({ agentPins }: Parts, agent: AgentRecord, work: UnitOfWork): Promise<AgentPart> {

@@ -345,6 +345,7 @@ function messageOf(run: RunRecord): MessageRecord {
       citations: output?.citations ?? [],
       sourceIds: run.sourceIds ?? [],
       isPrivate: run.isPrivate,
+      droppedMessages: run.droppedMessages,
       runId: id,
       model,
       spent,

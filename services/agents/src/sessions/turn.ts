@@ -3,7 +3,6 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { keyset } from '@commonplace/kit/store';
 import { agentForRun } from '../agents/use.js';
-import { requireFirstStep } from '../credits/first-step.js';
 import { DEFAULT_TITLE, titleOf } from '../domain/chat-title.js';
 import { LimitReached, ReplyInProgress } from '../errors.js';
 import type { Parts } from '../parts.js';
@@ -90,7 +89,6 @@ export async function respond(
     },
     context,
   );
-  await requireFirstStep(parts, run);
   return {
     run,
     added: message === undefined ? added : [...added, message],

@@ -68,6 +68,8 @@ export interface MessageRecord extends StoredRecord {
   /** The run whose reply replaces it; empty if the history was replaced. */
   readonly supersededBy?: string | undefined;
   readonly error?: Failure | undefined;
+  /** How many of the oldest messages its model was not given, because they did not fit. */
+  readonly droppedMessages?: number | undefined;
   readonly createdAt: string;
 }
 

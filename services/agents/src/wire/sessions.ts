@@ -82,7 +82,9 @@ export function chatMessage(message: MessageRecord, readable: Readable, reader: 
     usage: message.spent && usageMessage(message.spent),
     degraded: message.degraded,
     imported: message.isImported,
-    supersededByRunId: message.supersededBy,
+    // It is empty where no run has replaced the message.
+    supersededByRunId: message.supersededBy || undefined,
+    droppedMessages: message.droppedMessages ?? 0,
     error: message.error,
   };
 }
@@ -97,6 +99,7 @@ const NOTHING = {
   degraded: false,
   imported: false,
   supersededByRunId: undefined,
+  droppedMessages: 0,
   error: undefined,
   withheld: false,
   reason: '',

@@ -35,7 +35,6 @@ export class RunExecution {
   private readonly timeUp: AbortSignal;
   private readonly scope: RunScope;
   private readonly text: ReplyText;
-  private model: ModelTurns | undefined;
 
   constructor(
     private readonly parts: Parts,
@@ -88,7 +87,6 @@ export class RunExecution {
   private async work(): Promise<void> {
     const { log, output, signal, memories, question } = this.scope;
     const { calls, model } = await this.restore();
-    this.model = model;
     if (log.steps[0]?.status !== 'completed') await this.retrieve();
     await memories.choose(this.record, question);
     for (;;) {
@@ -133,14 +131,17 @@ export class RunExecution {
     await this.taintBy([...tools.values()].flatMap(({ taint }) => taint ?? []));
     const agent = await loadRunAgent(parts, record, scope.acting);
     await loadSteps(scope);
-    const { messages: history, taints } = await loadHistory(scope);
+    const { messages: history, omitted, taints } = await loadHistory(scope);
     await this.taintBy(taints);
     restoreSources(scope);
     this.text.restore();
     const message = record.sessionId === undefined ? undefined : await parts.messages.get(record.messageId);
     const isUnderWay = message === undefined || message.status === 'streaming';
     if (record.attempt > 1 && record.isResumed !== true && isUnderWay) await this.text.restart();
-    return { calls: new ToolCalls(scope, tools), model: new ModelTurns(scope, this.text, { tools, history, agent }) };
+    return {
+      calls: new ToolCalls(scope, tools),
+      model: new ModelTurns(scope, this.text, { tools, history, omitted, agent }),
+    };
   }
 
   /** Taints the run by what its model is shown before anything else: what its tools say of themselves, and earlier replies. */
@@ -229,6 +230,7 @@ export class RunExecution {
     const data = output?.read(log.lastTurn?.text ?? '');
     const changed = log.steps.flatMap(({ output: left }) => (left as ToolOutput | undefined)?.resourceIds ?? []);
     const cited = citations.map(({ resourceId }) => resourceId);
+    const droppedMessages = log.droppedMessages || undefined;
     await endRun(this.parts, this.job, {
       status,
       error: failure?.failure ?? (status === 'expired' ? TIME_UP : undefined),
@@ -243,8 +245,8 @@ export class RunExecution {
             }
           : undefined,
       answer: postedAnswer(log.stepOf(ANSWER_CALL_ID)),
-      droppedMessages: this.model?.droppedMessages || undefined,
-      message: { content: text, citations, ...sources.ofMessage, degraded },
+      droppedMessages,
+      message: { content: text, citations, ...sources.ofMessage, degraded, droppedMessages },
     });
   }
 }

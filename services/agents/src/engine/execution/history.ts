@@ -10,6 +10,8 @@ import type { RunScope } from './scope.js';
 /** The earlier messages of a session or a conversation, as a run is given them. */
 export interface History {
   readonly messages: readonly ModelMessage[];
+  /** Messages before them that are too many for a prompt. */
+  readonly omitted: number;
   /** Untrusted content that the runs had read which have written them. */
   readonly taints: readonly TaintSource[];
 }
@@ -23,16 +25,16 @@ type HistoryScope = Pick<RunScope, 'parts' | 'job' | 'sources' | 'acting'>;
 export async function loadHistory(scope: HistoryScope): Promise<History> {
   const { parts, job, sources } = scope;
   const { sessionId, conversation, messageSeq = 0 } = job.record;
-  if (sessionId === undefined) return { messages: conversationOf(conversation?.earlier ?? []), taints: [] };
-  const where = { sessionId, seq: { lt: messageSeq } };
-  const latest = await parts.messages.find({ where, sort: ['-seq'], limit: PROMPT_MESSAGES + 1 });
-  const before = latest.filter(({ supersededBy }) => supersededBy === undefined).reverse();
+  if (sessionId === undefined) return { messages: conversationOf(conversation?.earlier ?? []), omitted: 0, taints: [] };
+  const where = { sessionId, seq: { lt: messageSeq }, supersededBy: { exists: false } };
+  const before = (await parts.messages.find({ where, sort: ['-seq'], limit: PROMPT_MESSAGES + 1 })).reverse();
+  const omitted = before.length > PROMPT_MESSAGES ? (await parts.messages.count(where)) - before.length : 0;
   // The question itself stands at the end of the prompt, with its sources.
   const at = before.map(({ role }) => role).lastIndexOf('user');
   const earlier = before.filter((_, i) => i !== at);
   const open = await withoutUnreadable(scope, earlier);
   sources.drawFrom({ drawnFrom: resourcesOf(open), isPrivate: open.some(({ isPrivate }) => isPrivate === true) });
-  return { messages: historyOf(open), taints: await taintsOf(scope, open) };
+  return { messages: historyOf(open), omitted, taints: await taintsOf(scope, open) };
 }
 
 const WITHHELD = '(This reply is withheld: it was drawn from content that cannot be read here.)';

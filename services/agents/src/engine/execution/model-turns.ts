@@ -21,6 +21,8 @@ const MAX_RETRY_MS = 30_000;
 export interface TurnInput {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly history: readonly ModelMessage[];
+  /** Messages before them, which no prompt has. */
+  readonly omitted: number;
   readonly agent: RunAgent;
 }
 
@@ -35,11 +37,6 @@ export class ModelTurns {
     private readonly text: ReplyText,
     private readonly given: TurnInput,
   ) {}
-
-  /** Messages of the conversation that the last prompt left out. */
-  get droppedMessages(): number {
-    return this.left;
-  }
 
   /** Calls the model until it has answered, and stores the turn. */
   async next(): Promise<void> {
@@ -98,7 +95,7 @@ export class ModelTurns {
   private async tryModel(model: ChatModel, planned: StepRecord): Promise<void> {
     const { log, charges, sources, reply, output, question, signal, memories, job } = this.scope;
     const { info } = model;
-    const { history, agent } = this.given;
+    const { history, omitted, agent } = this.given;
     const maxOutputTokens = maxReplyTokens(info);
     const tools = info.supportsTools ? [...this.given.tools.values()].map(({ schema }) => schema) : [];
     const repair = output?.repairOf(log.lastTurn);
@@ -119,7 +116,7 @@ export class ModelTurns {
     this.left = this.dropped + prompt.dropped;
     const tokens = estimatePrompt(prompt.messages, JSON.stringify(tools));
     const reserved = spentOf(model, tokens, maxOutputTokens, true).micros;
-    const input = { tokens, messages: prompt.messages.length, dropped_messages: this.left };
+    const input = { tokens, messages: prompt.messages.length, dropped_messages: omitted + this.left };
     const attempt = { status: 'running', input, reservedMicros: reserved, owed: undefined, startedAt: now() } as const;
     const step: StepRecord = { ...planned, ...attempt };
     await charges.reserve(step, reserved);
