@@ -195,7 +195,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
    * left out of the query, so that what waits in them is not read again at each look.
    */
   private async pickDue(room: number): Promise<T[]> {
-    const { spec, store } = this.options;
+    const { spec } = this.options;
     const due = whereDue(spec, { lte: timestamp(this.now()) });
     const taken = new Map(this.runningOf);
     const picked: T[] = [];
@@ -203,7 +203,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     for (let after: Scalar[] | undefined; ; ) {
       const where = { ...due, ...this.outsideOf(taken) } as Where<T>;
       const page = await this.collection.find({ where, sort: [spec.due], limit, ...(after && { after }) });
-      for (const record of store.isExclusive ? page : rotated(page)) {
+      for (const record of page) {
         const key = this.groupOf(record);
         if (this.running.has(record.id) || this.isFull(key, taken)) continue;
         taken.set(key, (taken.get(key) ?? 0) + 1);
@@ -336,12 +336,6 @@ function differsFrom<T extends JobRecord>({ by }: JobGroup<T>, key: string): Whe
   const values: Scalar[] = JSON.parse(key);
   const differs = by.map((field, at) => ({ [field]: { not: values[at] } }));
   return { or: differs } as unknown as Where<T>;
-}
-
-/** Returns a page from a random place on, so that processes that share a store do not all claim the same job first. */
-function rotated<T>(page: readonly T[]): T[] {
-  const from = Math.floor(Math.random() * page.length);
-  return [...page.slice(from), ...page.slice(0, from)];
 }
 
 const MAX_MESSAGE_LENGTH = 500;
