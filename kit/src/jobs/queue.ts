@@ -1,12 +1,19 @@
 import { newId } from '../id/index.js';
 import type { Log } from '../log/index.js';
-import { type Collection, inWork, type Scalar, type Store, type UnitOfWork } from '../store/index.js';
+import { type Collection, inWork, type Scalar, type Store, type UnitOfWork, type Where } from '../store/index.js';
 import { continuing } from '../telemetry/index.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import { type Changes, claimJob, type HeldJob, type HoldContext, JobLost, type OwnHold } from './held-job.js';
 import { dueAt, isJob, type JobRecord, type QueueSpec, timestamp, whereDue } from './record.js';
 import { observeQueue, type QueueSignals } from './signals.js';
 import { createWakeUp } from './wake-up.js';
+
+/** Bounds the jobs of one group that this process works on at the same time. */
+export interface JobGroup<T extends JobRecord> {
+  /** Jobs with the same values of these fields belong together. Every job has them. */
+  readonly by: readonly (keyof T & string)[];
+  readonly concurrency: number;
+}
 
 /** What a queue does with its jobs. All durations are in milliseconds. */
 export interface QueueOptions<T extends JobRecord> {
@@ -26,8 +33,7 @@ export interface QueueOptions<T extends JobRecord> {
   isFinal?(error: unknown, failures: number): boolean;
   /** Jobs that this process works on at the same time. */
   readonly concurrency: number;
-  /** Bounds the jobs of one group that this process works on at the same time. */
-  readonly group?: { of(record: T): string; readonly concurrency: number };
+  readonly group?: JobGroup<T>;
   /** Chooses up to `room` jobs itself, none of them `running`; without it those that are due for the longest come first. */
   pick?(room: number, running: ReadonlySet<string>): Promise<readonly T[]>;
   readonly leaseMs?: number;
@@ -150,9 +156,11 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
 
   /** Starts what is due as far as there is room. Returns when the next job is due, epoch milliseconds. */
   private async look(): Promise<number | undefined> {
+    // A look takes its time: what becomes due meanwhile is the next job.
+    const from = timestamp(this.now());
     await this.startDue();
     const { due } = this.options.spec;
-    const where = whereDue(this.options.spec, { gt: timestamp(this.now()) });
+    const where = whereDue(this.options.spec, { gt: from });
     const [next] = await this.collection.find({ where, sort: [due], limit: 1 });
     const at = next === undefined ? undefined : dueAt(this.options.spec, next);
     return at === undefined ? undefined : Date.parse(at);
@@ -182,28 +190,56 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     if (this.running.size < this.options.concurrency) this.prompted.clear();
   }
 
-  /** The due jobs that have waited for the longest. Behind those of a full group others may stand. */
+  /**
+   * Returns the due jobs that have waited for the longest, and no more of a group than there is room for. Groups that are full are
+   * left out of the query, so that what waits in them is not read again at each look.
+   */
   private async pickDue(room: number): Promise<T[]> {
-    const { due } = this.options.spec;
-    const where = whereDue(this.options.spec, { lte: timestamp(this.now()) });
-    const found: T[] = [];
+    const { spec } = this.options;
+    const due = whereDue(spec, { lte: timestamp(this.now()) });
+    const taken = new Map(this.runningOf);
+    const picked: T[] = [];
+    const limit = Math.min(PAGE, 2 * room);
     for (let after: Scalar[] | undefined; ; ) {
-      const page = await this.collection.find({ where, sort: [due], limit: PAGE, ...(after && { after }) });
-      found.push(...page.filter((record) => this.hasRoomFor(record)));
+      const where = { ...due, ...this.outsideOf(taken) } as Where<T>;
+      const page = await this.collection.find({ where, sort: [spec.due], limit, ...(after && { after }) });
+      for (const record of page) {
+        const key = this.groupOf(record);
+        if (this.running.has(record.id) || this.isFull(key, taken)) continue;
+        taken.set(key, (taken.get(key) ?? 0) + 1);
+        picked.push(record);
+      }
       const last = page.at(-1);
-      if (last === undefined || page.length < PAGE || found.length >= room) return found;
-      after = [dueAt(this.options.spec, last) as string, last.id];
+      if (last === undefined || page.length < limit || picked.length >= room) return picked;
+      after = [dueAt(spec, last) as string, last.id];
     }
   }
 
+  /** The filter of jobs whose group has room. */
+  private outsideOf(taken: ReadonlyMap<string, number>): Where<T> {
+    const { group } = this.options;
+    if (group === undefined) return {} as Where<T>;
+    const full = [...taken.keys()].filter((key) => this.isFull(key, taken));
+    return full.length === 0 ? {} : ({ and: full.map((key) => differsFrom(group, key)) } as Where<T>);
+  }
+
+  private groupOf(record: T): string {
+    const { group } = this.options;
+    return JSON.stringify(group?.by.map((field) => record[field]) ?? []);
+  }
+
+  private isFull(key: string, taken: ReadonlyMap<string, number>): boolean {
+    const { group } = this.options;
+    return group !== undefined && (taken.get(key) ?? 0) >= group.concurrency;
+  }
+
   private hasRoomFor(record: T): boolean {
-    const { concurrency, group } = this.options;
-    if (this.running.has(record.id) || this.running.size >= concurrency) return false;
-    return group === undefined || (this.runningOf.get(group.of(record)) ?? 0) < group.concurrency;
+    if (this.running.has(record.id) || this.running.size >= this.options.concurrency) return false;
+    return !this.isFull(this.groupOf(record), this.runningOf);
   }
 
   private start(record: T): Promise<void> {
-    const key = this.options.group?.of(record) ?? '';
+    const key = this.groupOf(record);
     this.runningOf.set(key, (this.runningOf.get(key) ?? 0) + 1);
     const done = this.work(record)
       .catch((error) => this.options.log.error('job.lost', { queue: this.options.spec.name, job_id: record.id, error }))
@@ -293,6 +329,13 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
       after = [dueAt(spec, last) as string, last.id];
     }
   }
+}
+
+/** The filter of jobs that are of another group than the one with this key. */
+function differsFrom<T extends JobRecord>({ by }: JobGroup<T>, key: string): Where<T> {
+  const values: Scalar[] = JSON.parse(key);
+  const differs = by.map((field, at) => ({ [field]: { not: values[at] } }));
+  return { or: differs } as unknown as Where<T>;
 }
 
 const MAX_MESSAGE_LENGTH = 500;

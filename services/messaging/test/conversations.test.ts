@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
+import { inWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { ConversationRole, ConversationType, WhoMay } from '@commonplace/proto/messaging/v1/conversation.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -213,6 +214,39 @@ describe('a group', () => {
       const left = await Promise.all([members, messages, mentions, receipts].map((all) => all.count(where as never)));
       expect(left).toEqual([0, 0, 0, 0]);
     });
+  });
+
+  test('tells each of its members that it was deleted, however many they are', async () => {
+    const { id } = await stage.channel(ann, place);
+    const { members } = stage.records;
+    const [owner] = await members.find({ where: { conversationId: id }, limit: 1 });
+    const others = Array.from({ length: 1_100 }, newId);
+    await inWork(stage.stage.own.store, async (work) => {
+      for (const principalId of others) {
+        work.insert(members, {
+          ...owner,
+          id: memberId(id, principalId),
+          principalId,
+          role: 'member',
+          rank: 2,
+        } as never);
+      }
+    });
+    const told: string[] = [];
+    let longest = 0;
+    const watched = await stage.stage.host.bus.watch(['commonplace.messaging.conversation.updated'], (event) => {
+      if (event.subject !== id) return;
+      told.push(...(event.data.userIds as string[]));
+      longest = Math.max(longest, JSON.stringify(event.data).length);
+    });
+    await stage.talks.deleteConversation(
+      { conversationId: id, for: 'DELETED_FOR_EVERYONE' as never },
+      await stage.as(ann),
+    );
+    await eventually(() => expect(told).toHaveLength(others.length + 1));
+    await watched.close();
+    expect(new Set(told)).toEqual(new Set([ann.userId, ...others]));
+    expect(longest).toBeLessThan(20_000);
   });
 
   test('is reached by a key of its workspace, and by no other', async () => {

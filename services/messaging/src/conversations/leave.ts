@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { conversationEvent, readEvent } from './events.js';
 import { otherPeople } from './leavers.js';
 import { ownersOf, removeMembers, requireOwner } from './members.js';
@@ -40,8 +41,8 @@ export async function leaveConversation(
   work.publish(conversationEvent(make, written, ['members'], [member.principalId]));
 }
 
-/** People who are named in the event about a deleted conversation. */
-const MOST_NAMED = 1000;
+/** Members that one query reads. */
+const CHUNK = 500;
 
 /** Deletes a group or channel with all of its messages. */
 export async function deleteForEveryone(
@@ -49,8 +50,20 @@ export async function deleteForEveryone(
   { conversation, head }: MemberStanding,
   context: CallContext,
 ): Promise<void> {
-  const where = { conversationId: conversation.id, isActive: true, kind: 'user' } as const;
-  const members = await parts.members.find({ where, limit: MOST_NAMED });
-  const userIds = members.map(({ principalId }) => principalId);
+  const userIds = await peopleIn(parts, conversation.id);
   deleteConversation(parts, context.work, context.event.bind(context), { conversation, head }, userIds);
+}
+
+/** Returns the ids of all people who are members of a conversation. */
+async function peopleIn({ members }: ConversationParts, conversationId: string): Promise<string[]> {
+  const where = { conversationId, isActive: true, kind: 'user' } as const;
+  const breathe = createBreathe();
+  const ids: string[] = [];
+  for (let after: string[] | undefined; ; await breathe()) {
+    const page = await members.find({ where, limit: CHUNK, ...(after && { after }) });
+    ids.push(...page.map(({ principalId }) => principalId));
+    const last = page.at(-1);
+    if (last === undefined || page.length < CHUNK) return ids;
+    after = [last.id];
+  }
 }

@@ -12,8 +12,13 @@ type RemovalParts = Pick<
 
 /** Records that one unit of work removes. */
 const CHUNK = 200;
+/** People whom one event names: with their ids it has less than 20 KB. */
+const NAMED = 400;
 
-/** Deletes a conversation in a unit of work: it is gone for everybody at once, and its messages are removed afterwards. */
+/**
+ * Deletes a conversation in a unit of work: it is gone for everybody at once, and its messages are removed afterwards. Each of
+ * the people is told by one event.
+ */
 export function deleteConversation(
   { conversations, heads, removals, now }: Pick<ConversationParts, 'conversations' | 'heads' | 'removals' | 'now'>,
   work: UnitOfWork,
@@ -25,7 +30,9 @@ export function deleteConversation(
   work.remove(heads, head);
   const { id, tenant } = conversation;
   work.insert(removals, { id, tenant, dueAt: new Date(now()).toISOString() });
-  work.publish(conversationEvent(make, conversation, ['deleted'], userIds));
+  for (let at = 0; at === 0 || at < userIds.length; at += NAMED) {
+    work.publish(conversationEvent(make, conversation, ['deleted'], userIds.slice(at, at + NAMED)));
+  }
 }
 
 /** Opens the queue that removes what deleted conversations leave. */
