@@ -148,7 +148,7 @@ function admit(
   parts: ServerParts,
 ): Caller | undefined | Promise<Caller> {
   const peer = parts.peers.verify(call.peerToken);
-  // A service may call itself by its contract, so that what it does has the rules that hold for everybody.
+  // A service may call itself through its contract, so that the same checks apply to it as to any other caller.
   if (peer !== parts.service && !mayCall(facts, peer)) {
     parts.log.warn('rpc.peer_refused', { method: path, peer, request_id: call.metadata.requestId });
     throw new AppError('PERMISSION_DENIED', 'peer_not_allowed', `The process ${peer} may not call this method.`);
@@ -163,8 +163,8 @@ function admit(
 }
 
 /**
- * Returns the caller. Throws `insufficient_scope` for an agent without a scope of the method: the gateway checks those of
- * other callers, and agents do not come through it.
+ * Returns the caller. Throws `insufficient_scope` for an agent without a scope of the method: calls of agents do not
+ * pass through the gateway, which checks the scopes of all other callers.
  */
 function withScope(caller: Caller, { scopes }: MethodFacts): Caller {
   if (caller.agent === undefined || scopes.length === 0) return caller;
