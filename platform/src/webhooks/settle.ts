@@ -32,7 +32,10 @@ export interface Settling {
   disabled(work: UnitOfWork, delivery: Delivery, reason: DisabledReason): Promise<void>;
 }
 
-/** Records the outcome of an attempt and the time of the next; without an outcome, that the target no longer exists. */
+/**
+ * Records the outcome of an attempt and schedules the next one. Without an outcome, records that the target no longer
+ * exists.
+ */
 export async function settle(parts: Settling, job: HeldJob<Delivery>, outcome: Outcome | undefined): Promise<void> {
   if (outcome === undefined) {
     await job.finish({ status: 'canceled' });
