@@ -42,7 +42,7 @@ export interface SessionsEnded {
   readonly sessionsEnded: number;
 }
 
-/** What the operator does about accounts: recovery, and ending access. */
+/** Operator commands on accounts: recovery and ending access. */
 export interface SecurityDesk {
   /** Ends all sessions of a person, or of everybody without an address. Their API keys stay valid. */
   endSessions(email?: string): Promise<SessionsEnded>;
@@ -120,7 +120,7 @@ export async function openSecurityDesk(
       if (email === undefined) return { sessionsEnded: await endEverySession() };
       const user = await personOf(email);
       const work = store.begin();
-      // Sessions that are opened at the same moment are of the epoch before, and end with the others.
+      // Sessions that are opened concurrently have the previous epoch, so they end as well.
       work.replace(users, user, { ...user, credentialEpoch: (user.credentialEpoch ?? 0) + 1 });
       const sessionsEnded = await endSessions(work, user.id);
       await work.commit();
