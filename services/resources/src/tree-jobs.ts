@@ -21,7 +21,10 @@ const WORKERS: Partial<Record<TreeJob['kind'], Worker>> = {
   clear: clearTemplate,
 };
 
-/** What finishes a job that is given up. Reads depend on all other kinds, which remain and are retried once a day. */
+/**
+ * Workers that end a job that is given up. Reads depend on jobs of all other kinds, so these remain and are retried
+ * once a day.
+ */
 const ENDINGS: Partial<Record<TreeJob['kind'], Worker>> = {
   copy: finishCopy,
   build: giveUpBuild,

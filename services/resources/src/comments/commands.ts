@@ -25,7 +25,7 @@ export interface NewComment {
   readonly replyTo?: Comment | undefined;
 }
 
-/** Adds a comment to this call's work: the first of a thread, or a reply. */
+/** Adds a comment to this call's unit of work: the first of a thread, or a reply. */
 export async function addComment(
   parts: CommentParts,
   node: Node,
@@ -66,7 +66,7 @@ export async function addComment(
   return comment;
 }
 
-/** Adds one to the number of replies of a thread. Throws `limit_reached`. */
+/** Increments the number of replies of a thread. Throws `limit_reached`. */
 async function takeReply(parts: CommentParts, threadId: string, { work }: CallContext): Promise<Thread> {
   const thread = await parts.threads.get(threadId);
   if (thread === undefined) throw NotFound();

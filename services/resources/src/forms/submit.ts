@@ -29,7 +29,7 @@ export async function findForm(parts: FormParts, field: 'tokenHash' | 'hookHash'
   return { form, node };
 }
 
-/** A submission as it was received. */
+/** A submission as it was received, before it is checked. */
 export interface Handed {
   readonly field: 'tokenHash' | 'hookHash';
   /** Returns the submitted values, given the form that reads them. */
@@ -145,7 +145,7 @@ async function requireTenant({ policy }: FormParts, { form, node }: FoundForm, c
   if (!belongs()) throw TenantBoundary();
 }
 
-/** Checks and stores a submission exactly once, and counts it; a repeated one gets the answer of the first. */
+/** Checks, stores and counts a submission exactly once. A repeated submission gets the answer of the first. */
 export async function handIn(
   parts: FormParts,
   found: FoundForm,
@@ -176,7 +176,7 @@ interface Accepted
 /** The outcome of the checks: an accepted submission, or the stored one that it repeats. */
 type Checked = Accepted | { readonly before: Submission };
 
-/** Makes all checks that are possible before a submission is written. */
+/** Runs all checks that are possible before a submission is written. */
 async function checkIn(
   parts: FormParts,
   { form, node }: FoundForm,
@@ -276,7 +276,7 @@ function checkCaptcha(
   return 'proven' in outcome ? outcome.proven : captchaFault(captcha.issue(id), 'invalid_value', outcome.fault);
 }
 
-/** Returns the values with what the form collects about a respondent who has an account. */
+/** Returns the values, with the e-mail address or user id that the form collects of a respondent with an account. */
 function collected(
   { collect, fields }: FormConfig,
   raw: Readonly<Record<string, unknown>>,

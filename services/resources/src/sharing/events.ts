@@ -4,7 +4,7 @@ import type { Node } from '../domain/node.js';
 import { publicName } from '../domain/principals.js';
 import type { AccessRequest } from './request-records.js';
 
-/** Whether and with which message the recipients are notified. */
+/** Whether the recipients of a grant are notified, and with which message. */
 export interface Telling {
   readonly notify: boolean;
   readonly message?: string | undefined;

@@ -15,7 +15,7 @@ export interface Wish extends Pick<Grant, 'principal' | 'role' | 'expiresAt' | '
 
 export interface Granted {
   readonly node: Node;
-  /** In the order of the wishes. */
+  /** In the order of the requested grants or tags. */
   readonly grants: readonly Grant[];
   /** Whether any of the grants is new. */
   readonly anyNew: boolean;

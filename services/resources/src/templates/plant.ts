@@ -12,7 +12,7 @@ import { reservePlaces } from '../tree/reserve.js';
 import type { TemplateParts } from './parts.js';
 import type { TreeItem } from './template-tree.js';
 
-/** The target of a tree that a request or the product itself supplies. */
+/** The workspace or template in which `createTree` creates items. */
 export interface Ground {
   readonly root: Place & { readonly id: string };
   /** Returns the id of the item at an index of the list. */
@@ -23,7 +23,10 @@ export interface Ground {
 
 type Home = Place & { readonly id: string };
 
-/** Adds the items of a tree to this call's work, below an empty root. Throws the faults of all contents at once. */
+/**
+ * Creates the items of a tree in this call's unit of work, below an empty root. Throws the faults of all contents at
+ * once.
+ */
 export async function plant(
   parts: TemplateParts,
   items: readonly TreeItem[],

@@ -65,11 +65,11 @@ export async function createNode(
   const id = newId();
   const now = new Date().toISOString();
   const restricted = request.accessMode === AccessMode.RESTRICTED;
-  // A restriction makes its creator a manager, which no agent is.
+  // A restriction makes its creator a manager, and agents must not manage.
   if (restricted && context.caller.agent !== undefined) throw InsufficientRole({ needed: LEAST_ROLE.manage });
   const place = placeUnder(destination.parent, { id, restricted });
   const { externalId } = request;
-  // Assigned field by field: an object literal that starts with a spread costs 200 times as much.
+  // Fields are assigned one by one, because an object literal that starts with a spread takes 200 times as long.
   const holder: Omit<Node, 'version'> & { sizeBytes: number } = {
     tenant: place.tenant,
     orgId: place.orgId,

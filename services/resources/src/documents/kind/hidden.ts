@@ -4,7 +4,7 @@ import type { Tree } from '../../nodes/tree.js';
 import type { Policy, Standing } from '../../policy.js';
 import { resolveEscapes } from '../escapes.js';
 
-/** Finds the resources named in a text that its reader may not know of. */
+/** Finds the resources named in a text that must not be disclosed to its reader. */
 export interface Hidden {
   /**
    * Returns ids of existing resources that the caller cannot access. Most texts name no resource, which costs nothing.

@@ -19,7 +19,7 @@ import { type Given, momentIn, recordIn, recordsIn, textIn } from './given.js';
 import type { ItemTerms } from './item-terms.js';
 import { past } from './new-node.js';
 
-/** Restores what an archive holds around a resource: block ids, comments, snapshots, permissions and the form. */
+/** Restores the data of a resource other than its content: block ids, comments, snapshots, permissions and the form. */
 export async function putArchived(
   parts: TransferParts,
   node: Node,
