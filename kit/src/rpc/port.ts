@@ -1,7 +1,21 @@
-import type { ServiceDefinition } from '@grpc/grpc-js';
 import type { Actor, Caller } from '../auth/caller.js';
 import type { DomainEvent } from '../events/port.js';
 import type { UnitOfWork } from '../store/port.js';
+
+/** A method of a generated service definition. Channels to other processes convert its messages to bytes and back. */
+export interface MethodDefinition {
+  /** Full path: `/commonplace.resources.v1.ResourceService/GetResource`. */
+  readonly path: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  requestSerialize(request: unknown): Buffer;
+  requestDeserialize(bytes: Buffer): unknown;
+  responseSerialize(response: unknown): Buffer;
+  responseDeserialize(bytes: Buffer): unknown;
+}
+
+/** The methods of a service by the names that clients call them by: `getResource`. */
+export type ServiceDefinition = Readonly<Record<string, MethodDefinition>>;
 
 /** A service of the contract: its generated definition and the name of the service that owns it. */
 export interface ServiceContract<S> {
