@@ -1,6 +1,6 @@
 import { ResourceRole, resourceRoleToNumber } from '@commonplace/proto/resources/v1/resource.js';
-import { OrgRole, orgRoleToNumber, workspaceRoleToNumber } from '@commonplace/proto/tenancy/v1/role.js';
-import type { PersonMemberships } from '../memberships/index.js';
+import { OrgRole, orgRoleToNumber } from '@commonplace/proto/tenancy/v1/role.js';
+import { isWorkspaceRoleAtLeast, type PersonMemberships } from '../memberships/index.js';
 import type { Audience } from './audience.js';
 import type { EventDraft } from './drafts.js';
 
@@ -49,9 +49,7 @@ function admitsPerson({ audience, tenant, orgId, workspaceId = '' }: ToldEvent, 
   const belongs = orgId === '' ? person.workspaces.has(tenant) : person.orgs.has(orgId);
   if (belongs && people.includes(person.userId)) return true;
   const held = person.workspaces.get(workspaceId)?.role;
-  if (workspace !== undefined && held !== undefined) {
-    if (workspaceRoleToNumber(held) >= workspaceRoleToNumber(workspace)) return true;
-  }
+  if (workspace !== undefined && isWorkspaceRoleAtLeast(held, workspace)) return true;
   const inOrg = person.orgs.get(orgId)?.role;
   return org !== undefined && inOrg !== undefined && orgRoleToNumber(inOrg) >= orgRoleToNumber(LEAST_IN_ORG[org]);
 }
