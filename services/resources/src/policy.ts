@@ -2,7 +2,13 @@ import { beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@co
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import { type MembershipCache, type PersonMemberships, sharedWith } from '@commonplace/platform/memberships';
+import { enumName } from '@commonplace/platform/enums';
+import {
+  isWorkspaceRoleAtLeast,
+  type MembershipCache,
+  type PersonMemberships,
+  sharedWith,
+} from '@commonplace/platform/memberships';
 import type {
   DirectoryService,
   SharingTerms,
@@ -334,7 +340,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       const { userId } = context.caller;
       if (taintedWriterOf(context.caller) !== undefined) return 'agent';
       const isKnown = ({ workspaces }: PersonMemberships) =>
-        isWorkspaceRole(workspaces.get(workspaceId)?.role, WorkspaceRole.COMMENTER);
+        isWorkspaceRoleAtLeast(workspaces.get(workspaceId)?.role, WorkspaceRole.COMMENTER);
       if (isKnown(await memberships.of(userId, context.onward))) return undefined;
       return isKnown(await memberships.fresh(userId, context.onward)) ? undefined : 'guest';
     },
@@ -449,30 +455,14 @@ export function requireCapability(seen: Seen, capability: Capability): void {
   }
 }
 
-/** Returns whether a workspace role is `least` or above; false without a role. */
-export function isWorkspaceRole(role: WorkspaceRole | undefined, least: WorkspaceRole): boolean {
-  return role !== undefined && LADDER.indexOf(role) >= LADDER.indexOf(least);
-}
-
 /** Throws InsufficientRole if a workspace role is below `least`. */
 export function requireWorkspaceRole(membership: WorkspaceMembership, least: WorkspaceRole): void {
-  if (!isWorkspaceRole(membership.role, least)) {
-    throw InsufficientRole({ role: shortName(membership.role), needed: shortName(least) });
+  if (!isWorkspaceRoleAtLeast(membership.role, least)) {
+    throw InsufficientRole({
+      role: enumName(membership.role, 'WORKSPACE_ROLE'),
+      needed: enumName(least, 'WORKSPACE_ROLE'),
+    });
   }
-}
-
-const LADDER = [
-  WorkspaceRole.UNSPECIFIED,
-  WorkspaceRole.GUEST,
-  WorkspaceRole.VIEWER,
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-];
-
-function shortName(role: WorkspaceRole): string {
-  return role.replace('WORKSPACE_ROLE_', '').toLowerCase();
 }
 
 /** Returns the state that keeps everybody from writing to a node, whatever their role; undefined without one. */

@@ -6,7 +6,7 @@ import { unform } from './forms/unform.js';
 import { type TreeJob, treeJobQueue } from './nodes/jobs.js';
 import { applyOn, buildTemplate, clearTemplate, giveUpBuild } from './templates/jobs.js';
 import type { TemplateParts } from './templates/parts.js';
-import { settle } from './tree/settle.js';
+import { rewriteSubtree } from './tree/rewrite-subtree.js';
 
 export type JobParts = TemplateParts & FormParts;
 type Worker = (parts: JobParts, job: HeldJob<TreeJob>) => Promise<void>;
@@ -44,7 +44,7 @@ export function openJobRunner({
     concurrency: 1,
     maxFailures: parts.settings.treeJobTries,
     retryDeadAfterMs: DAY_MS,
-    run: (job) => (WORKERS[job.record.kind] ?? settle)(partsOf(), job),
+    run: (job) => (WORKERS[job.record.kind] ?? rewriteSubtree)(partsOf(), job),
     onGivenUp: async (job) => ENDINGS[job.record.kind]?.(partsOf(), job),
   });
 }

@@ -137,7 +137,7 @@ export async function changeComment(
     publishComment(context, 'comment.updated', node, after, edited);
     return after;
   }
-  const after = await settleThread(parts, comment, edited.after, change.status, context);
+  const after = await writeThreadStatus(parts, comment, edited.after, change.status, context);
   const participants = await participantsOf(parts, node, comment.threadId, context);
   if (edited.fields.length > 0) publishComment(context, 'comment.updated', node, after, edited);
   const verb = change.status === 'resolved' ? 'comment.resolved' : 'comment.updated';
@@ -170,7 +170,7 @@ function edit(comment: Comment, change: CommentChange, context: CallContext): Ed
 }
 
 /** Writes the new status to a thread and to all of its comments. */
-async function settleThread(
+async function writeThreadStatus(
   parts: CommentParts,
   comment: Comment,
   after: Omit<Comment, 'version'>,

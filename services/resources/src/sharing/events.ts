@@ -5,7 +5,7 @@ import { publicName } from '../domain/principals.js';
 import type { AccessRequest } from './request-records.js';
 
 /** Whether the recipients of a grant are notified, and with which message. */
-export interface Telling {
+export interface NotificationOptions {
   readonly notify: boolean;
   readonly message?: string | undefined;
 }
@@ -16,7 +16,7 @@ export function publishPermission(
   verb: 'granted' | 'changed' | 'revoked',
   node: Pick<Node, 'id' | 'workspaceId' | 'tenant'>,
   grant: Grant,
-  { notify, message }: Telling,
+  { notify, message }: NotificationOptions,
 ): void {
   const data = {
     resourceId: node.id,

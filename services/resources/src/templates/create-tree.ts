@@ -13,7 +13,7 @@ import type { TemplateParts } from './parts.js';
 import type { TreeItem } from './template-tree.js';
 
 /** The workspace or template in which `createTree` creates items. */
-export interface Ground {
+export interface TreeTarget {
   readonly root: Place & { readonly id: string };
   /** Returns the id of the item at an index of the list. */
   idOf(at: number): string;
@@ -27,10 +27,10 @@ type Home = Place & { readonly id: string };
  * Creates the items of a tree in this call's unit of work, below an empty root. Throws the faults of all contents at
  * once.
  */
-export async function plant(
+export async function createTree(
   parts: TemplateParts,
   items: readonly TreeItem[],
-  { root, idOf, template }: Ground,
+  { root, idOf, template }: TreeTarget,
   context: CallContext,
 ): Promise<Node[]> {
   const tags = tagsFor(parts, items, root, template, context);

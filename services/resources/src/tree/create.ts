@@ -7,7 +7,7 @@ import { MAX_DEPTH, METADATA_BYTES } from '../config.js';
 import { creationInput, NO_INPUT } from '../content/input.js';
 import type { ContentInput, Holder } from '../content/kind.js';
 import { foldName, type Node, type NodeType } from '../domain/node.js';
-import { parseWish } from '../domain/position.js';
+import { parsePosition } from '../domain/position.js';
 import { LEAST_ROLE } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { withWriter } from '../domain/untrusted.js';
@@ -83,7 +83,7 @@ export async function createNode(
     nameFold: foldName(request.name),
     icon: request.icon,
     description: request.description,
-    position: await positionFor(parts.tree, destination.key, parseWish(request.position), context.work),
+    position: await positionFor(parts.tree, destination.key, parsePosition(request.position), context.work),
     restricted,
     locked: false,
     state: 'active',

@@ -13,7 +13,7 @@ export interface Group {
   readonly prefix: boolean;
   /** Whether it is a single unquoted word, which may contain a typo. */
   readonly correctable: boolean;
-  /** How often the query has it; it counts so many times. */
+  /** Number of its occurrences in the query, by which its weight is multiplied. */
   readonly times: number;
 }
 
