@@ -31,7 +31,9 @@ const FOLDERS: Readonly<Record<string, string>> = {
   automations: 'services/automations/src',
 };
 const OUTSIDE = ['operator', '*'];
-/** Services that call methods of their own for people who are not there, through the same checks as everybody else's. */
+/**
+ * Services that call their own methods on behalf of absent people, so that the same checks apply as to other callers.
+ */
 const CALL_THEMSELVES: ReadonlySet<string> = new Set(['automations']);
 
 const parts = {

@@ -1,9 +1,9 @@
 import { AppError } from '@commonplace/kit/errors';
 
 /**
- * Failures of an event that are not counted as attempts because the service that its handler needs was away or too busy.
- * With a minute between most of them an event outlives an outage of 20 minutes; what fails longer is parked, so that an
- * event that itself makes a service fail does not hold up others for ever.
+ * Maximum number of failures of an event that do not count as attempts because a service that its handler calls was
+ * unavailable or overloaded. Most retries are a minute apart, so an event survives an outage of 20 minutes. After that
+ * it is parked, so that an event that itself makes a service fail does not block others forever.
  */
 export const MAX_WAITS = 30;
 
@@ -13,7 +13,7 @@ const TEMPORARY = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
 export interface Failures {
   /** Failures that count towards `maxAttempts`. */
   attempts: number;
-  /** Failures for which others were to blame. */
+  /** Failures because another service was unavailable or overloaded. */
   waits: number;
 }
 

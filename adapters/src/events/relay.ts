@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { DomainEvent, EventBus } from '@commonplace/kit/events';
-import { createBell } from '@commonplace/kit/events';
+import { createWakeSignal } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { type Log, silentLog } from '@commonplace/kit/log';
 import type { Outbox, TracedBus } from './outbox.js';
@@ -36,7 +36,7 @@ const [FIRST_PAUSE, MOST_PAUSE] = [100, 5000];
 export function startRelay(options: RelayOptions): Relay {
   const { outbox, bus, log = silentLog, pollMs = 1000, checkMs = 60_000 } = options;
   const instance = newId();
-  const bell = createBell();
+  const signal = createWakeSignal();
   let closing = false;
   let leading = false;
   let renewed = Number.NEGATIVE_INFINITY;
@@ -47,7 +47,7 @@ export function startRelay(options: RelayOptions): Relay {
     if (leading && performance.now() - renewed < RENEW) return true;
     leading = await outbox.lead(instance);
     renewed = performance.now();
-    if (leading) unwatch ??= outbox.onCommit(bell.ring);
+    if (leading) unwatch ??= outbox.onCommit(signal.wake);
     else {
       unwatch?.();
       unwatch = undefined;
@@ -70,18 +70,18 @@ export function startRelay(options: RelayOptions): Relay {
   const unhook = isTraced(bus)
     ? bus.onReconnect(() => {
         checked = Number.NEGATIVE_INFINITY;
-        bell.ring();
+        signal.wake();
       })
     : () => {};
 
   const run = async (): Promise<void> => {
     for (let pause = FIRST_PAUSE; !closing; ) {
       try {
-        if (!(await round()) && !closing) await bell.wait(pollMs);
+        if (!(await round()) && !closing) await signal.wait(pollMs);
         pause = FIRST_PAUSE;
       } catch (error) {
         log.warn('relay.failed', { error });
-        if (!closing) await bell.sleep(pause);
+        if (!closing) await signal.sleep(pause);
         pause = Math.min(pause * 2, MOST_PAUSE);
       }
     }
@@ -90,7 +90,7 @@ export function startRelay(options: RelayOptions): Relay {
   return {
     close: async () => {
       closing = true;
-      bell.hush();
+      signal.close();
       await running;
       unhook();
       unwatch?.();

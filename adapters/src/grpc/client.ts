@@ -1,24 +1,15 @@
 import type { PeerTokens } from '@commonplace/kit/auth';
 import { cancelled, isGivenUp, whenGivenUp } from '@commonplace/kit/deadline';
 import type { AppError } from '@commonplace/kit/errors';
-import type { CallOptions, Channel, Client, Reply, ServiceContract } from '@commonplace/kit/rpc';
+import type { CallOptions, Channel, Client, MethodDefinition, Reply, ServiceContract } from '@commonplace/kit/rpc';
 import { factsOf, observeCalled, tracedOptions } from '@commonplace/kit/rpc';
-import {
-  credentials,
-  Client as GrpcClient,
-  type Metadata,
-  type MethodDefinition,
-  type ServiceError,
-  type StatusObject,
-} from '@grpc/grpc-js';
+import { credentials, Client as GrpcClient, type Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
 import { refusalOf } from '../calls/refusal.js';
 import { letCallsEnd } from './ending-connections.js';
 import { readReply, toGrpc } from './metadata.js';
 import { clientOptions } from './options.js';
 import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
 import type { MeshTls } from './tls.js';
-
-type Method = MethodDefinition<unknown, unknown>;
 
 /**
  * Opens the channel to services in other processes. `addressOf` returns a service's target:
@@ -63,7 +54,7 @@ function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: P
 
 function unary(
   grpc: GrpcClient,
-  method: Method,
+  method: MethodDefinition,
   peers: PeerTokens,
   request: unknown,
   options: CallOptions,
@@ -77,7 +68,13 @@ function unary(
 }
 
 /** Sends a call. It is a separate function, so that grpc-js's call object retains nothing but `waiting`. */
-function send(grpc: GrpcClient, method: Method, request: unknown, metadata: Metadata, waiting: Waiting): void {
+function send(
+  grpc: GrpcClient,
+  method: MethodDefinition,
+  request: unknown,
+  metadata: Metadata,
+  waiting: Waiting,
+): void {
   const call = grpc.makeUnaryRequest(
     method.path,
     method.requestSerialize,
@@ -131,7 +128,7 @@ class Waiting {
 
 async function* stream(
   grpc: GrpcClient,
-  method: Method,
+  method: MethodDefinition,
   peers: PeerTokens,
   request: unknown,
   options: CallOptions,

@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cancelled, servedWithin } from '@commonplace/kit/deadline';
 import { type AppError, asAppError } from '@commonplace/kit/errors';
-import type { IncomingCall, Reply, ServedMethod, ServedMethods, Shedding } from '@commonplace/kit/rpc';
+import type {
+  IncomingCall,
+  Reply,
+  ServedMethod,
+  ServedMethods,
+  ServiceDefinition,
+  Shedding,
+} from '@commonplace/kit/rpc';
 import { factsOf } from '@commonplace/kit/rpc';
 import {
   type handleServerStreamingCall,
@@ -11,7 +18,6 @@ import {
   ServerCredentials,
   type ServerUnaryCall,
   type ServerWritableStream,
-  type ServiceDefinition,
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';

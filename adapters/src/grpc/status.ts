@@ -71,8 +71,8 @@ function cellOf(cell: unknown): { row?: number; column_id?: string } {
 }
 
 /**
- * What grpc-js says of a call that the other side has closed without a status, as an overloaded process does. It calls
- * that INTERNAL; like a lost connection it may be different the next moment.
+ * grpc-js's message for a call that the peer closed without a status, as an overloaded process does. grpc-js reports it
+ * as INTERNAL, but like a lost connection it may be temporary.
  */
 const ENDED_WITHOUT_STATUS = 'Received RST_STREAM with code 0';
 

@@ -23,7 +23,7 @@ export interface NatsOptions {
   /** Milliseconds of silence after which an instance is considered dead, at least 4000; 15,000 when absent. */
   readonly silenceMs?: number;
   /**
-   * Is called before anything is written to the streams or read from them. Rejects with ConfigError if they belong to
+   * Called before anything is written to the streams or read from them. Rejects with ConfigError if they belong to
    * another installation. After any other error it is called again.
    */
   readonly verify?: () => Promise<void>;

@@ -9,7 +9,7 @@ export interface Carrier {
   readonly replicas: number;
 }
 
-/** Makes the stream if it is missing. */
+/** Creates the stream if it is missing. */
 export async function ensureCarrier(jsm: JetStreamManager, { name, subject, replicas }: Carrier): Promise<void> {
   if ((await ifThere(jsm.streams.info(name))) !== undefined) return;
   await jsm.streams.add({
@@ -34,7 +34,8 @@ export async function valueIn(
 const WRONG_LAST_SEQUENCE = [10071, 10164];
 
 /**
- * Replaces the value, if `over` is given only that with this sequence number, where 0 means none. Returns whether it did.
+ * Replaces the value. With `over`, replaces it only if its sequence number is `over`, where 0 means that there is no
+ * value. Returns whether the value was replaced.
  */
 export async function replaceValue(
   js: JetStreamClient,

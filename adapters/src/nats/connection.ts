@@ -1,6 +1,6 @@
 import { ConfigError } from '@commonplace/kit/config';
 import { Unavailable } from '@commonplace/kit/errors';
-import { createBell } from '@commonplace/kit/events';
+import { createWakeSignal } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
@@ -52,7 +52,7 @@ export function openConnection(
   let current: Link | undefined;
   let closed = false;
   let refused: ConfigError | undefined;
-  const bell = createBell();
+  const signal = createWakeSignal();
   const interrupted = (): void => {
     for (const listener of listeners) listener();
   };
@@ -70,7 +70,7 @@ export function openConnection(
           return undefined;
         }
         log.warn('nats.unreachable', { error });
-        await bell.sleep(pause);
+        await signal.sleep(pause);
       }
     }
     return undefined;
@@ -101,7 +101,7 @@ export function openConnection(
     interrupted,
     close: async () => {
       closed = true;
-      bell.hush();
+      signal.close();
       const link = current ?? (await Promise.race([connecting, undefined]));
       if (link !== undefined && !link.nc.isClosed()) await link.nc.drain().catch(() => {});
     },

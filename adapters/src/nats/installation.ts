@@ -50,7 +50,9 @@ export async function openEventInstallation({
   };
 }
 
-/** A token is asked for twice a minute for as long as a process runs, so each time has a connection of its own. */
+/**
+ * Opens the access to the token. Each read or write uses a new connection, because a process makes only two a minute.
+ */
 function holdOf(url: string, carrier: Carrier): StoreHold {
   const linked = <T>(work: (link: Link) => Promise<T>): Promise<T> =>
     calling(async () => {

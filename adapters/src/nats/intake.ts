@@ -1,5 +1,5 @@
 import type { DomainEvent, SubscribeOptions } from '@commonplace/kit/events';
-import { createBell } from '@commonplace/kit/events';
+import { createWakeSignal } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
@@ -55,7 +55,7 @@ export function openIntake(given: IntakeOptions): Intake {
   const durable = names.durable(options.consumer);
   const window = Math.max(64, 4 * (options.batch ?? 1));
   const expires = Math.max(LEAST_EXPIRES, Math.min(EXPIRES, silenceMs / 6));
-  const pause = createBell();
+  const pause = createWakeSignal();
   const takeover = openTakeover({ connection, names, consumer: options.consumer, silenceMs, log });
   let pin: string | undefined;
   let certain = false;
@@ -136,7 +136,7 @@ export function openIntake(given: IntakeOptions): Intake {
     stop: async () => {
       stopped = true;
       messages?.stop();
-      pause.hush();
+      pause.close();
       await running;
     },
     resign: takeover.resign,

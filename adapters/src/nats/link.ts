@@ -11,7 +11,7 @@ export interface Link {
   readonly jsm: JetStreamManager;
 }
 
-/** Connects to the servers once, under a name; a connection that breaks is not made again. Creates no stream. */
+/** Connects to the servers under a name, without reconnecting later. Creates no stream. */
 export async function link(url: string, name: string): Promise<Link> {
   const nc = await connect({
     ...serversOf(url),

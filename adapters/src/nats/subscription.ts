@@ -1,5 +1,5 @@
 import type { DomainEvent, SubscribeOptions, Subscription } from '@commonplace/kit/events';
-import { createBell } from '@commonplace/kit/events';
+import { createWakeSignal } from '@commonplace/kit/events';
 import { countFailure, retryDelay } from '../events/attempts.js';
 import { observeRedelivery } from '../events/telemetry.js';
 import { type IntakeOptions, openIntake } from './intake.js';
@@ -19,8 +19,8 @@ export interface SubscriptionOptions extends Omit<IntakeOptions, 'arrived'> {
 /** Runs a handler over the events of a consumer, one call at a time. */
 export async function openSubscription(given: SubscriptionOptions): Promise<Subscription> {
   const { options, log } = given;
-  const bell = createBell();
-  const intake = openIntake({ ...given, arrived: bell.ring });
+  const signal = createWakeSignal();
+  const intake = openIntake({ ...given, arrived: signal.wake });
   const { queue } = intake;
   const { try: tryItems, giveBack } = createAttempts(given, queue);
   let closing = false;
@@ -31,11 +31,11 @@ export async function openSubscription(given: SubscriptionOptions): Promise<Subs
   alive.unref();
 
   const step = async (): Promise<void> => {
-    if (queue.size === 0) return bell.wait(Number.POSITIVE_INFINITY);
-    if (!(await intake.settled())) return bell.sleep(SETTLE);
+    if (queue.size === 0) return signal.wait(Number.POSITIVE_INFINITY);
+    if (!(await intake.settled())) return signal.sleep(SETTLE);
     const now = performance.now();
     const items = queue.next(options.batch ?? 1, now);
-    if (items.length === 0) return bell.wait(queue.due(now) - now);
+    if (items.length === 0) return signal.wait(queue.due(now) - now);
     return tryItems(items);
   };
   const running = (async (): Promise<void> => {
@@ -44,7 +44,7 @@ export async function openSubscription(given: SubscriptionOptions): Promise<Subs
         await step();
       } catch (error) {
         log.warn('events.interrupted', { consumer: options.consumer, error });
-        await bell.sleep(1000);
+        await signal.sleep(1000);
       }
     }
   })();
@@ -52,7 +52,7 @@ export async function openSubscription(given: SubscriptionOptions): Promise<Subs
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     closing = true;
-    bell.hush();
+    signal.close();
     await intake.stop();
     await running;
     clearInterval(alive);

@@ -1,4 +1,4 @@
-import { createBell } from '@commonplace/kit/events';
+import { createWakeSignal } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { nanos, RequestError, type Subscription } from '@nats-io/transport-node';
@@ -44,7 +44,7 @@ export interface TakeoverOptions {
 
 export function openTakeover({ connection, names, consumer, silenceMs, log }: TakeoverOptions): Takeover {
   const durable = names.durable(consumer);
-  const pause = createBell();
+  const pause = createWakeSignal();
   let mine: string | undefined;
   let heard: Subscription | undefined;
   let closed = false;
@@ -107,7 +107,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
     },
     async resign(givenBack) {
       closed = true;
-      pause.hush();
+      pause.close();
       await looking;
       // Until here this instance answers as the lead, because it had events in work.
       heard?.unsubscribe();

@@ -86,7 +86,7 @@ export function createCollection<T extends StoredRecord>(
   };
 }
 
-/** Returns whether a filter looks for a text within another, which takes a look at every record that is left. */
+/** Returns whether a filter searches for a substring, which requires reading every remaining record. */
 function searchesText(where: Where<never>): boolean {
   return Object.values(where as Record<string, unknown>).some((entry) => {
     if (Array.isArray(entry)) return entry.some(searchesText);
@@ -94,7 +94,7 @@ function searchesText(where: Where<never>): boolean {
   });
 }
 
-/** Returns what takes turns in the scanner: the workspace that is searched, if the filter names one. */
+/** Returns the scanner group of a filter: the workspace that it names, otherwise an empty text. */
 function groupOf(where: Where<never>): string {
   const { workspaceId } = where as { readonly workspaceId?: unknown };
   return typeof workspaceId === 'string' ? workspaceId : '';

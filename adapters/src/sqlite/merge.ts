@@ -47,7 +47,7 @@ export function findMerge<T>(shape: TableShape, where: Where<T>, terms: readonly
   return undefined;
 }
 
-/** Returns the fields of an index up to its id, behind which further fields do not change the order. */
+/** Returns the fields of an index up to its id, after which further fields do not change the order. */
 function inOrder(fields: readonly string[]): readonly string[] {
   const id = fields.indexOf('id');
   return id < 0 ? fields : fields.slice(0, id);

@@ -49,13 +49,13 @@ export interface KnownSchema {
   /** Returns the names of a table, its indexes and its triggers. */
   namesOf(table: string): ReadonlySet<string>;
   columnsOf(table: string): ReadonlySet<string>;
-  /** Reads what has changed about a table. */
+  /** Reads the schema of a table again. */
   reread(table: string): void;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Creates what reads the schema of a database once for all its collections: SQLite has no index on its schema. */
+/** Reads the schema of a database once for all its collections, because SQLite has no index on its schema. */
 export function createKnownSchema(reader: Connection): KnownSchema {
   const byTable = (sql: string): Map<string, Set<string>> => {
     const found = new Map<string, Set<string>>();

@@ -9,7 +9,7 @@ import { plainStep } from './file/writer-protocol.js';
 import { type KnownSchema, missingSchema, type TableShape, tableShape } from './schema.js';
 import { createUnitOfWork } from './unit-of-work.js';
 
-/** How often a table is made: another process may make parts of it at the same time. */
+/** Maximum attempts at creating a table: another process may create parts of it at the same time. */
 const MAX_ATTEMPTS = 3;
 
 /** The collections that a service has opened, by name. */
@@ -42,7 +42,7 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
   async function make<T extends StoredRecord>(shape: TableShape, spec: CollectionSpec<T>): Promise<void> {
     await making.get(spec.name)?.catch(() => {});
     if (missingSchema(schema, shape, spec).length === 0) return;
-    // A command beside the running system may have made it since the schema was read, or be making it now.
+    // A command next to the running system may have created the table since the schema was read, or be creating it now.
     for (let attempt = 1; ; attempt++) {
       schema.reread(shape.table);
       const missing = missingSchema(schema, shape, spec);

@@ -26,7 +26,7 @@ export function fieldOf(shape: TableShape, field: string): string {
 
 /**
  * Translates a filter into an SQL condition. Field names are checked; values only become parameters. `chosen` says that
- * an index chooses the records by another condition, so that this one is only asked of them.
+ * an index selects the records by another condition, so that this condition only filters them.
  */
 export function translate<T>(shape: TableShape, where: Where<T>, chosen = false): Sql {
   const pieces: Sql[] = [];
@@ -137,9 +137,9 @@ function holding(left: string, text: string): Sql {
 }
 
 /**
- * Returns a condition on the elements of an array. Where it may choose the records, their ids are a list, which SQLite
- * makes as a whole. Of records that are chosen otherwise, each one's elements are looked up, or a page would cost as
- * much as all records that contain the value.
+ * Returns a condition on the elements of an array. If it may select the records, it is a list of their ids, which
+ * SQLite computes as a whole. If another condition selects them, it looks up the elements of each record; otherwise a
+ * page would cost as much as all records that contain the value.
  */
 function containing(shape: TableShape, field: string, values: readonly Scalar[], chosen: boolean): Sql {
   if (values.length === 0) return NONE;

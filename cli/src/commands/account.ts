@@ -1,6 +1,6 @@
 import { config as identityConfig } from '@commonplace/identity/config';
-import { DeskError } from '@commonplace/identity/key-desk';
-import { openSecurityDesk, type SecurityDesk } from '@commonplace/identity/security-desk';
+import { OperatorError } from '@commonplace/identity/key-admin';
+import { openSecurityAdmin, type SecurityAdmin } from '@commonplace/identity/security-admin';
 import { readConfigs } from '@commonplace/kit/config';
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
@@ -42,7 +42,7 @@ export function accountCommand(context: Context): Command {
     .argument('<email>', 'address of the account')
     .addHelpText('after', examples(['commonplace account reset-second-factor owner@example.com']))
     .action(async (email: string) => {
-      const reset = await atDesk(context, (desk) => desk.resetSecondFactor(email));
+      const reset = await withAdmin(context, (admin) => admin.resetSecondFactor(email));
       answer(context, reset, [
         `${reset.email} signs in with the password alone.`,
         `${reset.passkeysRemoved} passkeys were removed, and ${reset.sessionsEnded} sessions were ended.`,
@@ -59,7 +59,7 @@ export function accountCommand(context: Context): Command {
     )
     .action(async (email: string | undefined, { all = false }: { all?: boolean }) => {
       if ((email === undefined) !== all) throw new CommandError(EXIT.usage, 'name either an address or --all');
-      const ended = await atDesk(context, (desk) => desk.endSessions(email));
+      const ended = await withAdmin(context, (admin) => admin.endSessions(email));
       answer(context, { ...ended }, [`${ended.sessionsEnded} sessions were ended.`]);
     });
   account
@@ -71,7 +71,7 @@ export function accountCommand(context: Context): Command {
     .argument('<email>', 'address of the account')
     .addHelpText('after', examples(['commonplace account disable owner@example.com']))
     .action(async (email: string) => {
-      const disabled = await atDesk(context, (desk) => desk.disable(email));
+      const disabled = await withAdmin(context, (admin) => admin.disable(email));
       answer(context, { ...disabled }, [
         `The account of ${disabled.email} is disabled, and ${disabled.sessionsEnded} sessions were ended.`,
       ]);
@@ -82,14 +82,14 @@ export function accountCommand(context: Context): Command {
     .argument('<email>', 'address of the account')
     .addHelpText('after', examples(['commonplace account enable owner@example.com']))
     .action(async (email: string) => {
-      const { email: enabled } = await atDesk(context, (desk) => desk.enable(email));
+      const { email: enabled } = await withAdmin(context, (admin) => admin.enable(email));
       answer(context, { email: enabled }, [`The account of ${enabled} is enabled.`]);
     });
   return account;
 }
 
 async function printPassword(context: Context, email: string): Promise<void> {
-  const issued = await atDesk(context, (desk) => desk.resetPassword(email));
+  const issued = await withAdmin(context, (admin) => admin.resetPassword(email));
   answer(context, { ...issued }, [
     `Password  ${issued.password}`,
     `It is shown this once, and opens one session until ${issued.expiresAt}.`,
@@ -102,7 +102,7 @@ async function printLink(context: Context, email: string): Promise<void> {
     { identity: { resetMinutes: identityConfig.resetMinutes, publicUrl: identityConfig.publicUrl } },
     context.env,
   ).identity;
-  const issued = await atDesk(context, (desk) => desk.issueResetLink(email, resetMinutes * 60_000));
+  const issued = await withAdmin(context, (admin) => admin.issueResetLink(email, resetMinutes * 60_000));
   const link = `${publicUrl}/auth/reset-password?token=${issued.token}`;
   answer(context, { email: issued.email, link, expiresAt: issued.expiresAt }, [
     `Link  ${link}`,
@@ -110,7 +110,7 @@ async function printLink(context: Context, email: string): Promise<void> {
   ]);
 }
 
-async function atDesk<T>(context: Context, act: (desk: SecurityDesk) => Promise<T>): Promise<T> {
+async function withAdmin<T>(context: Context, act: (admin: SecurityAdmin) => Promise<T>): Promise<T> {
   const places = readPlaces(context.env);
   const { secrets } = readConfigs(
     { identity: { secrets: identityConfig.secrets } },
@@ -119,9 +119,9 @@ async function atDesk<T>(context: Context, act: (desk: SecurityDesk) => Promise<
   const beside = await openStoreBeside(places, 'identity');
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
   try {
-    return await act(await openSecurityDesk(beside.store, secrets));
+    return await act(await openSecurityAdmin(beside.store, secrets));
   } catch (error) {
-    throw error instanceof DeskError ? new CommandError(EXIT.failed, error.message) : error;
+    throw error instanceof OperatorError ? new CommandError(EXIT.failed, error.message) : error;
   } finally {
     await beside.close();
   }

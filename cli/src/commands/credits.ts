@@ -1,8 +1,8 @@
-import { findAddresses, findPerson } from '@commonplace/identity/person-desk';
+import { findAddresses, findPerson } from '@commonplace/identity/person-admin';
 import type { Store } from '@commonplace/kit/store';
 import { openStoreBeside } from '@commonplace/platform/runtime';
-import { type DeskAccount, type DeskTenant, openCreditDesk } from '@commonplace/tenancy/credit-desk';
-import { openOrgDesk } from '@commonplace/tenancy/org-desk';
+import { type OperatorAccount, type OperatorTenant, openCreditAdmin } from '@commonplace/tenancy/credit-admin';
+import { openOrgAdmin } from '@commonplace/tenancy/org-admin';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { readPlaces } from '../settings.js';
@@ -41,7 +41,7 @@ export function creditsCommand(context: Context): Command {
     .action(async ({ tenant: which, amount, kind, expires: expiresAt }: GrantOptions) => {
       const tenant = await findTenant(context, which);
       const account = await atTenancy(context, async (store) =>
-        (await openCreditDesk(store)).grant(tenant, { kind, amount, ...(expiresAt !== undefined && { expiresAt }) }),
+        (await openCreditAdmin(store)).grant(tenant, { kind, amount, ...(expiresAt !== undefined && { expiresAt }) }),
       );
       answer(context, account, linesOf(account, which));
     });
@@ -55,7 +55,7 @@ export function creditsCommand(context: Context): Command {
     )
     .action(async ({ tenant: which }: { tenant?: string }) => {
       const tenant = which === undefined ? undefined : await findTenant(context, which);
-      const accounts = await atTenancy(context, async (store) => (await openCreditDesk(store)).list(tenant));
+      const accounts = await atTenancy(context, async (store) => (await openCreditAdmin(store)).list(tenant));
       const names = await namesOf(context, accounts);
       const lines = accounts.flatMap((account) => linesOf(account, names.get(account.tenant) ?? account.tenant));
       answer(context, { accounts }, lines.length === 0 ? ['No tenant has used or been granted credits.'] : lines);
@@ -63,26 +63,26 @@ export function creditsCommand(context: Context): Command {
   return credits;
 }
 
-async function findTenant(context: Context, which: string): Promise<DeskTenant> {
+async function findTenant(context: Context, which: string): Promise<OperatorTenant> {
   if (which.includes('@')) {
     const person = await withStore(context, 'identity', (store) => findPerson(store, which));
     if (person === undefined) throw new CommandError(EXIT.failed, `nobody has the address ${which}`);
     return { userId: person.id };
   }
-  const org = await withStore(context, 'tenancy', async (store) => (await openOrgDesk(store)).find(which));
+  const org = await withStore(context, 'tenancy', async (store) => (await openOrgAdmin(store)).find(which));
   if (org === undefined) throw new CommandError(EXIT.failed, `there is no Org with the id or slug ${which}`);
   return { orgId: org.id };
 }
 
 /** Returns what tenants are called, by their ids: the Org's name, or the person's address. */
-async function namesOf(context: Context, accounts: readonly DeskAccount[]): Promise<Map<string, string>> {
+async function namesOf(context: Context, accounts: readonly OperatorAccount[]): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   const people = accounts.flatMap(({ userId }) => userId ?? []);
   const addresses = await withStore(context, 'identity', (store) => findAddresses(store, people));
   await withStore(context, 'tenancy', async (store) => {
-    const desk = await openOrgDesk(store);
+    const admin = await openOrgAdmin(store);
     for (const { tenant, orgId, userId } of accounts) {
-      const name = orgId === null ? addresses.get(userId ?? '') : (await desk.find(orgId))?.name;
+      const name = orgId === null ? addresses.get(userId ?? '') : (await admin.find(orgId))?.name;
       if (name !== undefined) names.set(tenant, name);
     }
   });
@@ -113,7 +113,7 @@ function parseTime(text: string): string {
   return new Date(time).toISOString();
 }
 
-function linesOf({ available, reserved, used, overage, grants }: DeskAccount, name: string): string[] {
+function linesOf({ available, reserved, used, overage, grants }: OperatorAccount, name: string): string[] {
   const has = available === null ? 'unlimited' : `${available} available, ${reserved} reserved`;
   return [
     `${name}: ${has}; ${used} used this month${overage === '0' ? '' : `, ${overage} of it beyond the balance`}`,

@@ -1,9 +1,15 @@
 import { config as identityConfig } from '@commonplace/identity/config';
-import { DeskError, type DeskKey, type KeyDesk, type KeyOrg, openKeyDesk } from '@commonplace/identity/key-desk';
+import {
+  type KeyAdmin,
+  type KeyOrg,
+  OperatorError,
+  type OperatorKey,
+  openKeyAdmin,
+} from '@commonplace/identity/key-admin';
 import { readConfigs } from '@commonplace/kit/config';
 import type { Store } from '@commonplace/kit/store';
 import { openStoreBeside } from '@commonplace/platform/runtime';
-import { openOrgDesk } from '@commonplace/tenancy/org-desk';
+import { openOrgAdmin } from '@commonplace/tenancy/org-admin';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
@@ -25,7 +31,7 @@ export function keysCommand(context: Context): Command {
     .option('--revoked', 'those that are revoked as well')
     .addHelpText('after', examples(['commonplace keys list', 'commonplace keys list --email owner@example.com --json']))
     .action(async (options: { email?: string; revoked?: boolean }) => {
-      const found = await atDesk(context, (desk) => desk.list(options));
+      const found = await withAdmin(context, (admin) => admin.list(options));
       answer(context, { keys: found }, found.length === 0 ? ['There are no keys.'] : found.map(lineOf));
     });
   keys
@@ -52,7 +58,7 @@ export function keysCommand(context: Context): Command {
       const scopes = (options.scopes ?? '').split(',').flatMap((scope) => scope.trim() || []);
       const { email, name, expires: expiresAt } = options;
       const org = options.org === undefined ? undefined : await findOrg(context, options.org);
-      const made = await atDesk(context, (desk) => desk.create({ email, name, scopes, expiresAt, org }));
+      const made = await withAdmin(context, (admin) => admin.create({ email, name, scopes, expiresAt, org }));
       const lines = [`API key  ${made.secret}`, 'It is shown this once.', lineOf(made.key)];
       answer(context, { key: made.secret, ...made.key }, lines);
     });
@@ -62,7 +68,7 @@ export function keysCommand(context: Context): Command {
     .argument('<key>', 'its id, or what `list` shows of it')
     .addHelpText('after', examples(['commonplace keys revoke wsk_p_3fGh5Jk7LmN9']))
     .action(async (which: string) => {
-      const key = await atDesk(context, (desk) => desk.revoke(which));
+      const key = await withAdmin(context, (admin) => admin.revoke(which));
       answer(context, { ...key }, [lineOf(key)]);
     });
   return keys;
@@ -76,23 +82,23 @@ interface NewKeyOptions {
   readonly org?: string;
 }
 
-async function atDesk<T>(context: Context, act: (desk: KeyDesk) => Promise<T>): Promise<T> {
+async function withAdmin<T>(context: Context, act: (admin: KeyAdmin) => Promise<T>): Promise<T> {
   const { secrets, keyLifetimeDays } = identityConfig;
   const settings = readConfigs(
     { identity: { secrets, keyLifetimeDays } },
     withKeyFiles(context.env, readPlaces(context.env).dataDir),
   ).identity;
-  return withStore(context, 'identity', async (store) => act(await openKeyDesk(store, settings)));
+  return withStore(context, 'identity', async (store) => act(await openKeyAdmin(store, settings)));
 }
 
 /** Finds an Org. `isAdmin` reads its members only when the key is created. */
 async function findOrg(context: Context, which: string): Promise<KeyOrg> {
-  const org = await withStore(context, 'tenancy', async (store) => (await openOrgDesk(store)).find(which));
+  const org = await withStore(context, 'tenancy', async (store) => (await openOrgAdmin(store)).find(which));
   if (org === undefined) throw new CommandError(EXIT.failed, `there is no Org with the id or slug ${which}`);
   const { id, name } = org;
   const isAdmin = (userId: string) =>
     withStore(context, 'tenancy', async (store) => {
-      const found = await (await openOrgDesk(store)).find(id);
+      const found = await (await openOrgAdmin(store)).find(id);
       return (await found?.isAdmin(userId)) ?? false;
     });
   return { id, name, isAdmin };
@@ -106,7 +112,7 @@ async function withStore<T>(context: Context, service: string, act: (store: Stor
   try {
     return await act(beside.store);
   } catch (error) {
-    throw error instanceof DeskError ? new CommandError(EXIT.failed, error.message) : error;
+    throw error instanceof OperatorError ? new CommandError(EXIT.failed, error.message) : error;
   } finally {
     await beside.close();
   }
@@ -122,7 +128,7 @@ function parseTime(text: string): string {
   return new Date(time).toISOString();
 }
 
-function lineOf({ prefix, last4, status, person, name, orgId, scopes, expiresAt }: DeskKey): string {
+function lineOf({ prefix, last4, status, person, name, orgId, scopes, expiresAt }: OperatorKey): string {
   const ends = expiresAt === null ? '' : `, ends ${expiresAt}`;
   return `${prefix}…${last4}  ${status.padEnd(9)}  ${person}  ${name} (${orgId === null ? '' : `Org ${orgId}, `}${scopes.length} scopes${ends})`;
 }

@@ -1,9 +1,9 @@
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import {
-  type DeskPublication,
-  openPublicationDesk,
-  type PublicationDesk,
-} from '@commonplace/resources/publication-desk';
+  type OperatorPublication,
+  openPublicationAdmin,
+  type PublicationAdmin,
+} from '@commonplace/resources/publication-admin';
 import { Command } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { readPlaces } from '../settings.js';
@@ -25,38 +25,38 @@ export function publicationsCommand(context: Context): Command {
     .description('Keeps a publication from its readers within seconds. Its editors can not bring it back.')
     .argument('<publication>', WHICH)
     .addHelpText('after', examples(['commonplace publications suspend a-slug']))
-    .action((which: string) => act(context, which, (desk, found) => desk.suspend(found)));
+    .action((which: string) => act(context, which, (admin, found) => admin.suspend(found)));
   publications
     .command('resume')
     .description('Gives a publication back to its readers, as its editors have it.')
     .argument('<publication>', WHICH)
     .addHelpText('after', examples(['commonplace publications resume a-slug']))
-    .action((which: string) => act(context, which, (desk, found) => desk.resume(found)));
+    .action((which: string) => act(context, which, (admin, found) => admin.resume(found)));
   return publications;
 }
 
-type Found = NonNullable<Awaited<ReturnType<PublicationDesk['find']>>>;
+type Found = NonNullable<Awaited<ReturnType<PublicationAdmin['find']>>>;
 
 async function act(
   context: Context,
   which: string,
-  change: (desk: PublicationDesk, found: Found) => Promise<DeskPublication>,
+  change: (admin: PublicationAdmin, found: Found) => Promise<OperatorPublication>,
 ): Promise<void> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, 'resources');
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
   try {
-    const desk = await openPublicationDesk(beside.store);
-    const found = await desk.find(which);
+    const admin = await openPublicationAdmin(beside.store);
+    const found = await admin.find(which);
     if (found === undefined) throw new CommandError(EXIT.failed, `there is no publication ${which}`);
-    const changed = await change(desk, found);
+    const changed = await change(admin, found);
     answer(context, { ...changed }, [lineOf(changed)]);
   } finally {
     await beside.close();
   }
 }
 
-function lineOf({ id, slug, kind, itemId, suspendedAt }: DeskPublication): string {
+function lineOf({ id, slug, kind, itemId, suspendedAt }: OperatorPublication): string {
   const standing = suspendedAt === null ? 'not suspended' : `suspended since ${suspendedAt}`;
   return `${slug}  ${id}  ${kind} ${itemId}  ${standing}`;
 }

@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { ERROR_TYPES, type ErrorStatus } from '@commonplace/platform/error-codes';
 import { MAX_CURSOR, MAX_DEPTH } from '../request/page.js';
 import type { Schema } from './values.js';
@@ -16,7 +17,6 @@ export const ERROR_RESPONSES: Readonly<Record<ErrorStatus, string>> = {
 
 const header = (description: string, schema: Schema): Schema => ({ description, schema });
 const text = { type: 'string' };
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 /** Headers of answers. */
 export const HEADERS: Readonly<Record<string, Schema>> = {
@@ -54,7 +54,7 @@ export const PARAMETERS: Readonly<Record<string, Schema>> = {
   IfNoneMatch: inHeader('If-None-Match', 'The ETag of what the client has: 304 when it is still good.', text),
   Tenant: inHeader('X-Tenant', "`personal` or an Org's id; by default that of the ids used.", {
     type: 'string',
-    pattern: `^(personal|${UUID})$`,
+    pattern: `^(personal|${UUID_PATTERN})$`,
   }),
   WorkspaceId: inHeader('X-Workspace-Id', 'Narrows the request to one workspace.', { type: 'string', format: 'uuid' }),
   ShareLink: inHeader(

@@ -1,4 +1,5 @@
 import { MAX_NAMES } from '@commonplace/kit/http';
+import { enumName } from '@commonplace/platform/enums';
 import { WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
 import { FILE_PART } from '../body/multipart.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
@@ -78,9 +79,7 @@ function limitText({ scope, workspaceLimit }: Route): string {
 
 /** Returns the limit's name in lower case: `WORKSPACE_LIMIT_REFUSED` → `refused`. */
 function limitName({ workspaceLimit }: Route): string {
-  return decided(workspaceLimit)
-    .replace(/^WORKSPACE_LIMIT_/, '')
-    .toLowerCase();
+  return enumName(decided(workspaceLimit), 'WORKSPACE_LIMIT');
 }
 
 /** Returns the limit that applies; keys limited to workspaces are refused if the contract declares none. */

@@ -1,6 +1,6 @@
 /**
- * Returns the options of an `LRUCache` of at most `most` entries that takes room as it fills. With `max` it would take
- * the room of all entries at once: 0.8 MB for 50,000, which most caches never have.
+ * Returns options that limit an `LRUCache` to `most` entries and let its memory grow as it fills. The option `max`
+ * would allocate memory for all entries at once: 0.8 MB for 50,000 entries, which most caches never reach.
  */
 export function roomFor(most: number): { readonly maxSize: number; readonly sizeCalculation: () => number } {
   return { maxSize: most, sizeCalculation: () => 1 };

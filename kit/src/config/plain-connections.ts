@@ -10,8 +10,9 @@ const PLAIN: Readonly<Record<string, string | undefined>> = {
 };
 
 /**
- * Returns whether a connection to one of the comma-separated URLs may be unencrypted: its scheme has no encryption, or
- * only if the server offers it, and one of its hosts is not this machine. What is no URL is none.
+ * Returns whether a connection to one of the comma-separated URLs may be unencrypted: its scheme does not encrypt, or
+ * encrypts only if the server offers it, and one of its hosts is not this machine. Returns false for a text that is not
+ * a URL.
  */
 export function isPlainUrl(urls: string): boolean {
   return urls.split(/,(?=[a-z+]+:\/\/)/i).some(isPlain);

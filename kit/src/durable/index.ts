@@ -12,8 +12,8 @@ import {
 import { dirname, resolve } from 'node:path';
 
 /**
- * Creates a folder, accessible to its owner only, and its missing parents. Their names survive a power cut. One folder is made
- * after the other, because Node's own `recursive` never ends where a parent exists that takes none (`/proc`).
+ * Creates a folder, accessible to its owner only, and its missing parents. Their names survive a power cut. Creates one
+ * folder at a time, because Node's option `recursive` never returns if an existing parent accepts no folders (`/proc`).
  */
 export function makeFolder(path: string): void {
   const folders = [resolve(path)];

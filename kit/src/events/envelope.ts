@@ -1,7 +1,7 @@
 import { newId, newRequestId } from '../id/index.js';
 import type { DomainEvent } from './port.js';
 
-/** What an event says, apart from what all events have. */
+/** Facts from which `createEvent` builds an event. */
 export interface EventFacts {
   /** The service that owns the fact. */
   readonly service: string;
@@ -12,9 +12,9 @@ export interface EventFacts {
   readonly data: object;
   readonly tenant?: string | undefined;
   readonly actor?: DomainEvent['actor'];
-  /** The request that led to it; an id of its own where none did. */
+  /** Id of the request that caused the event; a new id if no request did. */
   readonly requestId?: string | undefined;
-  /** Overrides the random id, for an event that may be made again for the same fact. */
+  /** Overrides the random id, for an event that a retry may create again for the same fact. */
   readonly id?: string;
   /** RFC 3339; now when absent. */
   readonly time?: string;
@@ -24,13 +24,16 @@ export interface EventFacts {
   readonly chain?: readonly string[] | undefined;
 }
 
-/** The doer of what nobody asked for, such as a sweep. */
+/** Returns the actor for changes that no person or program requested, such as those of a sweep. */
 export const systemActor = (service: string, name = service) => ({ type: 'system', id: service, name }) as const;
 
-/** The doer of what a command of the operator has changed. */
+/** Actor for changes that an operator's command makes. */
 export const OPERATOR = systemActor('operator');
 
-/** Makes an event in its envelope. Its trace is that of the unit which publishes it, unless it names one. */
+/**
+ * Creates an event with its envelope. Without a trace context of its own, the event gets that of the unit of work that
+ * publishes it.
+ */
 export function createEvent(facts: EventFacts): DomainEvent {
   const { service, type, subject, data, tenant, actor, traceparent, credential, network } = facts;
   return {

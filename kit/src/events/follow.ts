@@ -1,27 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventBus } from './port.js';
 
-/** A record that is followed, as one reading of it shows it. */
+/** Options of `followRecord`. `T` is the record as the reader may see it. */
 export interface FollowOptions<T> {
   readonly bus: Pick<EventBus, 'listen'>;
-  /** Each change of the record is broadcast to this topic. */
+  /** Topic to which each change of the record is broadcast. */
   readonly topic: string;
-  /** Reads the record as its reader may see it. What it throws ends the following. */
+  /** Reads the record as the reader may see it. If it throws, `followRecord` ends with that error. */
   read(): Promise<T>;
-  /** Tells the state of a record; a reading with the same state as the one before is left out. */
+  /**
+   * Returns a text that identifies the record's state. A record in the same state as the previous one is not yielded
+   * again.
+   */
   stateOf(record: T): string;
-  /** Whether no further change is to come. */
+  /** Returns whether the record will not change any more. */
   isFinal(record: T): boolean;
   readonly signal: AbortSignal;
-  /** Milliseconds after which the record is read without a broadcast: one may be lost, and access may end. */
+  /**
+   * Milliseconds after which the record is read without a broadcast, because a broadcast may be lost and the reader's
+   * access may end.
+   */
   readonly recheckMs?: number;
 }
 
 const RECHECK_MS = 1_500;
-/** Milliseconds between two readings, so that a record that changes often is not read as often. */
+/** Minimum milliseconds between two reads, so that a record that changes often is not read at each change. */
 const MIN_GAP_MS = 50;
 
-/** Yields a record as it is, and again after each change, until it is final or `signal` aborts. */
+/** Yields a record in its present state, and again after each change, until it is final or `signal` aborts. */
 export async function* followRecord<T>(options: FollowOptions<T>): AsyncGenerator<T> {
   const { bus, topic, signal, recheckMs = RECHECK_MS } = options;
   let wake = new AbortController();
@@ -43,7 +49,7 @@ export async function* followRecord<T>(options: FollowOptions<T>): AsyncGenerato
   }
 }
 
-/** Waits so long, or until a signal aborts. */
+/** Waits for `ms` milliseconds, or until a signal aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
 }

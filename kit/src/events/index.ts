@@ -1,4 +1,4 @@
-export { type Bell, createBell } from './bell.js';
 export * from './envelope.js';
 export * from './follow.js';
 export * from './port.js';
+export { createWakeSignal, type WakeSignal } from './wake-signal.js';

@@ -1,9 +1,9 @@
 import { type Fetched, type Guard, UrlNotAllowed } from './guard.js';
 
 export interface WebFetchOptions {
-  /** Bytes of a body beyond which it fails. */
+  /** Maximum size of a response body in bytes; reading a larger one fails. */
   readonly maxBytes: number;
-  /** Called for each piece of a body that arrives. */
+  /** Called for each chunk of a response body. */
   readonly onBytes?: () => void;
 }
 
@@ -14,8 +14,8 @@ export const NOT_CALLED = 'url_not_called';
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
 /**
- * Implements `fetch` by a guard, as far as clients of JSON APIs and of event streams need it. Bodies are passed on while
- * they arrive. Redirects are refused.
+ * Creates a `fetch` that sends its requests through a guard, with the features that clients of JSON APIs and of event
+ * streams need. Passes on a body while it arrives, and refuses redirects.
  */
 export function createWebFetch(guard: Guard, options: WebFetchOptions): typeof fetch {
   return async (input, init = {}) => {

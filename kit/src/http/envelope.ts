@@ -5,10 +5,10 @@ export function envelope(data: string, page: string | undefined, reply: Reply, r
   return ENVELOPE_START + data + envelopeEnd(page, reply, requestId);
 }
 
-/** What an envelope has before its data. */
+/** Start of an envelope, up to its data. */
 export const ENVELOPE_START = '{"data":';
 
-/** Returns what an envelope has after its data. */
+/** Returns the end of an envelope, after its data. */
 export function envelopeEnd(page: string | undefined, reply: Reply, requestId: string): string {
   const paged = page === undefined ? '' : `,"page":${page}`;
   const warned = reply.warnings === undefined ? '' : `,"warnings":${JSON.stringify(reply.warnings)}`;

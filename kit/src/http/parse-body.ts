@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../errors/index.js';
 
-/** Levels that objects and lists may be nested, counting the body itself. */
+/** Maximum depth to which objects and lists may be nested, counting the body itself. */
 export const MAX_NESTING = 64;
 
 /** Parses a request body by its media type. An empty body is `{}`. Throws `invalid_json`. */
@@ -9,7 +9,7 @@ export function parseBody(contentType: string | undefined, body: Buffer): unknow
   return isFormEncoded(contentType) ? parseFormBody(body) : parseJsonValue(body);
 }
 
-/** Names that one form may have. */
+/** Maximum number of field names in one form. */
 export const MAX_NAMES = 2000;
 
 /** Returns the fields of an HTML form. A name that occurs more than once has a list of values. */

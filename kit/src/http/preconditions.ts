@@ -9,7 +9,7 @@ export function etagOf(version: number | undefined, data: string): string {
   return tagOf(version, hash('sha1', data, 'base64url'));
 }
 
-/** Creates the same ETag from a body that comes in pieces. */
+/** Creates an accumulator that computes the ETag of `etagOf` from a body in chunks. */
 export function createEtag() {
   const sum = createHash('sha1');
   return {
@@ -43,8 +43,9 @@ export function matchesNone(header: string, etag: string): boolean {
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /**
- * Returns what the headers `X-Tenant` and `X-Workspace-Id` narrow a credential to, because the same request has another
- * meaning in another tenant or workspace. Empty if they add nothing; a key's own tenant is part of the key.
+ * Returns the tenant and workspace to which the headers `X-Tenant` and `X-Workspace-Id` narrow a credential: the same
+ * request means something else in another tenant or workspace. Returns an empty list if they add nothing; a key's own
+ * tenant is part of the key.
  */
 export function narrowingOf({ credential, tenant, workspaceId }: Caller): string[] {
   const chosen = credential.type === 'api_key' || tenant === undefined ? '' : (tenant.orgId ?? 'personal');
@@ -52,8 +53,8 @@ export function narrowingOf({ credential, tenant, workspaceId }: Caller): string
 }
 
 /**
- * Returns the idempotency record that a write's header asks for. `by` names the credential and what it is narrowed to;
- * `bodyHash` returns the hash of the body together with the query.
+ * Returns the idempotency id and fingerprint that a write's header requests. `by` names the credential and the tenant
+ * and workspace to which it is narrowed; `bodyHash` returns the hash of the body together with the query.
  */
 export function idempotencyOf(
   header: string,

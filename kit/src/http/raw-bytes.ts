@@ -19,7 +19,7 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
   return read.finally(() => clearTimeout(slow));
 }
 
-/** Reads as many bytes as were announced; Node.js lets no more of them through. */
+/** Reads as many bytes as `Content-Length` announces; Node.js passes on no more. */
 async function gather(request: IncomingMessage, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(length);
   let read = 0;

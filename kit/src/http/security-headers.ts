@@ -1,7 +1,7 @@
 import { isHostOf } from './host.js';
 
 /**
- * Content security policy of an answer that sets none of its own: a browser that renders it loads, runs and frames
+ * Content security policy of a response without its own: a browser that renders the response loads, runs and frames
  * nothing.
  */
 export const NOTHING_ALLOWED = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";

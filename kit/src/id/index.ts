@@ -30,7 +30,9 @@ export function homeOf(userId: string): string {
   return derivedId(`personal-workspace:${userId}`);
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Source of a regular expression that matches a canonical (lower-case) UUID, without anchors. */
+export const UUID_PATTERN = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+const UUID = new RegExp(`^${UUID_PATTERN}$`);
 
 /** Returns whether a text is a canonical (lower-case) UUID. */
 export function isUuid(text: string): boolean {

@@ -10,19 +10,19 @@ export interface GivenUpJob extends DeadLetter {
   readonly failures: number;
 }
 
-/** What came of a request to retry or delete a dead letter. */
+/** Outcome of a request to retry or delete a dead letter. */
 export type DeadLetterOutcome =
   | { readonly status: 'done' }
   | { readonly status: 'missing' }
   /** The job may not be deleted. */
   | { readonly status: 'refused'; readonly reason: string };
 
-/** The jobs of one queue that were given up, for operators. It works beside the processes that run the queue. */
+/** Gives operators access to the dead letters of one queue, while other processes run the queue. */
 export interface DeadLetters {
   readonly queue: string;
-  /** Those given up for the longest come first. `after` is the last job of the page before. */
+  /** Returns a page of dead letters, the oldest first. `after` is the last job of the previous page. */
   list(limit: number, after?: Pick<GivenUpJob, 'at' | 'id'>): Promise<GivenUpJob[]>;
-  /** Makes a job due now; its failures are counted anew. */
+  /** Makes a job due now and resets its count of failures. */
   retry(id: string): Promise<DeadLetterOutcome>;
   delete(id: string): Promise<DeadLetterOutcome>;
 }

@@ -3,7 +3,7 @@ import { Unavailable } from '../errors/index.js';
 import { type Collection, LostRace, type Store, type UnitOfWork } from '../store/port.js';
 import { type DeadLetter, dueAt, isJob, type JobRecord, type QueueSpec, timestamp } from './record.js';
 
-/** Another worker holds the job now, or the job is gone: nothing more is to be done about it here. */
+/** Thrown when another worker holds the job now, or the job is gone: this worker must stop working on it. */
 export class JobLost extends Error {
   constructor(queue: string, id: string) {
     super(`${queue}: another worker holds ${id}, or it is gone`);
@@ -14,7 +14,7 @@ export class JobLost extends Error {
 /** Fields that a worker changes; the queue writes those of `JobRecord` itself. */
 export type Changes<T> = Partial<Omit<T, 'id' | 'version' | keyof JobRecord>>;
 export type Change<T> = Changes<T> | ((record: T) => Changes<T>);
-/** Writes to commit together with the change of the job. It may be called again when the commit loses a race. */
+/** Adds writes to the unit that changes the job. It is called again when the commit loses a race. */
 export type Also<T> = (work: UnitOfWork, record: T) => unknown;
 
 /**
@@ -25,28 +25,30 @@ export type Also<T> = (work: UnitOfWork, record: T) => unknown;
 export interface HeldJob<T extends JobRecord> {
   /** The record as this worker has last read or written it. */
   readonly record: T;
-  /** Aborts when the lease is lost or could not be renewed while it lasted, and when the process stops. */
+  /** Aborts when the lease is lost or could not be renewed in time, and when the process stops. */
   readonly signal: AbortSignal;
-  /** Whether the process stops: the worker returns at the next point from which another can continue. */
+  /**
+   * Whether the process is stopping: the worker should return at the next point from which another worker can continue.
+   */
   readonly isStopping: boolean;
-  /** Whether the job still waits for this worker to end it. */
+  /** Whether this worker still holds the job and has not ended it. */
   readonly isHeld: boolean;
   /**
-   * Whether somebody else has made the record due while it was held, because there is something new to look at. `retryIn`
-   * then makes it due at once, and what `endIn` writes does.
+   * Whether other code has made the record due while this worker held it, because there is new work. `retryIn` then
+   * makes the record due at once, and so does the write of `endIn`.
    */
   readonly isPrompted: boolean;
   /** Writes a change and renews the lease. */
   save(change?: Change<T>, also?: Also<T>): Promise<void>;
-  /** Ends the hold; the job is due again after so many milliseconds. */
+  /** Ends the hold; the job is due again after `ms` milliseconds. */
   retryIn(ms: number, change?: Change<T>, also?: Also<T>): Promise<void>;
-  /** Ends the hold; the record stays and waits for nothing more. */
+  /** Ends the hold and keeps the record, which is no longer due. */
   finish(change?: Change<T>, also?: Also<T>): Promise<void>;
   /** Ends the hold and deletes the record. */
   remove(also?: Also<T>): Promise<void>;
   /**
-   * Ends the hold by a unit that replaces, moves or deletes the record itself. `write` gets the record without a lease; it
-   * may be called again when the commit loses a race.
+   * Ends the hold with a unit of work in which `write` itself replaces, moves or deletes the record. `write` receives
+   * the record without a lease, and is called again when the commit loses a race.
    */
   endIn(write: Also<T>): Promise<void>;
 }
@@ -59,33 +61,33 @@ export interface HoldContext<T extends JobRecord> {
   readonly leaseMs: number;
   readonly now: () => number;
   readonly stopping: AbortSignal;
-  /** Is told of every unit that the queue itself commits. */
+  /** Called with each unit of work that the queue itself commits. */
   readonly ownUnit: (work: UnitOfWork) => void;
 }
 
-/** Writes that lose a race against others without losing the lease; after that many the worker gives up. */
+/** Maximum number of times that a write is repeated because it lost a race without losing the lease. */
 const MAX_RACES = 50;
 const MAX_RACE_DELAY_MS = 50;
 
-/** What a failed try leaves on the record. */
+/** Facts about a failed attempt that are written to the record. */
 export interface Failure {
   readonly failures: number;
   readonly dead?: DeadLetter;
-  /** Milliseconds until the next try; absent where there is none. */
+  /** Milliseconds until the next attempt; absent if there is none. */
   readonly retryMs?: number;
 }
 
-/** The hold as the queue sees it. */
+/** A held job with the methods that only the queue uses. */
 export interface OwnHold<T extends JobRecord> extends HeldJob<T> {
   /** Ends the hold after a failure. */
   fail(failure: Failure): Promise<void>;
-  /** Stops renewing; waits for the write that is under way. */
+  /** Stops renewing the lease, and waits for the write in progress. */
   end(): Promise<void>;
 }
 
 /**
- * Claims a due job. `onClaim` gives what changes with the claim, in the same unit. Returns undefined where another worker
- * was faster, or `onClaim` gives nothing.
+ * Claims a due job. `onClaim` returns fields to change in the same unit of work. Returns undefined if another worker
+ * was faster, or if `onClaim` returns undefined.
  */
 export async function claimJob<T extends JobRecord>(
   context: HoldContext<T>,
@@ -113,12 +115,12 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
   private readonly lost = new AbortController();
   readonly signal: AbortSignal;
   private readonly renewal: NodeJS.Timeout;
-  /** Writes are made one after the other. */
+  /** The last write; writes run sequentially. */
   private last: Promise<unknown> = Promise.resolve();
   private ended = false;
-  /** When the lease was last written, epoch milliseconds. */
+  /** Time of the last write of the lease, in epoch milliseconds. */
   private renewedAt: number;
-  /** The due time that this hold has written last. */
+  /** The due time that this worker wrote last. */
   private writtenDue: string | undefined;
   private prompted = false;
 
@@ -134,7 +136,10 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
     this.writtenDue = dueAt(context.spec, known);
   }
 
-  /** Renews the lease. When that has failed for a whole lease, another worker may hold the job: this one gives it up. */
+  /**
+   * Renews the lease. If renewals have failed for the length of a lease, another worker may hold the job, so this
+   * worker stops.
+   */
   private async renew(): Promise<void> {
     try {
       await this.save();
@@ -204,7 +209,7 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
     await this.last;
   }
 
-  /** The epoch stays on the record, so that it never takes the same value twice. */
+  /** Returns a lease without a holder. The epoch stays on the record, so that it never has the same value twice. */
   private get noLease() {
     return { holder: '', epoch: this.epoch };
   }
@@ -227,7 +232,7 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
     clearInterval(this.renewal);
   }
 
-  /** Replaces the record with what `change` makes of it, or deletes it where that is undefined. */
+  /** Replaces the record with the result of `change`, or deletes it if that is undefined. */
   private change(change: (record: T) => object | undefined, also: Also<T> = () => {}): Promise<void> {
     const { collection } = this.context;
     return this.write(async (work) => {
@@ -240,7 +245,10 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
     });
   }
 
-  /** Commits a unit that depends on the record as it is known. `fill` returns the record as the unit leaves it. */
+  /**
+   * Commits a unit of work that depends on the known version of the record. `fill` adds the writes and returns the
+   * record as the unit leaves it.
+   */
   private write(fill: (work: UnitOfWork) => Promise<T>): Promise<void> {
     const done = this.last.then(async () => {
       if (this.ended) throw this.loss();
@@ -253,7 +261,10 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
     return done;
   }
 
-  /** False where something else that was written meanwhile is in the way. Rejects with `JobLost` where the lease is. */
+  /**
+   * Returns false if a concurrent write that did not change the lease made the commit fail. Rejects with `JobLost` if
+   * the lease was lost.
+   */
   private async tryToWrite(fill: (work: UnitOfWork) => Promise<T>): Promise<boolean> {
     const work = this.context.store.begin();
     this.context.ownUnit(work);

@@ -6,21 +6,21 @@ export interface PeriodicOptions {
   /** Milliseconds from the end of a round to the beginning of the next. */
   readonly everyMs: number;
   readonly log: Log;
-  /** Does one round. Several processes may do so at once. */
+  /** Runs one round. Several processes may run one at the same time. */
   run(signal: AbortSignal): Promise<unknown>;
 }
 
-/** Work that is done again and again, such as a sweep. */
+/** Work that is repeated periodically, such as a sweep. */
 export interface Periodic {
-  /** Begins with a round at once. */
+  /** Starts the first round at once. */
   begin(): void;
-  /** Does a round now, after the one under way; rejects where it fails. */
+  /** Runs a round now, after a round in progress; rejects if it fails. */
   runNow(): Promise<void>;
-  /** Aborts the signal of the round under way, and waits for it. */
+  /** Aborts the signal of the round in progress, and waits for that round to end. */
   close(): Promise<void>;
 }
 
-/** Repeats a piece of work; a round that fails is logged, and the next comes at its time. */
+/** Repeats `run` periodically. A failure is logged and does not prevent later rounds. */
 export function createPeriodic({ name, everyMs, log, run }: PeriodicOptions): Periodic {
   const closing = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -15,37 +15,48 @@ export interface JobGroup<T extends JobRecord> {
   readonly concurrency: number;
 }
 
-/** What a queue does with its jobs. All durations are in milliseconds. */
+/** Options of a queue. All durations are in milliseconds. */
 export interface QueueOptions<T extends JobRecord> {
   readonly store: Store;
   readonly log: Log;
   readonly spec: QueueSpec<T>;
   /**
-   * Works on a job. It ends the job with `finish` or `remove`, or puts it off with `retryIn`. A job that is still held
-   * when it returns is due again at once, behind those that have waited for longer. What it throws counts as a failure.
+   * Works on a job. It ends the job with `finish` or `remove`, or postpones it with `retryIn`. A job that is still held
+   * when `run` returns is due again at once, after jobs that have waited longer. An error that `run` throws counts as a
+   * failure.
    */
   run(job: HeldJob<T>): Promise<void>;
-  /** What changes with the claim, and what else is written in its unit; undefined where the job cannot be taken up now. */
+  /**
+   * Returns fields to change with the claim, and may add writes to its unit of work. Returns undefined if the job must
+   * not be started now.
+   */
   onClaim?(work: UnitOfWork, record: T): Changes<T> | undefined | Promise<Changes<T> | undefined>;
-  /** Ends a job that is given up in the terms of its owner. A job that it does not end becomes a dead letter. */
+  /**
+   * Ends a job that is given up, for example by recording the failure for its owner. A job that it does not end becomes
+   * a dead letter.
+   */
   onGivenUp?(job: HeldJob<T>, error: unknown): Promise<void>;
-  /** Whether a job is not tried again after an error, which is its `failures`-th failure in a row. */
+  /** Returns whether an error must not be retried. It is the job's `failures`-th consecutive failure. */
   isFinal?(error: unknown, failures: number): boolean;
-  /** Jobs that this process works on at the same time. */
+  /** Maximum number of jobs that this process works on at the same time. */
   readonly concurrency: number;
+  /** Limits the number of jobs of one group that this process works on at the same time. */
   readonly group?: JobGroup<T>;
-  /** Chooses up to `room` jobs itself, none of them `running`; without it those that are due for the longest come first. */
+  /**
+   * Chooses up to `room` jobs that are not in `running`. Without it, the queue takes the jobs that have been due the
+   * longest.
+   */
   pick?(room: number, running: ReadonlySet<string>): Promise<readonly T[]>;
   readonly leaseMs?: number;
-  /** Failures in a row after which a job is given up. */
+  /** Number of consecutive failures after which a job is given up. */
   readonly maxFailures?: number;
   readonly backoff?: Backoff;
   /**
-   * Whether all waiting jobs are due at the start of a process that alone uses the store, and not only those that a dead
-   * process held: for jobs that wait for something that the dead process may have seen.
+   * Whether all waiting jobs become due when a process starts that uses the store alone, rather than only those that a
+   * dead process held. For jobs that wait for an event that the dead process may have received.
    */
   readonly allDueAtStart?: boolean;
-  /** A dead letter is tried again after so long; without it only when an operator says so. */
+  /** Time after which a dead letter is retried; without it, only an operator's command retries it. */
   readonly retryDeadAfterMs?: number;
   /** Epoch milliseconds. */
   readonly now?: () => number;
@@ -53,27 +64,27 @@ export interface QueueOptions<T extends JobRecord> {
   readonly random?: () => number;
 }
 
-/** Works on the records of one collection, each by one worker at a time, however many processes there are. */
+/** Works on the records of one collection. Each record has at most one worker at a time, across all processes. */
 export interface Queue<T extends JobRecord> {
   readonly collection: Collection<T>;
-  /** Starts to work. Jobs that a dead process held are due at once where no other process uses the store. */
+  /** Starts working. If no other process uses the store, jobs that a dead process held become due at once. */
   begin(): Promise<void>;
-  /** Looks for due jobs now, and waits for those that it starts. For tests and for work at a start. */
+  /** Starts all due jobs now and waits for them. For tests, and for work that must be done at a start. */
   runDue(): Promise<void>;
-  /** Works on one job at once, beside the others; does nothing where another worker holds it. */
+  /** Works on a job immediately, regardless of the concurrency limit; does nothing if another worker holds it. */
   runNow(record: T): Promise<void>;
-  /** Works on a job next, whether it is due or not; does nothing where another worker holds it. */
+  /** Works on a job next, whether it is due or not; does nothing if another worker holds it. */
   prompt(id: string): void;
-  /** Looks for due jobs soon. A commit to the collection in this process does so by itself. */
+  /** Looks for due jobs soon. A commit to the collection in this process does the same automatically. */
   wake(): void;
-  /** Takes no further job, and waits until those that run have ended or handed themselves back. */
+  /** Claims no further jobs, and waits until the running ones have ended or were handed back. */
   close(): Promise<void>;
 }
 
 const LEASE_MS = 30_000;
 const MAX_FAILURES = 12;
 const BACKOFF: Backoff = { firstMs: 5_000, maxMs: 600_000 };
-/** Records that one query reads. */
+/** Number of records that one query reads. */
 const PAGE = 100;
 
 export async function openQueue<T extends JobRecord>(options: QueueOptions<T>): Promise<Queue<T>> {
@@ -85,7 +96,7 @@ export async function openQueue<T extends JobRecord>(options: QueueOptions<T>): 
 class CollectionQueue<T extends JobRecord> implements Queue<T> {
   private readonly running = new Map<string, Promise<void>>();
   private readonly runningOf = new Map<string, number>();
-  /** Ids of jobs that come next, due or not. */
+  /** Ids of jobs to work on next, due or not. */
   private readonly prompted = new Set<string>();
   private readonly stopping = new AbortController();
   private readonly context: HoldContext<T>;
@@ -154,7 +165,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     await Promise.all(this.running.values());
   }
 
-  /** Starts what is due as far as there is room. Returns when the next job is due, epoch milliseconds. */
+  /** Starts due jobs up to the concurrency limit. Returns when the next job is due, in epoch milliseconds. */
   private async look(): Promise<number | undefined> {
     // A look takes its time: what becomes due meanwhile is the next job.
     const from = timestamp(this.now());
@@ -191,8 +202,8 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
   }
 
   /**
-   * Returns the due jobs that have waited for the longest, and no more of a group than there is room for. Groups that are full are
-   * left out of the query, so that what waits in them is not read again at each look.
+   * Returns the due jobs that have waited the longest, and no more of a group than there is room for. Full groups are left out
+   * of the query, so that their waiting jobs are not read again at each look.
    */
   private async pickDue(room: number): Promise<T[]> {
     const { spec } = this.options;
@@ -271,7 +282,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     }
   }
 
-  /** Makes a job due again that its worker has not ended, unless its record has come to an end in another unit. */
+  /** Makes a job due again that its worker has not ended, unless another unit of work has ended its record. */
   private async goOnLater(hold: OwnHold<T>): Promise<void> {
     if (!hold.isHeld) return;
     await hold.retryIn(0).catch((error: unknown) => {
@@ -299,7 +310,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
       await this.options.onGivenUp?.(hold, error);
     } catch (ending) {
       if (!hold.isHeld) throw ending;
-      // The owner's records could not be written: ending the job is tried again after the longest pause.
+      // The owner's records could not be written, so ending the job is retried after the maximum backoff.
       log.error('job.not_ended', { ...about, error: ending });
       await hold.fail({ failures, retryMs: backoff.maxMs });
       return 'given_up';
@@ -310,7 +321,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     return 'given_up';
   }
 
-  /** Makes due what a process of the past held, or all that waits. */
+  /** Makes jobs due that a dead process held, or all waiting jobs with `allDueAtStart`. */
   private async takeBack(): Promise<void> {
     const { store, spec, allDueAtStart = false } = this.options;
     const where = whereDue(spec, { gt: timestamp(this.now()) });

@@ -1,6 +1,6 @@
 /**
- * Does one piece of work after the other, also behind one that fails: no item of a round keeps those behind it from being done.
- * Rejects at the end, with what has failed.
+ * Runs `work` on each item sequentially, and continues after a failure, so that one item does not block the others.
+ * Rejects at the end with the errors of all items that failed.
  */
 export async function runEach<T>(
   items: Iterable<T> | AsyncIterable<T>,

@@ -22,7 +22,7 @@ const durations = histogram(
   [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800],
 );
 
-/** How a turn of a job ended. */
+/** How an attempt at a job ended. */
 export type Outcome = 'done' | 'lost' | 'stopped' | 'failed' | 'given_up';
 
 export interface QueueSignals {
@@ -30,10 +30,10 @@ export interface QueueSignals {
   close(): void;
 }
 
-/** A count above this is told as this. */
+/** Maximum of a reported count; a greater count is reported as this number. */
 const MAX_COUNT = 10_000;
 
-/** Measures a queue. */
+/** Reports metrics of a queue: its attempts, and its numbers of waiting jobs and dead letters. */
 export function observeQueue<T extends JobRecord>(spec: QueueSpec<T>, collection: Collection<T>): QueueSignals {
   const attributes = { 'job.queue.name': spec.name };
   const count = async (where: Where<T>) => [{ attributes, value: await collection.count(where, MAX_COUNT) }];

@@ -1,14 +1,14 @@
-/** Looks for work at the right moments, one look at a time. */
+/** Calls `look` when work may be due, one call at a time. */
 export interface WakeUp {
   begin(): void;
-  /** Looks as soon as the look under way, if any, has ended. */
+  /** Calls `look` as soon as a call in progress has ended. */
   wake(): void;
-  /** Looks no more, and waits for the look that is under way. */
+  /** Stops calling `look`, and waits for a call in progress. */
   close(): Promise<void>;
 }
 
 export interface WakeUpOptions {
-  /** Returns when the next job is due, in epoch milliseconds; undefined where none is. */
+  /** Starts due work. Returns when the next job is due, in epoch milliseconds; undefined if no job is waiting. */
   look(): Promise<number | undefined>;
   /** Whether this process sees all writes, so that nothing becomes due without its knowledge. */
   readonly isExclusive: boolean;
@@ -17,11 +17,11 @@ export interface WakeUpOptions {
   readonly now: () => number;
 }
 
-/** The longest pause: for a clock that jumps or a machine that was asleep, and for what other processes write. */
+/** Maximum pause between two looks, in case the clock jumps, the machine sleeps, or another process writes. */
 const MAX_PAUSE_MS = { exclusive: 10_000, shared: 3_000 };
-/** Pause after a look that failed. */
+/** Pause after a failed look. */
 const ERROR_PAUSE_MS = 1_000;
-/** Pause between two looks that commits ask for, so that a thousand commits do not cause a thousand looks. */
+/** Minimum pause between two looks that commits request, so that a thousand commits do not cause a thousand looks. */
 const MIN_GAP_MS = 10;
 
 export function createWakeUp({ look, isExclusive, onError, now }: WakeUpOptions): WakeUp {
@@ -35,7 +35,7 @@ export function createWakeUp({ look, isExclusive, onError, now }: WakeUpOptions)
   function pause(ms: number): void {
     if (state === 'closed') return;
     state = 'waiting';
-    // Processes of one service do not look at the same moments.
+    // Spreads the polls of several processes of one service over time.
     const spread = isExclusive ? 1 : 0.75 + Math.random() / 2;
     timer = setTimeout(run, Math.max(0, Math.min(ms, maxPauseMs * spread)));
     timer.unref();

@@ -65,8 +65,9 @@ export interface StoredLimit {
   /** Counts one attempt against every claim, or against none if one of them has no attempt left. */
   reserve(claims: readonly Claim[]): Promise<Reservation>;
   /**
-   * Takes several attempts of one rate for a process that counts them itself. Their window ends for all at once, as with
-   * `together`. A process gets at most a quarter of what is left, so that none keeps from others what it may not need.
+   * Takes several attempts of one rate for a process that counts them itself. Their window ends for all at once, as
+   * with `together`. A process gets at most a quarter of what is left, so that it does not reserve attempts that other
+   * processes need.
    */
   takeSlice(claim: Omit<Claim, 'tenant'>, wanted: WantedSlice): Promise<Slice>;
   /** Deletes counts that are back to zero. */

@@ -42,7 +42,7 @@ export function createLog(
   return wrap(root);
 }
 
-/** Returns the fields of an error for the log, with positions in the source files. */
+/** Returns the log fields of an error, with positions in the source files. */
 function told(error: Error): object {
   const fields = pino.stdSerializers.err(error);
   return typeof fields?.stack === 'string' ? { ...fields, stack: inSources(fields.stack) } : fields;

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 
 /**
- * Writes the last line of a process that ends by a failure, as a log event. It is written at once: no buffer survives
- * the end. People at a terminal are told in words instead.
+ * Writes the last log line of a process that fails. Writes synchronously, because no buffer outlives the process. On a
+ * terminal, writes plain text for people instead.
  */
 export function writeLastWords(
   event: string,
@@ -14,11 +14,11 @@ export function writeLastWords(
   try {
     writeSync(process.stderr.fd, `${JSON.stringify(line)}\n`);
   } catch {
-    // Nobody reads the log any more.
+    // Standard error is closed, so nobody can read the line.
   }
 }
 
-/** Returns what a log has of a thrown value. */
+/** Returns the log fields of a thrown value. */
 export function factsOfError(error: unknown): {
   readonly type: string;
   readonly message: string;

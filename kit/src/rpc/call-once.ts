@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../errors/index.js';
 import type { CallOptions, Idempotency } from './port.js';
 
-/** Milliseconds between two looks at a call that another worker has made and that still runs, and of all looks. */
+/**
+ * Milliseconds between two checks of a call that another worker made and that still runs, and maximum milliseconds of
+ * all checks.
+ */
 const LOOK_MS = 250;
 const PATIENCE_MS = 30_000;
 
@@ -16,8 +19,8 @@ export interface OnceCall<T> {
 }
 
 /**
- * Makes a call whose change happens once, whatever is repeated after a crash: the service keeps the first answer under
- * the idempotency id, in the commit of the change. Waits for an attempt of a worker that has died and is still served.
+ * Makes a call whose effect happens once, even if it is repeated after a crash: the service stores the first answer
+ * under the idempotency id, in the commit of the change. Waits for a call of a dead worker that is still running.
  */
 export async function callOnce<T>({ idempotency, options, send, signal }: OnceCall<T>): Promise<T> {
   const until = Date.now() + PATIENCE_MS;

@@ -13,13 +13,13 @@ import type { CallContext, CallMetadata, CallOptions, IncomingCall, Reply } from
 export class Run {
   #work: UnitOfWork | undefined;
   #effects: (() => void)[] | undefined;
-  /** Makes the answer after the commit. */
+  /** Creates the answer after the commit. */
   laterAnswer: (() => Promise<unknown>) | undefined;
   #secrets: Set<string> | undefined;
 
   /**
-   * `acts` is called when the handler is about to cause an effect outside of its unit of work, `takeTurn` when it waits
-   * for others that write to the same record.
+   * `acts` is called when the handler is about to cause an effect outside of its unit of work, and `takeTurn` when it
+   * waits for other calls that write to the same record.
    */
   constructor(
     private readonly begin: () => UnitOfWork,

@@ -1,7 +1,21 @@
-import type { ServiceDefinition } from '@grpc/grpc-js';
 import type { Actor, Caller } from '../auth/caller.js';
 import type { DomainEvent } from '../events/port.js';
 import type { UnitOfWork } from '../store/port.js';
+
+/** A method of a generated service definition. Channels to other processes convert its messages to bytes and back. */
+export interface MethodDefinition {
+  /** Full path: `/commonplace.resources.v1.ResourceService/GetResource`. */
+  readonly path: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  requestSerialize(request: unknown): Buffer;
+  requestDeserialize(bytes: Buffer): unknown;
+  responseSerialize(response: unknown): Buffer;
+  responseDeserialize(bytes: Buffer): unknown;
+}
+
+/** The methods of a service by the names that clients call them by: `getResource`. */
+export type ServiceDefinition = Readonly<Record<string, MethodDefinition>>;
 
 /** A service of the contract: its generated definition and the name of the service that owns it. */
 export interface ServiceContract<S> {
@@ -33,7 +47,7 @@ export interface CallMetadata {
   /** The share link token of the request (`X-Share-Link`); it is never stored. */
   readonly shareLink?: string | undefined;
   readonly idempotency?: Idempotency | undefined;
-  /** No client waits for the call, so it is the first to be refused under overload. */
+  /** Whether no client waits for the call, so that it is refused first under overload. */
   readonly background?: boolean | undefined;
 }
 
@@ -101,13 +115,14 @@ export interface CallContext {
   /** Registers an effect that runs only after the commit has succeeded. */
   afterCommit(effect: () => void): void;
   /**
-   * Waits for the earlier calls of this process that write to the same record, so that this one reads it after them and
-   * does not run in vain. It lasts until the call ends; a call that reads anything of the record calls it first. It helps
-   * with records that many calls write at once, and decides nothing: other processes may still win the race.
+   * Waits for earlier calls of this process that write to the same record, so that this call reads the record after
+   * them and does not lose a race. Call it before reading the record; the turn lasts until the call ends. It only makes
+   * lost races rarer on records that many calls write to: another process may still win the race.
    */
   inTurn(collection: string, id: string): Promise<void>;
   /**
-   * Makes the answer once the commit has succeeded, in place of the one that the handler returns. A replay has the latter.
+   * Registers a function that creates the answer after the commit, in place of the answer that the handler returns. A
+   * replay returns the handler's answer.
    */
   answerAfterCommit(make: () => Promise<unknown>): void;
 }

@@ -1,5 +1,4 @@
 import type { MethodFacts } from '@commonplace/proto/methods.js';
-import type { MethodDefinition } from '@grpc/grpc-js';
 import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
 import { isGivenUp } from '../deadline/given-up.js';
 import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
@@ -19,7 +18,7 @@ import {
   replay,
 } from './idempotency.js';
 import { factsOf, mayCall } from './methods.js';
-import type { CallContext, Handlers, IncomingCall, ServedMethod, ServiceContract } from './port.js';
+import type { CallContext, Handlers, IncomingCall, MethodDefinition, ServedMethod, ServiceContract } from './port.js';
 import { observeServed, replays, streamWithin } from './telemetry.js';
 import { createTurns, type Turn } from './turns.js';
 
@@ -67,7 +66,7 @@ export async function serveMethods<S>(
 }
 
 function serveUnary(
-  method: MethodDefinition<unknown, unknown>,
+  method: MethodDefinition,
   handler: Unary,
   outcomes: Collection<IdempotencyRecord>,
   parts: ServerParts,
@@ -104,11 +103,7 @@ function serveUnary(
   };
 }
 
-function serveStream(
-  method: MethodDefinition<unknown, unknown>,
-  handler: Streaming,
-  parts: ServerParts,
-): ServedMethod['stream'] {
+function serveStream(method: MethodDefinition, handler: Streaming, parts: ServerParts): ServedMethod['stream'] {
   const facts = factsOf(method.path);
   const serve: ServedMethod['stream'] = async function* (request, call) {
     const caller = await admit(call, method.path, facts, parts);
@@ -148,7 +143,7 @@ function admit(
   parts: ServerParts,
 ): Caller | undefined | Promise<Caller> {
   const peer = parts.peers.verify(call.peerToken);
-  // A service may call itself by its contract, so that what it does has the rules that hold for everybody.
+  // A service may call itself through its contract, so that the same checks apply to it as to any other caller.
   if (peer !== parts.service && !mayCall(facts, peer)) {
     parts.log.warn('rpc.peer_refused', { method: path, peer, request_id: call.metadata.requestId });
     throw new AppError('PERMISSION_DENIED', 'peer_not_allowed', `The process ${peer} may not call this method.`);
@@ -163,8 +158,8 @@ function admit(
 }
 
 /**
- * Returns the caller. Throws `insufficient_scope` for an agent without a scope of the method: the gateway checks those of
- * other callers, and agents do not come through it.
+ * Returns the caller. Throws `insufficient_scope` for an agent without a scope of the method: calls of agents do not
+ * pass through the gateway, which checks the scopes of all other callers.
  */
 function withScope(caller: Caller, { scopes }: MethodFacts): Caller {
   if (caller.agent === undefined || scopes.length === 0) return caller;
@@ -291,7 +286,7 @@ function commitError(error: unknown): unknown {
 
 /** Runs the handler under an Idempotency-Key and records its outcome, or returns the recorded one. */
 async function runOnce(
-  method: MethodDefinition<unknown, unknown>,
+  method: MethodDefinition,
   handler: Unary,
   request: unknown,
   call: IncomingCall,
@@ -368,7 +363,7 @@ async function askGates(
   call: IncomingCall,
   caller: Caller | undefined,
   parts: ServerParts,
-  method: MethodDefinition<unknown, unknown>,
+  method: MethodDefinition,
 ): Promise<void> {
   const stop = (): never => {
     throw new Admitted();

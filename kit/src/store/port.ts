@@ -186,7 +186,7 @@ export interface UnitOfWork {
   commit(): Promise<void>;
 }
 
-/** Is called after a unit was committed, with the ids of the records that it wrote to. It must not throw. */
+/** Called after a unit of work was committed, with the ids of the records that it wrote to. It must not throw. */
 export type CommitListener = (work: UnitOfWork, ids: readonly string[]) => void;
 
 /** The collections of one service. */

@@ -1,5 +1,5 @@
-// Bridges OpenTelemetry's global API to the spans of this program, so that spans of libraries join its traces, and theirs are
-// the current ones while their work runs.
+// Bridges OpenTelemetry's global API to the spans of this program, so that spans of libraries join its traces and are
+// current while the libraries work.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Context,
@@ -72,7 +72,7 @@ class BridgedSpan implements ForeignSpan {
     return this.#isOpen;
   }
 
-  /** Events and later links have no place in our spans, whose messages may have what users wrote. */
+  /** Ignores events and later links, because their texts may contain what users wrote. */
   addEvent(): this {
     return this;
   }

@@ -15,7 +15,7 @@ export interface InstrumentSpec {
 
 /** One series of a histogram. */
 export interface Recorder {
-  /** Records a value. Where it belongs to a span, the current one unless given, that becomes its bucket's exemplar. */
+  /** Records a value. `span`, by default the current span, becomes the exemplar of the value's bucket. */
   record(value: number, span?: SpanPlace): void;
 }
 

@@ -1,19 +1,19 @@
-// Renders metrics as OpenMetrics, the form of Prometheus' page that has exemplars: for a bucket of a histogram a request
-// that fell into it, by its trace.
+// Renders metrics as OpenMetrics, the format of Prometheus' page that supports exemplars: for a histogram bucket, the
+// trace of a request that fell into it.
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { DataPointType, type Histogram, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exemplar } from './instruments.js';
 
 export const OPEN_METRICS = 'application/openmetrics-text';
 
-/** A histogram's value with the exemplars of its buckets, which the SDK has no place for. */
+/** A histogram's value with the exemplars of its buckets, for which the SDK's type has no field. */
 export interface WithExemplars extends Histogram {
   readonly exemplars?: readonly (Exemplar | undefined)[];
 }
 
 const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
 
-/** Returns the page. It has the names and labels of the plain form, so that a query finds the same in either. */
+/** Returns the page. Names and labels are the same as in the plain text format, so that queries work on both. */
 export function openMetricsOf(metrics: ResourceMetrics): string {
   const exemplars = exemplarsOf(metrics);
   const counters = new Set<string>();
@@ -32,7 +32,7 @@ export function openMetricsOf(metrics: ResourceMetrics): string {
   return `${rendered.join('\n')}\n# EOF\n`;
 }
 
-/** Returns a line about a family: a counter's family has no suffix in OpenMetrics. */
+/** Returns a `HELP` or `TYPE` line in OpenMetrics, in which a counter's family has no suffix. */
 function headOf(line: string, counters: ReadonlySet<string>): string {
   const [, kind, name = '', rest] = /^# (HELP|TYPE) (\S+)(.*)$/.exec(line) ?? [];
   const family = name.replace(/_total$/, '');

@@ -1,21 +1,21 @@
 /**
- * Variables of OpenTelemetry's specification that every process honours. Settings of our own win over them. Exporters read
- * the others of `OTEL_EXPORTER_OTLP_…` themselves: headers, time-outs, compression, certificates.
+ * Variables of OpenTelemetry's specification that every process honours. Our own settings take precedence. Exporters
+ * themselves read the other `OTEL_EXPORTER_OTLP_…` variables: headers, timeouts, compression, certificates.
  */
 export interface OtelSettings {
   /** OTEL_SDK_DISABLED: nothing is collected. */
   readonly disabled: boolean;
-  /** OTEL_RESOURCE_ATTRIBUTES, and OTEL_SERVICE_NAME over them. */
+  /** OTEL_RESOURCE_ATTRIBUTES; OTEL_SERVICE_NAME takes precedence. */
   readonly attributes: Readonly<Record<string, string>>;
   /** Whether OTEL_EXPORTER_OTLP_ENDPOINT or that of the signal names a collector, and OTEL_…_EXPORTER does not switch it off. */
   readonly sendsTraces: boolean;
   readonly sendsMetrics: boolean;
-  /** Whether OTEL_METRICS_EXPORTER and OTEL_TRACES_EXPORTER permit what our own settings ask for. */
+  /** Whether OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER disables a signal that our own settings enable. */
   readonly tracesOff: boolean;
   readonly metricsOff: boolean;
-  /** Where OTEL_METRICS_EXPORTER has `prometheus`: OTEL_EXPORTER_PROMETHEUS_HOST and _PORT. */
+  /** OTEL_EXPORTER_PROMETHEUS_HOST and _PORT, if OTEL_METRICS_EXPORTER contains `prometheus`. */
   readonly prometheus: { readonly host: string; readonly port: number } | undefined;
-  /** OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG as a share of requests. */
+  /** Share of requests to sample, from OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG. */
   readonly ratio: number | undefined;
   /** Whether OTEL_PROPAGATORS has `tracecontext`, as it has by default, and `baggage`. */
   readonly tracecontext: boolean;
@@ -27,14 +27,17 @@ export interface OtelSettings {
     readonly maxExportBatchSize: number | undefined;
     readonly metricIntervalMs: number | undefined;
   };
-  /** Variables whose values are not supported; the specification asks to ignore these, and to say so. */
+  /** Variables whose values are not supported. The specification requires a warning for each. */
   readonly ignored: readonly string[];
 }
 
 const DEFAULT_PROMETHEUS_PORT = 9464;
 const PARENT_BASED = 'parentbased_';
 
-/** Reads the variables. None of them ends a start: they are often set for all containers of a cluster. */
+/**
+ * Reads the variables. An invalid value never prevents a start, because these variables are often set for all
+ * containers of a cluster.
+ */
 export function readOtelSettings(env: NodeJS.ProcessEnv): OtelSettings {
   const ignored: string[] = [];
   const textOf = (name: string): string | undefined => env[name]?.trim() || undefined;
@@ -42,7 +45,7 @@ export function readOtelSettings(env: NodeJS.ProcessEnv): OtelSettings {
     ignored.push(name);
     return undefined;
   };
-  /** Returns the values of a list that are known; the variable counts as ignored where one is not. */
+  /** Returns the known values in a list, and reports the variable as ignored if a value is unknown. */
   const known = (name: string, values: readonly string[], fallback: readonly string[]): readonly string[] => {
     const given = textOf(name)
       ?.split(',')
@@ -121,8 +124,8 @@ function nameIn(attributes: Record<string, string>, textOf: TextOf): Record<stri
 }
 
 /**
- * Returns the share of requests that a sampler takes. Within the mesh each process follows its caller, as the parent-based
- * ones do; whether a client is followed is COMMONPLACE_TRUST_TRACEPARENT's to say.
+ * Returns the share of requests that a sampler samples. Within the mesh each process follows its caller's decision, as
+ * parent-based samplers do; COMMONPLACE_TRUST_TRACEPARENT decides whether a client's decision counts.
  */
 function ratioOf(sampler: string | undefined, arg: number | undefined, ignore: Ignore): number | undefined {
   const kind = sampler?.startsWith(PARENT_BASED) ? sampler.slice(PARENT_BASED.length) : sampler;

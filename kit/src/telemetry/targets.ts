@@ -1,9 +1,9 @@
-// Where signals go: by settings of our own, else by the variables of OpenTelemetry.
+// Determines where signals are sent: our own settings take precedence over OpenTelemetry's variables.
 import type { TelemetryOptions } from './start.js';
 
 type Options = Pick<TelemetryOptions, 'otlpUrl' | 'otlpHeaders' | 'metricsHost' | 'metricsPort' | 'otel'>;
 
-/** Share of requests that are traced where no setting says so. */
+/** Default share of requests that are traced. */
 const DEFAULT_RATIO = 0.1;
 
 export function sendsTraces({ otlpUrl, otel }: Options): boolean {
@@ -14,7 +14,7 @@ export function sendsMetrics({ otlpUrl, otel }: Options): boolean {
   return otlpUrl === undefined ? otel.sendsMetrics : !otel.metricsOff;
 }
 
-/** Returns where the page for Prometheus is; undefined if there is none. */
+/** Returns the address of the page for Prometheus; undefined if there is none. */
 export function pageOf({ metricsHost, metricsPort, otel }: Options) {
   return metricsPort === undefined ? otel.prometheus : { host: metricsHost, port: metricsPort };
 }
@@ -24,7 +24,7 @@ export function ratioOf({ traceRatio, otel }: Pick<TelemetryOptions, 'traceRatio
   return traceRatio ?? otel.ratio ?? DEFAULT_RATIO;
 }
 
-/** Returns the options of an exporter: what they leave out it reads from the variables of OpenTelemetry itself. */
+/** Returns the options of an exporter. The exporter reads missing options from OpenTelemetry's variables. */
 export function exporterOptions({ otlpUrl, otlpHeaders }: Options, signal: 'traces' | 'metrics', timeoutMs: number) {
   return {
     ...(otlpUrl === undefined ? {} : { url: `${otlpUrl}/v1/${signal}`, timeoutMillis: timeoutMs }),

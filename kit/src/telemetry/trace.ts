@@ -22,7 +22,7 @@ export interface Span {
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
-  /** What systems outside have written about the trace. */
+  /** The `tracestate` that other systems have added. */
   readonly tracestate?: string | undefined;
 }
 
@@ -161,8 +161,8 @@ export async function continuing<T>(
 const MAX_LINKS = 128;
 
 /**
- * Runs work on behalf of several earlier requests, as a span of a trace of its own that links to each of their spans; as
- * no span if none of them was sampled.
+ * Runs work on behalf of several earlier requests in one span, which starts a new trace and links to each of their
+ * spans. There is no span if none of them was sampled.
  */
 export async function continuingAll<T>(
   traceparents: readonly string[],
@@ -219,11 +219,11 @@ export function traceHeaders(context: string | undefined): TraceHeaders {
   return at < 0 ? { traceparent: context } : { traceparent: context.slice(0, at), tracestate: context.slice(at + 1) };
 }
 
-/** Limits of the specification, within which every system has to pass a `tracestate` on. */
+/** Limits within which the specification requires every system to propagate a `tracestate`. */
 const [MAX_STATE_CHARS, MAX_STATE_MEMBERS] = [512, 32];
 const STATE_MEMBER = /^[a-z0-9][-a-z0-9_*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** Returns the trace context of these headers. A `tracestate` that is invalid is left out, and with it nothing else. */
+/** Returns the trace context of these headers. An invalid `tracestate` is dropped; the `traceparent` is kept. */
 export function traceContext(traceparent: string | undefined, tracestate: string | undefined): string | undefined {
   if (traceparent === undefined || traceparent.includes(';')) return undefined;
   const members = (tracestate ?? '').split(',').map((member) => member.trim());

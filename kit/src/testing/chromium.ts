@@ -40,15 +40,15 @@ export const chromiumFlags = (off: readonly string[] = []): string[] => [
   `--disable-features=${[...OFF, ...off].join(',')}`,
 ];
 
-/** What tests need of a browser of Playwright. */
+/** The part of Playwright's `Browser` that tests use. */
 interface Contexts<Options, Context> {
   newContext(options?: Options): Promise<Context>;
 }
 
-/** Milliseconds that a step in a page may take on a quiet machine, as Playwright has it. */
+/** Playwright's default timeout of a step in a page, in milliseconds. */
 const STEP_MS = 30_000;
 
-/** Returns the browser; each step in its pages may take longer where tests are patient with a busy machine. */
+/** Returns the browser with timeouts of its pages multiplied by `PATIENCE`. */
 export function withPatience<
   Options,
   Context extends { setDefaultTimeout(ms: number): void },

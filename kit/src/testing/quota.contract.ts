@@ -33,7 +33,7 @@ async function open(store: Store, name: string, limit: number, slots: number): P
     places,
     quota,
     async take(key, amount = 1, ids = []) {
-      // As in a service: a run that loses a race starts again, after a longer wait each time.
+      // Retries after a lost race with increasing backoff, as a service does.
       for (let runs = 0; ; runs++) {
         const work = store.begin();
         await quota.reserve(work, key, amount);

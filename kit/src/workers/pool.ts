@@ -22,7 +22,7 @@ export interface WorkerPoolOptions<Task, Reply> {
   isSpent?(reply: Reply): boolean;
   /** Milliseconds that an idle worker waits for another task before it ends; unlimited by default. */
   readonly idleMs?: number;
-  /** Keeps one more worker ready than work, so that a task of another tenant does not wait until one has started. */
+  /** Keeps one idle worker ready, so that a task of another tenant need not wait until a worker has started. */
   readonly keepsSpare?: boolean;
   /** Creates the error with which tasks reject once the pool is closed. */
   closed(): Error;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A request that was really sent, and its answer; see `npm run examples`. */
+/** A recorded request to a running system, and its answer; see `npm run examples`. */
 export interface RecordedExample {
   /** `path` has no parameters left, and may have a query. */
   readonly request: { readonly path: string; readonly body?: unknown };

@@ -1,22 +1,25 @@
 import type { DomainEvent, EventBus, SubscribeOptions, Subscription } from '@commonplace/kit/events';
 import { type EventName, PAYLOADS, type Payload } from './payloads.js';
 
-/** An event with its payload as the contract types it: `event.name` decides the type of `event.data`. */
+/** An event with a typed payload: `event.name` determines the type of `event.data`. */
 export type TypedEvent<Name extends EventName> = {
   [N in Name]: Omit<DomainEvent, 'type' | 'data'> & { readonly name: N; readonly data: Payload<N> };
 }[Name];
 
 /** A durable consumer and the events that it follows. */
 export interface ConsumerSpec<Name extends EventName> extends Omit<SubscribeOptions, 'types'> {
-  /** `<service>.<purpose>`, with hyphens between words. It must not change: the position in the events goes with it. */
+  /**
+   * `<service>.<purpose>`, with hyphens between words. It must not change, because the consumer's position is stored
+   * under it.
+   */
   readonly consumer: string;
   readonly events: readonly Name[];
 }
 
-/** Somebody has left a workspace or an Org. */
+/** Events after which a person is no longer a member of a workspace or an Org. */
 export const MEMBER_LEFT = ['tenancy.workspace_member.removed', 'tenancy.org_member.removed'] as const;
 
-/** Names that were given before there was a rule. */
+/** Names of consumers that are older than the naming rule. */
 const FORMER_NAMES: ReadonlySet<string> = new Set([
   'agents.workspace_purges',
   'automations.agent_runs',
@@ -26,7 +29,10 @@ const FORMER_NAMES: ReadonlySet<string> = new Set([
 ]);
 const NAME = /^[a-z]+(?:\.[a-z]+(?:-[a-z]+)*)$/;
 
-/** Subscribes a durable consumer. Its handler is called with one event at a time, in order, and may see one twice. */
+/**
+ * Subscribes a durable consumer. Calls its handler with one event at a time, in order; an event may be delivered more
+ * than once.
+ */
 export function consume<const Name extends EventName>(
   bus: Pick<EventBus, 'subscribe'>,
   spec: ConsumerSpec<Name>,

@@ -31,7 +31,7 @@ function reader<Message>(message: { fromPartial(data: object): Message }): (data
   return (data) => message.fromPartial(data);
 }
 
-/** The messages of the contract that events carry, by the event's name: its type without `commonplace.`. */
+/** Message type of each event's payload, by the event's name: its type without `commonplace.`. */
 export const PAYLOADS = {
   'agents.agent.created': reader(AgentChanged),
   'agents.agent.deleted': reader(AgentChanged),

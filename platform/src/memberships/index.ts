@@ -1,4 +1,4 @@
-import { type AgentRole, agentRoleIn, type CallingAgent } from '@commonplace/kit/auth';
+import { agentRoleIn, type CallingAgent } from '@commonplace/kit/auth';
 import { roomFor } from '@commonplace/kit/cache';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
@@ -7,8 +7,11 @@ import type {
   Memberships,
   WorkspaceMembership,
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { LRUCache } from 'lru-cache';
+import { agentRoleName, lesserWorkspaceRole } from './roles.js';
+
+export { agentRoleName, isWorkspaceRoleAtLeast, workspaceRolesFrom } from './roles.js';
 
 /** A person's memberships, indexed for look-ups. */
 export interface PersonMemberships {
@@ -70,7 +73,8 @@ export function sharedWith(person: PersonMemberships, agent: CallingAgent | unde
   const workspaces = new Map<string, WorkspaceMembership>();
   for (const [id, membership] of person.workspaces) {
     const role = agentRoleIn(agent, id);
-    if (role !== undefined) workspaces.set(id, { ...membership, role: lesserRole(membership.role, role) });
+    if (role !== undefined)
+      workspaces.set(id, { ...membership, role: lesserWorkspaceRole(membership.role, agentRoleName(role)) });
   }
   const orgs = [...person.orgs].map(([id, org]) => {
     const role = ADMIN_ROLES.has(org.role) ? OrgRole.MEMBER : org.role;
@@ -80,30 +84,3 @@ export function sharedWith(person: PersonMemberships, agent: CallingAgent | unde
 }
 
 const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
-
-/** Workspace roles from the weakest to the strongest. */
-const LADDER = [
-  WorkspaceRole.UNSPECIFIED,
-  WorkspaceRole.GUEST,
-  WorkspaceRole.VIEWER,
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-];
-
-const AGENT_ROLE_NAMES: Readonly<Record<AgentRole, WorkspaceRole>> = {
-  viewer: WorkspaceRole.VIEWER,
-  commenter: WorkspaceRole.COMMENTER,
-  editor: WorkspaceRole.EDITOR,
-};
-
-/** Returns the contract's name of an agent's role. */
-export function agentRoleName(role: AgentRole): WorkspaceRole {
-  return AGENT_ROLE_NAMES[role];
-}
-
-function lesserRole(role: WorkspaceRole, agentRole: AgentRole): WorkspaceRole {
-  const most = agentRoleName(agentRole);
-  return LADDER.indexOf(role) < LADDER.indexOf(most) ? role : most;
-}

@@ -1,8 +1,8 @@
 import type { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 
 /**
- * Who may see an event: whoever any of its parts admits. It names what decides and copies no access: the decision is made
- * when the event is delivered.
+ * Who may see an event: everybody whom at least one of its parts admits. It contains no copy of access rights; they are
+ * checked when the event is delivered.
  */
 export interface Audience {
   /**

@@ -1,10 +1,10 @@
 import { ResourceRole, resourceRoleToNumber } from '@commonplace/proto/resources/v1/resource.js';
-import { OrgRole, orgRoleToNumber, workspaceRoleToNumber } from '@commonplace/proto/tenancy/v1/role.js';
-import type { PersonMemberships } from '../memberships/index.js';
+import { OrgRole, orgRoleToNumber } from '@commonplace/proto/tenancy/v1/role.js';
+import { isWorkspaceRoleAtLeast, type PersonMemberships } from '../memberships/index.js';
 import type { Audience } from './audience.js';
 import type { EventDraft } from './drafts.js';
 
-/** A person's access to a resource, as it is now. */
+/** A person's present access to a resource. */
 export interface ResourceAccess {
   readonly workspaceId: string;
   readonly trashed: boolean;
@@ -14,18 +14,18 @@ export interface ResourceAccess {
 /** The resources that a person may see, by id. */
 export type VisibleResources = ReadonlyMap<string, ResourceAccess>;
 
-/** How a person stands in a conversation now. */
+/** A person's present membership of a conversation. */
 export interface ConversationStanding {
   readonly isActive: boolean;
   readonly visibleFromSeq: number;
 }
 
-/** What decides what a person sees of an event. */
+/** Facts that decide which part of an event a person sees. */
 export interface Sight {
   /** Absent if the event's audience names neither people nor members. */
   readonly person: PersonMemberships | undefined;
   readonly resources: VisibleResources;
-  /** Of the conversation that the audience names. */
+  /** Membership of the conversation that the audience names. */
   readonly standing: ConversationStanding | undefined;
   /** Returns whether the credential reaches the workspace of a resource. */
   reaches(workspaceId: string): boolean;
@@ -33,7 +33,7 @@ export interface Sight {
 
 type ToldEvent = Pick<EventDraft, 'orgId' | 'workspaceId' | 'audience' | 'data'> & { readonly tenant: string };
 
-/** Returns what a person sees of an event; undefined if they see nothing. */
+/** Returns the data of an event that a person may see; undefined if they may see nothing. */
 export function seenData(event: ToldEvent, sight: Sight): EventDraft['data'] | undefined {
   const { audience, data } = event;
   if (sight.person !== undefined && admitsPerson(event, sight.person)) return data;
@@ -43,15 +43,13 @@ export function seenData(event: ToldEvent, sight: Sight): EventDraft['data'] | u
   return audience.conversation !== undefined && isSeen ? data : undefined;
 }
 
-/** Returns whether a person belongs to an audience by what they are a member of, or by name. */
+/** Returns whether a person belongs to an audience as a member or by name. */
 function admitsPerson({ audience, tenant, orgId, workspaceId = '' }: ToldEvent, person: PersonMemberships): boolean {
   const { people = [], workspace, org } = audience;
   const belongs = orgId === '' ? person.workspaces.has(tenant) : person.orgs.has(orgId);
   if (belongs && people.includes(person.userId)) return true;
   const held = person.workspaces.get(workspaceId)?.role;
-  if (workspace !== undefined && held !== undefined) {
-    if (workspaceRoleToNumber(held) >= workspaceRoleToNumber(workspace)) return true;
-  }
+  if (workspace !== undefined && isWorkspaceRoleAtLeast(held, workspace)) return true;
   const inOrg = person.orgs.get(orgId)?.role;
   return org !== undefined && inOrg !== undefined && orgRoleToNumber(inOrg) >= orgRoleToNumber(LEAST_IN_ORG[org]);
 }
@@ -59,7 +57,7 @@ function admitsPerson({ audience, tenant, orgId, workspaceId = '' }: ToldEvent, 
 const LEAST_IN_ORG = { member: OrgRole.MEMBER, admin: OrgRole.ADMIN } as const;
 const LEAST = { viewer: ResourceRole.VIEWER, manager: ResourceRole.MANAGER } as const;
 
-/** Returns what an event about resources tells somebody who may see some of them. */
+/** Returns the data of an event about resources for a person who may see some of them. */
 function ofResources(
   { ids, least, trashed = false }: NonNullable<Audience['resources']>,
   data: EventDraft['data'],

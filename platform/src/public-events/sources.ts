@@ -31,7 +31,10 @@ function aboutResources(type: EventType, audience: (ids: readonly string[]) => A
 
 const visible = (ids: readonly string[]): Audience => ({ resources: { ids, least: 'viewer' } });
 const evenTrashed = (ids: readonly string[]): Audience => ({ resources: { ids, least: 'viewer', trashed: true } });
-/** Nobody can tell any more who saw what is gone; administrators see everything in their workspace. */
+/**
+ * Returns the audience of an event about a purged resource, whose access rights are gone: administrators see everything
+ * in their workspace.
+ */
 const administrators = (): Audience => ({ workspace: WorkspaceRole.ADMIN });
 
 const contentUpdated: EventSource = (event) => {
@@ -50,7 +53,7 @@ const permission: EventSource = (event) => ({
   data: { change: event.type.split('.').at(-1), ...pick(event.data, ['resourceId', 'principal', 'role', 'expiresAt']) },
 });
 
-/** Managers of the resource see a request for access, and whoever has made it. */
+/** Managers of the resource and the person who requested access see the request. */
 const accessRequest =
   (type: EventType): EventSource =>
   (event) => ({
@@ -67,7 +70,7 @@ const publication: EventSource = (event) => ({
   data: pick(event.data, ['publicationId', 'resourceId', 'status', ...CHANGE]),
 });
 
-/** Whoever has started an import or a run sees its end, and administrators of the workspace. */
+/** Administrators of the workspace and the person who started an import or a run see its end. */
 const started =
   (type: EventType, fields: readonly string[]): EventSource =>
   (event) => ({
@@ -89,7 +92,7 @@ const workspaceMember =
     data: pick(event.data, ['memberId', 'userId', 'role']),
   });
 
-/** An open invitation names no person: whoever accepts it is added then. */
+/** An open invitation names no person; the person who accepts it is added at that time. */
 const orgMember =
   (type: EventType, joinedOnly = false): EventSource =>
   (event) => {
@@ -103,7 +106,7 @@ const orgMember =
     };
   };
 
-/** Administrators of an Org are told of its credits, in the Personal tenant the person. */
+/** Administrators see events about their Org's credits; in the Personal tenant, the person does. */
 const credits =
   (type: EventType, fields: readonly string[]): EventSource =>
   (event) => {
@@ -120,7 +123,7 @@ const conversationPlace = ({ data }: DomainEvent): Pick<EventDraft, 'orgId' | 'w
 
 const MESSAGE = ['conversationId', 'messageId', 'seq', 'author', 'text', 'textIsCut', 'threadId', 'runId', 'createdAt'];
 
-/** The members of the moment see a message, unless it is older than what they see of the conversation. */
+/** Present members see a message, unless it is older than the part of the conversation that they may see. */
 const message =
   (type: EventType): EventSource =>
   (event) => ({
@@ -130,7 +133,7 @@ const message =
     data: { ...pick(event.data, [...MESSAGE, ...CHANGE]), text: text(event.data.text) },
   });
 
-/** Whoever was removed is told that, as the last they hear of the conversation. */
+/** A removed member sees their removal, as the last event of the conversation. */
 const conversation: EventSource = (event) => ({
   type: 'conversation.updated',
   ...conversationPlace(event),
@@ -138,7 +141,7 @@ const conversation: EventSource = (event) => ({
   data: pick(event.data, ['conversationId', 'userIds', ...CHANGE]),
 });
 
-/** Where a person is in a conversation concerns their own devices alone. */
+/** Only the person sees how far they have read a conversation, for their other devices. */
 const conversationRead: EventSource = (event) => ({
   type: 'conversation.read',
   ...conversationPlace(event),
@@ -146,7 +149,7 @@ const conversationRead: EventSource = (event) => ({
   data: pick(event.data, ['conversationId']),
 });
 
-/** Viewers of the workspace see what happens to its work, and people of its tenant what concerns them. */
+/** Viewers of the workspace see its work events, and people of the tenant see those that name them. */
 const work =
   (
     type: EventType,
@@ -172,7 +175,7 @@ const automationRun = (type: EventType): EventSource =>
 const schedule = (type: EventType): EventSource =>
   work(type, 'schedule_id', ['scheduledFor', 'outcome', 'runId', 'reason']);
 
-/** Those who may decide an approval see it, and whoever has started the run. */
+/** People who may decide an approval and the person who started the run see it. */
 const approval =
   (type: EventType): EventSource =>
   (event) => ({
@@ -189,7 +192,7 @@ const rows = (type: EventType): EventSource => aboutResource(type, ['resourceId'
 
 const SUBMISSION = ['formId', 'resourceId', 'submissionId', 'rowId', 'number', 'submittedAt'];
 
-/** The events of the bus that clients are told, and how each becomes one that they read. */
+/** Translation of each public event of the bus into the form that clients read. */
 export const SOURCES: Readonly<Record<string, EventSource>> = {
   'commonplace.agents.agent_approval.decided': approval('approval.decided'),
   'commonplace.agents.agent_approval.requested': approval('approval.requested'),
@@ -242,7 +245,7 @@ export const SOURCES: Readonly<Record<string, EventSource>> = {
   ]),
 };
 
-/** Translates an event of the bus; undefined for one that nobody is told. */
+/** Translates an event of the bus; returns undefined for an event that is not public. */
 export function draftOf(event: DomainEvent): EventDraft | undefined {
   return SOURCES[event.type]?.(event);
 }

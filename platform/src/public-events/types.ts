@@ -1,6 +1,6 @@
 import type { Scope } from '@commonplace/kit/auth';
 
-/** The types of events that clients can ask for, each with the scopes of which its reader needs one. */
+/** Types of events that clients can subscribe to. A reader needs one of the scopes listed for a type. */
 export const SCOPES_OF = {
   'resource.created': ['resource:read'],
   'resource.updated': ['resource:read'],

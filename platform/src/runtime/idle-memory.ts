@@ -5,13 +5,13 @@ import { getHeapStatistics } from 'node:v8';
 /** Milliseconds of a period, and the share of one in which the event loop of an idle process is busy at most. */
 const PERIOD_MS = 5000;
 const IDLE_SHARE = 0.02;
-/** Bytes by which the heap must have grown since it was last given back. */
+/** Bytes by which the heap must have grown since memory was last returned to the system. */
 const WORTHWHILE_BYTES = 12 * 2 ** 20;
 
 /**
- * Gives memory back to the system when the process has been idle for a period after it was busy. V8 keeps the room of
- * its young generation (twice `--max-semi-space-size`) and what the start has left behind until something allocates
- * again. This is the only call that makes it shrink them; it takes some 50 ms, in which nobody waits.
+ * Returns memory to the system when the process has been idle for a period after it was busy. V8 keeps the memory of
+ * its young generation (twice `--max-semi-space-size`) and garbage of the start until something allocates again. Only
+ * this call makes V8 shrink them. It takes about 50 ms, while no request waits.
  */
 export function giveBackIdleMemory(periodMs = PERIOD_MS): () => void {
   let utilized = performance.eventLoopUtilization();

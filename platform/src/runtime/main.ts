@@ -11,7 +11,7 @@ import { startFailureOf } from './start-failure.js';
 /** Milliseconds after its signal at which a process exits, even if something hangs. */
 const EXIT_MS = 25_000;
 
-/** Signals that end a process: at once while it starts, with what is in flight afterwards. */
+/** Signals that end a process: immediately during its start, and later after the calls in flight have ended. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
@@ -87,7 +87,7 @@ function endStart(error: unknown, facts: Record<string, unknown>): never {
   process.exit(failure.exitCode);
 }
 
-/** Writes an event of the log for operators; somebody at a terminal has read the same in words. */
+/** Writes a log event for operators, unless standard error is a terminal, on which the same was printed as text. */
 function logFailedStart(facts: Record<string, unknown>): void {
   if (!process.stderr.isTTY) writeLastWords('start.failed', facts);
 }

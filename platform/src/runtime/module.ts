@@ -62,7 +62,7 @@ export interface Host<Callable extends ServiceContract<unknown> = ServiceContrac
   readonly installationId: string;
   /** Returns a client of a service, in this process or another one. Throws if the module has not declared the call. */
   readonly client: <Contract extends Callable>(contract: Contract) => ClientOf<Contract>;
-  /** Type marker: a host with few clients can't be passed on as one with many. */
+  /** Type marker: the compiler refuses to pass a host with few clients where one with more is required. */
   readonly callable?: (contract: Callable) => void;
   /** Returns options for a call without a caller; its deadline is `timeoutMs` from now. */
   systemCall(timeoutMs?: number): CallOptions;
@@ -81,7 +81,7 @@ export interface Host<Callable extends ServiceContract<unknown> = ServiceContrac
   hasBegun(): boolean;
   /** Guard of the disk space in `dataDir`; undefined if this process stores nothing there. */
   readonly space: SpaceGuard | undefined;
-  /** Opens that guard, for a module that stores something in `dataDir` that the process itself does not know of. */
+  /** Opens the guard for a module that stores its own files in `dataDir`. */
   openSpace(): Promise<SpaceGuard>;
 }
 

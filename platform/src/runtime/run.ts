@@ -49,8 +49,9 @@ const KEYS_MS = 5_000;
 const fetched = fetchedKeys.bind();
 
 /**
- * Runs modules in this process; services that are not among them are called over gRPC. `storeOf` returns the store of a module
- * that is not to have the one of this process: tests run a single service on another store by it, without that one's events.
+ * Runs modules in this process; services that are not among them are called over gRPC. `storeOf` may return another
+ * store for a module than that of this process, so that tests can run a single service on their own store, without its
+ * events.
  */
 export async function run(
   modules: readonly ServiceModule[],
@@ -58,7 +59,7 @@ export async function run(
   storeOf: (module: ServiceModule) => Store | undefined = () => undefined,
 ): Promise<Running> {
   const settings = readAll(modules, env);
-  // Lines of several hosts and services come together in one place: each names its own.
+  // Logs of several hosts and services are collected in one place, so each line names its host.
   const lines = createLog(settings.logLevel, { hostname: hostname() }, currentTraceFields);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
   const log = lines.child({ service: name });
@@ -234,7 +235,7 @@ function memoize<T>(make: (name: string) => T): (name: string) => T {
   };
 }
 
-/** Answers probes on the port of health from `begin` until `end`, for a process of the mesh that waits at its start. */
+/** Answers health probes from `begin` until `end`, for a process of the mesh that waits for a server at its start. */
 function answerWhileWaiting(
   modules: readonly ServiceModule[],
   { grpcHost, grpcPort, healthPort }: Values<typeof processSettings>,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
 
-/** Milliseconds between two tries, and between two lines of the log that name what is missing. */
+/** Milliseconds between two attempts, and between two log lines that name the missing server. */
 const RETRY_MS = 1000;
 const REMIND_MS = 30_000;
 
@@ -14,8 +14,8 @@ export interface WaitOptions {
 }
 
 /**
- * Opens a server's client, and waits as long as the server does not answer. The log names it (`start.waiting`). Other
- * failures, such as a wrong password, are thrown.
+ * Opens a server's client, and retries until the server answers. Logs the server's name as `start.waiting`. Rejects
+ * with any other failure, such as a wrong password.
  */
 export async function openWhenThere<T>(
   server: string,

@@ -53,7 +53,7 @@ export interface Stage {
 
 /**
  * Starts `module` on a new data folder within `parent`. `others` are fakes of the services that it calls; identity's
- * token keys are provided here. With a `store` of its own nobody hears of the events that it commits.
+ * token keys are provided here. With its own `store`, the events that it commits are not delivered.
  */
 export async function openStage(
   module: ServiceModule,

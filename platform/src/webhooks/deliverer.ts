@@ -11,6 +11,7 @@ import {
 } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import { ATTEMPT_MS, attempt, type Target } from './attempt.js';
+import { type OutcomeParts, recordOutcome } from './record-outcome.js';
 import {
   type Delivery,
   type DisabledReason,
@@ -19,7 +20,6 @@ import {
   targetStateCollection,
   targetStateId,
 } from './records.js';
-import { type Settling, settle } from './settle.js';
 
 /** An event to deliver, in the form that receivers see. */
 export interface Message {
@@ -86,14 +86,14 @@ const CHUNK = 100;
 export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
   const { service, store, log, guard, now, random = Math.random } = parts;
   const states = await store.collection(targetStateCollection);
-  const settling: Settling = { states, now, random, disabled: parts.disabled };
+  const outcomeParts: OutcomeParts = { states, now, random, disabled: parts.disabled };
 
   async function deliver(job: HeldJob<Delivery>): Promise<void> {
     const { ownerId, targetId } = job.record;
     const state = await states.get(targetStateId(ownerId, targetId));
     const target = state?.disabled === undefined ? await parts.target(ownerId, targetId) : undefined;
     const outcome = target === undefined ? undefined : await attempt(guard, target, job.record, now);
-    await settle(settling, job, outcome);
+    await recordOutcome(outcomeParts, job, outcome);
     if (outcome?.succeeded !== false) await prune(queue.collection, store, ownerId);
   }
 

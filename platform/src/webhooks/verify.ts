@@ -3,9 +3,9 @@ import { lazyLibrary } from '@commonplace/kit/library';
 const library = lazyLibrary<typeof import('standardwebhooks')>('standardwebhooks', import.meta.url);
 
 /**
- * Returns why a request is not signed according to the Standard Webhooks specification; undefined if it is. Signatures
- * are compared in constant time, and what was signed more than five minutes ago or ahead is refused. Names of headers are
- * in lower case.
+ * Returns why a request is not signed according to the Standard Webhooks specification; undefined if it is. Compares
+ * signatures in constant time, and refuses a timestamp more than five minutes in the past or future. `headers` have
+ * lower-case names.
  */
 export function verifySigned(
   secret: string,

@@ -3,6 +3,7 @@ import { type AppError, InsufficientRole, invalidField, NotFound } from '@common
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
 import type { Parts } from './parts.js';
@@ -77,13 +78,7 @@ async function refusalOf(
 }
 
 /** Members who see what is in a workspace; guests see only what they were given. */
-export const READERS: ReadonlySet<WorkspaceRole> = new Set([
-  WorkspaceRole.VIEWER,
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-]);
+export const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 
 function defaultWorkspace(caller: Caller): string {
   const [only, ...others] = caller.credential.workspaceIds ?? [];

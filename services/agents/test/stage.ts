@@ -4,6 +4,7 @@ import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
 import { contracts } from '@commonplace/platform/contracts';
+import { enumName } from '@commonplace/platform/enums';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { DecideApprovalRequest, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { CreateRunRequest, GetRunRequest, RunInclude } from '@commonplace/proto/agents/v1/run_service.js';
@@ -218,7 +219,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     async until(by: Caller, runId: string, ...statuses: string[]) {
       return eventually(async () => {
         const run = await actions.run(by, runId);
-        const status = run.status.replace('RUN_STATUS_', '').toLowerCase();
+        const status = enumName(run.status, 'RUN_STATUS');
         if (!statuses.includes(status)) throw new Error(`the run is ${status}: ${run.error?.message}`);
         return run;
       }, 20_000);

@@ -14,7 +14,10 @@ export function prepareEmbedded(env: NodeJS.ProcessEnv): void {
   prepareKeys(env, dataDir, list(env.COMMONPLACE_ADOPT ?? '').includes('keys'));
 }
 
-/** Returns the URL of the address that the server listens on. A port that is none is left out: its own setting reports it. */
+/**
+ * Returns the URL of the address that the server listens on. Omits an invalid port, which the port's own setting
+ * reports.
+ */
 function localUrl(env: NodeJS.ProcessEnv): string {
   const host = env.COMMONPLACE_HOST || '127.0.0.1';
   const origin = `http://${isIPv6(host) ? `[${host}]` : host}`;

@@ -15,7 +15,7 @@ import { linksIn, pathFrom, withResourceLinks } from './sample-links.js';
 /** The project's root, four levels above the folder of the compiled file. */
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../../..');
 
-/** What `fillSample` calls. */
+/** Contracts of other services that `fillSample` calls. */
 export const SAMPLE_CALLS = [
   contracts.auth,
   contracts.content,
@@ -38,7 +38,8 @@ export async function fillSample(host: SampleHost, { user }: BootstrapResponse):
     automation: undefined,
     chain: [],
   };
-  // A token lasts for half a minute, and all the calls may take longer on a busy machine: each call gets its own.
+  // Each call gets its own token, because a token lasts for half a minute and all calls together may take longer on a
+  // busy machine.
   const call = async (): Promise<CallOptions> => {
     const { token } = await host.client(contracts.auth).actAs(request, host.systemCall());
     const { metadata, deadline } = host.systemCall();

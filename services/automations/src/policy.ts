@@ -2,7 +2,7 @@ import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/aut
 import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { type PersonMemberships, sharedWith } from '@commonplace/platform/memberships';
+import { type PersonMemberships, sharedWith, workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
 import type { Shared } from './parts.js';
@@ -25,15 +25,9 @@ type PolicyParts = Pick<Shared, 'memberships'> & {
   readonly peers?: Pick<Shared['peers'], 'directory'>;
 };
 
-const READERS: ReadonlySet<WorkspaceRole> = new Set([
-  WorkspaceRole.VIEWER,
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-]);
-const EDITORS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.EDITOR, WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
-const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
+const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
+const EDITORS = workspaceRolesFrom(WorkspaceRole.EDITOR);
+const ADMINS = workspaceRolesFrom(WorkspaceRole.ADMIN);
 
 export const mayEdit = ({ role }: Pick<Place, 'role'>): boolean => EDITORS.has(role);
 export const mayAdminister = ({ role }: Pick<Place, 'role'>): boolean => ADMINS.has(role);

@@ -5,6 +5,7 @@ import type { CallContext, Client } from '@commonplace/kit/rpc';
 import { inWork, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
+import { enumName } from '@commonplace/platform/enums';
 import type { Host, ServiceModule } from '@commonplace/platform/runtime';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
@@ -224,7 +225,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
     until: (by: Caller, run: Pick<AutomationRun, 'automationId' | 'id'>, ...statuses: string[]) =>
       eventually(async () => {
         const found = await stageActions.run(by, run);
-        const status = found.status.replace('AUTOMATION_RUN_STATUS_', '').toLowerCase();
+        const status = enumName(found.status, 'AUTOMATION_RUN_STATUS');
         if (!statuses.includes(status)) {
           throw new Error(
             `the run is ${status}: ${found.error?.message} ${JSON.stringify(found.steps.map((s) => s.error))}`,

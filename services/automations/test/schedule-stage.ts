@@ -3,6 +3,7 @@ import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
+import { enumName } from '@commonplace/platform/enums';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import type { StartWorkRunRequest, StartWorkRunResponse } from '@commonplace/proto/agents/v1/work_run_service.js';
@@ -168,7 +169,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
       return shown
         .map(({ scheduledFor = '', outcome }): [string, string] => [
           scheduledFor.slice(11, 19),
-          outcome.replace('FIRE_OUTCOME_', '').toLowerCase(),
+          enumName(outcome, 'FIRE_OUTCOME'),
         ])
         .reverse();
     },

@@ -25,7 +25,10 @@ function conflict(reason: string, template: string): (details?: Record<string, u
   return defineError('ABORTED', reason, template);
 }
 
-/** Creates an error for bytes beyond a limit that a setting gives; without a setting, the client itself has given it. */
+/**
+ * Creates an error for bytes that exceed a limit. `setting` names the setting of the limit; without it, the client has
+ * announced the size.
+ */
 export function tooLarge(param: string | undefined, limit: number, setting: string | undefined): AppError {
   const isInline = setting === 'COMMONPLACE_INLINE_FILE_BYTES';
   const message = isInline

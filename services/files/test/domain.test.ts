@@ -7,7 +7,7 @@ import { config } from '../src/config.js';
 import { decodeBase64 } from '../src/domain/base64.js';
 import { blobKey, layoutOf, ownerOf, partAt, thumbnailKey, thumbnailWidth, uploadKey } from '../src/domain/layout.js';
 import { createTokens, type Grant } from '../src/domain/tokens.js';
-import { readWish } from '../src/uploads/wish.js';
+import { readFileRequest } from '../src/uploads/file-request.js';
 
 const MIB = 1024 * 1024;
 
@@ -115,7 +115,7 @@ describe('a request', () => {
   const settings = readConfig(config, {});
   const guard = { check: (url: string) => new URL(url) };
   const read = (fields: Partial<CreateFileRequest>) =>
-    readWish(CreateFileRequest.fromPartial({ name: 'a', ...fields }), settings, guard);
+    readFileRequest(CreateFileRequest.fromPartial({ name: 'a', ...fields }), settings, guard);
 
   test('says where the bytes come from', async () => {
     expect((await read({})).from).toBe('upload');

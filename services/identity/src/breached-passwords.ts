@@ -14,9 +14,9 @@ const MAX_LINE = 64;
 const LINE = /^([0-9A-F]{40})(?::\d+)?\r?$/i;
 
 /**
- * Opens a list of passwords as Have I Been Pwned offers it for download: SHA-1 hashes in ascending order, one a line,
- * each with a count or without. The file is searched, not loaded: it may have tens of gigabytes. Rejects if it can't be
- * read or does not begin with such a line.
+ * Opens a list of passwords in the download format of Have I Been Pwned: one SHA-1 hash per line, with or without a
+ * count, in ascending order. Searches the file without loading it, because it may have tens of gigabytes. Rejects if
+ * the file cannot be read or does not begin with such a line.
  */
 export async function openBreachedPasswords(file: string): Promise<BreachedPasswords> {
   const handle = await open(file, 'r');
@@ -39,7 +39,7 @@ function hashOf(password: string): string {
 
 /** Returns whether a line of the file is the hash, by a binary search over its bytes. */
 async function holds(handle: FileHandle, size: number, hash: string, file: string): Promise<boolean> {
-  // Both are where a line starts, or the end of the file.
+  // Both are the start of a line, or the end of the file.
   let [from, until] = [0, size];
   while (from < until) {
     const start = await startOfLine(handle, from, Math.floor((from + until) / 2));
@@ -51,7 +51,10 @@ async function holds(handle: FileHandle, size: number, hash: string, file: strin
   return false;
 }
 
-/** Returns where the line that holds a byte starts; `from` is where a line before starts. */
+/**
+ * Returns the offset at which the line that contains the byte `at` starts. `from` is the start of that line or of an
+ * earlier one.
+ */
 async function startOfLine(handle: FileHandle, from: number, at: number): Promise<number> {
   const first = Math.max(from, at - MAX_LINE);
   const bytes = await read(handle, first, at - first);

@@ -24,8 +24,8 @@ export interface TryFactors {
 
 export const PASSWORD_TRIES: TryFactors = { place: 5, account: 10 };
 /**
- * A code has few digits and whoever tries one knows the password, so that all networks together get no more
- * attempts than one.
+ * Factors for attempts at codes. Codes have few digits, and whoever tries one knows the password, so all networks
+ * together get no more attempts than a single network.
  */
 export const CODE_TRIES: TryFactors = { place: 5, account: 1 };
 
@@ -74,9 +74,9 @@ export function createMailThrottle(limits: StoredLimit, requests: number, ipv6Pr
 }
 
 /**
- * Creates a throttle that allows `tries` failures in 15 minutes for one account from one network, and multiples of
- * that for a network and for an account: a stranger cannot easily lock the owner out, and many strangers cannot
- * guess on. An attempt is reserved in the store before it runs and released unless it was refused, so that
+ * Creates a throttle that allows `tries` failures in 15 minutes for one account from one network, and multiples of that
+ * for a network and for an account: a stranger cannot easily lock out the owner, and many strangers cannot guess
+ * without limit. An attempt is reserved in the store before it runs and released unless it was refused, so that
  * concurrent attempts on any number of replicas never exceed the limit.
  */
 export function createThrottle(limits: StoredLimit, terms: ThrottleTerms): Throttle {

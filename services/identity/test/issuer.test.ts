@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { JWTPayload } from 'jose';
 import { parseSecrets } from '../src/domain/secrets.js';
 import { scopesOf } from '../src/oidc/scopes.js';
-import { openSecurityDesk } from '../src/security-desk.js';
+import { openSecurityAdmin } from '../src/security-admin.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
 import { type OddIssuer, openOddIssuer } from './support/issuer.js';
 
@@ -156,7 +156,7 @@ describe('a token of another purpose', () => {
 
 test('the account of a token that the operator has disabled is not opened', async () => {
   expect(await outcome(await tokenOf())).toBe('fay');
-  const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+  const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
   await desk.disable('fay@example.com');
   expect(await outcome(await tokenOf())).toBe(INVALID);
   expect(await outcome(await tokenOf({ sub: 'another subject of hers' }))).toBe(INVALID);

@@ -200,11 +200,11 @@ describe('signing in with an identity provider', () => {
     const ended = { code: 'UNAUTHENTICATED' };
     const records = await harness.store.collection(sessionCollection);
     const [used, idle] = [await signedIn(), await signedIn()];
-    // The ID token has ended after five minutes.
+    // The ID token expires after five minutes.
     for (let times = 0; times < 4; times++) {
       harness.pass(11 * HOUR);
       const asked = new Date(harness.now()).toISOString();
-      // A use is noted behind its answer, unless the use before is still being noted.
+      // A use is recorded after its answer, unless the previous use is still being recorded.
       await eventually(async () => {
         expect((await harness.authenticate(used)).caller.credential.type).toBe('session');
         expect(await records.count({ lastSeenAt: { gte: asked } })).toBe(1);

@@ -1,7 +1,7 @@
 import { type Authenticator, type Ceremony, createAuthenticator } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parseSecrets } from '../src/domain/secrets.js';
-import { openSecurityDesk } from '../src/security-desk.js';
+import { openSecurityAdmin } from '../src/security-admin.js';
 import { userCollection } from '../src/stores/users.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
 
@@ -101,7 +101,7 @@ describe('a passkey', () => {
   test('goes, with the sessions, when the operator resets the second factor', async () => {
     const passkey = await addPasskey();
     const { session: opened } = await signIn(passkey);
-    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
     expect(await desk.resetSecondFactor('ada@example.com')).toMatchObject({ passkeysRemoved: 1, sessionsEnded: 2 });
     await expect(signIn(passkey)).rejects.toMatchObject(refused);
     await expect(harness.authenticate(opened)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parseSecrets } from '../src/domain/secrets.js';
-import { openSecurityDesk } from '../src/security-desk.js';
+import { openSecurityAdmin } from '../src/security-admin.js';
 import { mailCollection } from './support/collections.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
 import { type Mailbox, openMailbox } from './support/mail.js';
@@ -195,7 +195,7 @@ describe('resetting a password', () => {
 describe('the operator', () => {
   test('hands out a password that opens one session, in which it is replaced', async () => {
     const before = await signIn();
-    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
     const { password, sessionsEnded } = await desk.resetPassword('ada@example.com');
     expect(sessionsEnded).toBe(2);
     await expect(harness.authenticate(before.session)).rejects.toThrow();
@@ -213,7 +213,7 @@ describe('the operator', () => {
   });
 
   test('disables an account, whose credentials are refused until it is enabled', async () => {
-    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
     const { session, user } = await signIn();
     const { key } = await makeKey(harness, session);
     const { token } = await desk.issueResetLink('ada@example.com', HOUR);
@@ -238,7 +238,7 @@ describe('the operator', () => {
   });
 
   test('hands out a link', async () => {
-    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
     const { token } = await desk.issueResetLink('ada@example.com', HOUR);
     await signIn(OLD);
     await reset(token);

@@ -2,7 +2,7 @@ import { createEnvelope } from '@commonplace/kit/secrets';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Secret, TOTP } from 'otpauth';
 import { deriveKeys, parseSecrets } from '../src/domain/secrets.js';
-import { openSecurityDesk } from '../src/security-desk.js';
+import { openSecurityAdmin } from '../src/security-admin.js';
 import { secondFactorCollection } from '../src/stores/second-factors.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
 
@@ -103,7 +103,7 @@ describe('an authenticator app', () => {
 
   test('is asked for after a new password was set by a link, which opens no session itself', async () => {
     const { secret } = await enroll();
-    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
     const { token } = await desk.issueResetLink(ada.email, STEP_MS);
     const reset = await harness.security.resetPassword(
       { token, newPassword: 'another good staple', clientIp: '' },
@@ -168,7 +168,7 @@ describe('an authenticator app', () => {
     await harness.security.removeTotp({ session }, harness.call());
     expect((await signIn()).session).not.toBe('');
     await enroll();
-    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
     expect(await desk.resetSecondFactor(ada.email)).toMatchObject({ email: ada.email });
     await expect(harness.authenticate(session)).rejects.toThrow();
     expect((await signIn()).session).not.toBe('');

@@ -5,7 +5,10 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Node } from './domain/node.js';
 import type { RowChange } from './domain/row-change.js';
 
-/** Returns what a background job needs to write and to publish events: both name the actor who started the job. */
+/**
+ * Returns the context with which a background job writes and publishes events. Records and events name the actor who
+ * started the job.
+ */
 export function eventsBy(
   actor: Actor,
   owner: string | undefined,
@@ -19,7 +22,7 @@ export function eventsBy(
   };
 }
 
-/** Columns of an event's rows from which on it has fewer rows, so that it stays small. */
+/** Number of changed columns above which an event lists fewer rows, so that its size stays bounded. */
 const MANY_COLUMNS = 100;
 const FEW_ROWS = 50;
 

@@ -49,7 +49,7 @@ import type { TransferParts } from './transfer/parts.js';
 import type { TreeParts } from './tree/parts.js';
 import { openJobRunner } from './tree-jobs.js';
 
-/** What the features call. */
+/** Contracts of other services that the features call. */
 export const CALLS = [
   contracts.agentDirectory,
   contracts.auth,
@@ -61,7 +61,7 @@ export const CALLS = [
 ] as const;
 type ResourcesHost = Host<(typeof CALLS)[number]>;
 
-/** Opens what each feature depends on, from those below to those above. */
+/** Opens the dependencies of each feature, lower features first. */
 export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const { store, log, systemCall } = host;
   const records = await openRecords(host);
@@ -123,7 +123,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   };
 }
 
-/** Opens the records that more than one feature or the quotas read. */
+/** Opens the collections that several features or the quotas read. */
 async function openRecords({ store }: Pick<Host, 'store'>) {
   const nodes = await store.collection(nodeCollection);
   const jobs = await store.collection(jobCollection);

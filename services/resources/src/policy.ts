@@ -2,7 +2,13 @@ import { beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@co
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import { type MembershipCache, type PersonMemberships, sharedWith } from '@commonplace/platform/memberships';
+import { enumName } from '@commonplace/platform/enums';
+import {
+  isWorkspaceRoleAtLeast,
+  type MembershipCache,
+  type PersonMemberships,
+  sharedWith,
+} from '@commonplace/platform/memberships';
 import type {
   DirectoryService,
   SharingTerms,
@@ -19,12 +25,15 @@ import { ResourceInTrash, ResourceLocked, WorkspaceArchived } from './errors.js'
 import type { Tree } from './nodes/tree.js';
 import type { TermsCache } from './terms.js';
 
-/** The caller of a request, with what they belong to and present, as of the time of the request. */
+/** The caller of a request, with their memberships, agent and share link at the time of the request. */
 export interface Standing {
   readonly caller: Caller;
-  /** What the caller belongs to; with an agent, only what it shares with the person. */
+  /** Memberships of the caller; with an agent, only those that it shares with the person. */
   readonly person: PersonMemberships;
-  /** What the person belongs to by themselves: their access to a node is resolved by it, and then limited by the agent's. */
+  /**
+   * Memberships of the person without the agent. They determine the person's access to a node, which the agent's access
+   * then limits.
+   */
   readonly own: PersonMemberships;
   /** The agent that acts on the person's behalf. */
   readonly agent: ActingAgent | undefined;
@@ -32,10 +41,14 @@ export interface Standing {
   /** The grant of the share link that the request presents; undefined unless there is one that is valid. */
   readonly link: Grant | undefined;
   /**
-   * The principals by which a grant can name the person: themselves, what they belong to, and the link they present.
+   * The principals by which a grant can name the person: the person, their Orgs and workspaces, and the presented share
+   * link.
    */
   readonly principals: readonly string[];
-  /** Grants of the person and of the agent by node id, cached for this request: a path, for example, looks the same nodes up again. */
+  /**
+   * Grants of the person and of the agent by node id, cached for this request, because for example the path of a node
+   * reads the same grants again.
+   */
   readonly held: Map<string, Promise<Grant[]>>;
   /**
    * Reloads the memberships past the cache, at most once per request, so that a caller who has just joined is not
@@ -69,22 +82,23 @@ export interface Policy {
   see(id: string, standing: Standing): Promise<Seen>;
   /** Like `see`, but returns trashed nodes as well. */
   seeEvenTrashed(id: string, standing: Standing): Promise<Seen>;
-  /** Returns those of the given people who can read a node. */
+  /** Returns the ids of those given people who can read a node. */
   readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
   /**
-   * Returns what makes the words of a call's caller untrusted in a workspace: they are not at least a commenter there, or
-   * an agent that has read untrusted words. Undefined for all others, and for jobs.
+   * Returns the kind of untrusted writer that a call's caller is in a workspace: a person below commenter, or an agent
+   * that has read untrusted text. Returns undefined for all others, and for jobs.
    */
   untrustedWriter(workspaceId: string, context: CallContext): Promise<UntrustedWriter | undefined>;
   /** Returns whether a person belongs to a tenant now, in any role. */
   belongsTo(tenant: string, userId: string, context: CallContext): Promise<boolean>;
   /**
-   * Returns for each node whether the caller can read it without a share link. For jobs, which run without the request.
+   * Returns for each node whether `caller` can read it without a share link. For jobs, which run after the request has
+   * ended.
    */
   areReadableBy(nodes: readonly Node[], caller: Caller, onward: CallOptions): Promise<boolean[]>;
   /**
-   * Returns the standing of somebody who makes no call, without a share link and without the limits of a credential. For
-   * other services that ask about people.
+   * Returns the standing of a person who is not the caller, without a share link and without the limits of a
+   * credential. For requests of other services about people.
    */
   standingOf(userId: string, context: CallContext): Promise<Standing>;
   /**
@@ -153,7 +167,10 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     return persons && lesserAccess(persons, agentAccess(node, agent, held, now));
   }
 
-  /** Returns a person's access; outside their tenants, people have only what a link for anyone gives them. */
+  /**
+   * Returns a person's access. Outside of their tenants, people have only the access that a share link for anyone gives
+   * them.
+   */
   function accessOfPerson(node: Node, held: readonly Grant[], standing: Standing): Access | undefined {
     if (belongs(node.tenant, standing)) {
       return effectiveAccess(node, standing.own.workspaces.get(node.workspaceId)?.role, held, standing.now);
@@ -323,7 +340,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       const { userId } = context.caller;
       if (taintedWriterOf(context.caller) !== undefined) return 'agent';
       const isKnown = ({ workspaces }: PersonMemberships) =>
-        isWorkspaceRole(workspaces.get(workspaceId)?.role, WorkspaceRole.COMMENTER);
+        isWorkspaceRoleAtLeast(workspaces.get(workspaceId)?.role, WorkspaceRole.COMMENTER);
       if (isKnown(await memberships.of(userId, context.onward))) return undefined;
       return isKnown(await memberships.fresh(userId, context.onward)) ? undefined : 'guest';
     },
@@ -438,30 +455,14 @@ export function requireCapability(seen: Seen, capability: Capability): void {
   }
 }
 
-/** Returns whether a workspace role is `least` or above; false without a role. */
-export function isWorkspaceRole(role: WorkspaceRole | undefined, least: WorkspaceRole): boolean {
-  return role !== undefined && LADDER.indexOf(role) >= LADDER.indexOf(least);
-}
-
 /** Throws InsufficientRole if a workspace role is below `least`. */
 export function requireWorkspaceRole(membership: WorkspaceMembership, least: WorkspaceRole): void {
-  if (!isWorkspaceRole(membership.role, least)) {
-    throw InsufficientRole({ role: shortName(membership.role), needed: shortName(least) });
+  if (!isWorkspaceRoleAtLeast(membership.role, least)) {
+    throw InsufficientRole({
+      role: enumName(membership.role, 'WORKSPACE_ROLE'),
+      needed: enumName(least, 'WORKSPACE_ROLE'),
+    });
   }
-}
-
-const LADDER = [
-  WorkspaceRole.UNSPECIFIED,
-  WorkspaceRole.GUEST,
-  WorkspaceRole.VIEWER,
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-];
-
-function shortName(role: WorkspaceRole): string {
-  return role.replace('WORKSPACE_ROLE_', '').toLowerCase();
 }
 
 /** Returns the state that keeps everybody from writing to a node, whatever their role; undefined without one. */

@@ -6,7 +6,7 @@ import { unform } from './forms/unform.js';
 import { type TreeJob, treeJobQueue } from './nodes/jobs.js';
 import { applyOn, buildTemplate, clearTemplate, giveUpBuild } from './templates/jobs.js';
 import type { TemplateParts } from './templates/parts.js';
-import { settle } from './tree/settle.js';
+import { rewriteSubtree } from './tree/rewrite-subtree.js';
 
 export type JobParts = TemplateParts & FormParts;
 type Worker = (parts: JobParts, job: HeldJob<TreeJob>) => Promise<void>;
@@ -21,7 +21,10 @@ const WORKERS: Partial<Record<TreeJob['kind'], Worker>> = {
   clear: clearTemplate,
 };
 
-/** What finishes a job that is given up. Reads depend on all other kinds, which remain and are retried once a day. */
+/**
+ * Workers that end a job that is given up. Reads depend on jobs of all other kinds, so these remain and are retried
+ * once a day.
+ */
 const ENDINGS: Partial<Record<TreeJob['kind'], Worker>> = {
   copy: finishCopy,
   build: giveUpBuild,
@@ -41,7 +44,7 @@ export function openJobRunner({
     concurrency: 1,
     maxFailures: parts.settings.treeJobTries,
     retryDeadAfterMs: DAY_MS,
-    run: (job) => (WORKERS[job.record.kind] ?? settle)(partsOf(), job),
+    run: (job) => (WORKERS[job.record.kind] ?? rewriteSubtree)(partsOf(), job),
     onGivenUp: async (job) => ENDINGS[job.record.kind]?.(partsOf(), job),
   });
 }

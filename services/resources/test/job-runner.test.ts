@@ -15,7 +15,7 @@ import { nodeCollection } from '../src/nodes/records.js';
 import { tagUsageCollection } from '../src/nodes/tag-usage.js';
 import { createTree } from '../src/nodes/tree.js';
 import { purgeExpired } from '../src/tree/purge-expired.js';
-import { settle } from '../src/tree/settle.js';
+import { rewriteSubtree } from '../src/tree/rewrite-subtree.js';
 import { type JobParts, openJobRunner } from '../src/tree-jobs.js';
 
 /** Background jobs on resources finish whatever is wrong with them, and none delays others. */
@@ -148,7 +148,7 @@ test('a move whose external id was taken meanwhile comes to its end', async () =
   const loser = await newNode({ ...below, externalId: 'taken', externalKey: `${HERE}:taken` });
   const other = await newNode({ ...below, externalId: 'free', externalKey: `${HERE}:free` });
   const job = await newJob({ headId: head.id, workspaceIds: [HERE, THERE] });
-  await settle(parts, await holdJob(parts.store, treeJobQueue, job));
+  await rewriteSubtree(parts, await holdJob(parts.store, treeJobQueue, job));
   expect(await parts.jobs.get(job.id)).toBeUndefined();
   expect(await nodes.get(holder.id)).toMatchObject(taken);
   const moved = await nodes.get(loser.id);

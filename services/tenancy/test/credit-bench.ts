@@ -52,7 +52,7 @@ export interface Clock {
   ms: number;
 }
 
-/** Serves metering for one person as a process of its own would, with retries after lost races. */
+/** Runs metering for one person as a separate process would, with retries after lost races. */
 export async function openReplica(store: Store, clock: Clock, person: Person, metersAll = false): Promise<Replica> {
   const parts: CreditParts = {
     ...(await openCreditRecords(store)),
@@ -106,7 +106,7 @@ export async function openReplica(store: Store, clock: Clock, person: Person, me
   };
 }
 
-/** What the records of a tenant say, in millionths. */
+/** Amounts in the records of a tenant, in millionths of a credit. */
 export interface Figures {
   readonly available: bigint;
   readonly reserved: bigint;

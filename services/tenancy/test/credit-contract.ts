@@ -6,10 +6,10 @@ import { type Clock, newPerson, openReplica, type Person, type Replica, readFigu
 import { CreditModel } from './credit-model.js';
 
 export interface CreditHarness {
-  /** Returns a store of a process of its own where the adapter allows several, otherwise the same one. */
+  /** Returns the store of another process if the adapter allows several processes, otherwise the same store. */
   store(): Promise<Store>;
   close(): Promise<void>;
-  /** Runs of a property. */
+  /** Number of runs of each property. */
   readonly runs: number;
 }
 
@@ -53,7 +53,7 @@ interface Scene {
   readonly replicas: readonly [Replica, Replica];
 }
 
-/** What metering guarantees on every store. */
+/** Tests the guarantees of metering on a store. */
 export function creditContract(name: string, open: () => Promise<CreditHarness>): void {
   describe(`credits on ${name}`, () => {
     let harness: CreditHarness;
@@ -154,7 +154,7 @@ async function closeAll(replicas: readonly Replica[]): Promise<void> {
   for (const { jobs } of replicas) await jobs.close();
 }
 
-/** Reserves, and tries again as callers do where too many others were faster. Returns whether it could. */
+/** Reserves credits, and retries after lost races, as callers do. Returns whether the reservation succeeded. */
 async function reserveInTime(replica: Replica, at: number, credits: string): Promise<boolean> {
   for (;;) {
     try {

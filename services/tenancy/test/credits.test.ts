@@ -78,7 +78,7 @@ async function reserve(work: Work, amount: string, fields: Partial<ReserveCredit
   return agents.reserveCredits(ReserveCreditsRequest.fromPartial({ ...request, ...fields }), await world.system());
 }
 
-/** Returns why work that costs so much could not begin; undefined if it could. */
+/** Returns why work that costs `amount` could not begin; undefined if it could. */
 async function refusalOf(work: Work, amount: string): Promise<string | undefined> {
   const request = CheckCreditsRequest.fromPartial({ tenant: work.tenant, amount, attribution: attributionOf(work) });
   try {
@@ -204,7 +204,7 @@ describe('a balance', () => {
     expect(await refusalOf(work, '1')).toBe('usage_cap_reached per_member');
     await change(ann, { hardStop: false });
     expect(await refusalOf(work, '1.5')).toBeUndefined();
-    // Nothing was reserved by asking.
+    // The check reserved nothing.
     expect(await balance(ann)).toMatchObject({ available: '2', reserved: '0' });
   });
 
@@ -269,13 +269,13 @@ describe('caps', () => {
     await expect(reserve(two, '2')).rejects.toMatchObject(
       details({ cap: 'per_member', limit: '5', taken: '4', reserved: '3', needed: '2' }),
     );
-    // A run does not wait for itself, and nobody for what is used.
+    // A run does not wait for its own reservations, and used credits never return.
     await expect(reserve({ ...one, step: '2' }, '2')).rejects.toMatchObject(details({ cap: 'per_run', reserved: '0' }));
     await record({ ...work, userId: admin.userId }, '4');
     await expect(reserve({ ...two, userId: admin.userId }, '3')).rejects.toMatchObject(
       details({ cap: 'per_member', taken: '4', reserved: '0' }),
     );
-    // The cap of the member would be free again, and that of the tenant would not.
+    // The member's cap would become free again, but the tenant's would not.
     await change(admin, { monthlyCapCredits: 6 });
     await expect(reserve(two, '2')).rejects.toMatchObject(details({ cap: 'per_member', reserved: '0' }));
     await settle(one, '0.5');

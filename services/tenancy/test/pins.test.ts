@@ -264,7 +264,7 @@ test('a page that follows removals skips no pin', async () => {
   const made = await inOrder(7);
   const page = (cursor: string) => list(owner, PinFilter.WORKSPACE, { limit: 2, offset: 0, cursor });
   const first = await page('');
-  // One that was seen already is removed, and then the one where the first page ended.
+  // Removes a pin of the first page, and then the last pin of that page.
   await unpin(owner, { pinId: made[0] as string });
   const second = await page(first.page?.nextCursor ?? '');
   expect(second.items.map(({ id }) => id)).toEqual(made.slice(2, 4));

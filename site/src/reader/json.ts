@@ -1,5 +1,6 @@
 import { defineError, NotFound } from '@commonplace/kit/errors';
 import { envelope } from '@commonplace/kit/http';
+import { enumName } from '@commonplace/platform/enums';
 import {
   type ReaderEntry,
   ReaderFormat,
@@ -97,4 +98,4 @@ const tableOf = ({ columns, rows, rowCount, offset, limit }: Table): object => (
 });
 
 const typeName = (type: ResourceType | undefined): string | undefined =>
-  type?.replace('RESOURCE_TYPE_', '').toLowerCase();
+  type === undefined ? undefined : enumName(type, 'RESOURCE_TYPE');

@@ -1,6 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import { isHostOf } from '@commonplace/kit/http';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import { enumName } from '@commonplace/platform/enums';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
 import { sendDownload } from '@commonplace/site/downloads';
 import type Router from '@koa/router';
@@ -61,5 +62,5 @@ function callOf({
 
 /** Returns the status on HTTP: `FILE_STATUS_READY` → `ready`. */
 function statusName(status: string): string {
-  return status.replace('FILE_STATUS_', '').toLowerCase();
+  return enumName(status, 'FILE_STATUS');
 }

@@ -9,11 +9,11 @@ export interface ChatServerOptions {
   readonly key?: string;
   /** Names of models; any when absent. */
   readonly models?: readonly string[];
-  /** Tokens of a prompt beyond which it is refused. */
+  /** Maximum number of tokens of a prompt; a longer one is refused. */
   readonly contextTokens?: number;
   /** Parameters that this server refuses as unsupported. */
   readonly refuses?: readonly string[];
-  /** Is told as soon as a call has got so far: before its answer begins, after each token, and after its end. */
+  /** Called at each stage of a call: before its answer begins, after each token, and after its end. */
   readonly onProgress?: (call: ReceivedCall, progress: 'called' | 'token' | 'answered') => void;
   /** Replies to a request in place of scripts; undefined leaves it to those. */
   readonly replyTo?: (request: ChatCompletionCreateParams) => ScriptedReply | undefined;

@@ -7,7 +7,7 @@ import { type ScriptedReply, tokensOf } from './script.js';
 /** A call that was made, and how it ended. */
 export interface ReceivedCall {
   readonly request: ChatCompletionCreateParams;
-  /** What is billed, whether or not it is reported. */
+  /** Tokens that are billed, even if the answer does not report them. */
   readonly billed: { inputTokens: number; outputTokens: number };
   status: number;
   /** `open` while the answer is being sent, `aborted` when the client went away before its end. */
@@ -105,7 +105,7 @@ async function breakDown(response: ServerResponse, { fault }: ScriptedReply, sig
       break;
     }
     default:
-      // What was written goes out before the connection breaks.
+      // Lets the written bytes leave before the connection breaks.
       await wait(1);
       response.destroy();
   }

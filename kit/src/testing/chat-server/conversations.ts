@@ -30,7 +30,7 @@ export function createConversations(): Conversations {
   };
 }
 
-/** Returns how often tools have been called since the person has last said something. */
+/** Returns the number of tool calls since the last message of the person. */
 function turnOf(messages: readonly ChatCompletionMessageParam[]): number {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   return messages.slice(asked).filter((message) => 'tool_calls' in message && message.tool_calls !== undefined).length;

@@ -51,7 +51,7 @@ const ROLES: ReadonlySet<unknown> = new Set<ChatCompletionMessageParam['role']>(
 ]);
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** What is wrong with a request, in the vendor's words. */
+/** Why a request is refused, in the vendor's form. */
 export interface Refusal {
   readonly message: string;
   readonly param: string | null;

@@ -6,7 +6,7 @@ export interface ScriptedCall {
   readonly arguments?: unknown;
 }
 
-/** What goes wrong after so many tokens of a reply. */
+/** A fault that occurs after `afterTokens` tokens of a reply. */
 export interface Fault {
   /**
    * `drop` breaks the connection, `end` ends the answer without a finish, `hang` sends nothing more, `malformed` sends a
@@ -28,7 +28,7 @@ export interface ScriptedReply {
   /** Milliseconds before each token. */
   readonly delayMs?: number;
   readonly finishReason?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
-  /** What is reported; `none` sends no usage. Absent: what was billed. */
+  /** Usage to report; `none` reports none. The billed usage when absent. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number } | 'none';
   readonly fault?: Fault;
   /** An error instead of a reply. */
@@ -50,8 +50,8 @@ export interface Script {
   readonly match?: string;
   readonly replies: readonly ScriptedReply[];
   /**
-   * `call`: each call gets the next reply. `turn`: the reply of a call is that of the turn which its prompt has come to,
-   * whoever has asked for it before, so that a caller may be killed. `call` when absent.
+   * `call`: each call gets the next reply. `turn`: the prompt determines the turn, and a call gets that turn's reply
+   * even if it was sent before, so that a killed caller can repeat it. `call` when absent.
    */
   readonly by?: 'call' | 'turn';
 }

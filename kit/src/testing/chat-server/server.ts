@@ -13,11 +13,11 @@ export interface Billed {
   readonly outputTokens: number;
 }
 
-/** An OpenAI-compatible chat endpoint on the loopback interface that says what its scripts say. */
+/** An OpenAI-compatible chat endpoint on the loopback interface whose replies come from scripts. */
 export interface ChatServer {
   /** Base URL for clients, with `/v1`. */
   readonly url: string;
-  /** All calls that were not refused before a script was asked, in order. */
+  /** All calls that reached a script, in order. */
   readonly calls: readonly ReceivedCall[];
   /** Adds replies to a conversation, or to any conversation. */
   script(script: Script): void;

@@ -1,2 +1,2 @@
-/** How many times as long as usual tests wait: `.ci/run` is patient with a busy machine. */
+/** Factor by which tests wait longer than usual; `.ci/run` sets it for busy machines. */
 export const PATIENCE = Number(process.env.COMMONPLACE_TEST_PATIENCE ?? 1);

@@ -1,6 +1,7 @@
 import type { Handlers } from '@commonplace/kit/rpc';
 import { requireVersion } from '@commonplace/kit/rpc';
 import { findPage, type Where } from '@commonplace/kit/store';
+import { enumName } from '@commonplace/platform/enums';
 import { ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
@@ -46,7 +47,7 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
 
 function filterOf({ status, agentId, runId, workspaceId }: ListApprovalsRequest): Where<ApprovalRecord> {
   return {
-    ...(status !== ApprovalStatus.UNSPECIFIED && { status: status.replace('APPROVAL_STATUS_', '').toLowerCase() }),
+    ...(status !== ApprovalStatus.UNSPECIFIED && { status: enumName(status, 'APPROVAL_STATUS') }),
     ...(agentId !== undefined && { agentId }),
     ...(runId !== undefined && { runId }),
     ...(workspaceId !== undefined && { workspaceId }),

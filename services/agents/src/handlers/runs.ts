@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findPage, type Where } from '@commonplace/kit/store';
+import { enumName } from '@commonplace/platform/enums';
 import { type Run, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import {
   type CreateRunRequest,
@@ -212,7 +214,6 @@ async function inputTaintsOf(
 }
 
 const MAX_TEXT = 100_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 function readInput(bytes: Buffer, faults: Fault[]): RunInput {
   const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
@@ -225,8 +226,7 @@ function readInput(bytes: Buffer, faults: Fault[]): RunInput {
   const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
   if (typeof text !== 'string' || text.trim() === '') add(param, 'missing_field', 'must be a text.');
   else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
-  const isIds =
-    Array.isArray(attachments) && attachments.length <= 50 && attachments.every((id) => UUID.test(String(id)));
+  const isIds = Array.isArray(attachments) && attachments.length <= 50 && attachments.every((id) => isUuid(String(id)));
   if (!isIds) add('input.attachments', 'invalid_value', 'must be a list of up to 50 ids of resources.');
   if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
     add('input.parameters', 'invalid_type', 'must be an object.');
@@ -305,10 +305,10 @@ async function visibleRuns(parts: Parts, request: ListRunsRequest, context: Call
     ...(sessionId !== undefined && { sessionId }),
     ...(createdAfter !== undefined && { createdAt: { gt: createdAfter } }),
     ...(request.status !== RunStatus.UNSPECIFIED && {
-      status: request.status.replace('RUN_STATUS_', '').toLowerCase(),
+      status: enumName(request.status, 'RUN_STATUS'),
     }),
     ...(request.source !== RunSource.UNSPECIFIED && {
-      source: request.source.replace('RUN_SOURCE_', '').toLowerCase(),
+      source: enumName(request.source, 'RUN_SOURCE'),
     }),
   };
 }

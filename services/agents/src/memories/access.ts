@@ -3,19 +3,16 @@ import { NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Parts } from '../parts.js';
 import { holderOfAgent, holderOfOrg, holderOfUser, holderOfWorkspace, type MemoryRecord } from '../stores/memories.js';
 
 type AccessParts = Pick<Parts, 'memberships' | 'memories' | 'agents'>;
 
-const WORKSPACE_READERS: ReadonlySet<WorkspaceRole> = new Set([
-  ...[WorkspaceRole.VIEWER, WorkspaceRole.COMMENTER, WorkspaceRole.EDITOR, WorkspaceRole.ADMIN, WorkspaceRole.OWNER],
-]);
-const WORKSPACE_EDITORS: ReadonlySet<WorkspaceRole> = new Set([
-  ...[WorkspaceRole.EDITOR, WorkspaceRole.ADMIN, WorkspaceRole.OWNER],
-]);
-const WORKSPACE_ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
+const WORKSPACE_READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
+const WORKSPACE_EDITORS = workspaceRolesFrom(WorkspaceRole.EDITOR);
+const WORKSPACE_ADMINS = workspaceRolesFrom(WorkspaceRole.ADMIN);
 const ORG_READERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
 const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 

@@ -1,4 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
 import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
   type AppendedMessageInput,
@@ -26,7 +27,6 @@ const ROLES: Partial<Record<ChatRole | AppendedRole, Role>> = {
   [AppendedRole.USER]: 'user',
   [AppendedRole.SYSTEM]: 'system',
 };
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Reads messages and adds their faults to `faults`. */
 export function readMessages(
@@ -54,7 +54,7 @@ function readContent(bytes: Buffer, param: string, faults: Fault[]): Omit<GivenM
   const resourceIds: string[] = [];
   for (const part of value as Record<string, unknown>[]) {
     if (part?.type === 'text' && typeof part.text === 'string') texts.push(part.text);
-    else if ((part?.type === 'image' || part?.type === 'file') && UUID.test(String(part.resource_id))) {
+    else if ((part?.type === 'image' || part?.type === 'file') && isUuid(String(part.resource_id))) {
       const id = String(part.resource_id);
       resourceIds.push(id);
       texts.push(`${part.type === 'image' ? '!' : ''}[${part.type}](resource:${id})`);
@@ -84,7 +84,7 @@ function readRecord(part: Record<string, unknown>): Omit<GivenMessage, 'role'> |
     }
     case 'citation': {
       const id = String(part.resource_id);
-      return UUID.test(id) ? { content: `[source](resource:${id})`, resourceIds: [id] } : undefined;
+      return isUuid(id) ? { content: `[source](resource:${id})`, resourceIds: [id] } : undefined;
     }
     default:
       return undefined;

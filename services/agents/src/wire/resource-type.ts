@@ -1,8 +1,9 @@
+import { enumName } from '@commonplace/platform/enums';
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 
 /** Returns the name of a type as the API writes it: `document`. */
 export function typeName(type: ResourceType): string {
-  return type.replace('RESOURCE_TYPE_', '').toLowerCase();
+  return enumName(type, 'RESOURCE_TYPE');
 }
 
 export const resourceType = (name: string): ResourceType => `RESOURCE_TYPE_${name.toUpperCase()}` as ResourceType;

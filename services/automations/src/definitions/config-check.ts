@@ -1,4 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { SyntaxFault } from '../domain/path.js';
 import { parseTemplate } from '../domain/templates.js';
 import { timeRange } from '../domain/times.js';
@@ -13,7 +14,7 @@ interface Problem {
   readonly at?: string;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i');
 const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/;
 const LINE_BREAKS = /[\r\n]/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;

@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { permissionLost, RunError } from './failure.js';
@@ -48,13 +49,7 @@ export function createActing(parts: ActingParts): Acting {
   };
 }
 
-const MEMBERS: ReadonlySet<WorkspaceRole> = new Set([
-  WorkspaceRole.VIEWER,
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-]);
+const MEMBERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 
 /** Throws where the person does not belong to the workspace any more, or it is archived. */
 export async function requireAccess(

@@ -2,6 +2,7 @@ import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findPage, type Where } from '@commonplace/kit/store';
+import { enumName } from '@commonplace/platform/enums';
 import { type AutomationRun, AutomationRunStatus } from '@commonplace/proto/automations/v1/automation.js';
 import type {
   AutomationService,
@@ -149,7 +150,7 @@ function runsWhere({ automationId, status, createdAfter }: ListAutomationRunsReq
   return {
     automationId,
     ...(status !== AutomationRunStatus.UNSPECIFIED && {
-      status: status.replace('AUTOMATION_RUN_STATUS_', '').toLowerCase(),
+      status: enumName(status, 'AUTOMATION_RUN_STATUS'),
     }),
     ...(createdAfter !== undefined && { createdAt: { gt: createdAfter } }),
   };

@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import { enumName } from '@commonplace/platform/enums';
 import type { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
 import type { Message } from '@commonplace/proto/messaging/v1/message.js';
 import { ListMessagesRequest } from '@commonplace/proto/messaging/v1/message_service.js';
@@ -69,7 +70,7 @@ function resourceData(resource: Resource): Data {
   const { type, metadata, tagRecords } = resource;
   return {
     id: resource.id,
-    type: type.replace('RESOURCE_TYPE_', '').toLowerCase(),
+    type: enumName(type, 'RESOURCE_TYPE'),
     name: resource.name,
     workspace_id: resource.workspaceId,
     parent_id: resource.parentId ?? null,
@@ -88,9 +89,7 @@ function resourceData(resource: Resource): Data {
 }
 
 const personData = (actor: Resource['createdBy']) =>
-  actor === undefined
-    ? null
-    : { type: actor.type.replace('ACTOR_TYPE_', '').toLowerCase(), id: actor.id, name: actor.name };
+  actor === undefined ? null : { type: enumName(actor.type, 'ACTOR_TYPE'), id: actor.id, name: actor.name };
 
 async function readRow(
   { peers }: ReadParts,
@@ -181,10 +180,10 @@ function workItemData(item: WorkItem): Data {
   return {
     ...{ id: item.id, number: item.number, workspace_id: item.workspaceId, title: item.title },
     ...{ description: item.description, labels: item.labels, parent_id: item.parentId ?? null },
-    status: item.status.replace('WORK_ITEM_STATUS_', '').toLowerCase(),
-    priority: item.priority.replace('WORK_ITEM_PRIORITY_', '').toLowerCase(),
+    status: enumName(item.status, 'WORK_ITEM_STATUS'),
+    priority: enumName(item.priority, 'WORK_ITEM_PRIORITY'),
     assignee: assignee
-      ? { type: assignee.type.replace('ASSIGNEE_TYPE_', '').toLowerCase(), id: assignee.id, name: assignee.name }
+      ? { type: enumName(assignee.type, 'ASSIGNEE_TYPE'), id: assignee.id, name: assignee.name }
       : null,
     ...{ resource_ids: item.resourceIds, due_at: item.dueAt ?? null, start_at: item.startAt ?? null },
     ...{ completed_at: item.completedAt ?? null, external_id: item.externalId ?? null, version: item.version },

@@ -1,3 +1,4 @@
+import { enumName } from '@commonplace/platform/enums';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import {
   type ConversationStanding,
@@ -140,7 +141,7 @@ export class Sights {
 }
 
 function knownResource({ workspaceId, trashed, type, ancestorIds, tagIds }: ReadResource): KnownResource {
-  const name = type.replace('RESOURCE_TYPE_', '').toLowerCase();
+  const name = enumName(type, 'RESOURCE_TYPE');
   return { workspaceId, trashed, type: name, ancestorIds, tagIds };
 }
 

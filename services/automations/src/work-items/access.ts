@@ -1,21 +1,13 @@
 import { agentRoleIn, beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from '../errors.js';
 import type { WorkItemParts } from './parts.js';
 import type { TextTaint, WorkItemRecord } from './records.js';
 
 type AccessParts = Pick<WorkItemParts, 'items' | 'memberships'>;
-
-/** Workspace roles from the weakest to the strongest. */
-const LADDER = [
-  ...[WorkspaceRole.GUEST, WorkspaceRole.VIEWER, WorkspaceRole.COMMENTER, WorkspaceRole.EDITOR],
-  ...[WorkspaceRole.ADMIN, WorkspaceRole.OWNER],
-];
-const isAtLeast = (role: WorkspaceRole | undefined, least: WorkspaceRole): boolean =>
-  role !== undefined && LADDER.indexOf(role) >= LADDER.indexOf(least);
 
 type About = Pick<WorkItemRecord, 'workspaceId' | 'assignee' | 'creatorId' | 'createdBy'>;
 
@@ -28,11 +20,11 @@ export class ItemRights {
 
   /** Whether the caller reads all work items of a workspace. */
   readsAll(workspaceId: string): boolean {
-    return isAtLeast(this.roleIn(workspaceId), WorkspaceRole.VIEWER);
+    return isWorkspaceRoleAtLeast(this.roleIn(workspaceId), WorkspaceRole.VIEWER);
   }
 
   administers(workspaceId: string): boolean {
-    return this.caller.agent === undefined && isAtLeast(this.roleIn(workspaceId), WorkspaceRole.ADMIN);
+    return this.caller.agent === undefined && isWorkspaceRoleAtLeast(this.roleIn(workspaceId), WorkspaceRole.ADMIN);
   }
 
   /** Whoever it is assigned to reads it as well, as long as they belong to the workspace. */
@@ -43,7 +35,8 @@ export class ItemRights {
   /** An agent needs what its person needs: the role, or that it is assigned to it. */
   canChange(item: About): boolean {
     if (!this.canRead(item)) return false;
-    if (!isAtLeast(this.roleIn(item.workspaceId), WorkspaceRole.EDITOR) && !this.isAssigned(item)) return false;
+    if (!isWorkspaceRoleAtLeast(this.roleIn(item.workspaceId), WorkspaceRole.EDITOR) && !this.isAssigned(item))
+      return false;
     const { agent } = this.caller;
     if (agent === undefined) return true;
     const isTheirs = item.assignee?.type === 'agent' && item.assignee.id === agent.id;
@@ -54,7 +47,7 @@ export class ItemRights {
     if (!this.canRead(item)) return false;
     const { agent, userId } = this.caller;
     if (agent !== undefined && !(item.createdBy.type === 'agent' && item.createdBy.id === agent.id)) return false;
-    return item.creatorId === userId || isAtLeast(this.roleIn(item.workspaceId), WorkspaceRole.ADMIN);
+    return item.creatorId === userId || isWorkspaceRoleAtLeast(this.roleIn(item.workspaceId), WorkspaceRole.ADMIN);
   }
 
   isArchived({ workspaceId }: Pick<About, 'workspaceId'>): boolean {
@@ -73,7 +66,7 @@ export class ItemRights {
     const { userId, userName } = this.caller;
     const writer = taintedWriterOf(this.caller);
     if (writer !== undefined) return { type: 'agent', id: writer.id, name: writer.name };
-    if (isAtLeast(this.roleIn(workspaceId), WorkspaceRole.COMMENTER)) return undefined;
+    if (isWorkspaceRoleAtLeast(this.roleIn(workspaceId), WorkspaceRole.COMMENTER)) return undefined;
     return { type: 'guest', id: userId, name: userName };
   }
 

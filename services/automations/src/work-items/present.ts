@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { enumName } from '@commonplace/platform/enums';
 import type { WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
 import type { Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
@@ -168,11 +169,9 @@ const actorMessage = ({ type, id, name }: Actor): ActorMessage => ({
   name,
 });
 
-const STATUS_PREFIX = 'RUN_STATUS_';
-
 function runMessage({ id, agentId, status, createdAt, finishedAt }: WorkRun): WorkItemRun {
   return {
-    ...{ id, agentId, status: status.slice(STATUS_PREFIX.length).toLowerCase() },
+    ...{ id, agentId, status: enumName(status, 'RUN_STATUS') },
     ...{ createdAt: createdAt || undefined, finishedAt: finishedAt || undefined },
   };
 }

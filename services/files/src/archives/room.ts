@@ -3,7 +3,7 @@ import { releaseBytes, settleBytes } from '../storage/quota.js';
 import type { ArchiveParts } from './parts.js';
 import type { ArchiveRecord } from './records.js';
 
-/** Counts the bytes of a finished archive in place of what was reserved for it. */
+/** Replaces the reservation of a finished archive by its actual bytes. */
 export async function settleArchive(
   parts: ArchiveParts,
   work: UnitOfWork,
@@ -14,7 +14,7 @@ export async function settleArchive(
   await settleBytes(parts, work, { tenant, account: 'archives', bytes: sizeBytes }, heldBytes);
 }
 
-/** Releases what is counted for an archive whose bytes are gone. */
+/** Releases the counted bytes of an archive whose bytes are deleted. */
 export function releaseArchive(parts: ArchiveParts, work: UnitOfWork, { tenant, heldBytes = 0 }: ArchiveRecord): void {
   releaseBytes(parts, work, { tenant, account: 'archives', bytes: heldBytes });
 }

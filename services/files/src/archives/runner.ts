@@ -68,7 +68,7 @@ async function failExport(parts: ArchiveParts, job: HeldJob<ArchiveRecord>, erro
   const finishedAt = new Date().toISOString();
   const change = { status: 'failed', heldBytes: undefined, error: faultOf(error), finishedAt, activeKey: undefined };
   await job.finish(change as Partial<ArchiveRecord>, (work, record) => releaseArchive(parts, work, record));
-  // The bytes go only now: another worker may have taken the export over and completed it.
+  // The bytes are deleted only now, because another worker may have taken over the export and completed it.
   if (job.record.upload !== undefined) await parts.bytes.abortParts(archiveKey(id), job.record.upload);
   await parts.bytes.delete(archiveKey(id));
   await removeSteps(parts, id);

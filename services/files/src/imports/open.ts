@@ -11,11 +11,11 @@ import type { ImportPolicyParts } from './policy.js';
 import { openImportQuotas } from './quotas.js';
 import { itemCollection, removalCollection, reportCollection } from './stores/records.js';
 
-/** What imports call. */
+/** Contracts of other services that imports call. */
 export const IMPORT_CALLS = [contracts.auth, contracts.directory, contracts.resources, contracts.treeImports] as const;
 type ImportCall = (typeof IMPORT_CALLS)[number];
 
-/** Opens what imports depend on, beside the parts of files. */
+/** Opens the dependencies of imports, in addition to those of uploads. */
 export async function openImportParts(
   parts: UploadParts & Pick<ImportParts, 'imports'>,
   { store, bus, client, dataDir }: Host<ImportCall>,

@@ -59,7 +59,7 @@ function requireReach(caller: Caller, workspaceId: string, orgId: string): void 
  * or an archived workspace, the membership is read again.
  */
 async function membershipOf(
-  { memberships }: ImportParts,
+  { memberships }: Pick<ImportParts, 'memberships'>,
   workspaceId: string,
   { caller, onward }: CallContext,
 ): Promise<WorkspaceMembership | undefined> {

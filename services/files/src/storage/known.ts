@@ -24,7 +24,7 @@ export async function openKeyRecords(store: Store): Promise<KeyRecords> {
 /** Checks whether a record or an attempt names a key. Attempts are recorded before their bytes are stored. */
 export async function isKnown(records: KeyRecords, key: string): Promise<boolean> {
   const owner = ownerOf(key);
-  // A key of another form is not the sweeper's to delete.
+  // The sweeper must not delete a key of another form.
   if (owner === undefined) return true;
   if ('uploadId' in owner) return (await records.uploads.get(owner.uploadId)) !== undefined;
   const { blobId } = owner;

@@ -28,7 +28,10 @@ export interface StorageParts {
   readonly log: Log;
 }
 
-/** Holds what the sweeper knows besides, to delete nothing that is not this installation's own. */
+/**
+ * Dependencies of the sweeper. It needs the installation's identity in order to delete only what this installation has
+ * stored.
+ */
 export interface SweepParts extends StorageParts {
   readonly sweeps: Collection<SweepRecord>;
   readonly installationId: string;

@@ -60,7 +60,7 @@ export async function settleBytes(
 async function growReservation(parts: QuotaParts, { id }: Intent, more: Reservation): Promise<void> {
   await inWork(parts.store, async (work) => {
     const present = await work.get(parts.intents, id);
-    // Whoever abandoned the attempt has released its reservation.
+    // The code that abandoned the attempt has released its reservation.
     if (present === undefined) throw new Error(`the attempt ${id} was given up`);
     await reserveBytes(parts, work, more);
     const bytes = (present.reserved?.bytes ?? 0) + more.bytes;

@@ -5,9 +5,9 @@ import { blobKey, layoutOf } from '../domain/layout.js';
 import { beginAttempt } from '../storage/attempt.js';
 import type { FileRecord, Upload } from '../storage/records.js';
 import { fileMessage } from '../storage/wire.js';
+import { orCleanUp } from './clean-up-attempt.js';
 import { type Creation, putNode } from './create-file.js';
 import type { UploadParts } from './parts.js';
-import { orSettle } from './settle.js';
 import { signUpload } from './sign-upload.js';
 
 /** Creates a file whose bytes arrive later: through signed URLs, or from a URL that this service fetches. */
@@ -27,7 +27,7 @@ export async function beginUpload(
     ...{ ...facts, partsId, reserved: intent.reserved },
     traceparent: traceparentNow(),
   });
-  const resource = await orSettle(parts, intent, () => putNode(parts, creation, summaryOf(after), context));
+  const resource = await orCleanUp(parts, intent, () => putNode(parts, creation, summaryOf(after), context));
   context.work.remove(parts.intents, intent);
   const version = after.versionId === undefined ? undefined : await parts.versions.get(after.versionId);
   const signed = facts.how === 'fetch' ? undefined : await signUpload(parts, upload);

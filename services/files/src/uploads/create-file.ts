@@ -6,13 +6,13 @@ import type { FileSummary, Resource } from '@commonplace/proto/resources/v1/reso
 import type { FileBefore } from '../storage/add-version.js';
 import type { FileRecord } from '../storage/records.js';
 import { actorMessage } from '../storage/wire.js';
+import type { FileRequest } from './file-request.js';
 import type { UploadParts } from './parts.js';
-import type { Wish } from './wish.js';
 
 /** Holds the ids that a file creation uses, where the file goes, and what existed before. */
 export interface Creation {
   readonly request: CreateFileRequest;
-  readonly wish: Wish;
+  readonly wish: FileRequest;
   /** The existing file record, or the ids of a new file. */
   readonly file: FileBefore;
   /** Id of the version that the bytes become. */
@@ -28,7 +28,7 @@ export interface Creation {
 export async function beginCreation(
   parts: UploadParts,
   request: CreateFileRequest,
-  wish: Wish,
+  wish: FileRequest,
   place: FilePlace,
   context: CallContext,
 ): Promise<Creation> {

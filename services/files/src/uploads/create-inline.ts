@@ -7,9 +7,9 @@ import { addVersion } from '../storage/add-version.js';
 import { beginAttempt } from '../storage/attempt.js';
 import { fileMessage } from '../storage/wire.js';
 import { readTextSoon } from '../texts/read-text.js';
+import { orCleanUp } from './clean-up-attempt.js';
 import { type Creation, putNode } from './create-file.js';
 import type { UploadParts } from './parts.js';
-import { orSettle } from './settle.js';
 
 /** Creates a file or a version from bytes in the request body; the file is ready when the call returns. */
 export async function createInline(
@@ -31,7 +31,7 @@ export async function createInline(
   const reservation = { tenant: file.tenant, account: 'files', bytes: reserved } as const;
   const intent = await beginAttempt(parts, about, forMs, reservation);
   const summary = { contentType: kind.contentType, sizeBytes: measured.sizeBytes, status: 'ready' };
-  const resource = await orSettle(parts, intent, async () => {
+  const resource = await orCleanUp(parts, intent, async () => {
     await parts.bytes.put(blobKey(blobId), [bytes], measured);
     return putNode(parts, creation, summary, context);
   });

@@ -26,8 +26,8 @@ class SourceRefused extends Error {
 export class SourceUnavailable extends Error {}
 
 /**
- * Fetches the bytes of an upload from its URL and makes them a version. Rejects with what fails in this service itself,
- * which the queue tries again by its own rules: the source is not blamed for it, and none of its attempts is used.
+ * Fetches the bytes of an upload from its URL and makes them a version. Rejects if this service itself fails; the queue
+ * then retries, and no attempt of the source is counted.
  */
 export async function fetchUpload(parts: UploadParts, job: HeldJob<Upload>): Promise<void> {
   const upload = job.record;
@@ -49,7 +49,7 @@ export async function fetchUpload(parts: UploadParts, job: HeldJob<Upload>): Pro
   }
 }
 
-/** Puts the upload off after its source was not available, or gives it up after the last attempt. */
+/** Postpones the upload after its source was unavailable, or marks it as failed after the last attempt. */
 async function askAgain(parts: UploadParts, job: HeldJob<Upload>, error: SourceUnavailable): Promise<void> {
   const { sourceFailures = 0, id } = job.record;
   const retryMs = RETRY_MS[sourceFailures];
@@ -83,7 +83,10 @@ export async function* openUrl(parts: UploadParts, url: string, signal: AbortSig
   }
 }
 
-/** Yields what a source sends. Failures of what takes the chunks are not the source's. */
+/**
+ * Yields the chunks that a source sends. Reports only errors of the source as such, not those of the consumer of the
+ * chunks.
+ */
 async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   for (;;) {

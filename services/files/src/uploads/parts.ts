@@ -17,7 +17,7 @@ export interface UploadParts extends TextParts {
   readonly importUploads: ImportUploads;
 }
 
-/** Receives what becomes of uploads that imports wait for. */
+/** Receives the outcome of uploads that imports wait for. */
 export interface ImportUploads {
   /** Hands an import the bytes that it waits for. Returns false when it no longer waits. */
   receive(work: UnitOfWork, upload: Upload, blobId: string, stored: Stored, reserved: number): Promise<boolean>;

@@ -4,10 +4,10 @@ import type { Intent, Upload } from '../storage/records.js';
 import { deleteDeadBlobs } from '../storage/release.js';
 import { tell } from '../storage/tell.js';
 import { createPendingTexts } from '../texts/read-text.js';
+import { cleanUpAttempt } from './clean-up-attempt.js';
 import { failUpload } from './finish.js';
 import type { SweeperParts } from './parts.js';
 import { dropUpload } from './purge.js';
-import { settle } from './settle.js';
 
 export interface Sweeper {
   /** Starts with a full pass, which also looks for unreferenced bytes; then runs one pass a minute. */
@@ -60,7 +60,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   async function pass(whole: boolean): Promise<Swept> {
     const stopped = () => closed;
     if (!(await ownsBytes(parts))) return NOTHING;
-    const attempts = await settleDead(parts, stopped);
+    const attempts = await cleanUpDeadAttempts(parts, stopped);
     const uploads = await expireUploads(parts, stopped);
     const [settled, expired] = [attempts.done, uploads.done];
     const deleted = await deleteDeadBlobs(parts);
@@ -131,7 +131,7 @@ async function forEach<T extends { readonly id: string }>(
 }
 
 /** Cleans up after attempts whose time is over or whose process is gone. */
-async function settleDead(parts: SweeperParts, stopped: Stopped): Promise<Tally> {
+async function cleanUpDeadAttempts(parts: SweeperParts, stopped: Stopped): Promise<Tally> {
   const now = new Date().toISOString();
   const isDead = (intent: Intent) => intent.until <= now || (parts.bytes.exclusive && intent.process !== parts.process);
   const tally: Tally = { done: 0, failed: 0 };
@@ -139,7 +139,7 @@ async function settleDead(parts: SweeperParts, stopped: Stopped): Promise<Tally>
   for (;;) {
     const until = parts.bytes.exclusive ? { gt: '' } : { lte: now };
     const found: Intent[] = await parts.intents.find({ where: { until }, sort: ['until'], limit: CHUNK, after });
-    const act = (intent: Intent) => settle(parts, intent);
+    const act = (intent: Intent) => cleanUpAttempt(parts, intent);
     await forEach(parts, found.filter(isDead), tally, stopped, 'attempt.not_settled', act);
     const last = found.at(-1);
     if (last === undefined || found.length < CHUNK || stopped()) return tally;

@@ -9,7 +9,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import { agentRoleName } from '@commonplace/platform/memberships';
 import type { ActAsRequest, ActingAgent, ActingAutomation } from '@commonplace/proto/identity/v1/auth_service.js';
 
-/** What a token for somebody says beside the person: how it is limited, and which agent acts. */
+/** Terms of a token for a person: its limits, and the agent that acts on their behalf. */
 export interface ActingTerms {
   readonly id: string;
   readonly scopes: readonly string[];
@@ -22,8 +22,8 @@ export interface ActingTerms {
 const FOR_AGENTS: ReadonlySet<string> = new Set(AGENT_SCOPES);
 
 /**
- * Returns the terms of a token for somebody. An agent's token reaches the workspaces in which the agent has a role, and
- * no others. Throws `invalid_scope` for a scope that does not exist or that no agent can have.
+ * Returns the terms of a token for a person. An agent's token reaches only the workspaces in which the agent has a
+ * role. Throws `invalid_scope` for a scope that does not exist or that no agent can have.
  */
 export function actingAs({ userId, scopes, agent: asked, workspaceIds, automation, chain }: ActAsRequest): ActingTerms {
   const unknown = scopes.find((scope) => !isKnownScope(scope));

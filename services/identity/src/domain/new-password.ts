@@ -8,7 +8,7 @@ const MIN_OWN_CHARACTERS = 5;
 const MIN_CONTEXT_WORD_LENGTH = 4;
 const PRODUCT_WORDS = ['commonplace'];
 
-/** What an attacker can know about a person. */
+/** Facts about a person that an attacker may know. */
 export interface PasswordContext {
   readonly email: string;
   readonly name: string;
@@ -27,7 +27,7 @@ function isCommon(password: string, minLength: number): boolean {
   return minLength > 0 && commonPasswords.has(password.toLowerCase());
 }
 
-/** What new passwords have to be. */
+/** Requirements for new passwords. */
 export interface PasswordRules {
   readonly minLength: number;
   /** Returns whether a password is known from a breach of another system. */
@@ -55,7 +55,7 @@ export async function requireGoodPassword(
   if (isGuessable(normal, about)) {
     throw invalidField(param, 'weak_password', `${param} is too close to the name, the address or the product.`);
   }
-  // Passwords were entered elsewhere as they are, so that both forms are looked for.
+  // The list may contain the password in its original or its normalized form, so both are looked up.
   if ((await isBreached(password)) || (normal !== password && (await isBreached(normal)))) {
     throw invalidField(param, 'weak_password', `${param} is known from a breach of another system. Choose another.`);
   }

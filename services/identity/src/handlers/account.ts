@@ -2,6 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import { enumName } from '@commonplace/platform/enums';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import {
   type AccountService,
@@ -63,7 +64,7 @@ function toOrg(org: OrgMembership): MeOrg {
 
 /** Returns the role's name: `ORG_ROLE_ADMIN` → `admin`. */
 function roleOf({ role }: OrgMembership): string {
-  return role.replace(/^ORG_ROLE_/, '').toLowerCase();
+  return enumName(role, 'ORG_ROLE');
 }
 
 const TYPES = {

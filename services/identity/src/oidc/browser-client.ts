@@ -4,7 +4,7 @@ import { boundedFetch, FETCH_MS } from './bounded-fetch.js';
 import type { RequiredAuthentication } from './issuers.js';
 import { DISCOVERY_MS } from './provider.js';
 
-/** Milliseconds that somebody has to sign in at the identity provider. */
+/** Milliseconds within which a person must complete the sign-in at the identity provider. */
 export const FLOW_MS = 10 * 60_000;
 const SCOPE = 'openid email profile';
 

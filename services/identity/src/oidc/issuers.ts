@@ -15,7 +15,7 @@ export interface Issuer {
   readonly createUsers: boolean;
   /** Domains for which accounts may be created or linked by a verified address; empty for any. */
   readonly emailDomains: readonly string[];
-  /** How it has to have authenticated a person. */
+  /** How the issuer must have authenticated a person. */
   readonly authentication: RequiredAuthentication;
   /** Whether its ID tokens are accepted as bearer tokens. */
   readonly idTokens: boolean;
@@ -25,7 +25,7 @@ export interface Issuer {
   readonly linkAccounts: boolean;
 }
 
-/** What a token has to say about how and when its person authenticated (OpenID Connect Core 1.0, RFC 9068). */
+/** Claims about how and when the person authenticated that a token must contain (OpenID Connect Core 1.0, RFC 9068). */
 export interface RequiredAuthentication {
   /** `acr` has to be one of these; empty for any. */
   readonly acrValues: readonly string[];

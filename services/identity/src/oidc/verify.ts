@@ -12,7 +12,7 @@ export const SKEW_SECONDS = 60;
 /** Values of `typ` that an access token may have; absent in those of many issuers. */
 const ACCESS_TOKEN_TYPES: readonly unknown[] = ['at+jwt', 'application/at+jwt'];
 const PLAIN_TYPES: readonly unknown[] = [undefined, 'jwt'];
-/** Claims that ID tokens have, and access tokens have not (OpenID Connect Core 1.0, 3.1.3.6 and 3.3.2.11). */
+/** Claims that occur in ID tokens but not in access tokens (OpenID Connect Core 1.0, 3.1.3.6 and 3.3.2.11). */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash'];
 const MAX_TOKEN_LENGTH = 16_384;
 

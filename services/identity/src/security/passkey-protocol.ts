@@ -11,7 +11,7 @@ import {
 import type { PurposeKeys } from '../domain/secrets.js';
 import type { OneTimeTokens } from '../stores/one-time-tokens.js';
 
-/** What issues challenges, and accepts each of them once. */
+/** Dependencies for issuing challenges and accepting each of them once. */
 export interface ChallengeParts {
   readonly keys: Pick<PurposeKeys, 'challenges'>;
   readonly oneTimeTokens: OneTimeTokens;

@@ -10,7 +10,7 @@ import type { Throttle } from '../throttle.js';
 
 const TOTP_CODE = /^\d{6}$/;
 
-/** What checks the codes of second factors. */
+/** Dependencies for checking the codes of second factors. */
 export interface SecondFactorParts {
   readonly secondFactors: Collection<SecondFactorRecord>;
   readonly codeThrottle: Throttle;

@@ -8,20 +8,20 @@ import { activeUser, type UserRecord } from '../stores/users.js';
 
 const MINUTE_MS = 60_000;
 
-/** What finds the session of a cookie and its person. */
+/** Dependencies for finding the session of a cookie and its person. */
 export interface SignedInParts {
   readonly sessions: Sessions;
   readonly users: Collection<UserRecord>;
 }
 
-/** What tells whether a session has authenticated recently. */
+/** Dependencies for deciding whether a session has authenticated recently. */
 export interface RecencyParts {
   readonly settings: Pick<Settings, 'reauthenticationMinutes'>;
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
 }
 
-/** What tells whether a session needs a second factor. */
+/** Dependencies for deciding whether a session needs a second factor. */
 export interface StrengthParts {
   readonly settings: Pick<Settings, 'secondFactor' | 'publicUrl'>;
 }

@@ -10,7 +10,7 @@ export const sessionCollection: CollectionSpec<SessionRecord> = {
   expires: 'expiresAt',
 };
 
-/** The most sessions that a person can have, by any setting: one request lists or ends them all. */
+/** Maximum sessions per person that the setting allows, because one request lists or ends all of them. */
 export const MAX_SESSIONS = 10_000;
 
 /** Returns a person's sessions, including ended ones, newest first. */

@@ -3,6 +3,7 @@ import { type AppError, InsufficientRole, invalidField, NotFound } from '@common
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
+import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { ConversationArchived, WorkspaceArchived, WorkspaceRequired } from '../errors.js';
 import type { ConversationParts } from './parts.js';
@@ -26,13 +27,7 @@ export interface PlaceNames {
 }
 
 /** Workspace members who see what is in it; guests see only what they were given. */
-const READERS: ReadonlySet<WorkspaceRole> = new Set([
-  WorkspaceRole.VIEWER,
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-]);
+const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 const FULL_MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
 const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 

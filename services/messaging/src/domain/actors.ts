@@ -1,3 +1,4 @@
+import { enumName } from '@commonplace/platform/enums';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 
 /** Returns an actor's type as the contract names it. */
@@ -7,5 +8,5 @@ export function actorType(name: string): ActorType {
 
 /** Returns an actor's type as records name it. */
 export function actorName(type: ActorType | undefined): string {
-  return (type ?? ActorType.SYSTEM).replace('ACTOR_TYPE_', '').toLowerCase();
+  return enumName(type ?? ActorType.SYSTEM, 'ACTOR_TYPE');
 }

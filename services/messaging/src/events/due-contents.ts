@@ -1,4 +1,4 @@
-import { createBell } from '@commonplace/kit/events';
+import { createWakeSignal } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { Store } from '@commonplace/kit/store';
 import { toldContentCollection } from './records.js';
@@ -17,7 +17,7 @@ const RETRY_MS = 1_000;
 
 /** Has changes of contents told when their turn comes. Several processes may do so at once. */
 export class DueContents {
-  private readonly bell = createBell();
+  private readonly bell = createWakeSignal();
   private unwatch: () => void = () => {};
   private running: Promise<void> = Promise.resolve();
   private closed = false;
@@ -25,14 +25,14 @@ export class DueContents {
   constructor(private readonly parts: Parts) {}
 
   begin(): void {
-    this.unwatch = this.parts.store.onCommit(toldContentCollection.name, () => this.bell.ring());
+    this.unwatch = this.parts.store.onCommit(toldContentCollection.name, () => this.bell.wake());
     this.running = this.run();
   }
 
   async close(): Promise<void> {
     this.closed = true;
     this.unwatch();
-    this.bell.hush();
+    this.bell.close();
     await this.running;
   }
 

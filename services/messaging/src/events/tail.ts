@@ -1,4 +1,4 @@
-import { createBell, type EventBus, type Subscription } from '@commonplace/kit/events';
+import { createWakeSignal, type EventBus, type Subscription } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { Collection } from '@commonplace/kit/store';
 import { type EventLog, LOG_TOPIC } from './log.js';
@@ -29,7 +29,7 @@ export class Tail {
   seq = 0;
   private readonly readers = new Map<TailReader, number>();
   private readonly byTenant = new Map<string, Set<TailReader>>();
-  private readonly bell = createBell();
+  private readonly bell = createWakeSignal();
   private opening: Promise<void> | undefined;
   private listener: Subscription | undefined;
   private running: Promise<void> = Promise.resolve();
@@ -48,7 +48,7 @@ export class Tail {
     }
     this.readers.set(reader, this.seq);
     this.index(reader, reader.tenants);
-    this.bell.ring();
+    this.bell.wake();
     return this.seq;
   }
 
@@ -68,14 +68,14 @@ export class Tail {
 
   async close(): Promise<void> {
     this.closed = true;
-    this.bell.hush();
+    this.bell.close();
     await this.running;
     await this.listener?.close();
   }
 
   private async open(): Promise<void> {
     try {
-      this.listener = await this.parts.bus.listen(LOG_TOPIC, () => this.bell.ring());
+      this.listener = await this.parts.bus.listen(LOG_TOPIC, () => this.bell.wake());
     } catch (error) {
       this.opening = undefined;
       throw error;

@@ -1,4 +1,4 @@
-import { createBell } from '@commonplace/kit/events';
+import { createWakeSignal } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
@@ -59,7 +59,7 @@ export async function* watchEvents(
 export class EventStream implements TailReader {
   private buffer: StreamEvent[] = [];
   private overflowed = false;
-  private readonly bell = createBell();
+  private readonly bell = createWakeSignal();
   private recheckAt: number;
   private positionAt: number;
   /** Whether memberships are read without the cache at the next look. */
@@ -73,7 +73,7 @@ export class EventStream implements TailReader {
   ) {
     this.recheckAt = parts.now() + RECHECK_MS;
     this.positionAt = parts.now() + POSITION_MS;
-    signal.addEventListener('abort', this.bell.ring);
+    signal.addEventListener('abort', this.bell.wake);
   }
 
   get tenants(): ReadonlySet<string> {
@@ -93,19 +93,19 @@ export class EventStream implements TailReader {
       this.buffer = [];
       this.parts.log.info('events.slow_reader_dropped', { credential: this.view.caller.credential.id });
     } else this.buffer.push(event);
-    this.bell.ring();
+    this.bell.wake();
   }
 
   /** What the person belongs to has changed: the stream looks whether it may go on, after what it has still to send. */
   changed(): void {
     this.isStale = true;
     this.recheckAt = 0;
-    this.bell.ring();
+    this.bell.wake();
   }
 
   close(): void {
-    this.signal.removeEventListener('abort', this.bell.ring);
-    this.bell.hush();
+    this.signal.removeEventListener('abort', this.bell.wake);
+    this.bell.close();
   }
 
   /** Sends what was missed since `lastEventId`, up to `start`, or tells that the reader has to begin anew. */

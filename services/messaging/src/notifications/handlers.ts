@@ -1,6 +1,7 @@
 import { AppError, invalidField, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { type Collection, findPage, type Where } from '@commonplace/kit/store';
+import { enumName } from '@commonplace/platform/enums';
 import {
   type ListNotificationsRequest,
   type NotificationService,
@@ -82,7 +83,7 @@ function filterOf({ state, type }: ListNotificationsRequest): Where<Notification
 }
 
 function typeOf(name: NotificationTypeName): NotificationType {
-  return name.replace('NOTIFICATION_TYPE_', '').toLowerCase() as NotificationType;
+  return enumName(name, 'NOTIFICATION_TYPE') as NotificationType;
 }
 
 const NEWEST_FIRST = ['-at'] as const;

@@ -30,7 +30,7 @@ export async function foundAnchors(
   return new Set(anchored.filter((comment) => known.get(keyOf(comment))).map(({ id }) => id));
 }
 
-/** Returns an anchor with the id of the block that contains its passage now, so that it follows the block. */
+/** Returns an anchor with the id of the block that now contains its passage, so that the anchor follows the block. */
 export async function onItsBlock(
   parts: CommentParts,
   node: Node,

@@ -25,7 +25,7 @@ export interface NewComment {
   readonly replyTo?: Comment | undefined;
 }
 
-/** Adds a comment to this call's work: the first of a thread, or a reply. */
+/** Adds a comment to this call's unit of work: the first of a thread, or a reply. */
 export async function addComment(
   parts: CommentParts,
   node: Node,
@@ -66,7 +66,7 @@ export async function addComment(
   return comment;
 }
 
-/** Adds one to the number of replies of a thread. Throws `limit_reached`. */
+/** Increments the number of replies of a thread. Throws `limit_reached`. */
 async function takeReply(parts: CommentParts, threadId: string, { work }: CallContext): Promise<Thread> {
   const thread = await parts.threads.get(threadId);
   if (thread === undefined) throw NotFound();
@@ -137,7 +137,7 @@ export async function changeComment(
     publishComment(context, 'comment.updated', node, after, edited);
     return after;
   }
-  const after = await settleThread(parts, comment, edited.after, change.status, context);
+  const after = await writeThreadStatus(parts, comment, edited.after, change.status, context);
   const participants = await participantsOf(parts, node, comment.threadId, context);
   if (edited.fields.length > 0) publishComment(context, 'comment.updated', node, after, edited);
   const verb = change.status === 'resolved' ? 'comment.resolved' : 'comment.updated';
@@ -170,7 +170,7 @@ function edit(comment: Comment, change: CommentChange, context: CallContext): Ed
 }
 
 /** Writes the new status to a thread and to all of its comments. */
-async function settleThread(
+async function writeThreadStatus(
   parts: CommentParts,
   comment: Comment,
   after: Omit<Comment, 'version'>,

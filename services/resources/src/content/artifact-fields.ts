@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentInput } from './kind.js';
 
@@ -30,10 +31,10 @@ export function artifactFields(input: ContentInput, typeBefore: ArtifactType): P
 }
 
 const NAMES = ['artifact_type', 'language', 'source', 'title', 'entry', 'assets'];
-const TYPES = new Map(
+const TYPES: ReadonlyMap<string, ArtifactType> = new Map(
   Object.values(ArtifactType)
     .filter((type) => type !== ArtifactType.UNSPECIFIED)
-    .map((type) => [type.replace('ARTIFACT_TYPE_', '').toLowerCase(), type]),
+    .map((type) => [enumName(type, 'ARTIFACT_TYPE'), type]),
 );
 
 /** Parses and validates the fields from free-form JSON that has not been validated yet. */

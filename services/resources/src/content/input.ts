@@ -1,4 +1,5 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
+import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, ContentFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { NodeType } from '../domain/node.js';
@@ -131,7 +132,7 @@ function requireMode(input: ContentInput, type: NodeType, source: string): void 
 
 /** Returns a mode's name in the API. */
 export function modeName(mode: ContentMode): string {
-  return mode.replace('CONTENT_MODE_', '').toLowerCase();
+  return enumName(mode, 'CONTENT_MODE');
 }
 
 function invalid(param: string, message: string): Fault {

@@ -1,8 +1,9 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { isWorkspaceRoleAtLeast } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node, Place } from '../domain/node.js';
 import { isLimitReached } from '../nodes/quotas.js';
-import { isWorkspaceRole, type Standing } from '../policy.js';
+import type { Standing } from '../policy.js';
 import type { Tag } from '../tags/records.js';
 import { insertTag } from '../tags/wanted-tags.js';
 import type { Copying } from './copying.js';
@@ -25,7 +26,7 @@ export async function makeCopiedTags(
   const tagged = sources.filter((one) => one.tags.length > 0 && one.workspaceId !== workspaceId);
   const missing = await missingTags(parts, tagged, workspaceId);
   if (missing.length === 0) return NO_TAGS;
-  const mayMake = isWorkspaceRole(person.workspaces.get(workspaceId)?.role, WorkspaceRole.EDITOR);
+  const mayMake = isWorkspaceRoleAtLeast(person.workspaces.get(workspaceId)?.role, WorkspaceRole.EDITOR);
   if (!mayMake || !(await hasRoom(parts, workspaceId, missing.length, context))) {
     const message = `${missing.length} tags are not in that workspace and were left out.`;
     context.reply.warnings = [{ code: 'tags_left_out', message }];

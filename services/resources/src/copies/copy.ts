@@ -5,7 +5,7 @@ import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_s
 import { COPIED_BYTES, MAX_DEPTH } from '../config.js';
 import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
 import { isAttachment, type Node, parentId } from '../domain/node.js';
-import { parseWish } from '../domain/position.js';
+import { parsePosition } from '../domain/position.js';
 import { may } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, FileNotReady, LimitReached, WorkspaceRequired } from '../errors.js';
@@ -47,7 +47,7 @@ export async function copyResource(
   const id = copyId(key, node.id);
   const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
   const grants = request.includePermissions ? await grantTerms(parts, node, open, standing) : undefined;
-  const position = await positionFor(parts.tree, destination.key, parseWish(request.position), context.work);
+  const position = await positionFor(parts.tree, destination.key, parsePosition(request.position), context.work);
   const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
   const { nodes, skipped, skippedCount } = await gather(parts, node, standing);
   const layout = layOut(node.id, nodes);

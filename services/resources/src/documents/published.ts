@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { toHtml } from './html/write.js';
 import { toMarkdown } from './markdown/write.js';
 import { type Attrs, attrText, BLOCKS, type Doc, type DocNode, holdsInline, type Mark } from './model/model.js';
@@ -311,4 +312,4 @@ export function namedResources(source: string): string[] {
   return [...new Set(source.match(UUIDS))];
 }
 
-const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const UUIDS = new RegExp(`\\b${UUID_PATTERN}\\b`, 'g');

@@ -4,10 +4,10 @@ import { type Access, effectiveAccess, lesserAccess } from './access.js';
 import type { Grant } from './grant.js';
 import type { Node } from './node.js';
 
-/** An agent that acts on behalf of a person, as a principal of its own. */
+/** An agent that acts on behalf of a person and is itself a principal of grants. */
 export interface ActingAgent {
   readonly principal: string;
-  /** Returns its role in a workspace; undefined if it reaches nothing there. */
+  /** Returns the agent's role in a workspace; undefined if it has none there. */
   roleIn(workspaceId: string): AgentRole | undefined;
 }
 
@@ -16,7 +16,7 @@ export function actingAgent(agent: CallingAgent | undefined): ActingAgent | unde
   return { principal: `agent:${agent.id}`, roleIn: (workspaceId) => agentRoleIn(agent, workspaceId) };
 }
 
-/** The most that an agent can do with a node, whatever it was granted: it never manages. */
+/** Maximum access of an agent to a node, whatever role it was granted: an agent never manages. */
 const MOST: Access = { role: 'editor', source: 'agent' };
 
 /**

@@ -71,7 +71,7 @@ export interface Node extends StoredRecord, Place {
   readonly sourceUrl?: string;
   /** Id of the import that created the node. */
   readonly importId?: string;
-  /** Who has written content of it, beside the people of its workspace. It stays, since their words may stay. */
+  /** Untrusted writers of the content. They stay recorded after later writes, because their text may remain. */
   readonly untrusted?: readonly UntrustedWriter[];
   readonly createdBy: Actor;
   readonly createdById: string;
@@ -81,8 +81,8 @@ export interface Node extends StoredRecord, Place {
 }
 
 /**
- * A writer whose words are no instructions: a guest, an agent that had read such words, and, in the copy of a resource,
- * a form's respondents, the sender of a file or an import.
+ * Kind of writer whose text must not be treated as instructions: a guest, or an agent that has read untrusted text. A
+ * copied resource also records a form's respondents, the sender of a file, and an import.
  */
 export type UntrustedWriter = 'guest' | 'agent' | 'form' | 'import' | 'file';
 

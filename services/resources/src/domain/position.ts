@@ -3,13 +3,13 @@ import { isUuid } from '@commonplace/kit/id';
 import { generateKeyBetween } from 'fractional-indexing';
 
 /** The requested position of a node among its siblings. */
-export type Wish = { at: 'first' | 'last' } | { after: string } | { before: string };
+export type RequestedPosition = { at: 'first' | 'last' } | { after: string } | { before: string };
 
 /**
  * Reads `"first"`, `"last"`, `{"after_id": …}` or `{"before_id": …}`; returns last for an empty buffer. Throws
  * `invalid_value`.
  */
-export function parseWish(json: Buffer): Wish {
+export function parsePosition(json: Buffer): RequestedPosition {
   const value: unknown = json.length === 0 ? 'last' : JSON.parse(json.toString());
   if (value === 'first' || value === 'last') return { at: value };
   if (typeof value === 'object' && value !== null) {

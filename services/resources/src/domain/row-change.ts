@@ -2,6 +2,6 @@
 export interface RowChange {
   readonly verb: 'row.created' | 'row.updated' | 'row.deleted';
   readonly rowIds: readonly string[];
-  /** Ids of the columns whose cells have changed; of new rows those that are not empty. */
+  /** Ids of the columns whose cells have changed; for new rows, the columns whose cells are not empty. */
   readonly columnIds: readonly string[];
 }

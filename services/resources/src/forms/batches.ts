@@ -91,8 +91,8 @@ interface Queue {
 const MOST_AT_ONCE = 256;
 const MAX_TRIES = 20;
 /**
- * Milliseconds that a batch waits to grow to the size of the one before: clients that were just answered may be back at
- * once.
+ * Milliseconds that a batch waits to reach the size of the previous one, because clients that were just answered may
+ * submit again at once.
  */
 const GATHER_MS = 5;
 /** Number of forms whose last batch size is remembered. */
@@ -139,7 +139,7 @@ export function createBatches(parts: BatchParts): Batches {
   };
 }
 
-/** Waits until a batch has `entries` submissions, at most GATHER_MS. */
+/** Waits until a batch has `entries` submissions, for at most GATHER_MS. */
 async function gathered(queue: Queue, entries: number): Promise<void> {
   if (queue.waiting.length >= entries) return;
   await new Promise<void>((resolve) => {

@@ -15,7 +15,7 @@ export interface FoundForm {
 export interface KnownForms {
   /** Returns the form that a token opened last. */
   get(token: string): FoundForm | undefined;
-  /** Records which form a token opens now. */
+  /** Records the form that a token opens now. */
   opened(token: string, found: FoundForm): void;
   /** Updates a form and its table, if they are cached. */
   seen(found: FoundForm): void;

@@ -29,8 +29,8 @@ export async function findForm(parts: FormParts, field: 'tokenHash' | 'hookHash'
   return { form, node };
 }
 
-/** A submission as it was received. */
-export interface Handed {
+/** A submission as it was received, before it is checked. */
+export interface ReceivedSubmission {
   readonly field: 'tokenHash' | 'hookHash';
   /** Returns the submitted values, given the form that reads them. */
   values(binding: TableBinding, config: FormConfig): Readonly<Record<string, unknown>>;
@@ -57,16 +57,16 @@ export async function submitForm(
   request: SubmitFormRequest,
   context: CallContext,
 ): Promise<FormSubmission> {
-  const handed = handedBy(request, context.caller, context);
+  const received = readSubmission(request, context.caller, context);
   const known = parts.forms.known.get(request.token);
   if (known !== undefined) {
-    const taken = await handInAsKnown(parts, known, handed, context);
+    const taken = await submitWithCachedForm(parts, known, received, context);
     if (taken !== undefined) return taken;
   }
   const found = await findForm(parts, 'tokenHash', request.token);
   parts.forms.known.opened(request.token, found);
   await requireTenant(parts, found, context);
-  return handIn(parts, found, handed, context);
+  return submitReceived(parts, found, received, context);
 }
 
 /**
@@ -74,26 +74,26 @@ export async function submitForm(
  * submission has to be checked against the stored form: cached data neither refuses a submission nor reports it as a
  * repeat.
  */
-async function handInAsKnown(
+async function submitWithCachedForm(
   parts: FormParts,
   known: FoundForm,
-  handed: Handed,
+  received: ReceivedSubmission,
   context: CallContext,
 ): Promise<FormSubmission | undefined> {
-  const checked = await checkAsKnown(parts, known, handed, context).catch(() => undefined);
+  const checked = await checkAsKnown(parts, known, received, context).catch(() => undefined);
   if (checked === undefined) return undefined;
-  const submission = await parts.forms.batches.add(entryOf(parts, known, handed, checked, context, known));
+  const submission = await parts.forms.batches.add(entryOf(parts, known, received, checked, context, known));
   return submission && answerOf(known.form, submission);
 }
 
 async function checkAsKnown(
   parts: FormParts,
   known: FoundForm,
-  handed: Handed,
+  received: ReceivedSubmission,
   context: CallContext,
 ): Promise<Accepted | undefined> {
   await requireTenant(parts, known, context);
-  const checked = await checkIn(parts, known, handed, context);
+  const checked = await checkIn(parts, known, received, context);
   if (checked.before !== undefined || checked.answers.files.length > 0) return undefined;
   context.acts();
   return checked;
@@ -102,7 +102,7 @@ async function checkAsKnown(
 /**
  * Returns the submission that a request with the public token contains, made by `caller`. Throws `payload_too_large`.
  */
-export function handedBy(request: SubmitFormRequest, caller: Caller, context: CallContext): Handed {
+export function readSubmission(request: SubmitFormRequest, caller: Caller, context: CallContext): ReceivedSubmission {
   if (Buffer.byteLength(request.values) > MAX_VALUES_BYTES && valuesSize(request.values) > MAX_VALUES_BYTES)
     throw PayloadTooLarge({ limit: MAX_VALUES_BYTES });
   return {
@@ -145,24 +145,24 @@ async function requireTenant({ policy }: FormParts, { form, node }: FoundForm, c
   if (!belongs()) throw TenantBoundary();
 }
 
-/** Checks and stores a submission exactly once, and counts it; a repeated one gets the answer of the first. */
-export async function handIn(
+/** Checks, stores and counts a submission exactly once. A repeated submission gets the answer of the first. */
+export async function submitReceived(
   parts: FormParts,
   found: FoundForm,
-  handed: Handed,
+  received: ReceivedSubmission,
   context: CallContext,
 ): Promise<FormSubmission> {
   const { form } = found;
-  const checked = await checkIn(parts, found, handed, context);
+  const checked = await checkIn(parts, found, received, context);
   if (checked.before !== undefined) return answerOf(form, checked.before);
   context.acts();
   const { answers, submissionId } = checked;
   const stored =
     answers.files.length === 0
       ? answers
-      : await storeFiles(parts, found, answers, submissionId, handed.respondent?.caller, context);
+      : await storeFiles(parts, found, answers, submissionId, received.respondent?.caller, context);
   const submission = await parts.forms.batches.add(
-    entryOf(parts, found, handed, { ...checked, answers: stored }, context, undefined),
+    entryOf(parts, found, received, { ...checked, answers: stored }, context, undefined),
   );
   return answerOf(form, submission);
 }
@@ -176,20 +176,20 @@ interface Accepted
 /** The outcome of the checks: an accepted submission, or the stored one that it repeats. */
 type Checked = Accepted | { readonly before: Submission };
 
-/** Makes all checks that are possible before a submission is written. */
+/** Runs all checks that are possible before a submission is written. */
 async function checkIn(
   parts: FormParts,
   { form, node }: FoundForm,
-  handed: Handed,
+  received: ReceivedSubmission,
   context: CallContext,
 ): Promise<Checked> {
   const { forms } = parts;
-  const { submissionId, knownAs } = idsOf(form, handed);
+  const { submissionId, knownAs } = idsOf(form, received);
   const [before] = await submissionsOf(forms, form.id, knownAs);
   if (before !== undefined) return { before };
   const binding = await forms.bindings.of(form, node);
-  const raw = collected(form.config, handed.values(binding, form.config), handed);
-  const { answers, captcha } = await check(parts, form, binding, raw, handed);
+  const raw = collected(form.config, received.values(binding, form.config), received);
+  const { answers, captcha } = await check(parts, form, binding, raw, received);
   if (captcha !== undefined && (await forms.captchas.get(spentKey(form.id, captcha))) !== undefined)
     throw invalidFields([spentFault(forms.captcha.issue(form.id))]);
   const { archived } = await parts.terms.of(node.workspaceId, context.onward);
@@ -202,7 +202,7 @@ async function checkIn(
 function entryOf<K extends FoundForm | undefined>(
   parts: FormParts,
   { form }: FoundForm,
-  handed: Handed,
+  received: ReceivedSubmission,
   { submissionId, knownAs, binding, raw, answers, captcha, archived }: Accepted,
   context: CallContext,
   known: K,
@@ -212,15 +212,15 @@ function entryOf<K extends FoundForm | undefined>(
     form,
     known,
     binding,
-    field: handed.field,
+    field: received.field,
     raw,
     answers,
     submissionId,
     knownAs,
-    claim: claimOf(form, handed, parts.settings),
+    claim: claimOf(form, received, parts.settings),
     captcha,
     archived,
-    metadata: metadataOf(handed.metadata),
+    metadata: metadataOf(received.metadata),
   };
 }
 
@@ -231,7 +231,10 @@ const DAY_MS = 86_400_000;
  * own id; else ids derived from the request's key and today's or yesterday's date; else a new id, which needs no
  * look-up.
  */
-function idsOf(form: FormRecord, { submissionId, requestKey }: Handed): Pick<Entry, 'submissionId' | 'knownAs'> {
+function idsOf(
+  form: FormRecord,
+  { submissionId, requestKey }: ReceivedSubmission,
+): Pick<Entry, 'submissionId' | 'knownAs'> {
   if (submissionId !== '') return { submissionId, knownAs: [submissionId] };
   if (requestKey === undefined) return { submissionId: newId(), knownAs: [] };
   const day = Math.floor(Date.now() / DAY_MS);
@@ -245,7 +248,7 @@ async function check(
   form: FormRecord,
   binding: TableBinding,
   raw: Readonly<Record<string, unknown>>,
-  handed: Handed,
+  received: ReceivedSubmission,
 ): Promise<Pick<Accepted, 'answers' | 'captcha'>> {
   const faults: Fault[] = [];
   let answers: Answers | undefined;
@@ -255,7 +258,7 @@ async function check(
     if (!(error instanceof AppError)) throw error;
     faults.push(...error.faults);
   }
-  const captcha = checkCaptcha(parts, form, handed);
+  const captcha = checkCaptcha(parts, form, received);
   if (captcha !== undefined && 'code' in captcha) faults.push(captcha);
   if (answers === undefined || faults.length > 0) throw invalidFields(faults);
   return { answers, captcha: captcha as ProvenChallenge | undefined };
@@ -265,7 +268,7 @@ async function check(
 function checkCaptcha(
   { forms: { captcha } }: FormParts,
   { id, config }: FormRecord,
-  { respondent, submissionId }: Handed,
+  { respondent, submissionId }: ReceivedSubmission,
 ): ProvenChallenge | Fault | undefined {
   if (!config.require_captcha || respondent === undefined) return undefined;
   const { formToken, captchaToken: text } = respondent;
@@ -276,11 +279,11 @@ function checkCaptcha(
   return 'proven' in outcome ? outcome.proven : captchaFault(captcha.issue(id), 'invalid_value', outcome.fault);
 }
 
-/** Returns the values with what the form collects about a respondent who has an account. */
+/** Returns the values, with the e-mail address or user id that the form collects of a respondent with an account. */
 function collected(
   { collect, fields }: FormConfig,
   raw: Readonly<Record<string, unknown>>,
-  { respondent }: Handed,
+  { respondent }: ReceivedSubmission,
 ): Readonly<Record<string, unknown>> {
   if (!collect.email && !collect.user) return raw;
   const { [COLLECTED.user]: _claimed, ...said } = raw;
@@ -300,7 +303,7 @@ function collected(
  */
 function claimOf(
   form: FormRecord,
-  { respondent }: Handed,
+  { respondent }: ReceivedSubmission,
   { ipv6Prefix }: Pick<Settings, 'ipv6Prefix'>,
 ): string | undefined {
   const per = form.config.one_response_per;

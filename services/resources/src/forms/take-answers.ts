@@ -3,7 +3,7 @@ import type { BoundField } from './columns.js';
 import type { FindMismatches } from './patterns.js';
 import { type Answers, readValues } from './values.js';
 
-/** The fields of a form, bound to its table. */
+/** The fields of a form, bound to the columns of its table. */
 interface Asked {
   readonly tenant: string;
   readonly fields: readonly BoundField[];

@@ -26,7 +26,7 @@ export function createPendingJobs(jobs: Collection<TreeJob>, now: () => number =
   async function ask(): Promise<void> {
     const at = now();
     const before = changes;
-    // A missing job would grant access that it is meant to remove.
+    // Omitting a job would grant access that the job removes.
     const found = await allJobs(jobs, { sweep: { exists: false } });
     // The result may be outdated if this process has changed the jobs during the query.
     if (before !== changes) return;

@@ -3,8 +3,8 @@ import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '@comm
 import type { Node, Place } from '../domain/node.js';
 
 /**
- * Records that a subtree has moved to another boundary or workspace. Services that hold copies of places, such as
- * search, learn of it with a delay; until then their copies show the old place.
+ * Record that a subtree has moved to another boundary or workspace. Services with copies of places, such as search,
+ * update these with a delay; until then their copies contain the old place.
  */
 export interface Shift extends StoredRecord {
   readonly tenant: string;
@@ -14,7 +14,7 @@ export interface Shift extends StoredRecord {
   readonly fromWorkspaceId: string;
   /** Boundary that the head had before. */
   readonly fromBoundary: string;
-  /** Time by which copies are up to date again. */
+  /** Time after which copies in other services are up to date again. */
   readonly until: string;
 }
 
@@ -24,12 +24,15 @@ export const shiftCollection: CollectionSpec<Shift> = {
   expires: 'until',
 };
 
-/** Milliseconds within which copies of places follow: far longer than they need, unless the broker is down. */
+/**
+ * Milliseconds after which other services have updated their copies of places: far longer than they need unless the
+ * broker is down.
+ */
 const FOLLOWED_MS = 600_000;
 /** Milliseconds for a subtree that a job rewrites after the request. */
 const LARGE_FOLLOWED_MS = 3_600_000;
 
-/** Records a shift in the unit of work that makes it. Does nothing if boundary and workspace stay the same. */
+/** Records a move in its unit of work. Does nothing if boundary and workspace stay the same. */
 export function noteShift(
   shifts: Collection<Shift>,
   work: UnitOfWork,

@@ -10,7 +10,7 @@ import { PENDING_MAX_AGE_MS } from './pending.js';
 /** The descendants of a head: all of them, or `large` if they are too many for one request. */
 export type Below = { readonly nodes: readonly Node[] } | 'large';
 
-/** Milliseconds that a request has to write the head after it has announced its job. */
+/** Milliseconds within which a request must write the head after announcing its job. */
 const ANNOUNCED_MS = 30_000;
 
 export async function loadBelow(parts: NodeParts, head: Node): Promise<Below> {
@@ -20,9 +20,9 @@ export async function loadBelow(parts: NodeParts, head: Node): Promise<Below> {
 }
 
 /**
- * Queues a job with what this call writes. Used for subtrees that nobody reads any more, and for small ones that the
- * same unit of work rewrites, because a child may have been created below meanwhile. A creation after this commit
- * conflicts on the version of its parent; one before it is found by the job.
+ * Enqueues a job in this call's unit of work. Used for subtrees that are no longer read, and for small ones that the
+ * same unit of work rewrites, because a concurrent call may have created a child below. A creation after this commit
+ * conflicts on the version of its parent; the job finds one that was committed before.
  */
 export function enqueue(
   parts: NodeParts,
@@ -64,8 +64,8 @@ export async function isUnderWay(
 }
 
 /**
- * Announces a job for a large subtree, and waits until every process knows of it. The job starts when the request has
- * written the head, or has failed to do so: it acts on the state of the head that it then finds.
+ * Announces a job for a large subtree, and waits until every process knows of it. The job starts after the request has
+ * written the head or has failed to, and acts on the state in which it then finds the head.
  */
 export async function announce(
   parts: NodeParts,

@@ -11,11 +11,11 @@ export interface Tree {
   /** Returns those nodes that exist, in the order of the ids. */
   getMany(ids: readonly string[]): Promise<Node[]>;
   /**
-   * Returns an empty list if the places that nodes state are right. While a large subtree is being rewritten, returns
-   * the workspaces in which nodes of this one may still say that they are.
+   * Returns an empty list if the places in the records of nodes are up to date. While a job rewrites a large subtree,
+   * returns the workspaces that records of nodes of this workspace may still name.
    */
   unsettled(workspaceId: string): Promise<readonly string[]>;
-  /** Returns nodes with their current place and state, leaving out those that are about to be purged. */
+  /** Returns nodes with their current place and state, without those that a job is purging. */
   resolve(nodes: readonly Node[]): Promise<Node[]>;
   /** Returns the descendants of a node, at most `limit`. */
   below(id: string, limit: number): Promise<Node[]>;
@@ -50,8 +50,8 @@ export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree 
 }
 
 /**
- * Returns a node with the place and state that its parents give it; they are right even before its own record is
- * rewritten. Returns undefined for a node that a job is purging.
+ * Returns a node with the place and state that its ancestors determine, which are current even before a job has
+ * rewritten the node's own record. Returns undefined for a node that a job is purging.
  */
 async function throughParents(
   nodes: Collection<Node>,

@@ -1,4 +1,6 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type {
   ArtifactBody,
@@ -148,7 +150,7 @@ async function tableBody(parts: PublicationParts, shown: Shown, terms: BodyTerms
   };
 }
 
-const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const UUIDS = new RegExp(`\\b${UUID_PATTERN}\\b`, 'g');
 
 /** Hides link columns too, because their cells contain only ids of rows. */
 const isShown = ({ hidden, type }: TableColumn): boolean => !hidden && type !== 'link';
@@ -199,7 +201,7 @@ async function artifactBody(
     publication.visibility === 'password' ? signPass(publication, thing, seconds, nowMs) : undefined;
   return {
     artifact: {
-      artifactType: artifactType.replace('ARTIFACT_TYPE_', '').toLowerCase(),
+      artifactType: enumName(artifactType, 'ARTIFACT_TYPE'),
       language,
       source,
       title,

@@ -14,8 +14,8 @@ export interface Wanted {
  *
  * Duties of an adapter:
  * - `txt` is true if one of the texts at `txtName` is `txtValue`, with its pieces joined.
- * - `cname` is true if `domain` points to `target`, by a CNAME, or because every address that it has is one of
- *   the target's: the apex of a zone can have no CNAME.
+ * - `cname` is true if `domain` points to `target`, either by a CNAME or because all of its addresses are addresses of
+ *   the target: the apex of a zone cannot have a CNAME.
  * - A name that does not exist, or has no such record, is false. A server that does not answer, or fails, is an error.
  * - It never throws, and answers within half a minute.
  */

@@ -43,7 +43,7 @@ async function checkDomain(parts: DomainParts, job: HeldJob<DomainRecord>, now: 
   const after = await withCertificate(parts, domainAfter(job.record, found, now), now);
   await job.endIn(async (work, domain) => {
     const { lease, failures, deadAt, deadLetter } = domain;
-    // Somebody has named the domain again since the DNS was asked: its records may have been set meanwhile.
+    // The domain was claimed again since the DNS query, so its records may have been set meanwhile.
     const nextCheckAt = job.isPrompted ? now : after.nextCheckAt;
     const looked = { ...after, nextCheckAt, lease, failures, deadAt, deadLetter };
     const written = await writeLooked(parts, domain, looked, work);

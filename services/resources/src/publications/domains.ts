@@ -9,7 +9,7 @@ import { type DomainRecord, nameOf, type PublicationRecord, type RecordState } f
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** A new domain is checked often, in the days in which its owner sets it up. */
+/** Milliseconds between checks of a new domain, which its owner is still setting up. */
 const OFTEN_MS = 10 * MINUTE_MS;
 const OFTEN_FOR_MS = 48 * HOUR_MS;
 const LATER_MS = 24 * HOUR_MS;

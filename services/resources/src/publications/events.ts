@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PublicationRecord } from './records.js';
 
-/** Publishes that readers of a publication now see something else, or no longer have access to it. */
+/** Publishes the event that readers of a publication now see other content or have lost access. */
 export function publishPublication(
   context: Pick<CallContext, 'work' | 'event'>,
   { id, itemId, kind, workspaceId, active, version, tenant }: PublicationRecord,

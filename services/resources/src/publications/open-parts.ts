@@ -29,7 +29,7 @@ type Own =
   | 'resolver'
   | 'certificates';
 
-/** Opens the records of publications and what custom domains are checked by. */
+/** Opens the collections of publications, and the resolver and probe that check custom domains. */
 export async function openPublicationParts(
   parts: Omit<PublicationParts, Own>,
   domains: Collection<DomainRecord>,

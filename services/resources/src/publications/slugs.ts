@@ -1,4 +1,5 @@
 import { invalidField } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
 import slugify from '@sindresorhus/slugify';
 
 const SLUG = /^[a-z0-9-]{3,80}$/;
@@ -43,7 +44,7 @@ export function segmentOf(name: string, id: string): string {
 
 /** Returns the end of the id that a segment contains; undefined if it contains none. A whole id counts too. */
 export function idIn(segment: string): string | undefined {
-  if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(segment)) return endOf(segment);
+  if (isUuid(segment.toLowerCase())) return endOf(segment);
   return /(?:^|-)([0-9a-f]{12})$/.exec(segment)?.[1];
 }
 

@@ -8,7 +8,7 @@ import { pathFrom } from '../tree/surroundings.js';
 import { roleMessage, TYPES } from '../wire.js';
 import type { SearchParts } from './parts.js';
 
-/** Returns those resources that the caller may read, with what is known of their readers and authors. */
+/** Returns those resources that the caller may read, with facts about their readers and authors. */
 export async function accessible(
   parts: SearchParts,
   ids: readonly string[],
@@ -54,7 +54,7 @@ const AUTHORS: Readonly<Record<UntrustedWriter, UntrustedAuthor>> = {
   file: UntrustedAuthor.FILE,
 };
 
-/** Returns whether a node has readers beside those of its boundary: by a grant below that, or by a publication. */
+/** Returns whether a node has readers outside of its boundary, by a grant below the boundary or by a publication. */
 function isShared(node: Node, loaded: ReadonlyMap<string, Node>): boolean {
   const chain = [...node.ancestors.flatMap((id) => loaded.get(id) ?? []), node];
   if (chain.some(({ published }) => published === true)) return true;

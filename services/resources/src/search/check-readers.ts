@@ -4,7 +4,9 @@ import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import { roleMessage, TYPES } from '../wire.js';
 import type { SearchParts } from './parts.js';
 
-/** Returns the present access of people to resources, in the trash or not. The resources are read once for all of them. */
+/**
+ * Returns the present access of people to resources, including trashed ones. Reads the resources once for all people.
+ */
 export async function checkReaders(
   { policy, tree }: SearchParts,
   { resourceIds, userIds, workspaceId }: CheckReadersRequest,

@@ -29,7 +29,7 @@ export async function addFormerPlaces(
   if (relevant.length === 0) return;
   const ids = new Set(relevant.flatMap(({ headId, fromBoundary }) => [headId, fromBoundary]));
   const known = new Map((await parts.tree.getMany([...ids])).map((node) => [node.id, node]));
-  // A subtree that has since moved on to another workspace is not here.
+  // Skips a subtree that has since moved to another workspace.
   const searched = new Set(filter.workspaceIds);
   const heads = relevant
     .flatMap(({ headId }) => known.get(headId) ?? [])

@@ -3,7 +3,7 @@ import type { Deriver } from '../documents/kind/deriver.js';
 import type { FormStores } from '../forms/records.js';
 import type { TreeParts } from '../tree/parts.js';
 
-/** Holds what the search service's questions depend on. */
+/** Dependencies of the handlers that the search service calls. */
 export interface SearchParts extends TreeParts, CommentParts {
   readonly deriver: Deriver;
   readonly forms: Pick<FormStores, 'forms'>;

@@ -6,7 +6,7 @@ import { splitPrincipal } from '../domain/principals.js';
 import { isAtLeast, may } from '../domain/role.js';
 import { insufficientScope } from '../errors.js';
 import type { Standing } from '../policy.js';
-import { combineTerms, GRANTS_PER_NODE, grantsOn, putGrants, type Wish } from './grants.js';
+import { combineTerms, GRANTS_PER_NODE, grantsOn, putGrants, type RequestedGrant } from './grants.js';
 import type { SharingParts } from './parts.js';
 
 /** Returns the limits on the grants that a caller may copy to a place. Throws if they may not share there. */
@@ -33,18 +33,18 @@ export async function copyGrants(
   context: Pick<CallContext, 'work' | 'event' | 'actor'>,
 ): Promise<Node> {
   const now = new Date().toISOString();
-  const wishes = new Map<string, Wish>();
+  const requestedGrants = new Map<string, RequestedGrant>();
   const own = `user:${terms.userId}`;
-  if (copy.restricted) wishes.set(own, { principal: own, role: 'manager' });
+  if (copy.restricted) requestedGrants.set(own, { principal: own, role: 'manager' });
   // A person who belongs to one Personal workspace need not belong to another.
   const found = from.principals.length > 0 && from.tenant === copy.tenant ? await grantsOn(parts, from) : [];
   for (const grant of found.flatMap((one) => grantAt(one, now) ?? []).filter((one) => isCopied(one, terms))) {
     const { principal, role, expiresAt, later } = grant;
-    if (!wishes.has(principal)) wishes.set(principal, { principal, role, expiresAt, later });
-    else wishes.set(principal, { principal, ...combineTerms(grant, { role: 'manager' }, now) });
+    if (!requestedGrants.has(principal)) requestedGrants.set(principal, { principal, role, expiresAt, later });
+    else requestedGrants.set(principal, { principal, ...combineTerms(grant, { role: 'manager' }, now) });
   }
-  if (wishes.size === 0) return copy;
-  const some = [...wishes.values()].slice(0, GRANTS_PER_NODE);
+  if (requestedGrants.size === 0) return copy;
+  const some = [...requestedGrants.values()].slice(0, GRANTS_PER_NODE);
   return (await putGrants(parts, copy, some, { notify: false }, context)).node;
 }
 

@@ -128,9 +128,9 @@ async function approve(
 ): Promise<Permission> {
   const principal = `user:${record.requesterId}`;
   const held = await context.work.get(parts.grants, grantId(target.node.id, principal));
-  const wish = { principal, ...combineTerms(held, { role, expiresAt: request.expiresAt }, standing.now) };
+  const requested = { principal, ...combineTerms(held, { role, expiresAt: request.expiresAt }, standing.now) };
   // The requester is notified of the decision itself, not of the grant.
-  const { node, grants } = await putGrants(parts, target.node, [wish], { notify: false }, context);
+  const { node, grants } = await putGrants(parts, target.node, [requested], { notify: false }, context);
   const names = await namesOf(parts, grants, standing, context);
   return permissionMessage(node, grants[0] as (typeof grants)[number], names);
 }

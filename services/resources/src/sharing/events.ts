@@ -4,8 +4,8 @@ import type { Node } from '../domain/node.js';
 import { publicName } from '../domain/principals.js';
 import type { AccessRequest } from './request-records.js';
 
-/** Whether and with which message the recipients are notified. */
-export interface Telling {
+/** Whether the recipients of a grant are notified, and with which message. */
+export interface NotificationOptions {
   readonly notify: boolean;
   readonly message?: string | undefined;
 }
@@ -16,7 +16,7 @@ export function publishPermission(
   verb: 'granted' | 'changed' | 'revoked',
   node: Pick<Node, 'id' | 'workspaceId' | 'tenant'>,
   grant: Grant,
-  { notify, message }: Telling,
+  { notify, message }: NotificationOptions,
 ): void {
   const data = {
     resourceId: node.id,

@@ -9,7 +9,7 @@ import { isAtLeast, may, type Role } from '../domain/role.js';
 import { ExternalSharingDisabled, RoleEscalation } from '../errors.js';
 import type { Seen, Standing } from '../policy.js';
 import { roleNamed } from '../wire.js';
-import type { Wish } from './grants.js';
+import type { RequestedGrant } from './grants.js';
 import { type Invited, inviteGuests } from './invites.js';
 import { linkFor } from './links.js';
 import type { SharingParts } from './parts.js';
@@ -21,7 +21,7 @@ export interface Asked extends GrantInput {
 }
 
 export interface Wishes {
-  readonly wishes: readonly Wish[];
+  readonly requestedGrants: readonly RequestedGrant[];
   readonly invited: readonly Invited[];
 }
 
@@ -29,7 +29,7 @@ export interface Wishes {
  * Returns the grants that a request asks for. Checks the roles first, then reports all faults in the fields at once,
  * then whether the people exist. Invites addresses that belong to nobody in the tenant last.
  */
-export async function wishesOf(
+export async function readRequestedGrants(
   parts: SharingParts,
   seen: Seen,
   asked: readonly Asked[],
@@ -49,15 +49,15 @@ export async function wishesOf(
   }
   const people = await findPeople(parts, seen.node, asked, context);
   const agents = await findAgents(parts, seen.node, asked, context);
-  const known: (Wish | undefined)[] = [];
-  for (const one of asked) known.push(await wishOf(parts, seen.node, one, { people, agents }, standing));
+  const known: (RequestedGrant | undefined)[] = [];
+  for (const one of asked) known.push(await readRequestedGrant(parts, seen.node, one, { people, agents }, standing));
   requireOnce(asked, known);
   await requirePower(parts, seen, known, standing);
   const strangers = asked.filter((_, i) => known[i] === undefined);
   const invited = await inviteGuests(parts, seen.node, strangers, message, context);
   const places = new Map(strangers.map((one, i) => [one, invited[i] as Invited]));
-  const wishes = asked.map((one, i) => known[i] ?? invitedWish(one, places.get(one) as Invited));
-  return { wishes, invited };
+  const requestedGrants = asked.map((one, i) => known[i] ?? grantToInvitee(one, places.get(one) as Invited));
+  return { requestedGrants, invited };
 }
 
 /** Throws all faults in the fields at once. */
@@ -133,13 +133,13 @@ async function findAgents(
 }
 
 /** Returns the grant that is requested; undefined for an address of nobody in the tenant. Throws NotFound. */
-async function wishOf(
+async function readRequestedGrant(
   parts: SharingParts,
   node: Node,
   asked: Asked,
   { people, agents }: Principals,
   standing: Standing,
-): Promise<Wish | undefined> {
+): Promise<RequestedGrant | undefined> {
   const { expiresAt, at } = asked;
   const role = roleNamed(asked.role) as Role;
   const type = typeOf(asked);
@@ -173,13 +173,13 @@ async function requireWorkspaceSeen(node: Node, id: string, standing: Standing, 
   if (!here) throw NotFound({}, { param });
 }
 
-function invitedWish(asked: Asked, { placeId, email }: Invited): Wish {
+function grantToInvitee(asked: Asked, { placeId, email }: Invited): RequestedGrant {
   return { principal: `invitee:${placeId}`, role: roleNamed(asked.role) as Role, expiresAt: asked.expiresAt, email };
 }
 
-function requireOnce(asked: readonly Asked[], wishes: readonly (Wish | undefined)[]): void {
+function requireOnce(asked: readonly Asked[], requestedGrants: readonly (RequestedGrant | undefined)[]): void {
   const names = asked.map((one, i) => {
-    const principal = wishes[i]?.principal ?? `email:${one.email?.trim().toLowerCase()}`;
+    const principal = requestedGrants[i]?.principal ?? `email:${one.email?.trim().toLowerCase()}`;
     return principal.startsWith('link:') ? 'link' : principal;
   });
   const faults = names.flatMap((name, i): Fault[] =>
@@ -197,10 +197,10 @@ function requireOnce(asked: readonly Asked[], wishes: readonly (Wish | undefined
 async function requirePower(
   parts: SharingParts,
   { node, access }: Seen,
-  wishes: readonly (Wish | undefined)[],
+  requestedGrants: readonly (RequestedGrant | undefined)[],
   { now }: Standing,
 ): Promise<void> {
-  const named = wishes.filter((wish) => wish !== undefined);
+  const named = requestedGrants.filter((wish) => wish !== undefined);
   const existing = await parts.grants.getMany(named.map(({ principal }) => grantId(node.id, principal)));
   const valid = existing.flatMap((one) => grantAt(one, now) ?? []);
   const before = new Map(valid.map(({ id, role }) => [id, role]));

@@ -4,18 +4,18 @@ import { type Grant, type GrantTerm, grantAt, grantId, isExpired, termsOf } from
 import type { Node } from '../domain/node.js';
 import { ROLES, type Role } from '../domain/role.js';
 import { LastOwner, LimitReached } from '../errors.js';
-import { publishPermission, type Telling } from './events.js';
+import { type NotificationOptions, publishPermission } from './events.js';
 import type { SharingParts } from './parts.js';
 
 /** Maximum number of grants on one node. */
 export const GRANTS_PER_NODE = 500;
 
 /** A grant that is to be written. */
-export interface Wish extends Pick<Grant, 'principal' | 'role' | 'expiresAt' | 'later' | 'email' | 'link'> {}
+export interface RequestedGrant extends Pick<Grant, 'principal' | 'role' | 'expiresAt' | 'later' | 'email' | 'link'> {}
 
 export interface Granted {
   readonly node: Node;
-  /** In the order of the wishes. */
+  /** In the order of the requested grants or tags. */
   readonly grants: readonly Grant[];
   /** Whether any of the grants is new. */
   readonly anyNew: boolean;
@@ -30,8 +30,8 @@ type Writing = Pick<CallContext, 'work' | 'event' | 'actor'>;
 export async function putGrants(
   parts: SharingParts,
   node: Node,
-  wishes: readonly Wish[],
-  telling: Telling,
+  requestedGrants: readonly RequestedGrant[],
+  telling: NotificationOptions,
   context: Writing,
 ): Promise<Granted> {
   const now = new Date().toISOString();
@@ -39,7 +39,7 @@ export async function putGrants(
   const grants: Grant[] = [];
   let anyNew = false;
   let demotes = false;
-  for (const wish of wishes) {
+  for (const wish of requestedGrants) {
     const id = grantId(node.id, wish.principal);
     const before = await context.work.get(parts.grants, id);
     const holds = before !== undefined && !isExpired(before, now);
@@ -54,7 +54,7 @@ export async function putGrants(
   return { node: await withPrincipals(parts, node, grants, now, context), grants, anyNew };
 }
 
-function isSame(before: Grant | undefined, wish: Wish): boolean {
+function isSame(before: Grant | undefined, wish: RequestedGrant): boolean {
   return (
     before !== undefined &&
     before.role === wish.role &&
@@ -68,7 +68,7 @@ function writeGrant(
   parts: SharingParts,
   node: Node,
   before: Grant | undefined,
-  wish: Wish,
+  wish: RequestedGrant,
   now: string,
   { work, actor }: Writing,
 ): Grant {
@@ -179,13 +179,13 @@ export function combineTerms(
   held: Grant | undefined,
   given: GrantTerm,
   now: string,
-): Pick<Wish, keyof GrantTerm | 'later'> {
+): Pick<RequestedGrant, keyof GrantTerm | 'later'> {
   const current = held === undefined ? undefined : grantAt(held, now);
   return mergeTerms([given, ...(current === undefined ? [] : termsOf(current))]);
 }
 
 /** Returns terms that give at every moment the greatest of some roles, of which there is at least one. */
-export function mergeTerms(terms: readonly GrantTerm[]): Pick<Wish, keyof GrantTerm | 'later'> {
+export function mergeTerms(terms: readonly GrantTerm[]): Pick<RequestedGrant, keyof GrantTerm | 'later'> {
   const all = [...terms].sort((a, b) => ROLES.indexOf(b.role) - ROLES.indexOf(a.role) || endsAfter(b, a));
   const kept: GrantTerm[] = [];
   for (const term of all) {

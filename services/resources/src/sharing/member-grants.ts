@@ -2,7 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import { LostRace, type Where } from '@commonplace/kit/store';
 import type { Grant } from '../domain/grant.js';
 import { eventsBy } from '../events.js';
-import { dropGrants, putGrants, type Wish } from './grants.js';
+import { dropGrants, putGrants, type RequestedGrant } from './grants.js';
 import type { SharingParts } from './parts.js';
 
 /** Number of grants that one unit of work rewrites. */
@@ -23,7 +23,7 @@ export async function rewriteGrants(
   parts: SharingParts,
   where: Where<Grant>,
   actor: Actor,
-  instead: (grant: Grant) => Wish | undefined,
+  instead: (grant: Grant) => RequestedGrant | undefined,
 ): Promise<number> {
   let removed = 0;
   for (let races = 0; ; ) {
@@ -43,7 +43,7 @@ async function rewriteChunk(
   parts: SharingParts,
   grants: readonly Grant[],
   actor: Actor,
-  instead: (grant: Grant) => Wish | undefined,
+  instead: (grant: Grant) => RequestedGrant | undefined,
 ): Promise<void> {
   const work = parts.store.begin();
   const found = await parts.tree.nodes.getMany([...new Set(grants.map(({ resourceId }) => resourceId))]);
@@ -56,8 +56,8 @@ async function rewriteChunk(
     }
     const context = eventsBy(actor, node.tenant, work);
     let after = dropGrants(parts, node, [grant], context);
-    const wish = instead(grant);
-    if (wish !== undefined) after = (await putGrants(parts, after, [wish], { notify: false }, context)).node;
+    const requested = instead(grant);
+    if (requested !== undefined) after = (await putGrants(parts, after, [requested], { notify: false }, context)).node;
     nodes.set(node.id, after);
   }
   await work.commit();

@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { type Cell, type Column, type ColumnType, isList } from './column.js';
 import { guessDate, guessMoment, parseDate, parseMoment } from './dates.js';
 import { MAX_CELL_ITEMS, MAX_CELL_JSON, MAX_CELL_TEXT } from './limits.js';
@@ -56,7 +57,7 @@ const TAKES: Partial<Record<ColumnType, Take>> = {
 
 const EMAIL = /^[^\s@"<>(),;:\\]{1,64}@[^\s@"<>(),;:\\]{1,190}$/;
 const PHONE = /^\+?[0-9 ()./-]{3,32}(?: ?(?:x|ext\.?) ?[0-9]{1,6})?$/i;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i');
 const ROW_ID = /^[^\p{Cc}"\\]{1,64}$/u;
 const TRUE = new Set(['true', 'yes', 'y', '1', 'on', 'x', 'checked', '✓']);
 const FALSE = new Set(['false', 'no', 'n', '0', 'off', 'unchecked']);

@@ -210,7 +210,8 @@ export function createTableKind(parts: TableParts): TableKind {
       const { work } = context;
       const stored = (await work.get(heads, node.id)) ?? work.insert(heads, freshHead(node.id, node.tenant));
       const before = await lists.whole(node.id, stored, work);
-      // Its columns and people get slots beside those of the current table, as if it had been the table once.
+      // Assigns slots for its columns and people after those of the current table, as if it were an earlier state of
+      // the table.
       const nothing: Head = { ...bare(before), chunks: [], rowCount: 0, bytes: 0, open: 0, nextNumbers: {} };
       const { head, fresh } = await states.settled(() => writing(nothing, input, context, { isWhole: true }));
       const shared = new Map([...before.chunks, ...(await lastKept(before, work))].map(([n, , , hash]) => [hash, n]));

@@ -73,7 +73,7 @@ export async function planReplace(parts: PlanParts): Promise<RowPlan> {
   return {
     edits: { removed: 'all', changed: new Map(), inserted },
     gone,
-    // Without any id the whole table is replaced, and with so many lost rows no other is worth telling by itself.
+    // Without any id the whole table is replaced, and with so many deleted rows single changes are not reported.
     changes: byId && gone <= MAX_TOLD_ROWS ? changes.all() : [],
   };
 }
@@ -159,7 +159,7 @@ function rowOf({ by, originOf, now, faults }: PlanParts, given: RowInput, old: R
   return { id: given.id ?? newId(), createdAt: now, createdBy: by, updatedAt: now, updatedBy: by, cells };
 }
 
-/** Returns the approximate number of characters in the cells. */
+/** Returns the approximate length of the cells in characters. */
 function textOf(cells: readonly Cell[]): number {
   let chars = 0;
   for (const cell of cells) {

@@ -3,9 +3,15 @@ import { isEmpty, sameCell } from './cells.js';
 import { type Cell, type Column, isStored } from './column.js';
 import type { Row } from './rows.js';
 
-/** Rows of one write that are told one by one; a write that changes more is told as a change of the content only. */
+/**
+ * Maximum number of rows of one write that events name one by one. A write that changes more rows is reported only as a
+ * change of the content.
+ */
 export const MAX_TOLD_ROWS = 10_000;
-/** Sets of columns that are told apart; rows with further ones share the union of theirs. */
+/**
+ * Maximum number of distinct sets of changed columns in one write. Rows with further sets share the union of these
+ * sets.
+ */
 const MAX_COLUMN_SETS = 20;
 
 /** Collects the rows that a write creates, changes and deletes. */
@@ -18,7 +24,7 @@ export class RowChanges {
     this.columns = columns.filter(isStored);
   }
 
-  /** Notes a row as a write leaves it; `old` is the row before, which is the same object if no cell has changed. */
+  /** Records a row after a write. `old` is the row before the write, and the same object if no cell has changed. */
   write(row: Row, old: Row | undefined): void {
     if (row === old || ++this.count > MAX_TOLD_ROWS) return;
     const differs = ({ slot }: Column): boolean => {

@@ -29,11 +29,11 @@ export function createTextOrder(texts: readonly string[]): (a: number, b: number
   };
 }
 
-/** Stands for the key of a text that has none; no key begins like this. */
+/** Marks a text without a key; no key begins with this character. */
 const NO_KEY = '\0';
-/** Characters of a text that its key is made of, except that it contains whole numbers. */
+/** Number of characters of a text from which its key is built; a number at the end is included as a whole. */
 const KEYED = 64;
-/** Digits of a number up to which the collator compares it as one. */
+/** Maximum number of digits that the collator compares as one number. */
 const MOST_DIGITS = 250;
 const ZERO = 48;
 const NINE = 57;
@@ -55,9 +55,9 @@ function weightsOf(base: Intl.Collator): string[] {
 }
 
 /**
- * Returns a key of a text: of two texts with different keys, the one with the lesser key comes first. Texts with equal
- * keys differ in case, in leading zeros or beyond the key. A number is the weight of a digit, the number of its digits,
- * and these.
+ * Returns the sort key of a text: of two texts with different keys, the one with the lesser key comes first. Texts with
+ * equal keys differ in case, in leading zeros or after the part that the key covers. A number is encoded as the weight
+ * of a digit, the number of its digits, and the digits.
  */
 function sortKey(text: string): string {
   let key = '';

@@ -1,17 +1,18 @@
 import { type Fault, InsufficientRole, invalidFields } from '@commonplace/kit/errors';
 import { isUuid, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { isWorkspaceRoleAtLeast } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node, Place } from '../domain/node.js';
 import { LimitReached } from '../errors.js';
-import { isWorkspaceRole, type Standing } from '../policy.js';
+import type { Standing } from '../policy.js';
 import { publishTag } from './events.js';
 import type { TagParts } from './parts.js';
 import { nameKey, type Tag } from './records.js';
 import { foldTag, TAGS_PER_RESOURCE } from './rules.js';
 
 /** A reference to a tag in a request. */
-export interface TagWish {
+export interface TagReference {
   readonly param: string;
   readonly text: string;
   /** `either`: an id if the text is a UUID, else a name. */
@@ -19,13 +20,13 @@ export interface TagWish {
 }
 
 export interface WantedTags {
-  /** In the order of the wishes, without repeats. */
+  /** In the order of the references, without repeats. */
   readonly tags: readonly Tag[];
   readonly created: boolean;
 }
 
 /** Returns the references to tags that one field contains. */
-export function wishesOf(param: string, texts: readonly string[], as: TagWish['as']): TagWish[] {
+export function tagReferences(param: string, texts: readonly string[], as: TagReference['as']): TagReference[] {
   return texts.map((text, i) => ({ param: `${param}[${i}]`, text, as }));
 }
 
@@ -36,23 +37,23 @@ export function wishesOf(param: string, texts: readonly string[], as: TagWish['a
 export async function findOrMakeTags(
   parts: TagParts,
   place: Pick<Place, 'workspaceId' | 'tenant'>,
-  wishes: readonly TagWish[],
+  references: readonly TagReference[],
   standing: Standing,
   context: CallContext,
 ): Promise<WantedTags> {
-  const isId = ({ as, text }: TagWish) => as === 'id' || (as === 'either' && isUuid(text));
+  const isId = ({ as, text }: TagReference) => as === 'id' || (as === 'either' && isUuid(text));
   const { workspaceId } = place;
-  const byId = await parts.tags.byId(wishes.filter(isId).map(({ text }) => text));
+  const byId = await parts.tags.byId(references.filter(isId).map(({ text }) => text));
   const byName = await parts.tags.named(
     workspaceId,
-    wishes.flatMap((wish) => (isId(wish) ? [] : wish.text)),
+    references.flatMap((reference) => (isId(reference) ? [] : reference.text)),
   );
   const faults: Fault[] = [];
-  const found = wishes.flatMap((wish) => {
-    const tag = isId(wish) ? byId.get(wish.text) : byName.get(foldTag(wish.text));
+  const found = references.flatMap((reference) => {
+    const tag = isId(reference) ? byId.get(reference.text) : byName.get(foldTag(reference.text));
     if (tag?.workspaceId === workspaceId) return tag;
-    if (isId(wish)) faults.push(unknownTag(wish.param));
-    return isId(wish) ? [] : wish.text;
+    if (isId(reference)) faults.push(unknownTag(reference.param));
+    return isId(reference) ? [] : reference.text;
   });
   if (faults.length > 0) throw invalidFields(faults);
   const names = found.filter((one) => typeof one === 'string');
@@ -78,7 +79,8 @@ async function makeTags(
   const fresh = new Map([...names].reverse().map((name) => [foldTag(name), name]));
   if (fresh.size === 0) return new Map();
   const role = person.workspaces.get(place.workspaceId)?.role;
-  if (!isWorkspaceRole(role, WorkspaceRole.EDITOR)) throw InsufficientRole({ needed: 'editor', new_tags: names });
+  if (!isWorkspaceRoleAtLeast(role, WorkspaceRole.EDITOR))
+    throw InsufficientRole({ needed: 'editor', new_tags: names });
   await parts.quotas.tags.reserve(context.work, place.workspaceId, fresh.size);
   return new Map([...fresh].map(([fold, name]) => [fold, insertTag(parts, place, { name }, context)]));
 }
@@ -127,7 +129,7 @@ export async function wantedTags(
   context: CallContext,
 ): Promise<Node['tags']> {
   if (texts.length === 0) return [];
-  const { tags } = await findOrMakeTags(parts, place, wishesOf('tags', texts, 'either'), standing, context);
+  const { tags } = await findOrMakeTags(parts, place, tagReferences('tags', texts, 'either'), standing, context);
   if (tags.length > TAGS_PER_RESOURCE) throw LimitReached({ limit: TAGS_PER_RESOURCE, what: 'tags on a resource' });
   return tags.map(({ id }) => id);
 }

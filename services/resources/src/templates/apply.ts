@@ -15,8 +15,8 @@ import { TemplateNotReady } from '../errors.js';
 import { notFound, type Standing } from '../policy.js';
 import { insertTag } from '../tags/wanted-tags.js';
 import { queue } from './create.js';
+import { createTree } from './create-tree.js';
 import type { TemplateParts } from './parts.js';
-import { plant } from './plant.js';
 import type { Template } from './records.js';
 import { allOf } from './sources.js';
 import { type SystemTemplate, systemTemplate } from './system-templates.js';
@@ -92,7 +92,7 @@ function plantShipped(
   key: string,
   context: CallContext,
 ): Promise<Node[]> {
-  return plant(parts, items, { root, idOf: (at) => copyId(key, String(at)), template: false }, context);
+  return createTree(parts, items, { root, idOf: (at) => copyId(key, String(at)), template: false }, context);
 }
 
 async function copyStored(parts: TemplateParts, template: Template, root: Root, key: string, context: CallContext) {

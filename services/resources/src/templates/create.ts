@@ -16,9 +16,9 @@ import { LimitReached, OrgAdminRequired } from '../errors.js';
 import type { TreeJob } from '../nodes/jobs.js';
 import { requireWorkspaceRole, type Standing } from '../policy.js';
 import { insertSilently } from '../tags/wanted-tags.js';
+import { createTree } from './create-tree.js';
 import { publishTemplate } from './events.js';
 import type { TemplateParts } from './parts.js';
-import { plant } from './plant.js';
 import type { Template, TreeLine } from './records.js';
 import { readableIn, type TopSource } from './sources.js';
 import { type Drawn, drawTree, previewOf, readTree, type TreeItem } from './template-tree.js';
@@ -152,7 +152,7 @@ async function fromTree(
   context: CallContext,
 ): Promise<Made> {
   const idOf = (at: number) => copyId(id, String(at));
-  await plant(parts, items, { root: rootPlace(id, orgId), idOf, template: true }, context);
+  await createTree(parts, items, { root: rootPlace(id, orgId), idOf, template: true }, context);
   const drawn = items.map((item, at) => ({
     ...item,
     id: String(at),

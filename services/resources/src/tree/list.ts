@@ -31,8 +31,8 @@ export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageReques
 }
 
 /**
- * Returns a page while a job rewrites a large subtree of the workspace. Places in records are not right yet, so every
- * candidate is resolved through its parents and checked.
+ * Returns a page while a job rewrites a large subtree of the workspace. Places in records are not up to date yet, so
+ * every candidate is resolved through its ancestors and checked.
  */
 export async function listUnsettled(
   parts: TreeParts,
@@ -54,7 +54,7 @@ export async function listUnsettled(
     after = keyset(last, query.sort);
   }
   const nodes = kept.slice(offset, offset + limit + 1);
-  // Counters follow the nodes as they are rewritten, so their sum is not exact yet.
+  // Counters change as the job rewrites nodes, so their sum is not exact yet.
   const estimate = kept.length > offset + limit;
   const count = estimate ? (query.total ?? kept.length) : kept.length;
   const { items, page } = pageOf(slice, nodes, { count, estimate }, query.sort);

@@ -10,7 +10,7 @@ import type { TagParts } from '../tags/parts.js';
 /** Holds what the commands and queries of the tree depend on. */
 export interface TreeParts extends SharingParts, TagParts, SnapshotParts {
   readonly shifts: Collection<Shift>;
-  /** What features above the tree do when nodes are purged. */
+  /** Callbacks of the features above the tree, which run when nodes are purged. */
   readonly forgetters: readonly Forget[];
   readonly publicationSummaries: PublicationSummaries;
 }

@@ -5,7 +5,7 @@ import { MAX_DEPTH } from '../config.js';
 import { reachOfGrants } from '../domain/access.js';
 import { isExpired } from '../domain/grant.js';
 import { type Node, parentId } from '../domain/node.js';
-import { parseWish } from '../domain/position.js';
+import { parsePosition } from '../domain/position.js';
 import { publicName } from '../domain/principals.js';
 import { attachedTo, heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js';
 import { CycleDetected, DepthExceeded } from '../errors.js';
@@ -58,7 +58,7 @@ export async function placed(
   const samePlace = destination.key === node.parentKey && request.position.length === 0;
   const position = samePlace
     ? node.position
-    : await positionFor(parts.tree, destination.key, parseWish(request.position), context.work);
+    : await positionFor(parts.tree, destination.key, parsePosition(request.position), context.work);
   return { ...attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key)), position };
 }
 

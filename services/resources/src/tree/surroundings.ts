@@ -107,6 +107,6 @@ export async function countVisibleChildren(
 export async function asSeen(parts: TreeParts, node: Node, standing: Standing): Promise<Seen> {
   const membership = standing.person.workspaces.get(node.workspaceId);
   const access = await parts.policy.accessTo(node, standing);
-  // A caller who restricts a node is its manager by a grant that is not committed yet.
+  // The grant that makes the caller manager of a newly restricted node is not committed yet.
   return { node, access: access ?? { role: 'manager', source: 'direct' }, membership };
 }

@@ -62,7 +62,7 @@ async function openToPerson(
   return openBy(parts, workspaceId, roleAtRoot(role), held, standing.now, capability);
 }
 
-/** What a principal has a capability on in one workspace. */
+/** The part of one workspace on which a principal has a capability. */
 interface Open {
   /** Boundaries that are entirely open; undefined if all are. */
   readonly boundaries: readonly string[] | undefined;
@@ -73,7 +73,7 @@ interface Open {
 const EVERYTHING: Open = { boundaries: undefined, items: [] };
 const NOTHING: Open = { boundaries: [], items: [] };
 
-/** Returns what a role at the root and some grants open. */
+/** Returns the part of a workspace that a role at the root and some grants open. */
 async function openBy(
   parts: TreeParts,
   workspaceId: string,
@@ -89,7 +89,7 @@ async function openBy(
   return { boundaries: [...root, ...restricted], items };
 }
 
-/** Returns what is open to both of two principals. */
+/** Returns the part of a workspace that is open to both of two principals. */
 function both(one: Open, other: Open): Open {
   const among = ({ boundaries }: Open, ids: readonly string[]) =>
     boundaries === undefined ? ids : ids.filter((id) => boundaries.includes(id));

@@ -87,7 +87,7 @@ async function newForm(config: object): Promise<ResourceForm & { readonly token:
 const pages = () => stage.host.client(contracts.formPages);
 const nobody = () => stage.as(undefined);
 
-function handed(
+function received(
   token: string,
   credential: string,
   values: object,
@@ -140,12 +140,12 @@ test('the page of an open form has what it shows, and a credential for this form
     { id: 'said', type: 'statement' },
   ]);
   expect(issued.get(page.credential)).toBe(form?.id);
-  const request = handed(token, page.credential, { name: 'Ada', pick: 'B' });
+  const request = received(token, page.credential, { name: 'Ada', pick: 'B' });
   const first = await pages().submitFormPage(request, await nobody());
   expect(await pages().submitFormPage(request, await nobody())).toEqual(first);
-  const wrong = handed(other.token, page.credential, { name: 'Ada' });
+  const wrong = received(other.token, page.credential, { name: 'Ada' });
   await expect(pages().submitFormPage(wrong, await nobody())).rejects.toMatchObject({ reason: 'tenant_boundary' });
-  const missing = pages().submitFormPage(handed(token, page.credential, { name: '' }), await nobody());
+  const missing = pages().submitFormPage(received(token, page.credential, { name: '' }), await nobody());
   await expect(missing).rejects.toMatchObject({
     reason: 'missing_field',
     param: 'values.name',
@@ -180,15 +180,15 @@ test('the page of a form that is not open says so, and opens nothing', async () 
   expect(page).toMatchObject({ state: FormPageState.CLOSED, fields: [], credential: '' });
   const one = await newForm({ title: 'One', fields: FIELDS, max_submissions: 1, one_response_per: 'client' });
   const open = await pages().getFormPage({ token: one.token }, await nobody());
-  await pages().submitFormPage(handed(one.token, open.credential, { name: 'Ada' }), await nobody());
+  await pages().submitFormPage(received(one.token, open.credential, { name: 'Ada' }), await nobody());
   expect(await pages().getFormPage({ token: one.token }, await nobody())).toMatchObject({ state: FormPageState.FULL });
 });
 
 test('one response of each client is one of its address', async () => {
   const { token } = await newForm({ title: 'Once', fields: FIELDS, one_response_per: 'client' });
   const { credential } = await pages().getFormPage({ token }, await nobody());
-  await pages().submitFormPage(handed(token, credential, { name: 'Ada' }), await nobody());
-  const again = handed(token, credential, { name: 'Bob' });
+  await pages().submitFormPage(received(token, credential, { name: 'Ada' }), await nobody());
+  const again = received(token, credential, { name: 'Bob' });
   await expect(pages().submitFormPage(again, await nobody())).rejects.toMatchObject({
     reason: 'submission_limit_reached',
   });
@@ -215,7 +215,7 @@ describe('a captcha', () => {
   let token: string;
   let page: FormPage;
   const submit = async (more: { submissionId?: string; captchaToken?: string }) =>
-    pages().submitFormPage(handed(token, page.credential, { name: 'Ada' }, more), await nobody());
+    pages().submitFormPage(received(token, page.credential, { name: 'Ada' }, more), await nobody());
   const faultOf = (more: Parameters<typeof submit>[0]): Promise<CaptchaFault> =>
     submit(more).then(
       () => Promise.reject(new Error('it was taken')),

@@ -28,9 +28,12 @@ export interface Group {
   readonly prefix: boolean;
   /** Whether it is a single unquoted word, which may contain a typo. */
   readonly correctable: boolean;
-  /** Whether it is one unquoted word of several terms, such as `low-carb` or `U.S.`, which are not characters of a script without spaces. */
+  /**
+   * Whether it is one unquoted word of several terms, such as `low-carb` or `U.S.`. Characters of a script without
+   * spaces are none.
+   */
   readonly compound: boolean;
-  /** How often the query has it; it counts so many times. */
+  /** Number of its occurrences in the query, by which its weight is multiplied. */
   readonly times: number;
 }
 

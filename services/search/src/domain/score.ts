@@ -1,10 +1,10 @@
-/** How often a name counts: as if the text contained it so many times more. */
+/** Number of times that a word in the name counts, relative to one in the text. */
 export const NAME_TIMES = 3;
 
-/** Share of its frequency that a completed or corrected form of a word counts. */
+/** Factor by which the frequency of a completed or corrected form of a word is multiplied. */
 export const OTHER_FORM = 0.5;
 
-/** Weight that reaches half of a tier's range of scores. */
+/** BM25 weight that is mapped to the middle of a tier's range of scores. */
 const HALF = 6;
 
 /**

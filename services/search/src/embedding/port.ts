@@ -14,11 +14,11 @@ export type TextKind = 'query' | 'document';
 /** Tokens that were sent to a provider. */
 export interface CountedTokens {
   readonly tokens: number;
-  /** Whether the provider did not count them itself. */
+  /** Whether the tokens were estimated because the provider did not report them. */
   readonly isEstimated: boolean;
 }
 
-/** Is told of the tokens of each request that a provider has answered. */
+/** Called with the tokens of each request that a provider has answered. */
 export type CountTokens = (counted: CountedTokens) => void;
 
 /**

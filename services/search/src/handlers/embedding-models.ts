@@ -11,7 +11,7 @@ const STATUS = {
   unavailable: EmbeddingModelStatus.UNAVAILABLE,
 };
 
-/** Tells other services which model texts are embedded with. */
+/** Creates the handlers that return the embedding model to other services. */
 export function createEmbeddingModelHandlers(embedders: Embedders | undefined): Handlers<EmbeddingModelService> {
   return {
     async listEmbeddingModels() {

@@ -22,7 +22,7 @@ export interface SearchParts {
   readonly resources: TreeOwner;
   /** Undefined when embeddings are off. */
   readonly embedQuery?: EmbedQuery;
-  /** Is told of the tokens that queries take from a provider. */
+  /** Receives the tokens that queries consume at a provider. */
   readonly usage?: UsageRecorder;
 }
 

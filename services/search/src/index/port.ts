@@ -199,9 +199,9 @@ export interface InspectedIndex {
  *   same boundary. Totals and facets count nothing else either.
  * - Texts are compared as this service's analyser folds them, in queries as in entries.
  * - Comments affect only searches that name them as a field.
- * - Entries with all terms of a query rank above those with some. A last word that occurs as it is written is not met by
- *   words that it begins; they are found all the same. Within both tiers the better match ranks first, names
- *   count more than texts, and the order is total.
+ * - Entries with all terms of a query rank above those with some. A last word that occurs as written does not count as
+ *   matched by words that begin with it, although these entries are found as well. Within both tiers the better match
+ *   ranks first, names count more than texts, and the order is total.
  * - A prefix matches only as the query's last word; a word that no text contains matches those one edit away if it has
  *   five letters or more, and two edits away from nine on.
  * - Each substring of a text without spaces between words is found, down to a single character.

@@ -32,7 +32,7 @@ export interface Drift {
   readonly surplus: number;
 }
 
-/** Compares the index with the tree and repairs it. Rejects with the errors of either. */
+/** Compares the index with the tree and repairs the index. Rejects with errors of the index or the tree's owner. */
 export interface DriftCheck {
   /** Compares the counts of workspaces and a random sample; if these differ, compares everything. */
   quick(signal: AbortSignal): Promise<Drift>;

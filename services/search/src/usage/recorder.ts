@@ -12,7 +12,7 @@ import {
 } from '@commonplace/proto/tenancy/v1/credit_service.js';
 import type { CountedTokens } from '../embedding/port.js';
 
-/** What tokens are attributed to. `tenant` is as in `RecordUsageRequest`. */
+/** Tenant, person and model to which tokens are attributed. `tenant` is as in `RecordUsageRequest`. */
 export interface TokenUse extends Partial<UsageAttribution> {
   readonly tenant: string;
   readonly feature: 'search' | 'embedding';
@@ -20,8 +20,8 @@ export interface TokenUse extends Partial<UsageAttribution> {
 }
 
 /**
- * Reports the tokens that were sent to a provider. Nobody waits for it, and what fails is tried again; a process that
- * is killed loses what it has counted in the last seconds.
+ * Reports the tokens that were sent to a provider, in the background and with retries. A killed process loses the
+ * counts of the last seconds.
  */
 export interface UsageRecorder {
   add(use: TokenUse, counted: CountedTokens): void;
@@ -44,12 +44,12 @@ interface Pending {
 }
 
 interface Report extends Pending {
-  /** The same in every try, so that the report counts once. */
+  /** The same in every attempt, so that the report is counted once. */
   readonly id: string;
 }
 
 const FLUSH_MS = 5_000;
-/** Sums and reports that are kept; further ones are dropped while tenancy is away. */
+/** Maximum number of pending sums and reports; further ones are dropped while tenancy is unavailable. */
 const MAX_PENDING = 2_000;
 
 export function createUsageRecorder({ metering, systemCall, log, flushMs = FLUSH_MS }: RecorderOptions): UsageRecorder {
@@ -74,7 +74,7 @@ export function createUsageRecorder({ metering, systemCall, log, flushMs = FLUSH
     if (left.length > 0) schedule();
   }
 
-  /** Returns whether a report needs no other try: it was taken, or never will be. */
+  /** Sends a report. Returns whether it is done: it was accepted, or a retry would never succeed. */
   async function isDone(report: Report): Promise<boolean> {
     try {
       await metering.recordUsage(toRequest(report), systemCall());

@@ -19,7 +19,7 @@ export interface EmbeddingParts {
   /** Tokens of one chunk. */
   readonly chunkTokens: number;
   readonly log: Log;
-  /** Is told of the tokens of a workspace's texts that a provider was sent. */
+  /** Called with the tokens of a workspace's texts that were sent to a provider. */
   readonly count?: (workspaceId: string, counted: CountedTokens, model: string) => void;
 }
 
@@ -34,7 +34,7 @@ export interface Serving {
 
 /** Embeds the entries of the index in the background. */
 export interface EmbeddingWork {
-  /** Reports that entries may have changed, by the request that the caller works for. */
+  /** Reports that entries may have changed. The next pass is traced as caused by the current request. */
   wake(): void;
   /** Returns undefined while there are no vectors to search. */
   serving(): Serving | undefined;

@@ -13,7 +13,7 @@ export interface QueryVector {
 /** Why there is no vector: embeddings are off, nothing is embedded yet, or the model fails or is too slow. */
 export type NoVector = 'off' | 'no vectors' | 'no answer';
 
-/** `count` is told of tokens that a provider was sent, and of the model. */
+/** Embeds a query. Calls `count` with the model and the tokens that were sent to a provider. */
 export type EmbedQuery = (words: string, count?: CountQuery) => Promise<QueryVector | NoVector>;
 export type CountQuery = (counted: CountedTokens, model: string) => void;
 

@@ -107,8 +107,8 @@ async function leadsSomewhere(parts: Parts, { orgId, workspaceId }: Invitation):
 }
 
 /**
- * Returns whether an invitation still offers a membership. People whom the Org suspends get none, so that no
- * invitation circumvents the suspension; a withdrawn offer counts for nothing.
+ * Returns whether an invitation still offers a membership. It offers none to people whom the Org has suspended, so that
+ * no invitation circumvents the suspension, and none after it was withdrawn.
  */
 function offersPlace({ workspaceId }: Invitation, places: Places): boolean {
   const { orgExisting, orgOffered, existing, offered } = places;

@@ -41,8 +41,7 @@ async function countResources(
 }
 
 /**
- * Returns the number of members by workspace: people with their own membership and those who are in by
- * `default_role`.
+ * Returns the number of members by workspace: people with their own membership and people included by `default_role`.
  */
 async function countMembers(
   { orgMembers, workspaceMembers }: Parts,

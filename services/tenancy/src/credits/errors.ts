@@ -1,6 +1,6 @@
 import { defineError } from '@commonplace/kit/errors';
 
-/** Conflicts with what a tenant has left; both answer HTTP 409. */
+/** Errors for too few credits; both answer HTTP 409. */
 export const InsufficientCredits = defineError(
   'ABORTED',
   'insufficient_credits',

@@ -9,7 +9,7 @@ export interface CreditParts
     Pick<Parts, 'policy' | 'orgs' | 'orgMembers' | 'workspaces' | 'workspaceMembers'> {
   readonly store: Store;
   readonly log: Log;
-  /** Whether the credits of every tenant are limited, and not only of those that were granted some. */
+  /** Whether the credits of every tenant are limited, rather than only those of tenants with grants. */
   readonly metersAll: boolean;
   /** Returns the current time as RFC 3339, plus `afterMs` milliseconds if given. */
   now(afterMs?: number): string;

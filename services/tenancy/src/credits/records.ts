@@ -12,13 +12,13 @@ export interface Payer {
   /** The Org's id, or the id of the Personal tenant (`homeOf`). */
   readonly tenant: string;
   readonly orgId?: string;
-  /** Of a Personal tenant. */
+  /** The person whose Personal tenant pays; absent for an Org. */
   readonly userId?: string;
 }
 
 /**
- * The credits of a tenant; its id is the tenant's. Every unit that charges or reserves replaces it, so that two of them
- * never overlap and what they read besides is consistent.
+ * The credits of a tenant; its id is the tenant's. Every unit of work that charges or reserves replaces this record, so
+ * that two of them never overlap, and their other reads are consistent.
  */
 export interface AccountRecord extends StoredRecord, AccountState {
   readonly tenant: string;
@@ -32,10 +32,10 @@ export const accountCollection: CollectionSpec<AccountRecord> = { name: 'credit_
 export interface LedgerRecord extends StoredRecord, BookEntry {
   readonly tenant: string;
   readonly at: string;
-  /** What the entry is for; absent where no single piece of work caused it. */
+  /** Kind of work that caused the entry; absent if no single piece of work did. */
   readonly sourceType?: SourceType;
   readonly sourceId?: string;
-  /** To whom it is attributed. */
+  /** The person to whom the entry is attributed. */
   readonly userId?: string;
 }
 
@@ -44,7 +44,7 @@ export const ledgerCollection: CollectionSpec<LedgerRecord> = {
   indexes: [{ fields: ['tenant', 'seq'] }, { fields: ['tenant', 'userId', 'seq'] }],
 };
 
-/** What usage is attributed to. */
+/** The person, workspace, agent and model to which usage is attributed. */
 export interface Attribution {
   readonly feature: string;
   readonly model?: string;
@@ -71,15 +71,15 @@ export interface ReservationRecord extends JobRecord {
   readonly amount: Micros;
   readonly fromGrants: Micros;
   readonly beyond: Micros;
-  /** What it takes of the source's cap: the amount, or what was charged. */
+  /** Amount that counts against the source's cap: the reserved amount, or after the charge the charged one. */
   readonly taken: Micros;
   /** The part of the charge that exceeded the available credits. */
   readonly overage: Micros;
   readonly userId?: string;
   readonly attribution: Attribution;
-  /** When it is released unless it is renewed. */
+  /** Time at which the reservation is released unless it is renewed. */
   readonly expiresAt: string;
-  /** The same while it is open, or the end of a worker's lease. */
+  /** Equal to `expiresAt` while the reservation is open, or the end of a worker's lease. */
   readonly dueAt?: string;
   /** When the record is deleted. */
   readonly keepUntil: string;
@@ -169,7 +169,7 @@ export async function openCreditRecords(store: Store): Promise<CreditRecords> {
   };
 }
 
-/** What a reservation or a charge is known by. */
+/** Identifies a reservation or a charge. */
 export interface Key {
   readonly sourceType: SourceType;
   readonly sourceId: string;

@@ -26,7 +26,7 @@ export interface OrgMember extends StoredRecord {
   readonly status: OrgMemberStatus;
   /** Set for a guest who was invited through a workspace: the membership is withdrawn with that invitation. */
   readonly viaWorkspace?: boolean;
-  /** The id of the person who has invited, or for whom a key has. */
+  /** The id of the person who invited, or on whose behalf an API key did. */
   readonly invitedBy?: string;
   /** Who has invited; absent in records of earlier versions. */
   readonly inviter?: Actor;

@@ -27,7 +27,7 @@ export interface WorkspaceMember extends StoredRecord {
   readonly status: 'active' | 'invited' | 'suspended';
   /** Whether the person is a guest of the Org. Guests get no default role. */
   readonly guest: boolean;
-  /** The id of the person who has added the member, or for whom a key has. */
+  /** The id of the person who added the member, or on whose behalf an API key did. */
   readonly addedBy: string;
   /** Who has added the member; absent in records of earlier versions. */
   readonly adder?: Actor;

@@ -1,3 +1,4 @@
+import { enumName } from '@commonplace/platform/enums';
 import {
   type Connection as ConnectionMessage,
   ConnectionStatus,
@@ -58,7 +59,7 @@ export function statusOf({ status, expiresAt, renewable }: Connection, now: stri
 
 /** Returns a connector type as records store it. */
 export function connectorTypeOf(name: ConnectorTypeName): ConnectorType {
-  return name.replace('CONNECTOR_TYPE_', '').toLowerCase() as ConnectorType;
+  return enumName(name, 'CONNECTOR_TYPE') as ConnectorType;
 }
 
 function connectorTypeName(type: ConnectorType): ConnectorTypeName {

@@ -1,3 +1,4 @@
+import { enumName } from '@commonplace/platform/enums';
 import {
   type Content,
   ContentFormat,
@@ -40,7 +41,7 @@ export const createResource = ({ peers }: ContentParts): Action => ({
     const { id, name, type, parentId, version } = await change((options) =>
       peers.resources.createResource(request, options),
     );
-    const shown = type.replace('RESOURCE_TYPE_', '').toLowerCase();
+    const shown = enumName(type, 'RESOURCE_TYPE');
     return done({ id, name, type: shown, workspace_id: run.workspaceId, parent_id: parentId ?? null, version });
   },
 });

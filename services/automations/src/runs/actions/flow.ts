@@ -1,3 +1,4 @@
+import { enumName } from '@commonplace/platform/enums';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { type SearchItem, SearchMode, SearchRequest } from '@commonplace/proto/search/v1/search_service.js';
 import type { StoredCondition } from '../../definitions/records.js';
@@ -35,7 +36,7 @@ function foundItem({ resource, score, highlights, chunk }: SearchItem) {
   if (resource === undefined) return [];
   const { id, name, type, updatedAt } = resource;
   const snippet = (highlights[0]?.snippet ?? chunk?.text ?? '').slice(0, MAX_SNIPPET_LENGTH);
-  const shown = type.replace('RESOURCE_TYPE_', '').toLowerCase();
+  const shown = enumName(type, 'RESOURCE_TYPE');
   return [{ id, name, type: shown, score, snippet, updated_at: updatedAt ?? null }];
 }
 

@@ -1,4 +1,5 @@
 import { derivedId } from '@commonplace/kit/id';
+import { enumName } from '@commonplace/platform/enums';
 import { type RunOutput, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import { StartWorkRunRequest, type WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
 import { ActionError, permissionLost } from '../failure.js';
@@ -68,7 +69,7 @@ function resultOf(found: WorkRun): ActionResult {
     return { kind: 'agent', agentRunId: id, awaitsApproval: status === RunStatus.AWAITING_APPROVAL };
   }
   if (status !== RunStatus.COMPLETED) {
-    const ended = status.replace('RUN_STATUS_', '').toLowerCase();
+    const ended = enumName(status, 'RUN_STATUS');
     throw new ActionError(errorCode || `agent_run_${ended}`, errorMessage || `The run of the agent is ${ended}.`);
   }
   const taints = found.tainted ? ([{ type: 'agent', id: agentId, name: '' }] as const) : [];

@@ -13,7 +13,7 @@ import { ensureThumbnail, THUMBNAIL_TYPE } from '../thumbnails.js';
 /** Bytes that one read returns at most. */
 const READ_BYTES = 1024 * 1024;
 
-/** Serves downloads: whoever holds the token of a signed URL may read what it was signed for. */
+/** Creates the handlers of downloads. The holder of a signed URL's token may read the bytes for which it was signed. */
 export function createDownloadHandlers(
   parts: DownloadParts,
 ): Pick<Handlers<BytesService>, 'openDownload' | 'readBytes'> {

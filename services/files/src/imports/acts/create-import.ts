@@ -12,9 +12,9 @@ import { settleBytes } from '../../storage/quota.js';
 import type { Upload } from '../../storage/records.js';
 import { lastSegmentOf } from '../domain/url-name.js';
 import { FORMATS } from '../formats.js';
+import type { ImportRequest } from '../import-request.js';
 import type { ImportParts } from '../parts.js';
 import { type ImportRecord, NO_COUNTS, NOTHING_DONE } from '../stores/records.js';
-import type { ImportWish } from '../wish.js';
 import { useSource } from './source-bytes.js';
 
 /** Holds a new import, and the upload that it waits for, if any. */
@@ -53,7 +53,7 @@ export function attemptsOf(parts: Pick<ImportParts, 'ids'>, context: CallContext
 export async function createImport(
   parts: ImportParts,
   request: CreateImportRequest,
-  wish: ImportWish,
+  wish: ImportRequest,
   place: ImportPlace,
   context: CallContext,
 ): Promise<NewImport> {
@@ -83,7 +83,7 @@ export async function createImport(
 
 function recordOf(
   request: CreateImportRequest,
-  { sourceType, conflict, options }: ImportWish,
+  { sourceType, conflict, options }: ImportRequest,
   { tenant, workspaceId }: ImportPlace,
   { caller, actor }: CallContext,
 ): Omit<ImportRecord, 'version' | 'id' | 'name' | 'status'> {
@@ -190,7 +190,7 @@ function lastWord(url: string): string | undefined {
 }
 
 /** Returns the name of an import whose request has none: that of its file without the extension, or of its format. */
-function nameFrom(fileName: string | undefined, { sourceType }: ImportWish): string {
+function nameFrom(fileName: string | undefined, { sourceType }: ImportRequest): string {
   const name = fileName?.replace(/\.[A-Za-z0-9]{1,8}$/, '').trim();
   if (name !== undefined && name !== '') return [...name].slice(0, 255).join('');
   const format = FORMATS[sourceType]?.archive === true ? sourceType.replace('_zip', '') : sourceType;

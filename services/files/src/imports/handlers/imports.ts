@@ -2,6 +2,7 @@ import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import { followRecord } from '@commonplace/kit/events';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { type Collection, decodeCursor, encodeCursor, invalidCursor, keyset, type Where } from '@commonplace/kit/store';
+import { enumName } from '@commonplace/platform/enums';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { type Import, ImportItemStatus, ImportStatus } from '@commonplace/proto/files/v1/import.js';
 import {
@@ -14,16 +15,16 @@ import {
   type WatchImportRequest,
 } from '@commonplace/proto/files/v1/import_service.js';
 import type { ImportPlace } from '@commonplace/proto/resources/v1/tree_import_service.js';
-import { abandonAttempt } from '../../uploads/settle.js';
+import { abandonAttempt } from '../../uploads/clean-up-attempt.js';
 import { signUpload } from '../../uploads/sign-upload.js';
 import { attemptsOf, createImport } from '../acts/create-import.js';
 import { removeImport } from '../acts/remove-import.js';
 import { ImportActive, ImportNotRetryable } from '../errors.js';
+import { type ImportRequest, readImportRequest, readOptions } from '../import-request.js';
 import { enterWorkspace, type ImportPolicyParts, requireUnarchived, seeImport, seesAll } from '../policy.js';
 import { type ImportRecord, type ImportState, type ItemRecord, type ItemState, isActive } from '../stores/records.js';
 import { importTopic } from '../topic.js';
 import { importEvent, importMessage, itemMessage, nothingNew } from '../wire.js';
-import { type ImportWish, nameOf, readImportWish, readOptions } from '../wish.js';
 
 export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportService> {
   return {
@@ -32,7 +33,7 @@ export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportS
       const where: Where<ImportRecord> = {
         workspaceId,
         ...(seesAll(membership) ? {} : { userId: context.caller.userId }),
-        ...(status === ImportStatus.UNSPECIFIED ? {} : { status: nameOf(status, 'IMPORT_STATUS_') as ImportState }),
+        ...(status === ImportStatus.UNSPECIFIED ? {} : { status: enumName(status, 'IMPORT_STATUS') as ImportState }),
       };
       const found = await pageOf(parts.imports, where, ['-createdAt'], page);
       return { items: found.items.map((record) => importMessage(record)), page: found.page };
@@ -86,7 +87,9 @@ export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportS
   };
 }
 
-/** The first attempt that has read the source determines the items of an import. */
+/**
+ * Fault for changing `split_headings` after the first attempt, because that attempt determines the items of an import.
+ */
 const SPLIT_LATER: Fault = {
   param: 'options.split_headings',
   code: 'invalid_value',
@@ -101,11 +104,11 @@ async function admit(
   parts: ImportPolicyParts,
   request: CreateImportRequest,
   context: CallContext,
-): Promise<{ wish: ImportWish; place: ImportPlace }> {
-  let wish: ImportWish | undefined;
+): Promise<{ wish: ImportRequest; place: ImportPlace }> {
+  let wish: ImportRequest | undefined;
   let faults: unknown;
   try {
-    wish = await readImportWish(request, parts.settings, parts.guard);
+    wish = await readImportRequest(request, parts.settings, parts.guard);
   } catch (error) {
     faults = error;
   }
@@ -155,7 +158,7 @@ async function* watchImport(
   let last: ImportRecord | undefined;
   try {
     for await (const record of records) {
-      // A reader that already knows this state is only told that the stream is open.
+      // A reader that already has this state receives only a message that the stream is open.
       const isKnown = last === undefined && isActive(record) && String(record.version) === lastEventId;
       last = record;
       if (isKnown) {
@@ -182,7 +185,7 @@ async function getImport(parts: ImportPolicyParts, request: GetImportRequest, co
   const { status } = request;
   const where: Where<ItemRecord> = {
     importId: record.id,
-    ...(status === ImportItemStatus.UNSPECIFIED ? {} : { status: nameOf(status, 'IMPORT_ITEM_STATUS_') as ItemState }),
+    ...(status === ImportItemStatus.UNSPECIFIED ? {} : { status: enumName(status, 'IMPORT_ITEM_STATUS') as ItemState }),
   };
   const { items, page } = await pageOf(parts.importItems, where, ['seq'], request.page);
   return { ...message, items: items.map(itemMessage), page };

@@ -10,7 +10,7 @@ const LOOKED_AT = 50;
  * is about to run; one tenant may use all of its workers but one.
  */
 export async function nextQueued(
-  { imports, settings }: ImportParts,
+  { imports, settings }: Pick<ImportParts, 'imports' | 'settings'>,
   taken: readonly string[],
 ): Promise<ImportRecord | undefined> {
   const waiting = await imports.countBy('tenant', { status: 'queued' });

@@ -16,7 +16,7 @@ export interface Findings {
   readonly warned: readonly ItemRecord[];
 }
 
-/** Returns what people know an item by: its title where the source says so, otherwise its path. */
+/** Returns the name of an item for people: its title if the source has opaque paths, otherwise its path. */
 export function labelOf({ title, path }: Pick<ItemRecord, 'title' | 'path'>): string {
   return title ?? path;
 }

@@ -19,10 +19,10 @@ import { beginUpload } from '../begin-upload.js';
 import { missingNumbers, missingParts } from '../complete.js';
 import { beginCreation, readNode } from '../create-file.js';
 import { createInline } from '../create-inline.js';
+import { type FileRequest, readFileRequest } from '../file-request.js';
 import type { UploadParts } from '../parts.js';
 import { uploadsOf } from '../purge.js';
 import { signUpload } from '../sign-upload.js';
-import { readWish, type Wish } from '../wish.js';
 import { refusalOf } from '../wrong-bytes.js';
 
 export function createFileHandlers(parts: UploadParts): Handlers<FileService> {
@@ -57,11 +57,11 @@ async function admit(
   parts: UploadParts,
   request: CreateFileRequest,
   context: CallContext,
-): Promise<{ wish: Wish; place: FilePlace }> {
-  let wish: Wish | undefined;
+): Promise<{ wish: FileRequest; place: FilePlace }> {
+  let wish: FileRequest | undefined;
   let faults: unknown;
   try {
-    wish = await readWish(request, parts.settings, parts.guard);
+    wish = await readFileRequest(request, parts.settings, parts.guard);
   } catch (error) {
     faults = error;
   }
@@ -83,7 +83,7 @@ function conditional(context: CallContext): CallOptions {
 }
 
 /** Measures inline bytes. Throws when their size or checksum is not what was announced. */
-async function requireAsAnnounced({ sizeBytes, sha256 }: Wish, bytes: Buffer): Promise<Stored> {
+async function requireAsAnnounced({ sizeBytes, sha256 }: FileRequest, bytes: Buffer): Promise<Stored> {
   const stored = await measureAll([bytes]);
   try {
     requireExpected(stored, { sizeBytes, sha256 });

@@ -108,7 +108,10 @@ async function targetOf(parts: UploadParts, token: string, length: number | unde
   return { ...about, blobId, intent, meter };
 }
 
-/** Creates the error for more bytes than were announced or, without an announcement, than one request may have. */
+/**
+ * Creates the error for too many bytes: more than were announced or, without an announcement, more than one request may
+ * contain.
+ */
 function tooManyBytes({ expected, limit }: Pick<Target, 'expected' | 'limit'>): AppError {
   return tooLarge(undefined, limit, expected.sizeBytes === undefined ? 'COMMONPLACE_SINGLE_UPLOAD_BYTES' : undefined);
 }

@@ -24,8 +24,8 @@ export interface Outcome extends ReadInput {
 }
 
 /**
- * Lists everything that is computed by parsing a document. The functions are pure and take plain values and bytes only,
- * so they may run on any thread. `hidden` holds ids of resources that the caller may not know of.
+ * Functions that compute something by parsing a document. They are pure and take only plain values and bytes, so they
+ * can run on any thread. `hidden` holds ids of resources that must not be disclosed to the caller.
  */
 export const derivation = {
   /** Returns the content of a new document. Throws as `write` does. */

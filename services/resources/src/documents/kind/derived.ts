@@ -6,7 +6,10 @@ import type { DocumentFormat, StoredContent } from './records.js';
 
 /** Bytes of derived texts that a process caches. */
 const REMEMBERED_BYTES = 32 * 1024 * 1024;
-/** Maximum length of a document in its own format whose payload is made at once: some tenths of a millisecond. */
+/**
+ * Maximum length of a document in its own format whose payload is created without yielding, which takes some tenths of
+ * a millisecond.
+ */
 const CHARS_AT_ONCE = 16 * 1024;
 /** Estimated bytes of a cache entry beside its content. */
 const OVERHEAD_BYTES = 500;
@@ -28,7 +31,7 @@ export function createDerivedForms(deriver: Deriver): DerivedForms {
   return async (record, format, hidden, deadline) => {
     if (record.format === format && hidden.length === 0) {
       if (record.text.length <= CHARS_AT_ONCE) return payloadOf(record, format);
-      // The words of other formats are counted in what is parsed, which a thread does.
+      // Counting the words of other formats requires parsing, which a worker thread does.
       if (format === 'markdown' || format === 'text') return sourcePayloadInSlices(record, format);
     }
     const key = `${record.id}:${record.version}:${format}:${hidden.join(' ')}`;

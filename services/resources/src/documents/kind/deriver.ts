@@ -23,8 +23,9 @@ const SPARE_MS = 500;
 
 export interface Deriver {
   /**
-   * Runs one derivation: on this thread for at most `MAX_BYTES_AT_ONCE` of text in total, in a worker thread for more.
-   * Throws, or rejects with, what the derivation throws; rejects with `document_too_complex` after its deadline.
+   * Runs one derivation: on the calling thread for up to `MAX_BYTES_AT_ONCE` of text in total, otherwise in a worker
+   * thread. Throws the error of the derivation, or rejects with it; rejects with `document_too_complex` after its
+   * deadline.
    */
   run<N extends keyof Derivation>(
     requester: Requester,

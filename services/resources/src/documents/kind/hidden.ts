@@ -1,10 +1,11 @@
 import { reachesWorkspace } from '@commonplace/kit/auth';
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Tree } from '../../nodes/tree.js';
 import type { Policy, Standing } from '../../policy.js';
 import { resolveEscapes } from '../escapes.js';
 
-/** Finds the resources named in a text that its reader may not know of. */
+/** Finds the resources named in a text that must not be disclosed to its reader. */
 export interface Hidden {
   /**
    * Returns ids of existing resources that the caller cannot access. Most texts name no resource, which costs nothing.
@@ -14,7 +15,7 @@ export interface Hidden {
   in(context: CallContext, text: string): Promise<string[]>;
 }
 
-const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const UUIDS = new RegExp(`\\b${UUID_PATTERN}\\b`, 'g');
 /** Ids that are looked up in one query. */
 const BATCH = 1000;
 

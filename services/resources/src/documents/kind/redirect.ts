@@ -1,8 +1,9 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import type { Renaming } from '../../content/kind.js';
 import { references } from '../index.js';
 import { type Body, docOf } from './document-body.js';
 
-const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const UUIDS = new RegExp(`\\b${UUID_PATTERN}\\b`, 'g');
 
 /** Returns the renames that apply to ids in a body. Scans the text only: parsing it for references costs far more. */
 export function renamesIn({ text }: Body, renamed: Renaming): ReadonlyMap<string, string> {

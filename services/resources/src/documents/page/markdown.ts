@@ -7,7 +7,7 @@ export interface PageMarkdown {
   readonly title: string;
 }
 
-/** Converts what a page shows to Markdown. A page that is nested too deep gives nothing. */
+/** Converts the visible content of a page to Markdown. Returns an empty result for a page that is nested too deep. */
 export function pageMarkdown(html: string): PageMarkdown {
   try {
     const { html: visible, title } = visiblePage(html);

@@ -1,7 +1,7 @@
 /** The declarations of a style by property, in lower case. */
 export type Style = ReadonlyMap<string, string>;
 
-/** Characters of one style that are evaluated. */
+/** Maximum number of characters of one style that are evaluated. */
 const MAX_STYLE = 2_000;
 
 export function parseStyle(text: string): Style {
@@ -37,7 +37,7 @@ export function hides(style: Style): boolean {
   );
 }
 
-/** Sizes at which nobody reads anything. */
+/** Font sizes that are too small to read. */
 const TINY = /^0*(?:[01](?:\.\d+)?|\.\d+)(?:px|pt)?$|^0*(?:0(?:\.[0-2]\d*)?|\.[0-2]\d*)(?:r?em|%|vw|vh)$/;
 const FAR_AWAY = /^-\s*\d{3,}/;
 
@@ -50,7 +50,7 @@ export function coloursOf(style: Style): {
   return { text: colourIn(style.get('color')), background: colourIn(background) };
 }
 
-/** Returns a colour in a form that can be compared; undefined for none, and `other` for what is not understood. */
+/** Returns a colour in a comparable form; undefined if there is none, and `other` for a form that is not supported. */
 export function colourIn(value: string | undefined): string | undefined {
   const text = value?.trim().toLowerCase() ?? '';
   if (text === '' || /^(?:inherit|initial|unset|currentcolor|none)$/.test(text)) return undefined;
@@ -70,7 +70,7 @@ export function colourIn(value: string | undefined): string | undefined {
 }
 
 export const WHITE = 'white';
-/** Text of this colour is not seen on any background. */
+/** Transparent: text of this colour is invisible on any background. */
 export const CLEAR = 'clear';
 
 const NAMES: Readonly<Record<string, string>> = {

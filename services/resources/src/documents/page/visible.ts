@@ -8,12 +8,12 @@ const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.
 type Attributes = Readonly<Record<string, string>>;
 
 export interface VisiblePage {
-  /** The page without what its readers do not see. */
+  /** The page without content that its readers do not see. */
   readonly html: string;
   readonly title: string;
 }
 
-/** Attributes that are kept. Those that hold text which is not shown, such as `alt` and `title`, are not. */
+/** Attributes that are kept. Attributes with text that is not shown, such as `alt` and `title`, are removed. */
 const KEPT: readonly string[] = ['href', 'start', 'colspan', 'rowspan', 'align', 'class', 'type', 'checked'];
 const SILENT = new Set(
   'script style template noscript iframe object embed applet svg math canvas audio video img picture source map select textarea datalist head link meta'.split(
@@ -22,7 +22,7 @@ const SILENT = new Set(
 );
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
 
-/** What a page's style sheets hide, by simple selectors: `.name`, `#id` and `tag`. */
+/** Simple selectors (`.name`, `#id` and `tag`) of the elements that a page's style sheets hide. */
 type HiddenSelectors = ReadonlySet<string>;
 
 interface Open {
@@ -33,9 +33,9 @@ interface Open {
 }
 
 /**
- * Removes what the readers of a page do not see and a model would read: comments, hidden and tiny elements, text in the
- * colour of its background, texts of attributes. Only inline styles and simple selectors of the page's own style sheets
- * are evaluated. Throws NestedTooDeep.
+ * Removes text that readers of a page do not see but a model would read: comments, hidden and tiny elements, text in
+ * the colour of its background, texts of attributes. Evaluates only inline styles and simple selectors of the page's
+ * own style sheets. Throws NestedTooDeep.
  */
 export function visiblePage(html: string): VisiblePage {
   const hidden = hiddenSelectors(html);
@@ -109,7 +109,7 @@ function hidesBySheet(name: string, attributes: Attributes, hidden: HiddenSelect
   return classes.some((one) => hidden.has(`.${one}`) || hidden.has(`${name}.${one}`));
 }
 
-/** Style sheets and rules of a page that are evaluated. */
+/** Maximum length of a page's style sheets that is evaluated, and maximum number of their rules. */
 const MAX_SHEET = 256 * 1024;
 const MAX_RULES = 5_000;
 
@@ -149,7 +149,7 @@ function styleSheetOf(html: string): string {
   return withoutComments(sheet.slice(0, MAX_SHEET));
 }
 
-/** Removes the comments of a style sheet; one that does not end takes the rest. */
+/** Removes the comments of a style sheet. A comment without an end extends to the end of the style sheet. */
 function withoutComments(sheet: string): string {
   return sheet
     .split('/*')

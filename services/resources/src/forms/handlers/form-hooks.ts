@@ -3,7 +3,7 @@ import type { FormHookService } from '@commonplace/proto/resources/v1/form_servi
 import { FormInactive, PayloadTooLarge } from '../../errors.js';
 import { hookValues } from '../hook-values.js';
 import type { FormParts } from '../parts.js';
-import { findForm, handIn } from '../submit.js';
+import { findForm, submitReceived } from '../submit.js';
 import { MAX_VALUES_BYTES } from '../values.js';
 
 /** Maximum length of a delivery id; the rest is ignored. */
@@ -21,7 +21,7 @@ export function createFormHookHandlers(parts: FormParts): Handlers<FormHookServi
       const delivery = deliveryId.slice(0, DELIVERY_CHARS);
       const given = JSON.parse(payload.length === 0 ? '{}' : payload.toString()) as Record<string, unknown>;
       if (!found.form.isActive) throw FormInactive();
-      return handIn(
+      return submitReceived(
         parts,
         found,
         {

@@ -12,7 +12,7 @@ import type { FoundForm } from '../known.js';
 import { type ClosedBy, closedBy } from '../open.js';
 import type { FormParts } from '../parts.js';
 import { submitUrl } from '../shown.js';
-import { findForm, handedBy, handIn } from '../submit.js';
+import { findForm, readSubmission, submitReceived } from '../submit.js';
 
 const STATES: Readonly<Record<ClosedBy, FormPageState>> = {
   inactive: FormPageState.INACTIVE,
@@ -80,7 +80,7 @@ export function createFormPageHandlers(parts: FormParts): Handlers<FormPageServi
       const caller = await parts.verifyCaller(token);
       if (!caller.credential.scopes.includes('form:submit')) throw InsufficientRole();
       if (caller.credential.formId !== found.form.id) throw TenantBoundary();
-      return handIn(parts, found, handedBy(request, caller, context), context);
+      return submitReceived(parts, found, readSubmission(request, caller, context), context);
     },
   };
 }

@@ -19,13 +19,13 @@ import { type FormRecord, formOf } from '../records.js';
 import { formMessage } from '../shown.js';
 import { submitForm } from '../submit.js';
 
-/** Optional parts of an answer with a form. */
+/** Optional parts of a response that contains a form. */
 interface Beside {
   readonly made?: readonly FormWebhookSecret[];
   readonly withDeliveries?: boolean;
 }
 
-/** Fields that are left out when an idempotent request is replayed. */
+/** Fields that the replay of an idempotent request omits. */
 const TOKENS = ['token', 'submitUrl', 'publicUrl', 'webhookToken', 'webhookUrl', 'webhookSecrets'];
 
 export function createFormHandlers(parts: FormParts): Handlers<FormService> {

@@ -6,8 +6,8 @@ import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resour
 import type { Node } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
 import { requireCapability, type Seen, type Standing } from '../../policy.js';
-import { type Asked, wishesOf } from '../grantees.js';
-import { greaterRole, putGrants, type Wish } from '../grants.js';
+import { type Asked, readRequestedGrants } from '../grantees.js';
+import { greaterRole, putGrants, type RequestedGrant } from '../grants.js';
 import { removeGrantsOf } from '../member-grants.js';
 import type { SharingParts } from '../parts.js';
 import { linkMessage, namesOf, permissionMessage } from '../permission.js';
@@ -55,11 +55,21 @@ async function grant(parts: PermissionParts, request: GrantPermissionRequest, co
   const restricts = request.accessMode !== AccessMode.UNSPECIFIED;
   if (restricts) requireCapability(seen, 'manage');
   const asked = askedIn(request);
-  const { wishes, invited } = await wishesOf(parts, seen, asked, request.message, standing, context);
+  const { requestedGrants, invited } = await readRequestedGrants(
+    parts,
+    seen,
+    asked,
+    request.message,
+    standing,
+    context,
+  );
   const own = `user:${context.caller.userId}`;
   let { node } = seen;
   if (restricts) node = await parts.setAccessMode(seen, request.accessMode, standing, context);
-  const kept = node.restricted && !seen.node.restricted ? wishes.map((wish) => keptManager(wish, own)) : wishes;
+  const kept =
+    node.restricted && !seen.node.restricted
+      ? requestedGrants.map((requested) => keptManager(requested, own))
+      : requestedGrants;
   const telling = { notify: request.notify !== false, message: request.message };
   const granted = await putGrants(parts, node, kept, telling, context);
   context.reply.status = granted.anyNew ? 201 : 200;
@@ -84,8 +94,10 @@ function requireSharing(seen: Seen): void {
 }
 
 /** Returns a grant that keeps the person who restricts a resource as its manager, whatever they grant themselves. */
-function keptManager(wish: Wish, own: string): Wish {
-  return wish.principal === own ? { ...wish, role: greaterRole(wish.role, 'manager'), expiresAt: undefined } : wish;
+function keptManager(requested: RequestedGrant, own: string): RequestedGrant {
+  return requested.principal === own
+    ? { ...requested, role: greaterRole(requested.role, 'manager'), expiresAt: undefined }
+    : requested;
 }
 
 /** Returns the grants that a request asks for: one, several, or none if it only sets the access mode. */

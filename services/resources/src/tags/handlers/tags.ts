@@ -12,7 +12,7 @@ import type { Tag } from '../records.js';
 import { withTags } from '../rules.js';
 import { writeTags } from '../tag-nodes.js';
 import { operateTags } from '../tag-operations.js';
-import { findOrMakeTags, type TagWish, wishesOf } from '../wanted-tags.js';
+import { findOrMakeTags, type TagReference, tagReferences } from '../wanted-tags.js';
 
 export function createTagHandlers(parts: TagParts): Handlers<TagService> {
   const { policy } = parts;
@@ -52,9 +52,9 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
 
     async addResourceTags(request, context) {
       const { standing, seen } = await writable(request.resourceId, context);
-      const wishes = oneSelector(request);
+      const references = oneSelector(request);
       requireWritable(seen);
-      const { tags, created } = await findOrMakeTags(parts, seen.node, wishes, standing, context);
+      const { tags, created } = await findOrMakeTags(parts, seen.node, references, standing, context);
       const had = await parts.tags.of(seen.node);
       const all = [...new Map([...had, ...tags].map((tag) => [tag.id, tag])).values()];
       const ids = withTags(
@@ -120,14 +120,14 @@ async function messagesAfter(parts: TagParts, shown: readonly Tag[], before: rea
 type Selectors = Pick<RemoveResourceTagsRequest, 'tagId' | 'name' | 'tagIds'> & { readonly names?: readonly string[] };
 
 /** Returns the tags that a request names in exactly one of its fields. */
-function oneSelector({ tagId, name, tagIds, names = [] }: Selectors): TagWish[] {
-  const given: TagWish[][] = [
+function oneSelector({ tagId, name, tagIds, names = [] }: Selectors): TagReference[] {
+  const given: TagReference[][] = [
     tagId === undefined ? [] : [{ param: 'tag_id', text: tagId, as: 'id' }],
     name === undefined ? [] : [{ param: 'name', text: name, as: 'name' }],
-    wishesOf('tag_ids', tagIds, 'id'),
-    wishesOf('names', names, 'name'),
+    tagReferences('tag_ids', tagIds, 'id'),
+    tagReferences('names', names, 'name'),
   ];
-  const [first, ...others] = given.filter((wishes) => wishes.length > 0);
+  const [first, ...others] = given.filter((references) => references.length > 0);
   if (first === undefined) throw new AppError('INVALID_ARGUMENT', 'missing_target', 'Say which tags.');
   if (others.length > 0) throw new AppError('INVALID_ARGUMENT', 'ambiguous_target', 'Say by one field which tags.');
   return first;
@@ -135,9 +135,9 @@ function oneSelector({ tagId, name, tagIds, names = [] }: Selectors): TagWish[] 
 
 /** Returns the ids of the tags to remove; ignores names and ids that are not tags. */
 async function selected(parts: TagParts, node: Node, request: RemoveResourceTagsRequest): Promise<Set<string>> {
-  const wishes = oneSelector(request);
-  const named = wishes.filter(({ as }) => as === 'name').map(({ text }) => text);
+  const references = oneSelector(request);
+  const named = references.filter(({ as }) => as === 'name').map(({ text }) => text);
   const found = await parts.tags.named(node.workspaceId, named);
-  const asked = await parts.tags.byId(wishes.filter(({ as }) => as === 'id').map(({ text }) => text));
+  const asked = await parts.tags.byId(references.filter(({ as }) => as === 'id').map(({ text }) => text));
   return new Set([...found.values(), ...asked.values()].map(({ id }) => id));
 }

@@ -1,4 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { COMMENT_ORDER, type Comment } from '../../comments/records.js';
 import type { ContentQuery } from '../../content/kind.js';
@@ -122,7 +123,7 @@ type ArtifactPayload = Awaited<ReturnType<ReturnType<typeof requireKind>['read']
 
 function shownArtifact({ artifactType = ArtifactType.CODE, language, source, title, entry, assets }: ArtifactPayload) {
   return {
-    artifact_type: artifactType.replace('ARTIFACT_TYPE_', '').toLowerCase(),
+    artifact_type: enumName(artifactType, 'ARTIFACT_TYPE'),
     language: language ?? null,
     title: title ?? null,
     entry: entry ?? null,
@@ -134,7 +135,7 @@ function shownArtifact({ artifactType = ArtifactType.CODE, language, source, tit
 /** Maximum number of comments read; a document has no more. */
 const COMMENTS = 10_000;
 
-function commentsOf({ comments }: TransferParts, { id: resourceId }: Node): Promise<Comment[]> {
+function commentsOf({ comments }: Pick<TransferParts, 'comments'>, { id: resourceId }: Node): Promise<Comment[]> {
   return comments.find({ where: { resourceId }, sort: COMMENT_ORDER, limit: COMMENTS });
 }
 

@@ -8,7 +8,7 @@ import type { ArchiveTerms } from './pieces.js';
 
 /** Returns the form of a table for an archive, without its tokens and the secrets of its webhooks. */
 export async function shownForm(
-  { forms }: TransferParts,
+  { forms }: Pick<TransferParts, 'forms'>,
   node: Node,
   { emails }: ArchiveTerms,
 ): Promise<object | null> {
@@ -26,7 +26,10 @@ export async function shownForm(
 }
 
 /** Returns the publication of a resource for an archive, without its password. */
-export async function shownPublication({ publications }: TransferParts, node: Node): Promise<object | null> {
+export async function shownPublication(
+  { publications }: Pick<TransferParts, 'publications'>,
+  node: Node,
+): Promise<object | null> {
   return node.published === true ? published(await publicationOf(publications, node.id)) : null;
 }
 

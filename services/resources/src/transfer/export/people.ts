@@ -12,7 +12,7 @@ export interface Emails {
 /** Number of people in one query. */
 const AT_ONCE = 200;
 
-export function createEmails({ peers }: TransferParts, { onward }: CallContext): Emails {
+export function createEmails({ peers }: Pick<TransferParts, 'peers'>, { onward }: CallContext): Emails {
   const known = new Map<string, string | undefined>();
   return {
     async load(ids) {

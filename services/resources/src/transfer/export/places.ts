@@ -12,7 +12,7 @@ export interface Places {
 /** Maximum number of cached names. */
 const KNOWN = 50_000;
 
-export function createPlaces({ tree }: TransferParts): Places {
+export function createPlaces({ tree }: Pick<TransferParts, 'tree'>): Places {
   const names = new Map<string, string>();
 
   async function nameOf(ids: readonly string[]): Promise<void> {

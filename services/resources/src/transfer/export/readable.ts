@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { ArtifactType, CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Node } from '../../domain/node.js';
 import { requireKind } from '../../kinds.js';
@@ -57,7 +58,7 @@ const SOURCES: Partial<Record<ArtifactType, string>> = {
   [ArtifactType.CSV]: '.csv',
 };
 
-const REFERENCE = /resource:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/g;
+const REFERENCE = new RegExp(`resource:(${UUID_PATTERN})`, 'g');
 
 /** Returns a text in which references lead to the entries of their resources. */
 async function linked(text: string, path: string, { workspaceId }: Node, terms: ArchiveTerms, places: Places) {

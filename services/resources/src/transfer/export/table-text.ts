@@ -25,7 +25,7 @@ interface Page {
 
 /** Yields the pages of a table, or of the state that a snapshot holds. */
 export async function* tablePages(
-  { kinds }: TransferParts,
+  { kinds }: Pick<TransferParts, 'kinds'>,
   node: Node,
   cellFormat: CellFormat,
   { context }: Pick<ArchiveTerms, 'context'>,

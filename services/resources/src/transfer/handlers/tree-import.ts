@@ -1,12 +1,13 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
+import { isWorkspaceRoleAtLeast } from '@commonplace/platform/memberships';
 import type {
   FindByExternalIdRequest,
   TreeImportService,
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { may } from '../../domain/role.js';
-import { isWorkspaceRole, requireWorkspaceRole, type Standing } from '../../policy.js';
+import { requireWorkspaceRole, type Standing } from '../../policy.js';
 import { intoParent, intoRoot, requireSameWorkspace } from '../../tree/destination.js';
 import { requireRoom } from '../../tree/file-node.js';
 import { TYPES } from '../../wire.js';
@@ -51,11 +52,11 @@ export function createTreeImportHandlers(parts: TransferParts): Handlers<TreeImp
 }
 
 function administersOf({ person }: Standing, workspaceId: string): boolean {
-  return isWorkspaceRole(person.workspaces.get(workspaceId)?.role, WorkspaceRole.ADMIN);
+  return isWorkspaceRoleAtLeast(person.workspaces.get(workspaceId)?.role, WorkspaceRole.ADMIN);
 }
 
 async function findExternal(
-  { policy, tree }: TransferParts,
+  { policy, tree }: Pick<TransferParts, 'policy' | 'tree'>,
   { workspaceId, parentId, externalIds }: FindByExternalIdRequest,
   standing: Standing,
 ) {

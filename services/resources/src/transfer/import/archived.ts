@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { NO_INPUT } from '../../content/input.js';
@@ -130,7 +131,7 @@ async function bodyInput(
   return type === 'artifact' ? artifactInput(content, renamed) : undefined;
 }
 
-const REFERENCE = /resource:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/g;
+const REFERENCE = new RegExp(`resource:(${UUID_PATTERN})`, 'g');
 const FORMATS: readonly string[] = ['markdown', 'html', 'text', 'json'];
 
 /** Returns a document's text in its original format. */

@@ -52,7 +52,7 @@ export async function putForm(
 }
 
 function webhooksOf(
-  { forms }: TransferParts,
+  { forms }: Pick<TransferParts, 'forms'>,
   { tenant }: Node,
   record: string,
   webhooks: readonly WebhookInput[],
@@ -76,7 +76,7 @@ function webhooksOf(
 
 /** Returns the fields, without patterns that cannot be used; adds a warning for each. */
 async function withoutFaultyPatterns(
-  { forms }: TransferParts,
+  { forms }: Pick<TransferParts, 'forms'>,
   { tenant }: Node,
   fields: readonly FormField[],
   warnings: string[],

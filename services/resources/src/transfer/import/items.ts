@@ -59,7 +59,7 @@ function labelled(context: CallContext, actor: Actor): CallContext {
 }
 
 async function takenIds(
-  { tree }: TransferParts,
+  { tree }: Pick<TransferParts, 'tree'>,
   items: readonly ImportItem[],
   workspaceId: string,
 ): Promise<Set<string>> {

@@ -25,7 +25,7 @@ interface Person {
 
 /** Creates a resolver that identifies people by address within the tenant of the workspace. */
 export function createImportPeople(
-  { peers }: TransferParts,
+  { peers }: Pick<TransferParts, 'peers'>,
   workspaceId: string,
   administers: boolean,
   label: ImportLabel | undefined,

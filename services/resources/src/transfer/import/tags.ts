@@ -3,7 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { Standing } from '../../policy.js';
 import { foldTag, TAGS_PER_RESOURCE } from '../../tags/rules.js';
-import { findOrMakeTags, wishesOf } from '../../tags/wanted-tags.js';
+import { findOrMakeTags, tagReferences } from '../../tags/wanted-tags.js';
 import type { TransferParts } from '../parts.js';
 
 /** Maximum length of a tag's name in code points. */
@@ -30,8 +30,8 @@ export async function tagsOfItems(
   let refusal: string | undefined;
   const tenant = standing.person.workspaces.get(workspaceId)?.orgId || workspaceId;
   try {
-    const wishes = wishesOf('tags', names, 'name');
-    const { tags } = await findOrMakeTags(parts, { workspaceId, tenant }, wishes, standing, context);
+    const references = tagReferences('tags', names, 'name');
+    const { tags } = await findOrMakeTags(parts, { workspaceId, tenant }, references, standing, context);
     for (const { id, nameFold } of tags) known.set(nameFold, id);
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'UNAVAILABLE') throw error;

@@ -10,7 +10,7 @@ import type { GrantTerm } from '../../domain/grant.js';
 import type { Node } from '../../domain/node.js';
 import { isAtLeast, ROLES, type Role } from '../../domain/role.js';
 import { requireCapability, requireWritable } from '../../policy.js';
-import { GRANTS_PER_NODE, mergeTerms, putGrants, type Wish } from '../../sharing/grants.js';
+import { GRANTS_PER_NODE, mergeTerms, putGrants, type RequestedGrant } from '../../sharing/grants.js';
 import type { SnapshotReason } from '../../snapshots/records.js';
 import type { TransferParts } from '../parts.js';
 import { type Archived, archivedIn, keptInput } from './archived.js';
@@ -19,7 +19,7 @@ import { type Given, momentIn, recordIn, recordsIn, textIn } from './given.js';
 import type { ItemTerms } from './item-terms.js';
 import { past } from './new-node.js';
 
-/** Restores what an archive holds around a resource: block ids, comments, snapshots, permissions and the form. */
+/** Restores the data of a resource other than its content: block ids, comments, snapshots, permissions and the form. */
 export async function putArchived(
   parts: TransferParts,
   node: Node,
@@ -236,7 +236,7 @@ async function putPermissions(
   const own = (await parts.policy.accessTo(node, standing))?.role ?? 'manager';
   const now = new Date().toISOString();
   const ids = await people.ids(permissions.map(({ principal }) => recordIn(principal)));
-  const wishes = new Map<string, Wish>();
+  const requestedGrants = new Map<string, RequestedGrant>();
   let left = 0;
   for (const [i, given] of permissions.entries()) {
     const { type } = recordIn(given.principal);
@@ -251,11 +251,11 @@ async function putPermissions(
     // The importer keeps the manager grant on a restricted node.
     if (principal === `user:${standing.caller.userId}` && node.restricted) continue;
     if (principal === undefined || terms.length === 0 || !terms.every(({ role }) => isAtLeast(own, role))) left++;
-    else wishes.set(principal, { principal, ...mergeTerms(terms) });
+    else requestedGrants.set(principal, { principal, ...mergeTerms(terms) });
   }
   if (left > 0)
     warnings.push(`${left} permissions were left out: of people unknown here, links, agents and workspaces.`);
-  const some = [...wishes.values()].slice(0, GRANTS_PER_NODE - 1);
+  const some = [...requestedGrants.values()].slice(0, GRANTS_PER_NODE - 1);
   return some.length === 0 ? node : (await putGrants(parts, node, some, { notify: false }, context)).node;
 }
 

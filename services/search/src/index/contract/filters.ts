@@ -192,10 +192,10 @@ export function filterDuties(use: Use): void {
       personal('also mine', 'also-mine', 'a wombat burrow'),
     );
     const mine = { filter: everythingIn('mine', 'also-mine') };
-    // Nobody else's word is a completion or correction of mine, or the other way round.
+    // Words in workspaces of other people neither complete nor correct words in a caller's workspace.
     expect(await ids('wallabbies ', mine)).toEqual([]);
     expect(await ids('wallabie', mine)).toEqual([]);
-    // What she writes wrongly is still a typo of mine.
+    // A word that occurs only in another person's workspace is still treated as a typo.
     expect(await ids('kangaros ', mine)).toEqual(['mine']);
     expect(await ids('kangaros ', { filter: everythingIn('hers') })).toEqual(['hers']);
     // One search covers several of a person's workspaces with their words.

@@ -17,7 +17,7 @@ declare const WebAssembly: {
 /** What the module exports. */
 interface DotsModule {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): void };
-  /** All are addresses in the memory, except for the number of vectors and that of their dimensions. */
+  /** `vectors`, `query` and `sums` are addresses in the memory. */
   dots(vectors: number, count: number, dimensions: number, query: number, sums: number): void;
 }
 

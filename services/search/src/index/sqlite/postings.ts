@@ -9,8 +9,8 @@ import { TENANT_ROWS } from './schema.js';
 import type { Scope } from './scope.js';
 
 /**
- * Lists the rows of one tenant that match one pattern in some fields, with frequencies. BM25 is a sum over words, so the
- * lists of its patterns answer any query. Lists are cached until a change affects them.
+ * The rows of one tenant that match one pattern in some fields, with frequencies. BM25 is a sum over words, so the
+ * lists of a query's patterns suffice to answer it. Lists are cached until a change affects them.
  */
 export interface Postings {
   readonly tenant: number;

@@ -3,13 +3,13 @@ import type { IndexFile } from './file.js';
 import { lengthsOf } from './lengths.js';
 import type { Scope } from './scope.js';
 
-/** Gives what BM25 has to know of the workspaces that a search covers. */
+/** Statistics for BM25 about the workspaces that a search covers. */
 export interface Statistics {
   /** Number of their entries. */
   readonly entries: number;
   /** Returns the length normalization of a row. */
   damping(offset: number): number;
-  /** Returns how many of some rows lie in them. */
+  /** Returns the number of the given rows that belong to these workspaces. */
   matching(offsets: ArrayLike<number>): number;
 }
 

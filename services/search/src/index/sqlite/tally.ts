@@ -5,7 +5,7 @@ import type { Statistics } from './statistics.js';
 /** Lists of the forms of one group, of which the best counts in a row, with the share of their frequency that counts. */
 export interface GroupPostings {
   readonly forms: readonly { readonly list: Postings; readonly share: number }[];
-  /** How often the query has it. */
+  /** Number of its occurrences in the query. */
   readonly times: number;
 }
 
@@ -15,7 +15,10 @@ export interface Tallied {
   readonly weights: Float32Array;
   /** Number of groups that each row matches. */
   readonly met: Uint8Array;
-  /** Number of groups that each row has as they are written; of those that nothing has so, in another form. */
+  /**
+   * Number of groups that each row matches as written. A group that no row matches as written counts in its other
+   * forms.
+   */
   readonly whole: Uint8Array;
 }
 
@@ -77,8 +80,9 @@ function makeRoom(rows: number): void {
 }
 
 /**
- * Calls `add` with each row of a group and its BM25 weight. Returns the rows that decide how rare the group is: those
- * that have it as it is written, or, if none does, another form of it. A word is no more common because it begins others.
+ * Calls `add` with each row of a group and its BM25 weight. Returns the rows that determine the rarity of the group:
+ * those that match it as written, or if there are none, those that match another form. Words that begin with a word do
+ * not make it more common.
  */
 function weigh(
   { forms, times }: GroupPostings,

@@ -13,7 +13,8 @@ const IDLE_MS = 180_000;
 const port = parentPort;
 if (port === null) throw new Error('not a thread of its own');
 const { path, limits } = workerData as ThreadData;
-// Requests that somebody waits for take precedence when processors are scarce: on Linux pid 0 means this thread alone.
+// Lowers the OS priority, so that requests in other threads go first when processors are scarce. On Linux, pid 0 means
+// this thread alone.
 if (process.platform === 'linux') lowerPriority(NICE);
 const engine = openEngine(path, limits);
 const writes = createWriteQueue(engine);

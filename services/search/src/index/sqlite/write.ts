@@ -248,8 +248,8 @@ function withoutNul(text: string): string {
 const WORD = /^\p{L}{2,32}$/u;
 
 /**
- * Returns the number of an entry's vocabulary. Those of Personal workspaces are apart although their rows are not:
- * whether a word is completed or corrected must not tell what others write.
+ * Returns the number of an entry's vocabulary. Personal workspaces share rows but have separate vocabularies:
+ * completions and corrections must not reveal words that other people use.
  */
 function vocabularyOf({ db, vocabularies }: IndexFile, { tenant }: IndexEntry): number {
   let number = vocabularies.get(tenant);

@@ -1,7 +1,7 @@
 import type { StoreHold } from '@commonplace/kit/installation';
 import type { Server } from './client.js';
 
-/** Tokens that are kept behind the last one, so that no number is given anew to a slow writer. */
+/** Number of earlier tokens that are kept, so that a slow writer cannot reuse the number of one. */
 const KEPT = 20;
 const NONE = 0;
 
@@ -43,7 +43,7 @@ export function createTypesenseHold(server: Server, prefix: string): StoreHold {
       const number = Number(before?.tag ?? NONE) + 1;
       const [line] = await server.write(collection, 'create', [{ id: `token-${number}`, number, token }]);
       if (line !== 'ok') return false;
-      // A writer that was slower than all tokens that are kept has a number that is free, and behind the last one.
+      // A writer that was slower than all kept tokens has a number that is free again, but lower than the last one.
       if ((await last())?.number !== number) return false;
       await server.deleteWhere(collection, `number:<${number - KEPT}`);
       return true;

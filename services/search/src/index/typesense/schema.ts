@@ -2,7 +2,7 @@ import { ANALYSER_VERSION } from '@commonplace/kit/analysis';
 import type { CollectionCreateSchema } from 'typesense/lib/Typesense/Collections.js';
 import { digest } from './tokens.js';
 
-/** Version of the collections; those with another stamp are not read but created again. */
+/** Version of the collections. Collections with another version are not read but created again. */
 export const STAMP = digest(`2 ${ANALYSER_VERSION}`, 8);
 
 type Field = NonNullable<CollectionCreateSchema['fields']>[number];

@@ -43,7 +43,7 @@ export function weigh(documents: readonly Document[], sought: Sought, counts: Co
       }, 0),
     );
   const groups = sought.groups.map(({ patterns }) => frequency(patterns));
-  // A word that occurs as it is written is no more common because it begins others.
+  // Words that begin with a word do not make it more common if it occurs as written.
   const having = sought.groups.map(({ patterns }, i) => {
     const written = (counts.written[i] as number) > 0;
     return written && patterns.length > 1 ? frequency(patterns.slice(0, 1)) : (groups[i] as number[]);

@@ -5,7 +5,7 @@ import { monthOf } from '../domain/periods.js';
 import type { CreditParts } from '../parts.js';
 import type { AccountRecord, CreditRecords, Payer, SourceType } from '../records.js';
 
-/** What the entries of a change are for. */
+/** Cause of the ledger entries of a change. */
 export interface EntrySource {
   readonly sourceType?: SourceType;
   readonly sourceId?: string;

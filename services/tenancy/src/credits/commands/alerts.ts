@@ -6,10 +6,10 @@ import type { UsageTerms } from '../domain/settings.js';
 import type { CreditParts } from '../parts.js';
 import type { Payer } from '../records.js';
 
-/** Administrators of an Org that an alert names at most. */
+/** Maximum number of an Org's administrators that an alert names. */
 const MAX_NOTIFIED = 200;
 
-/** Publishes the alerts that are due, and notes in the account that they are. */
+/** Publishes the due alerts, and records in the account that they were published. */
 export async function publishDueAlerts(
   parts: CreditParts,
   context: Publishing,

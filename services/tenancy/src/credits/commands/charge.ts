@@ -18,7 +18,7 @@ export interface Charge {
   readonly charged: boolean;
 }
 
-/** Charges what was used under a reservation, and releases the rest. Throws NotFound for a key that has none. */
+/** Charges the usage of a reservation, and releases the rest. Throws NotFound for a key without a reservation. */
 export async function settleUsage(
   parts: CreditParts,
   context: Publishing,
@@ -72,7 +72,7 @@ export async function releaseReservation(
   return true;
 }
 
-/** Charges the account and counts the usage. Returns the overage. Work that costs nothing leaves the account alone. */
+/** Charges the account and counts the usage. Returns the overage. Does not write the account if the amount is zero. */
 async function charge(
   parts: CreditParts,
   context: Publishing,
@@ -82,7 +82,7 @@ async function charge(
 ): Promise<Micros> {
   const { work } = context;
   const { attribution, sourceType, sourceId } = reservation;
-  // One time for all: the usage of a month is what its ledger entries consume.
+  // The usage and the ledger entries get the same time, so that the usage of a month equals what its entries consume.
   const at = parts.now();
   addUsage(parts, work, payer.tenant, attribution, consumption, at);
   const isHeld = reservation.state === 'open' && reservation.amount > 0;

@@ -12,7 +12,7 @@ export interface NewGrant {
   readonly expiresAt?: string;
 }
 
-/** Grants credits to a tenant, whose credits are limited from then on. */
+/** Grants credits to a tenant. From the first grant on, the tenant's credits are limited. */
 export async function grantCredits(
   parts: CreditRecords & Pick<CreditParts, 'metersAll' | 'now'>,
   work: UnitOfWork,

@@ -3,7 +3,7 @@ import { homeOf } from '@commonplace/kit/id';
 import type { CreditParts } from '../parts.js';
 import type { Payer } from '../records.js';
 
-/** Whether new work begins, which an Org that is about to be deleted does not pay for. */
+/** `begin`: new work, which is refused if the Org's deletion is scheduled. `charge`: work that has begun. */
 type Purpose = 'begin' | 'charge';
 
 /**

@@ -22,7 +22,7 @@ export interface Reservation {
 const KEPT_MS = 90 * 24 * 3600 * 1000;
 const NOTHING: Held = { amount: 0, fromGrants: 0, beyond: 0 };
 
-/** Reserves an amount. Returns the reservation of the key as it is if there is one already. */
+/** Reserves an amount under a key. Returns the existing reservation unchanged if the key has one. */
 export async function reserveCredits(
   parts: CreditParts,
   work: UnitOfWork,
@@ -60,10 +60,7 @@ export function newReservation(
   };
 }
 
-/**
- * Throws if work of a new source that costs so much could not begin, also once the reservations of other work have ended.
- * Nothing is written.
- */
+/** Throws if a new source could not reserve `amount` even after all other reservations have ended. Writes nothing. */
 export async function checkCredits(
   parts: CreditParts,
   { tenant, amount, attribution }: Pick<Reservation, 'tenant' | 'amount' | 'attribution'>,
@@ -82,7 +79,8 @@ export async function checkCredits(
 
 async function holdAmount(parts: CreditParts, work: UnitOfWork, payer: Payer, request: Reservation): Promise<Held> {
   const { key, amount, attribution } = request;
-  // The account is read first: whatever the caps count is then as new as the account, or the unit fails.
+  // The account is read first, so that the counts behind the caps are as recent as the account, or the unit of work
+  // fails.
   const account = await openAccount(parts, work, payer);
   const terms = fullTerms((await parts.usageSettings.get(payer.tenant))?.terms);
   const caps = await capsOf(parts, payer, account.book.state, terms, request);
@@ -105,7 +103,7 @@ function requireCredits(state: AccountState, terms: UsageTerms, amount: Micros):
   }
   const limit = ofCredits(terms.overageCapCredits ?? 0);
   const taken = state.overage + state.reservedOverage;
-  // Credits that others have reserved and do not use leave less to be used beyond them.
+  // Credits that other work reserves but does not use reduce the overage that is still allowed.
   throw capReached(
     { name: 'tenant', limit, taken, reserved: state.reserved + state.reservedOverage },
     amount - available,
@@ -124,7 +122,7 @@ async function capsOf(
   const perRun = [perRunCap, hardCap(terms, terms.perRunCapCredits)].filter((limit) => limit !== undefined);
   if (perRun.length > 0) {
     const taken = key === undefined ? 0 : await parts.reservations.sum('taken', { sourceKey: sourceKeyOf(key) });
-    // What the run has reserved itself does not come back while it waits.
+    // Waiting does not free credits that the run itself has reserved.
     caps.push({ name: 'per_run', limit: Math.min(...perRun), taken, reserved: 0 });
   }
   const perMember = hardCap(terms, terms.perMemberCapCredits);
@@ -142,7 +140,7 @@ function hardCap({ hardStop }: UsageTerms, credits: number | undefined): Micros 
   return hardStop && credits !== undefined ? ofCredits(credits) : undefined;
 }
 
-/** Returns what a member has used this month, and has reserved. */
+/** Returns the credits that a member has used this month and has reserved. */
 export async function shareOfMember(
   { reservations, usage }: CreditParts,
   { tenant }: Payer,

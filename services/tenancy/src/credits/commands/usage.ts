@@ -9,13 +9,13 @@ export interface Consumption {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly credits: Micros;
-  /** Requests that are charged together. */
+  /** Number of requests that are charged together. */
   readonly requests: number;
   /** Whether the tokens were estimated, not counted by the provider. */
   readonly isEstimated: boolean;
 }
 
-/** Counts usage in the hour and the day that it happens in; calls that do so at once do not conflict. */
+/** Adds usage to the counts of the present hour and day. Concurrent calls do not conflict. */
 export function addUsage(
   { usage }: Pick<CreditParts, 'usage'>,
   work: UnitOfWork,

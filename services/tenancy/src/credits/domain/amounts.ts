@@ -7,7 +7,7 @@ export type Micros = number;
 export const MICROS_PER_CREDIT = 1_000_000;
 /** Maximum amount of one call, a million credits. */
 export const MAX_CALL: Micros = 1_000_000 * MICROS_PER_CREDIT;
-/** Maximum amount of one grant, and of all that a tenant has: a billion credits. */
+/** Maximum amount of one grant, and of a tenant's balance: a billion credits. */
 export const MAX_BALANCE: Micros = 1_000_000_000 * MICROS_PER_CREDIT;
 
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,30}))?$/;
@@ -33,7 +33,7 @@ export function formatAmount(micros: Micros): string {
   return `${sign}${digits.slice(0, -6)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** Converts whole credits, as settings have them. */
+/** Converts whole credits, the unit of settings, to millionths. */
 export function ofCredits(credits: number): Micros {
   return credits * MICROS_PER_CREDIT;
 }

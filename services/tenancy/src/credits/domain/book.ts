@@ -8,35 +8,35 @@ export interface Grant {
   readonly id: string;
   readonly kind: GrantKind;
   readonly amount: Micros;
-  /** Includes what is reserved. */
+  /** Unspent amount, including reserved credits. */
   readonly remaining: Micros;
   readonly effectiveAt: string;
   readonly expiresAt?: string;
 }
 
-/** What is known of a tenant's credits. */
+/** State of a tenant's credits. */
 export interface AccountState {
   /** Whether credits are limited: `available` is what the grants hold. Otherwise they are only counted. */
   readonly metered: boolean;
-  /** Whether the tenant ever had a grant, and is metered for that. */
+  /** Whether the tenant ever had a grant, and is metered for that reason. */
   readonly granted: boolean;
   /** Grants that have not expired; those that were used up remain until the end of the month. */
   readonly grants: readonly Grant[];
-  /** Reserved out of the grants. */
+  /** Part of the reservations that grants cover. */
   readonly reserved: Micros;
-  /** Reserved beyond the grants. */
+  /** Part of the reservations that exceeds the grants. */
   readonly reservedOverage: Micros;
-  /** All that is reserved, also while credits are unlimited. */
+  /** Sum of all reservations, including those made while credits are unlimited. */
   readonly held: Micros;
   /** Sum of the ledger. Equal to what is available while credits are limited. */
   readonly balance: Micros;
   /** Number of ledger entries. */
   readonly entries: number;
-  /** The month that the fields below are about. */
+  /** Month to which the following fields refer. */
   readonly month: string;
   readonly used: Micros;
   readonly overage: Micros;
-  /** Thresholds that were announced this month, by what they are about. */
+  /** Thresholds for which an alert was sent this month. */
   readonly announced: { readonly cap: number; readonly grants: number; readonly overage: boolean };
 }
 
@@ -66,7 +66,7 @@ export function emptyAccount(month: string): AccountState {
   };
 }
 
-/** Returns the account as it is in the month of `now`: what is counted by month starts at zero in a new one. */
+/** Returns the account in the month of `now`: in a new month, the monthly counts start at zero. */
 export function inMonth(state: AccountState, now: string): AccountState {
   const month = monthOf(now);
   if (state.month === month) return state;
@@ -123,7 +123,7 @@ export class Book {
     return availableOf(this.account);
   }
 
-  /** Takes up to `amount` out of the available credits for later; the rest of it is reserved as overage. */
+  /** Reserves up to `amount` of the available credits, and the rest of it as overage. Returns both parts. */
   reserve(amount: Micros): Held {
     const fromGrants = this.account.metered ? Math.min(this.available, amount) : 0;
     const beyond = this.account.metered ? amount - fromGrants : 0;
@@ -155,13 +155,13 @@ export class Book {
       used: this.account.used + amount,
       overage: this.account.overage + overage,
     });
-    // First, so that no entry takes the balance below zero.
+    // This entry comes first, so that no entry makes the balance negative.
     this.enter('adjustment', overage, 'Overage, charged apart from the balance');
     this.enter('consume', -amount, description);
     return overage;
   }
 
-  /** Adds credits, which from then on are limited. */
+  /** Adds a grant. From the first grant on, credits are limited. */
   grant(grant: Grant, description: string): void {
     this.change({ granted: true });
     this.limit(true);
@@ -192,14 +192,14 @@ export class Book {
     });
   }
 
-  /** Begins or ceases to limit credits. What was counted before does not reduce what is granted. */
+  /** Starts or stops limiting credits. Usage that was counted before does not reduce the grants. */
   private limit(metered: boolean): void {
     if (metered === this.account.metered) return;
     this.change({ metered });
     if (metered) this.enter('adjustment', this.available - this.account.balance, 'Used before credits were limited');
   }
 
-  /** Ends grants whose time is over. What is reserved of them remains until the reservations end. */
+  /** Ends expired grants. Reserved parts of them remain until the reservations end. */
   private expireGrants(): void {
     for (const grant of inSpendOrder(this.account.grants)) {
       if (grant.expiresAt === undefined || grant.expiresAt > this.now) continue;

@@ -10,13 +10,13 @@ export interface Cap {
   readonly name: CapName;
   readonly limit: Micros;
   readonly taken: Micros;
-  /** What of it is only reserved, by other work: it may be there again. */
+  /** Part of `taken` that other work has reserved and may release. */
   readonly reserved: Micros;
 }
 
 /**
- * Returns the first cap that an amount would exceed. Nothing of it counts as reserved if the amount would exceed a cap
- * also when all reservations have ended, so that nobody waits for that.
+ * Returns the first cap that an amount would exceed. Returns it with `reserved` 0 if the amount would exceed a cap even
+ * after all reservations have ended, so that the caller does not wait for them.
  */
 export function findReached(caps: readonly Cap[], amount: Micros): Cap | undefined {
   const reached = caps.filter(({ limit, taken }) => taken + amount > limit);
@@ -25,14 +25,14 @@ export function findReached(caps: readonly Cap[], amount: Micros): Cap | undefin
   return first && lasts ? { ...first, reserved: 0 } : first;
 }
 
-/** Returns whether so much may be used beyond the available credits. */
+/** Returns whether `amount` of overage is allowed. */
 export function allowsOverage(terms: UsageTerms, { overage, reservedOverage }: AccountState, beyond: Micros): boolean {
   if (!terms.overageEnabled) return false;
   const { overageCapCredits: cap } = terms;
   return cap === undefined || overage + reservedOverage + beyond <= ofCredits(cap);
 }
 
-/** What people are told: that a threshold is reached, or that there is overage. */
+/** An alert that a threshold is reached or that there is overage. */
 export interface Alert {
   readonly about: 'monthly_cap' | 'overage' | 'grants';
   readonly threshold: number;
@@ -59,7 +59,7 @@ export function dueAlerts(account: AccountState, terms: UsageTerms): Alert[] {
   return alerts;
 }
 
-/** Returns what to remember of alerts, so that each is sent once a month. */
+/** Returns the record of alerts to store, so that each is sent only once a month. */
 export function announcementOf(alerts: readonly Alert[]): Partial<AccountState['announced']> {
   const told: { cap?: number; grants?: number; overage?: boolean } = {};
   for (const { about, threshold } of alerts) {
@@ -70,7 +70,7 @@ export function announcementOf(alerts: readonly Alert[]): Partial<AccountState['
   return told;
 }
 
-/** Summarizes how near the limits of the month are. */
+/** Summarizes how close the month's usage is to its limits. */
 export function capStateOf(account: AccountState, terms: UsageTerms): CapState {
   if (account.overage > 0) return 'overage';
   const { monthlyCapCredits } = terms;

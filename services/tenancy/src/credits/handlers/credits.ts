@@ -96,7 +96,7 @@ const DIMENSIONS: { readonly [G in UsageGroupBy]?: Dimension } = {
 const MAX_DAYS = 400;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Returns the asked range, with the present month for what is not given. */
+/** Returns the requested range; a missing end defaults to that of the present month. */
 function readRange({ from, to }: GetUsageRequest, now: string): Period {
   const month = periodOf(monthOf(now));
   const start = from ?? (to !== undefined && to <= month.start ? periodOf(monthOf(to)).start : month.start);
@@ -118,7 +118,7 @@ function changeTerms(terms: Partial<UsageTerms>, request: UpdateUsageSettingsReq
   );
 }
 
-/** Refuses a credential that is limited to workspaces what belongs to the tenant as a whole. */
+/** Throws for a credential that is limited to workspaces, because the data belongs to the tenant as a whole. */
 function refuseLimited(caller: CallContext['caller']): void {
   if (workspacesOf(caller) !== undefined) throw beyondReach(caller);
 }

@@ -3,7 +3,7 @@ import { openAccount } from '../commands/account.js';
 import type { CreditParts } from '../parts.js';
 import { type GrantExpiryRecord, grantExpiryQueue } from '../records.js';
 
-/** Milliseconds after which an expired grant is looked at again, of which some is still reserved. */
+/** Milliseconds between two checks of an expired grant that is still partly reserved. */
 const RESERVED_RETRY_MS = 60_000;
 
 /** Opens the queue that ends grants at their time. */
@@ -27,7 +27,7 @@ async function expireGrant(parts: CreditParts, job: HeldJob<GrantExpiryRecord>):
     const { orgId, userId } = before;
     const payer = { tenant, ...(orgId !== undefined && { orgId }), ...(userId !== undefined && { userId }) };
     const account = await openAccount(parts, work, payer);
-    // Opening the account ends what has expired.
+    // Opening the account ends expired grants.
     if (account.book.entries.length > 0) account.save({});
     if (!account.book.state.grants.some((grant) => grant.id === id)) work.remove(parts.grantExpiries, record);
     else work.replace(parts.grantExpiries, record, { ...record, dueAt: parts.now(RESERVED_RETRY_MS) });

@@ -8,7 +8,7 @@ import type { CreditParts } from '../parts.js';
 
 const FREE = { inputTokens: 0, outputTokens: 0, credits: 0, requests: 1, isEstimated: false };
 
-/** Counts every import that has finished as usage, which costs nothing. An import is counted once. */
+/** Counts every finished import as usage without a price. An import is counted once. */
 export function watchImports(parts: CreditParts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'tenancy.import-usage', events: ['files.import.finished'] } as const;
   return consume(bus, spec, (event) => countImport(parts, event));
@@ -24,7 +24,7 @@ async function countImport(parts: CreditParts, { data, tenant = '' }: ImportFini
   try {
     await inWork(parts.store, (work) => recordUsage(parts, publishing(work), key, tenant, FREE, attribution));
   } catch (error) {
-    // The tenant was deleted meanwhile, and nobody asks for its usage.
+    // The tenant was deleted meanwhile, so its usage is not needed.
     if (!(error instanceof AppError && error.code === 'NOT_FOUND')) throw error;
   }
 }

@@ -9,7 +9,7 @@ export const creditQueues: readonly AnyQueueSpec[] = [reservationQueue, grantExp
 /** The background work of credits. */
 export interface CreditJobs {
   begin(): Promise<void>;
-  /** Works off what is due now, for tests. */
+  /** Runs all jobs that are due now, for tests. */
   runDue(): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { openCreditRecords } from '../records.js';
 /** Number of records that one unit of work deletes. */
 const BATCH = 500;
 
-/** Deletes all credits, usage and settings of an Org that is purged. */
+/** Deletes all credit records, usage and settings of a purged Org. */
 export async function purgeCredits(store: Store, tenant: string): Promise<void> {
   const { accounts, ledger, reservations, grantExpiries, usage, usageSettings } = await openCreditRecords(store);
   await removeWhere(store, reservations, { tenant });

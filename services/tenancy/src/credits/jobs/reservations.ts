@@ -5,7 +5,7 @@ import { type ReservationRecord, reservationQueue } from '../records.js';
 
 const CONCURRENCY = 4;
 
-/** Opens the queue that releases reservations whose time is over. */
+/** Opens the queue that releases expired reservations. */
 export function openReservationQueue(parts: CreditParts): Promise<Queue<ReservationRecord>> {
   return openQueue<ReservationRecord>({
     store: parts.store,
@@ -20,7 +20,7 @@ export function openReservationQueue(parts: CreditParts): Promise<Queue<Reservat
 
 async function releaseExpired(parts: CreditParts, job: HeldJob<ReservationRecord>): Promise<void> {
   await job.endIn(async (work, record) => {
-    // The work may have renewed it since the worker took it up.
+    // The reservation may have been renewed since the worker claimed it.
     const isExpired = record.expiresAt <= parts.now();
     if (isExpired && (await releaseReservation(parts, work, record, 'Expired'))) return;
     const dueAt = record.state === 'open' ? record.expiresAt : undefined;

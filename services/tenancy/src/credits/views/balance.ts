@@ -8,14 +8,14 @@ import type { CreditParts } from '../parts.js';
 import type { CreditStanding } from './standing.js';
 import { toGrant, toTenant } from './wire.js';
 
-/** Returns a tenant's account as it is now; an empty one if nothing was ever granted or used. */
+/** Returns a tenant's present account; an empty one if nothing was ever granted or used. */
 export async function readAccount({ accounts, now, metersAll }: CreditParts, tenant: string): Promise<AccountState> {
   const at = now();
   const state = inMonth((await accounts.get(tenant)) ?? emptyAccount(monthOf(at)), at);
   return { ...state, metered: metersAll || state.granted };
 }
 
-/** Describes the balance to somebody who sees all of it. */
+/** Returns the balance for a caller who may see all of it. */
 export async function readBalance(parts: CreditParts, standing: CreditStanding): Promise<GetCreditsResponse> {
   const account = await readAccount(parts, standing.tenant);
   const { onlyUserId } = standing;
@@ -27,7 +27,7 @@ export async function readBalance(parts: CreditParts, standing: CreditStanding):
   });
 }
 
-/** Describes a member's own share of an Org's balance, and what of the Org's credits they may still use. */
+/** Returns a member's own share of an Org's balance, and the amount of the Org's credits that they may still use. */
 async function readShare(
   parts: CreditParts,
   standing: CreditStanding,

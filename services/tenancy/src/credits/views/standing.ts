@@ -4,13 +4,13 @@ import { orgRoleAtLeast } from '../../domain/roles.js';
 import type { OrgStanding } from '../../policy.js';
 import type { CreditParts } from '../parts.js';
 
-/** The tenant whose credits a caller asks about, and how much of them they see. */
+/** The tenant of a request about credits, and the part that the caller may see. */
 export interface CreditStanding {
   readonly tenant: string;
   readonly orgId: string | undefined;
   /** The caller's membership of the Org; undefined in the Personal tenant. */
   readonly inOrg: OrgStanding | undefined;
-  /** The only person whose share the caller sees; undefined for who sees everything. */
+  /** The only person whose share the caller may see; undefined if the caller may see everything. */
   readonly onlyUserId: string | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { Attribution, UsageRecord } from '../records.js';
 
 export type Dimension = keyof Attribution;
 
-/** Which usage is summed. */
+/** Selects the usage to sum. */
 export interface UsageSelection {
   readonly tenant: string;
   /** Whole hours, days or months. */

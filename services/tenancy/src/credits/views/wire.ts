@@ -72,7 +72,10 @@ export function toGrant({ id, kind, amount, remaining, effectiveAt, expiresAt }:
   };
 }
 
-/** Converts a ledger entry. `isOwn`: it is for a member who sees their own share only, and no balance. */
+/**
+ * Converts a ledger entry. With `isOwn` the result has no balance, because the reader is a member who sees only their
+ * own share.
+ */
 export function toLedgerEntry(entry: LedgerRecord, isOwn: boolean): LedgerEntry {
   const { id, at, kind, amount, balanceAfter, grantId, sourceType, sourceId, description } = entry;
   return LedgerEntry.fromPartial({
@@ -109,7 +112,7 @@ export function toCharge({ credits, overage, charged }: Charge): UsageCharge {
   return { credits: formatAmount(credits), overage: formatAmount(overage), charged };
 }
 
-/** Reads what usage is attributed to; undefined where nothing is. */
+/** Reads an attribution; returns undefined if the request has none. */
 export function readAttribution(given: UsageAttribution | undefined): Attribution | undefined {
   if (given === undefined || given.feature === '') return undefined;
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as Attribution;

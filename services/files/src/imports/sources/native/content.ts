@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { type Bundle, ImportFault, type ItemContent } from '../port.js';
 import { type ArchivedContent, type ArchivedResource, readJson } from './shapes.js';
 
@@ -113,7 +114,7 @@ async function snapshotsOf(
   return read;
 }
 
-const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const UUIDS = new RegExp(`\\b${UUID_PATTERN}\\b`, 'g');
 
 /** Returns the resources of the archive whose ids a text contains, each with a link to it. */
 function referencesIn(text: string, ids: ReadonlySet<string>): { readonly id: string; readonly href: string }[] {

@@ -1,3 +1,4 @@
+import { UUID_PATTERN } from '@commonplace/kit/id';
 import { oneLine } from '../common/text.js';
 
 /** Names of folders that an export adds around its content. */
@@ -11,7 +12,8 @@ export function logicalPath(path: string): string {
   return parts.join('/');
 }
 
-const ID = /(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
+const DASHED_ID = new RegExp(`(${UUID_PATTERN})[^/]*/?$`, 'i');
+const ID = new RegExp(`(?:[0-9a-f]{32}|${UUID_PATTERN})$`, 'i');
 
 /** Splits a file name into title and id. Notion may have truncated the title. */
 export function readName(stem: string): { title: string; id?: string } {
@@ -25,7 +27,7 @@ export function readName(stem: string): { title: string; id?: string } {
 export function idIn(href: string): string | undefined {
   const path = href.slice(0, 4096).replace(/[?#].*$/s, '');
   const plain = /([0-9a-f]{32})(?![0-9a-f])[^/]*\/?$/i.exec(path)?.[1];
-  const dashed = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})[^/]*\/?$/i.exec(path)?.[1];
+  const dashed = DASHED_ID.exec(path)?.[1];
   return (plain ?? dashed)?.replaceAll('-', '').toLowerCase();
 }
 

@@ -7,7 +7,7 @@ import { decodeBase64 } from '../domain/base64.js';
 import { tooLarge } from '../errors.js';
 
 /** Holds a request to create a file, checked as far as that is possible without reading any state. */
-export interface Wish {
+export interface FileRequest {
   /** Empty for a new version that keeps the file's name. */
   readonly name: string;
   readonly contentType: string | undefined;
@@ -18,11 +18,11 @@ export interface Wish {
 }
 
 /** Parses a request to create a file. Throws all its faults at once, or the first limit that it exceeds. */
-export async function readWish(
+export async function readFileRequest(
   request: CreateFileRequest,
   settings: Settings,
   guard: Pick<Guard, 'check'>,
-): Promise<Wish> {
+): Promise<FileRequest> {
   const { name, replaceResourceId, contentBase64, sourceUrl, sizeBytes, checksumSha256 } = request;
   const faults: Fault[] = [];
   const add = (param: string, code: string, message: string) => faults.push({ param, code, message });

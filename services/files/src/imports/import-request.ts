@@ -1,6 +1,7 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { createBreathe } from '@commonplace/kit/slices';
+import { enumName } from '@commonplace/platform/enums';
 import {
   ImportConflict,
   ImportSourceType,
@@ -21,7 +22,7 @@ export type From =
   | { readonly upload: { readonly sizeBytes?: number | undefined; readonly sha256?: string | undefined } };
 
 /** Holds a request to create an import, checked as far as that is possible without reading any state. */
-export interface ImportWish {
+export interface ImportRequest {
   readonly sourceType: string;
   readonly from: From;
   readonly conflict: Conflict;
@@ -29,14 +30,14 @@ export interface ImportWish {
 }
 
 /** Parses a request to create an import. Throws all its faults at once, or the first limit that it exceeds. */
-export async function readImportWish(
+export async function readImportRequest(
   request: CreateImportRequest,
   settings: Settings,
   guard: Pick<Guard, 'check'>,
-): Promise<ImportWish> {
+): Promise<ImportRequest> {
   const faults: Fault[] = [];
   const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
-  const sourceType = nameOf(request.sourceType, 'IMPORT_SOURCE_TYPE_');
+  const sourceType = enumName(request.sourceType, 'IMPORT_SOURCE_TYPE');
   requireReadable(request, sourceType, add);
   const from = await readFrom(request, sourceType, guard, add);
   const options = readOptions(request.options, add);
@@ -55,11 +56,6 @@ export async function readImportWish(
 }
 
 type Add = (param: string, code: string, message: string) => void;
-
-/** Converts an enum value to its name: `IMPORT_STATUS_PENDING_UPLOAD` → `pending_upload`. */
-export function nameOf(value: string, prefix: string): string {
-  return value.replace(prefix, '').toLowerCase();
-}
 
 function requireReadable({ sourceType, sourceUrl }: CreateImportRequest, name: string, add: Add): void {
   if (sourceType === ImportSourceType.CONNECTION) {

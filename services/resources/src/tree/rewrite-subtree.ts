@@ -19,10 +19,10 @@ const CHUNK = 200;
  * Rewrites the descendants of a job's head to match it, chunk by chunk, and ends the job after the last one. Retries
  * later if another job has to come first.
  */
-export async function settle(parts: TreeParts, job: HeldJob<TreeJob>): Promise<void> {
+export async function rewriteSubtree(parts: TreeParts, job: HeldJob<TreeJob>): Promise<void> {
   if (await isAhead(parts, job.record)) return job.retryIn(PUT_OFF_MS);
   for (let after: string | undefined; !job.isStopping; ) {
-    const last = await settleChunk(parts, job, after);
+    const last = await rewriteChunk(parts, job, after);
     if (last === undefined) return finish(parts, job);
     after = last;
   }
@@ -56,7 +56,7 @@ function about(job: TreeJob): Where<Node> {
 }
 
 /** Rewrites one chunk in one unit of work. Returns the id of its last node; undefined if none is left. */
-async function settleChunk(
+async function rewriteChunk(
   parts: TreeParts,
   job: HeldJob<TreeJob>,
   after: string | undefined,

@@ -10,7 +10,7 @@ import { purgeFile } from './purge.js';
  * Cleans up after an attempt that did not complete: updates the node with what the file holds, or deletes the node if
  * there is no file, and moves bytes that became no version to the trash.
  */
-export async function settle(parts: UploadParts, intent: Intent): Promise<void> {
+export async function cleanUpAttempt(parts: UploadParts, intent: Intent): Promise<void> {
   const { fileId, revision, blobId } = intent;
   const present = await parts.intents.get(intent.id);
   // Another run may have resumed the attempt since it was found.
@@ -28,7 +28,7 @@ export async function settle(parts: UploadParts, intent: Intent): Promise<void> 
 const UNKNOWN: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']);
 
 /** Runs one step of an attempt. When it is refused, the earlier steps are undone soon and not by the next sweep. */
-export async function orSettle<T>(parts: UploadParts, intent: Intent, act: () => Promise<T>): Promise<T> {
+export async function orCleanUp<T>(parts: UploadParts, intent: Intent, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
@@ -47,6 +47,6 @@ export async function abandonAttempt(
   await leaveAttempt(parts, intent);
   parts.background('attempt.not_settled', async () => {
     const left = await parts.intents.get(intent.id);
-    if (left !== undefined) await settle(parts, left);
+    if (left !== undefined) await cleanUpAttempt(parts, left);
   });
 }

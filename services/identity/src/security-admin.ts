@@ -5,7 +5,7 @@ import { emailKeyOf } from './domain/address.js';
 import { deriveKeys } from './domain/secrets.js';
 import { credentialIdOf } from './domain/session.js';
 import { passkeyFacts } from './events.js';
-import { DeskError } from './key-desk.js';
+import { OperatorError } from './key-admin.js';
 import { generatePassword } from './passwords.js';
 import { createOneTimeTokens, oneTimeTokenCollection } from './stores/one-time-tokens.js';
 import { passkeyCollection, passkeysOf } from './stores/passkeys.js';
@@ -42,8 +42,8 @@ export interface SessionsEnded {
   readonly sessionsEnded: number;
 }
 
-/** What the operator does about accounts: recovery, and ending access. */
-export interface SecurityDesk {
+/** Operator commands on accounts: recovery and ending access. */
+export interface SecurityAdmin {
   /** Ends all sessions of a person, or of everybody without an address. Their API keys stay valid. */
   endSessions(email?: string): Promise<SessionsEnded>;
   /** Refuses every credential of a person from now on, and ends all their sessions. Their data and roles stay. */
@@ -64,11 +64,11 @@ const END_BATCH = 500;
 const TEMPORARY_PASSWORD_MS = 24 * 3_600_000;
 
 /** Opens account recovery directly on the store. `secrets` are those of identity's settings. */
-export async function openSecurityDesk(
+export async function openSecurityAdmin(
   store: Store,
   secrets: readonly Buffer[],
   now: () => number = Date.now,
-): Promise<SecurityDesk> {
+): Promise<SecurityAdmin> {
   const users = await store.collection(userCollection);
   const sessions = await store.collection(sessionCollection);
   const secondFactors = await store.collection(secondFactorCollection);
@@ -82,7 +82,7 @@ export async function openSecurityDesk(
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new DeskError(`nobody has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`nobody has the address ${email}`);
     return user;
   }
 
@@ -120,7 +120,7 @@ export async function openSecurityDesk(
       if (email === undefined) return { sessionsEnded: await endEverySession() };
       const user = await personOf(email);
       const work = store.begin();
-      // Sessions that are opened at the same moment are of the epoch before, and end with the others.
+      // Sessions that are opened concurrently have the previous epoch, so they end as well.
       work.replace(users, user, { ...user, credentialEpoch: (user.credentialEpoch ?? 0) + 1 });
       const sessionsEnded = await endSessions(work, user.id);
       await work.commit();
@@ -129,7 +129,7 @@ export async function openSecurityDesk(
 
     async disable(email) {
       const user = await personOf(email);
-      if (user.disabledAt !== undefined) throw new DeskError(`the account of ${user.email} is disabled already`);
+      if (user.disabledAt !== undefined) throw new OperatorError(`the account of ${user.email} is disabled already`);
       const work = store.begin();
       const credentialEpoch = (user.credentialEpoch ?? 0) + 1;
       work.replace(users, user, { ...user, disabledAt: after(0), credentialEpoch });
@@ -143,7 +143,7 @@ export async function openSecurityDesk(
     async enable(email) {
       const user = await personOf(email);
       const { disabledAt, version: _, ...enabled } = user;
-      if (disabledAt === undefined) throw new DeskError(`the account of ${user.email} is not disabled`);
+      if (disabledAt === undefined) throw new OperatorError(`the account of ${user.email} is not disabled`);
       const work = store.begin();
       work.replace(users, user, enabled);
       work.publish(byOperator('user.enabled', user.id, personFacts(user), after(0)));
@@ -176,7 +176,7 @@ export async function openSecurityDesk(
       const user = await personOf(email);
       const factor = await secondFactors.get(user.id);
       const keys = await passkeysOf(passkeys, user.id);
-      if (factor === undefined && keys.length === 0) throw new DeskError(`${user.email} has no second factor`);
+      if (factor === undefined && keys.length === 0) throw new OperatorError(`${user.email} has no second factor`);
       const work = store.begin();
       if (factor !== undefined) work.remove(secondFactors, factor);
       for (const passkey of keys) {

@@ -12,8 +12,8 @@ import { reservePlaces } from '../tree/reserve.js';
 import type { TemplateParts } from './parts.js';
 import type { TreeItem } from './template-tree.js';
 
-/** The target of a tree that a request or the product itself supplies. */
-export interface Ground {
+/** The workspace or template in which `createTree` creates items. */
+export interface TreeTarget {
   readonly root: Place & { readonly id: string };
   /** Returns the id of the item at an index of the list. */
   idOf(at: number): string;
@@ -23,11 +23,14 @@ export interface Ground {
 
 type Home = Place & { readonly id: string };
 
-/** Adds the items of a tree to this call's work, below an empty root. Throws the faults of all contents at once. */
-export async function plant(
+/**
+ * Creates the items of a tree in this call's unit of work, below an empty root. Throws the faults of all contents at
+ * once.
+ */
+export async function createTree(
   parts: TemplateParts,
   items: readonly TreeItem[],
-  { root, idOf, template }: Ground,
+  { root, idOf, template }: TreeTarget,
   context: CallContext,
 ): Promise<Node[]> {
   const tags = tagsFor(parts, items, root, template, context);

@@ -6,7 +6,7 @@ import { availableOf, type GrantKind, inMonth, inSpendOrder } from './credits/do
 import { type AccountRecord, openCreditRecords, type Payer } from './credits/records.js';
 
 /** The tenant of a grant: an Org, or a person's Personal tenant. */
-export type DeskTenant = { readonly orgId: string } | { readonly userId: string };
+export type OperatorTenant = { readonly orgId: string } | { readonly userId: string };
 
 export interface DeskGrant {
   readonly id: string;
@@ -18,7 +18,7 @@ export interface DeskGrant {
 }
 
 /** The credits of a tenant, as operator commands show them. Amounts are decimal numbers of credits. */
-export interface DeskAccount {
+export interface OperatorAccount {
   readonly tenant: string;
   readonly orgId: string | null;
   readonly userId: string | null;
@@ -32,17 +32,20 @@ export interface DeskAccount {
 }
 
 /** Grants and lists credits for the operator of an installation. */
-export interface CreditDesk {
+export interface CreditAdmin {
   /** Grants credits to a tenant. Throws `RangeError` for an amount that cannot be granted. */
-  grant(tenant: DeskTenant, terms: { kind: GrantKind; amount: string; expiresAt?: string }): Promise<DeskAccount>;
+  grant(
+    tenant: OperatorTenant,
+    terms: { kind: GrantKind; amount: string; expiresAt?: string },
+  ): Promise<OperatorAccount>;
   /** Returns a tenant's credits, or those of all tenants that have used or been granted some. */
-  list(tenant?: DeskTenant): Promise<DeskAccount[]>;
+  list(tenant?: OperatorTenant): Promise<OperatorAccount[]>;
 }
 
 const CHUNK = 500;
 
 /** Opens the operator's credits directly on the records of tenancy. */
-export async function openCreditDesk(store: Store, clock: () => number = Date.now): Promise<CreditDesk> {
+export async function openCreditAdmin(store: Store, clock: () => number = Date.now): Promise<CreditAdmin> {
   const records = await openCreditRecords(store);
   const { accounts } = records;
   const now = (afterMs = 0) => new Date(clock() + afterMs).toISOString();
@@ -58,7 +61,7 @@ export async function openCreditDesk(store: Store, clock: () => number = Date.no
     }
   }
 
-  async function one(tenant: DeskTenant): Promise<AccountRecord[]> {
+  async function one(tenant: OperatorTenant): Promise<AccountRecord[]> {
     const account = await accounts.get(payerOf(tenant).tenant);
     return account === undefined ? [] : [account];
   }
@@ -86,11 +89,11 @@ export async function openCreditDesk(store: Store, clock: () => number = Date.no
   };
 }
 
-function payerOf(tenant: DeskTenant): Payer {
+function payerOf(tenant: OperatorTenant): Payer {
   return 'orgId' in tenant ? { ...tenant, tenant: tenant.orgId } : { ...tenant, tenant: homeOf(tenant.userId) };
 }
 
-function toDesk({ tenant, orgId, userId, ...stored }: AccountRecord, now: string): DeskAccount {
+function toDesk({ tenant, orgId, userId, ...stored }: AccountRecord, now: string): OperatorAccount {
   const state = inMonth(stored, now);
   return {
     ...{ tenant, orgId: orgId ?? null, userId: userId ?? null },

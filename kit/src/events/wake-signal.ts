@@ -2,21 +2,21 @@
  * Wakes a loop that waits, or makes its next wait return at once. It serves one loop: two must not wait at the same
  * time.
  */
-export interface Bell {
-  ring(): void;
-  /** Waits for `ring`, for at most `ms` milliseconds. */
+export interface WakeSignal {
+  wake(): void;
+  /** Waits for `wake`, for at most `ms` milliseconds. */
   wait(ms: number): Promise<void>;
-  /** Waits for `ms` milliseconds regardless of `ring`; only `hush` ends it early. */
+  /** Waits for `ms` milliseconds regardless of `wake`; only `close` ends it early. */
   sleep(ms: number): Promise<void>;
   /** Ends all current and future waits. */
-  hush(): void;
+  close(): void;
 }
 
-export function createBell(): Bell {
-  let rung = false;
-  let hushed = false;
-  let onRing = (): void => {};
-  let onHush = (): void => {};
+export function createWakeSignal(): WakeSignal {
+  let woken = false;
+  let closed = false;
+  let onWake = (): void => {};
+  let onClose = (): void => {};
   const pause = (ms: number, listen: (wake: () => void) => void): Promise<void> =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1));
@@ -26,29 +26,29 @@ export function createBell(): Bell {
       });
     });
   return {
-    ring: () => {
-      rung = true;
-      onRing();
+    wake: () => {
+      woken = true;
+      onWake();
     },
     wait: async (ms) => {
-      if (!rung && !hushed) {
+      if (!woken && !closed) {
         await pause(ms, (wake) => {
-          onRing = wake;
-          onHush = wake;
+          onWake = wake;
+          onClose = wake;
         });
       }
-      rung = false;
+      woken = false;
     },
     sleep: async (ms) => {
-      if (hushed) return;
+      if (closed) return;
       await pause(ms, (wake) => {
-        onRing = () => {};
-        onHush = wake;
+        onWake = () => {};
+        onClose = wake;
       });
     },
-    hush: () => {
-      hushed = true;
-      onHush();
+    close: () => {
+      closed = true;
+      onClose();
     },
   };
 }

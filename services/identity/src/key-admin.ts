@@ -20,7 +20,7 @@ import {
 import { type UserRecord, userByEmail, userCollection } from './stores/users.js';
 
 /** A key as operators see it, without its secret. */
-export interface DeskKey {
+export interface OperatorKey {
   readonly id: string;
   readonly prefix: string;
   readonly last4: string;
@@ -35,7 +35,7 @@ export interface DeskKey {
   readonly lastUsedAt: string | null;
 }
 
-export interface NewDeskKey {
+export interface NewOperatorKey {
   readonly email: string;
   readonly name: string;
   /** Empty for all scopes. */
@@ -55,28 +55,28 @@ export interface KeyOrg {
 }
 
 /** Tells the operator why an operation is not possible. */
-export class DeskError extends Error {}
+export class OperatorError extends Error {}
 
 /** Manages API keys for the operator of an installation, who needs no key for it. */
-export interface KeyDesk {
+export interface KeyAdmin {
   /** Returns the keys of one person, or of everybody. Revoked keys are included only if `revoked` is set. */
-  list(options: { readonly email?: string; readonly revoked?: boolean }): Promise<DeskKey[]>;
+  list(options: { readonly email?: string; readonly revoked?: boolean }): Promise<OperatorKey[]>;
   /** Creates a key and returns its secret, which cannot be read again. Limits on the number of keys do not apply. */
-  create(wanted: NewDeskKey): Promise<{ readonly key: DeskKey; readonly secret: string }>;
+  create(wanted: NewOperatorKey): Promise<{ readonly key: OperatorKey; readonly secret: string }>;
   /** Revokes a key by its id or its displayed prefix. It stops working within a second. */
-  revoke(which: string): Promise<DeskKey>;
+  revoke(which: string): Promise<OperatorKey>;
 }
 
 const CHUNK = 500;
 
 /** The settings of identity that key management needs. */
-export type KeyDeskSettings = Pick<Settings, 'secrets' | 'keyLifetimeDays'>;
+export type KeyAdminSettings = Pick<Settings, 'secrets' | 'keyLifetimeDays'>;
 
-export async function openKeyDesk(
+export async function openKeyAdmin(
   store: Store,
-  { secrets, keyLifetimeDays }: KeyDeskSettings,
+  { secrets, keyLifetimeDays }: KeyAdminSettings,
   now = Date.now,
-): Promise<KeyDesk> {
+): Promise<KeyAdmin> {
   const keys = await store.collection(apiKeyCollection);
   const holders = await store.collection(keyHolderCollection);
   const users = await store.collection(userCollection);
@@ -85,7 +85,7 @@ export async function openKeyDesk(
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new DeskError(`nobody has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`nobody has the address ${email}`);
     return user;
   }
 
@@ -101,12 +101,12 @@ export async function openKeyDesk(
 
     async create({ email, name, scopes, expiresAt, org }) {
       const strange = scopes.find((scope) => !isKnownScope(scope));
-      if (strange !== undefined) throw new DeskError(`there is no scope ${strange}`);
+      if (strange !== undefined) throw new OperatorError(`there is no scope ${strange}`);
       if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now())
-        throw new DeskError('a key ends in the future');
+        throw new OperatorError('a key ends in the future');
       const { id: actingUserId, email: person } = await personOf(email);
       if (org !== undefined && !(await org.isAdmin(actingUserId)))
-        throw new DeskError(`${person} is neither owner nor admin of ${org.name}`);
+        throw new OperatorError(`${person} is neither owner nor admin of ${org.name}`);
       const tenant = org?.id ?? homeOf(actingUserId);
       const type = org === undefined ? ({ type: 'personal' } as const) : ({ type: 'org', orgId: org.id } as const);
       const granted = scopes.length > 0 ? [...new Set(scopes)] : [...KNOWN_SCOPES];
@@ -124,7 +124,7 @@ export async function openKeyDesk(
     async revoke(which) {
       const publicId = /^wsk_[po]_([0-9A-Za-z]{12})/.exec(which)?.[1];
       const key = publicId === undefined ? await keys.get(which) : await keyByPublicId(keys, publicId);
-      if (key === undefined) throw new DeskError('there is no such key');
+      if (key === undefined) throw new OperatorError('there is no such key');
       const [user] = await users.getMany([key.actingUserId]);
       const person = user?.email ?? key.actingUserId;
       if (key.state === 'revoked') return view(key, person);
@@ -162,7 +162,7 @@ async function* allKeys(keys: Collection<ApiKeyRecord>, userId: string | undefin
   }
 }
 
-function toDeskKey(key: ApiKeyRecord, person: string, now: string): DeskKey {
+function toDeskKey(key: ApiKeyRecord, person: string, now: string): OperatorKey {
   const { id, prefix, last4, name, type, orgId = null, scopes, createdAt, expiresAt = null, lastUsedAt = null } = key;
   const status = statusOf(key, now);
   return { id, prefix, last4, name, type, orgId, person, status, scopes, createdAt, expiresAt, lastUsedAt };

@@ -3,7 +3,7 @@ import { createOrgMembers, orgMemberCollection } from './stores/org-members.js';
 import { createOrgs, orgCollection } from './stores/orgs.js';
 
 /** An Org, as operator commands refer to it. */
-export interface DeskOrg {
+export interface OperatorOrg {
   readonly id: string;
   readonly name: string;
   /** Returns whether a person is an active owner or admin of the Org. */
@@ -11,13 +11,13 @@ export interface DeskOrg {
 }
 
 /** Looks up Orgs for the operator of an installation, without an API key. */
-export interface OrgDesk {
+export interface OrgAdmin {
   /** Returns the active Org with this id or slug; undefined if there is none. */
-  find(which: string): Promise<DeskOrg | undefined>;
+  find(which: string): Promise<OperatorOrg | undefined>;
 }
 
 /** Opens the operator's Org lookup directly on the records of tenancy. */
-export async function openOrgDesk(store: Store): Promise<OrgDesk> {
+export async function openOrgAdmin(store: Store): Promise<OrgAdmin> {
   const orgs = createOrgs(await store.collection(orgCollection));
   const members = createOrgMembers(await store.collection(orgMemberCollection));
   return {

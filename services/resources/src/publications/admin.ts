@@ -3,7 +3,7 @@ import type { Store } from '@commonplace/kit/store';
 import { type PublicationRecord, publicationCollection, slugCollection } from './records.js';
 
 /** A publication as an operator sees it. */
-export interface DeskPublication {
+export interface OperatorPublication {
   readonly id: string;
   readonly slug: string;
   readonly kind: PublicationRecord['kind'];
@@ -14,23 +14,23 @@ export interface DeskPublication {
 }
 
 /** The operator's commands on publications. They work on the records directly and need no API key. */
-export interface PublicationDesk {
+export interface PublicationAdmin {
   /** Finds a publication by its id, or by a current or former slug. Returns undefined if there is none. */
   find(which: string): Promise<PublicationRecord | undefined>;
   /**
    * Suspends a publication: readers get 404 within seconds, until it is resumed. Does nothing if it is suspended
    * already.
    */
-  suspend(publication: PublicationRecord): Promise<DeskPublication>;
+  suspend(publication: PublicationRecord): Promise<OperatorPublication>;
   /** Lifts a suspension; readers see the publication as its editors configured it. */
-  resume(publication: PublicationRecord): Promise<DeskPublication>;
+  resume(publication: PublicationRecord): Promise<OperatorPublication>;
 }
 
-export async function openPublicationDesk(store: Store, now = Date.now): Promise<PublicationDesk> {
+export async function openPublicationAdmin(store: Store, now = Date.now): Promise<PublicationAdmin> {
   const publications = await store.collection(publicationCollection);
   const slugs = await store.collection(slugCollection);
 
-  async function change(before: PublicationRecord, suspendedAt: string | undefined): Promise<DeskPublication> {
+  async function change(before: PublicationRecord, suspendedAt: string | undefined): Promise<OperatorPublication> {
     if ((before.suspendedAt === undefined) === (suspendedAt === undefined)) return view(before);
     const work = store.begin();
     const after = work.replace(publications, before, { ...before, suspendedAt });
@@ -49,7 +49,7 @@ export async function openPublicationDesk(store: Store, now = Date.now): Promise
   };
 }
 
-function view({ id, slug, kind, itemId, workspaceId, suspendedAt }: PublicationRecord): DeskPublication {
+function view({ id, slug, kind, itemId, workspaceId, suspendedAt }: PublicationRecord): OperatorPublication {
   return { id, slug, kind, itemId, workspaceId, suspendedAt: suspendedAt ?? null };
 }
 

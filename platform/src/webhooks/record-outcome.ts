@@ -25,15 +25,22 @@ const counts = {
   retried: countOf('retried'),
 };
 
-export interface Settling {
+export interface OutcomeParts {
   readonly states: Collection<TargetState>;
   readonly now: () => number;
   readonly random: () => number;
   disabled(work: UnitOfWork, delivery: Delivery, reason: DisabledReason): Promise<void>;
 }
 
-/** Records the outcome of an attempt and the time of the next; without an outcome, that the target no longer exists. */
-export async function settle(parts: Settling, job: HeldJob<Delivery>, outcome: Outcome | undefined): Promise<void> {
+/**
+ * Records the outcome of an attempt and schedules the next one. Without an outcome, records that the target no longer
+ * exists.
+ */
+export async function recordOutcome(
+  parts: OutcomeParts,
+  job: HeldJob<Delivery>,
+  outcome: Outcome | undefined,
+): Promise<void> {
   if (outcome === undefined) {
     await job.finish({ status: 'canceled' });
     counts.canceled.add();
@@ -51,7 +58,7 @@ export async function settle(parts: Settling, job: HeldJob<Delivery>, outcome: O
 
 /** Updates the state of a target, and disables it if it is permanently failing. */
 async function judge(
-  { states, now, disabled }: Settling,
+  { states, now, disabled }: OutcomeParts,
   work: UnitOfWork,
   delivery: Delivery,
   { succeeded, gone }: Outcome,

@@ -3,13 +3,13 @@ import { emailKeyOf } from './domain/address.js';
 import { userByEmail, userCollection } from './stores/users.js';
 
 /** A person, as operator commands refer to them. */
-export interface DeskPerson {
+export interface OperatorPerson {
   readonly id: string;
   readonly email: string;
 }
 
 /** Returns the person with an address, for the operator of an installation; undefined if there is none. */
-export async function findPerson(store: Store, email: string): Promise<DeskPerson | undefined> {
+export async function findPerson(store: Store, email: string): Promise<OperatorPerson | undefined> {
   const user = await userByEmail(await store.collection(userCollection), emailKeyOf(email));
   return user && { id: user.id, email: user.email };
 }

@@ -1,0 +1,12 @@
+/** The name in the API of an enum value: `document` for `RESOURCE_TYPE_DOCUMENT` with the prefix `RESOURCE_TYPE`. */
+export type EnumName<Value extends string, Prefix extends string> = `${Value}` extends `${Prefix}_${infer Name}`
+  ? Lowercase<Name>
+  : string;
+
+/** Returns the name in the API of a value of the contract's enum whose values begin with `prefix`. */
+export function enumName<Value extends string, Prefix extends string>(
+  value: Value,
+  prefix: Prefix,
+): EnumName<Value, Prefix> {
+  return value.slice(prefix.length + 1).toLowerCase() as EnumName<Value, Prefix>;
+}

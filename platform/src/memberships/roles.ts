@@ -1,0 +1,39 @@
+import type { AgentRole } from '@commonplace/kit/auth';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+
+/** Workspace roles from the weakest to the strongest. */
+const ASCENDING: readonly WorkspaceRole[] = [
+  WorkspaceRole.UNSPECIFIED,
+  WorkspaceRole.GUEST,
+  WorkspaceRole.VIEWER,
+  WorkspaceRole.COMMENTER,
+  WorkspaceRole.EDITOR,
+  WorkspaceRole.ADMIN,
+  WorkspaceRole.OWNER,
+];
+
+const AGENT_ROLE_NAMES: Readonly<Record<AgentRole, WorkspaceRole>> = {
+  viewer: WorkspaceRole.VIEWER,
+  commenter: WorkspaceRole.COMMENTER,
+  editor: WorkspaceRole.EDITOR,
+};
+
+/** Returns whether a workspace role includes all rights of `least`; false without a role. */
+export function isWorkspaceRoleAtLeast(role: WorkspaceRole | undefined, least: WorkspaceRole): boolean {
+  return role !== undefined && ASCENDING.indexOf(role) >= ASCENDING.indexOf(least);
+}
+
+/** Returns the workspace roles that include all rights of `least`, itself included. */
+export function workspaceRolesFrom(least: WorkspaceRole): ReadonlySet<WorkspaceRole> {
+  return new Set(ASCENDING.slice(ASCENDING.indexOf(least)));
+}
+
+/** Returns the lesser of two workspace roles. */
+export function lesserWorkspaceRole(one: WorkspaceRole, other: WorkspaceRole): WorkspaceRole {
+  return isWorkspaceRoleAtLeast(one, other) ? other : one;
+}
+
+/** Returns the contract's name of an agent's role. */
+export function agentRoleName(role: AgentRole): WorkspaceRole {
+  return AGENT_ROLE_NAMES[role];
+}

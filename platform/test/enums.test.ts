@@ -1,0 +1,29 @@
+import { ImportSourceType } from '@commonplace/proto/files/v1/import.js';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { describe, expect, test } from '@jest/globals';
+import { enumName } from '../src/enums/index.js';
+import { isWorkspaceRoleAtLeast, workspaceRolesFrom } from '../src/memberships/index.js';
+
+test('the name of an enum value has no prefix and is in lower case', () => {
+  const name: 'document' = enumName(ResourceType.DOCUMENT, 'RESOURCE_TYPE');
+  expect(name).toBe('document');
+  expect(enumName(ImportSourceType.MARKDOWN_ZIP, 'IMPORT_SOURCE_TYPE')).toBe('markdown_zip');
+});
+
+describe('workspace roles', () => {
+  test('include the rights of weaker roles', () => {
+    expect(isWorkspaceRoleAtLeast(WorkspaceRole.EDITOR, WorkspaceRole.EDITOR)).toBe(true);
+    expect(isWorkspaceRoleAtLeast(WorkspaceRole.OWNER, WorkspaceRole.ADMIN)).toBe(true);
+    expect(isWorkspaceRoleAtLeast(WorkspaceRole.GUEST, WorkspaceRole.VIEWER)).toBe(false);
+    expect(isWorkspaceRoleAtLeast(undefined, WorkspaceRole.GUEST)).toBe(false);
+  });
+
+  test('from one on are that role and all stronger ones', () => {
+    expect([...workspaceRolesFrom(WorkspaceRole.EDITOR)]).toEqual([
+      WorkspaceRole.EDITOR,
+      WorkspaceRole.ADMIN,
+      WorkspaceRole.OWNER,
+    ]);
+  });
+});
