@@ -30,6 +30,8 @@ const PROFILES = [
 
 /** Milliseconds within which an autoscaler may still change the number of pods. */
 const SETTLED_MS = 60_000;
+/** Milliseconds within which a schedule of every minute has started a job. */
+const SCHEDULED_MS = 120_000;
 
 const at = process.argv.indexOf('--log');
 const log = at > 0 ? createWriteStream(process.argv[at + 1]) : undefined;
@@ -158,9 +160,6 @@ async function scaled(space, values) {
   await settled(space);
   expect('all are back', (await replicas(gateway)) >= 3);
 }
-
-/** Milliseconds within which a schedule of every minute has started a job. */
-const SCHEDULED_MS = 120_000;
 
 /** Checks that backups start by their schedule and by hand, on the node of the pod, and that their volume is kept. */
 async function backedUp(space, values) {
