@@ -261,7 +261,7 @@ withServers(
     const sums = await fill(system, 10);
     const said = await refusalOf(await startOne(join(home, 'new'), { COMMONPLACE_S3_URL: url }));
     expect(said).toMatch(/the bucket .+\/shared belongs to installation .+COMMONPLACE_ADOPT=files/);
-    await expect(startSystem({ ...EAGER, COMMONPLACE_S3_URL: url })).rejects.toThrow('ended with 78');
+    await expect(startSystem({ ...EAGER, COMMONPLACE_S3_URL: url })).rejects.toThrow('ended with code 78');
     await expectWhole(system, sums);
     await up(await startOne(join(home, 'own'), { COMMONPLACE_S3_URL: `${url}/of-its-own` }));
     await expectWhole(system, sums);
@@ -364,7 +364,7 @@ withServers(
     await system.terminate();
     const dataDir = dataOf(system);
     writeFileSync(join(dataDir, 'secret.key'), `${randomBytes(32).toString('base64')}\n`);
-    await expect(system.restart()).rejects.toThrow('ended with 78');
+    await expect(system.restart()).rejects.toThrow('ended with code 78');
     expect(system.stderr()).toContain('COMMONPLACE_SECRET_KEY is not the key that the database commonplace_identity');
   },
   8 * MIN,

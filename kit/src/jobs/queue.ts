@@ -43,6 +43,11 @@ export interface QueueOptions<T extends JobRecord> {
   /** Limits the number of jobs of one group that this process works on at the same time. */
   readonly group?: JobGroup<T>;
   /**
+   * Whether processes that share the store begin at different ones of the due jobs, so that they do not all claim the
+   * same. For jobs whose order among each other does not matter.
+   */
+  readonly spread?: boolean;
+  /**
    * Chooses up to `room` jobs that are not in `running`. Without it, the queue takes the jobs that have been due the
    * longest.
    */
@@ -201,11 +206,21 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     if (this.running.size < this.options.concurrency) this.prompted.clear();
   }
 
+  /** Returns due jobs, in the order in which to start them. */
+  private async pickDue(room: number): Promise<T[]> {
+    const { spread = false, store } = this.options;
+    if (!spread || store.isExclusive) return this.oldestDue(room);
+    const found = await this.oldestDue(PAGE);
+    if (found.length <= room) return found;
+    const from = Math.floor((this.options.random ?? Math.random)() * found.length);
+    return [...found.slice(from), ...found.slice(0, from)];
+  }
+
   /**
    * Returns the due jobs that have waited the longest, and no more of a group than there is room for. Full groups are left out
    * of the query, so that their waiting jobs are not read again at each look.
    */
-  private async pickDue(room: number): Promise<T[]> {
+  private async oldestDue(room: number): Promise<T[]> {
     const { spec } = this.options;
     const due = whereDue(spec, { lte: timestamp(this.now()) });
     const taken = new Map(this.runningOf);

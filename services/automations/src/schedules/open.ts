@@ -147,6 +147,7 @@ function openQueueOfFires(
   const { store, log, now } = parts;
   return openQueue<FireRecord>({
     ...{ store, log, now, spec, run, concurrency: 32, leaseMs: LEASE_MS, ...PERSISTENT },
+    spread: true,
     // Starts of one automation write the same record, and decisions about one schedule depend on each other.
     group: { by: ['lane'], concurrency: 1 },
     onGivenUp: (job) => job.endIn((work, fire) => giveUpFire(parts, work, fire)),
