@@ -79,6 +79,7 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
       'kit/src/rpc/shedding.ts',
       'kit/src/telemetry/trace-sdk.ts',
       'services/automations/src/runs/engine/execution.ts',
+      'services/automations/src/schedules/open.ts',
       'services/automations/src/work-items/numbers.ts',
       'services/resources/src/forms/batches.ts',
       'services/search/src/index/sqlite/inspect.ts',

@@ -1,19 +1,12 @@
 import { newId } from '../id/index.js';
 import type { Log } from '../log/index.js';
-import { type Collection, inWork, type Scalar, type Store, type UnitOfWork, type Where } from '../store/index.js';
+import { type Collection, inWork, type Scalar, type Store, type UnitOfWork } from '../store/index.js';
 import { continuing } from '../telemetry/index.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import { type Changes, claimJob, type HeldJob, type HoldContext, JobLost, type OwnHold } from './held-job.js';
 import { dueAt, isJob, type JobRecord, type QueueSpec, timestamp, whereDue } from './record.js';
 import { observeQueue, type QueueSignals } from './signals.js';
 import { createWakeUp } from './wake-up.js';
-
-/** Bounds the jobs of one group that this process works on at the same time. */
-export interface JobGroup<T extends JobRecord> {
-  /** Jobs with the same values of these fields belong together. Every job has them. */
-  readonly by: readonly (keyof T & string)[];
-  readonly concurrency: number;
-}
 
 /** Options of a queue. All durations are in milliseconds. */
 export interface QueueOptions<T extends JobRecord> {
@@ -41,12 +34,7 @@ export interface QueueOptions<T extends JobRecord> {
   /** Maximum number of jobs that this process works on at the same time. */
   readonly concurrency: number;
   /** Limits the number of jobs of one group that this process works on at the same time. */
-  readonly group?: JobGroup<T>;
-  /**
-   * Whether processes that share the store begin at different ones of the due jobs, so that they do not all claim the
-   * same. For jobs whose order among each other does not matter.
-   */
-  readonly spread?: boolean;
+  readonly group?: { of(record: T): string; readonly concurrency: number };
   /**
    * Chooses up to `room` jobs that are not in `running`. Without it, the queue takes the jobs that have been due the
    * longest.
@@ -206,66 +194,28 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     if (this.running.size < this.options.concurrency) this.prompted.clear();
   }
 
-  /** Returns due jobs, in the order in which to start them. */
+  /** Returns the due jobs that have waited the longest. Skips jobs of a group that is at its limit. */
   private async pickDue(room: number): Promise<T[]> {
-    const { spread = false, store } = this.options;
-    if (!spread || store.isExclusive) return this.oldestDue(room);
-    const found = await this.oldestDue(PAGE);
-    if (found.length <= room) return found;
-    const from = Math.floor((this.options.random ?? Math.random)() * found.length);
-    return [...found.slice(from), ...found.slice(0, from)];
-  }
-
-  /**
-   * Returns the due jobs that have waited the longest, and no more of a group than there is room for. Full groups are left out
-   * of the query, so that their waiting jobs are not read again at each look.
-   */
-  private async oldestDue(room: number): Promise<T[]> {
-    const { spec } = this.options;
-    const due = whereDue(spec, { lte: timestamp(this.now()) });
-    const taken = new Map(this.runningOf);
-    const picked: T[] = [];
-    const limit = Math.min(PAGE, 2 * room);
+    const { due } = this.options.spec;
+    const where = whereDue(this.options.spec, { lte: timestamp(this.now()) });
+    const found: T[] = [];
     for (let after: Scalar[] | undefined; ; ) {
-      const where = { ...due, ...this.outsideOf(taken) } as Where<T>;
-      const page = await this.collection.find({ where, sort: [spec.due], limit, ...(after && { after }) });
-      for (const record of page) {
-        const key = this.groupOf(record);
-        if (this.running.has(record.id) || this.isFull(key, taken)) continue;
-        taken.set(key, (taken.get(key) ?? 0) + 1);
-        picked.push(record);
-      }
+      const page = await this.collection.find({ where, sort: [due], limit: PAGE, ...(after && { after }) });
+      found.push(...page.filter((record) => this.hasRoomFor(record)));
       const last = page.at(-1);
-      if (last === undefined || page.length < limit || picked.length >= room) return picked;
-      after = [dueAt(spec, last) as string, last.id];
+      if (last === undefined || page.length < PAGE || found.length >= room) return found;
+      after = [dueAt(this.options.spec, last) as string, last.id];
     }
   }
 
-  /** The filter of jobs whose group has room. */
-  private outsideOf(taken: ReadonlyMap<string, number>): Where<T> {
-    const { group } = this.options;
-    if (group === undefined) return {} as Where<T>;
-    const full = [...taken.keys()].filter((key) => this.isFull(key, taken));
-    return full.length === 0 ? {} : ({ and: full.map((key) => differsFrom(group, key)) } as Where<T>);
-  }
-
-  private groupOf(record: T): string {
-    const { group } = this.options;
-    return JSON.stringify(group?.by.map((field) => record[field]) ?? []);
-  }
-
-  private isFull(key: string, taken: ReadonlyMap<string, number>): boolean {
-    const { group } = this.options;
-    return group !== undefined && (taken.get(key) ?? 0) >= group.concurrency;
-  }
-
   private hasRoomFor(record: T): boolean {
-    if (this.running.has(record.id) || this.running.size >= this.options.concurrency) return false;
-    return !this.isFull(this.groupOf(record), this.runningOf);
+    const { concurrency, group } = this.options;
+    if (this.running.has(record.id) || this.running.size >= concurrency) return false;
+    return group === undefined || (this.runningOf.get(group.of(record)) ?? 0) < group.concurrency;
   }
 
   private start(record: T): Promise<void> {
-    const key = this.groupOf(record);
+    const key = this.options.group?.of(record) ?? '';
     this.runningOf.set(key, (this.runningOf.get(key) ?? 0) + 1);
     const done = this.work(record)
       .catch((error) => this.options.log.error('job.lost', { queue: this.options.spec.name, job_id: record.id, error }))
@@ -355,13 +305,6 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
       after = [dueAt(spec, last) as string, last.id];
     }
   }
-}
-
-/** The filter of jobs that are of another group than the one with this key. */
-function differsFrom<T extends JobRecord>({ by }: JobGroup<T>, key: string): Where<T> {
-  const values: Scalar[] = JSON.parse(key);
-  const differs = by.map((field, at) => ({ [field]: { not: values[at] } }));
-  return { or: differs } as unknown as Where<T>;
 }
 
 const MAX_MESSAGE_LENGTH = 500;

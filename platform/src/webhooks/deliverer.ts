@@ -100,7 +100,7 @@ export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
   const queue = await openQueue<Delivery>({
     ...{ store, log, now, random, spec: deliveryQueue(service) },
     concurrency: CONCURRENCY,
-    group: { by: ['ownerId', 'targetId'], concurrency: CONCURRENCY_OF_TARGET },
+    group: { of: ({ ownerId, targetId }) => targetStateId(ownerId, targetId), concurrency: CONCURRENCY_OF_TARGET },
     leaseMs: LEASE_MS,
     run: deliver,
     onGivenUp: (job) => job.finish({ status: 'failed' }),

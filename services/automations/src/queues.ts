@@ -1,6 +1,6 @@
 import type { AnyQueueSpec } from '@commonplace/kit/jobs';
 import { runQueue } from './runs/records.js';
-import { fireQueue, launchQueue, planQueue } from './schedules/records.js';
+import { fireQueue, planQueue } from './schedules/records.js';
 import { contentTurnQueue } from './triggers/records.js';
 import { itemRemovalQueue, runStartQueue } from './work-items/records.js';
 
@@ -12,5 +12,4 @@ export const queues: readonly AnyQueueSpec[] = [
   itemRemovalQueue,
   planQueue,
   fireQueue,
-  launchQueue,
 ];

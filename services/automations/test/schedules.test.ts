@@ -451,38 +451,6 @@ test('fires of others start while hundreds of one schedule wait for their turn',
   release();
 });
 
-test('automations start on time while the agents service does not answer', async () => {
-  const { id: automationId } = await stage.automation();
-  const agents: Awaited<ReturnType<typeof agentSchedule>>[] = [];
-  for (let at = 0; at < 40; at++) agents.push(await agentSchedule());
-  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  stage.answer(async () => {
-    await released;
-    return { refusalCode: '', refusal: '' };
-  });
-  await stage.goTo(SLOT - 3 * MINUTE);
-  await eventually(async () => {
-    for (const schedule of [...agents, { id }]) expect(await stage.firesOf(schedule.id)).toHaveLength(1);
-  });
-  // Those of the agents come first, and take every place that there is for them.
-  const work = stage.store.begin();
-  for (const schedule of agents) {
-    const [fire] = await stage.firesOf(schedule.id);
-    if (fire !== undefined) work.replace(stage.fires, fire, { ...fire, dueAt: at(SLOT - MINUTE) });
-  }
-  await work.commit();
-  await stage.goTo(SLOT - MINUTE / 2);
-  await eventually(() => expect(stage.asked.length).toBeGreaterThanOrEqual(32));
-  await stage.goTo(SLOT + 3);
-  await stage.until(id, [['12:00:00', 'started']]);
-  expect((await stage.get(id)).fires[0]?.lagMs).toBeLessThan(5_000);
-  release();
-});
-
 test('a new time zone database moves what was written ahead', async () => {
   const { id: automationId } = await stage.automation();
   await stage.goTo(SLOT - 4 * MINUTE);

@@ -86,18 +86,6 @@ async function createChores(store: Store): Promise<ChoreBench> {
   };
 }
 
-/** Counts the records that `find` of a collection returns from now on. */
-function countReads(records: Collection<Chore>): { count(): number } {
-  let count = 0;
-  const find = records.find.bind(records);
-  records.find = async (query) => {
-    const found = await find(query);
-    count += found.length;
-    return found;
-  };
-  return { count: () => count };
-}
-
 /** Registers the duties of a queue of background jobs, for any store. */
 export function jobDuties(duty: Duties, use: () => Bench): void {
   const withChores = (title: string, ask: (chores: ChoreBench, bench: Bench) => Promise<void>) =>
@@ -463,7 +451,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
       });
       const queue = await chores.open({
         concurrency: 4,
-        group: { by: ['group'], concurrency: 2 },
+        group: { of: ({ group = '' }) => group, concurrency: 2 },
         run: async (job) => {
           const { group = '', label } = job.record;
           now.push(group);
@@ -486,42 +474,6 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
       expect(most).toBeLessThanOrEqual(4);
     },
   );
-
-  withChores('others pass at once behind hundreds of jobs of a group that is full', async (chores, { store }) => {
-    const past = Date.now() - 60_000;
-    await inWork(store, async (work) => {
-      for (let at = 0; at < 300; at++) {
-        const dueAt = new Date(past + at).toISOString();
-        work.insert(chores.records, { id: newId(), label: `slow ${at}`, group: 'slow', dueAt });
-      }
-    });
-    await chores.add({ label: 'quick', group: 'quick' });
-    const reads = countReads(chores.records);
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const started: string[] = [];
-    const queue = await chores.open({
-      store: Object.create(store, { collection: { value: async () => chores.records } }) as Store,
-      concurrency: 4,
-      group: { by: ['group'], concurrency: 2 },
-      run: async (job) => {
-        started.push(job.record.label);
-        await released;
-        await job.remove();
-      },
-    });
-    const done = queue.runDue();
-    await eventually(() => expect(started).toHaveLength(3));
-    expect(started).toContain('quick');
-    // What a look costs does not grow with what waits behind a full group.
-    expect(reads.count()).toBeLessThan(100);
-    release();
-    await done;
-    expect(started).toHaveLength(301);
-    expect(reads.count()).toBeLessThan(301 * 10);
-  });
 
   withChores('a job that becomes due during a look is started after it', async (chores) => {
     const DURATION_MS = 300;

@@ -18,7 +18,7 @@ export function openProbeQueue(parts: McpParts): Promise<Queue<McpServerRecord>>
   const { store, log } = parts;
   return openQueue<McpServerRecord>({
     ...{ store, log, spec: mcpProbeQueue, concurrency: CONCURRENCY },
-    group: { by: ['tenant'], concurrency: 2 },
+    group: { of: ({ tenant }) => tenant, concurrency: 2 },
     run: (job) => probe(parts, job),
   });
 }

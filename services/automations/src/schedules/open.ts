@@ -1,8 +1,8 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Subscription } from '@commonplace/kit/events';
-import { type HeldJob, openQueue, type Queue, type QueueSpec } from '@commonplace/kit/jobs';
+import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
-import { type Collection, inWork, LostRace } from '@commonplace/kit/store';
+import { type Collection, inWork, keyset, LostRace, type Scalar } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { implement } from '@commonplace/platform/runtime';
 import { automationCollection } from '../definitions/records.js';
@@ -12,19 +12,19 @@ import { laneCollection, runCollection } from '../runs/records.js';
 import { cancelAgentRun, giveUpFire, startAgentRun } from './agent-run.js';
 import { watchAgents, watchAutomations, watchPurges, watchWorkspaces } from './followers.js';
 import { createScheduleHandlers } from './handlers.js';
-import { readPair, type ScheduleParts, savePair } from './parts.js';
+import { readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { advance, planAnew } from './plan.js';
 import {
   type FireRecord,
   fireCollection,
   fireQueue,
-  launchQueue,
   planQueue,
   type ScheduleStateRecord,
   scheduleCollection,
   stateCollection,
   type TzRecord,
   tzCollection,
+  WAITING_STATES,
 } from './records.js';
 import { watchRunEnds } from './run-ended.js';
 import { decideFire } from './start.js';
@@ -55,7 +55,7 @@ export async function openScheduleParts(shared: Shared): Promise<ScheduleParts> 
 export async function openSchedules(shared: Shared): Promise<Feature> {
   const parts = await openScheduleParts(shared);
   const zones = await shared.store.collection(tzCollection);
-  const queues = [await openPlanQueue(parts), await openFireQueue(parts), await openLaunchQueue(parts)] as const;
+  const queues = [await openPlanQueue(parts), await openFireQueue(parts)] as const;
   let subscriptions: Subscription[] = [];
   return {
     implementations: [implement(contracts.schedules, createScheduleHandlers(parts))],
@@ -127,31 +127,51 @@ const isPlanned = ({ plannedUntil }: ScheduleStateRecord, now: number): boolean 
 /** How long a fire waits for another worker after the one that held it has died. */
 const LEASE_MS = 3_000;
 
-/** Decides about what has come to its time. */
+/** Starts what has come to its time. */
 export function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> {
-  return openQueueOfFires(parts, fireQueue, (job) => decideFire(parts, job));
-}
-
-/** Has the agents service start and cancel runs. While it does not answer, schedules of automations go on. */
-export function openLaunchQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> {
-  return openQueueOfFires(parts, launchQueue, (job) =>
-    job.record.state === 'starting' ? startAgentRun(parts, job) : cancelAgentRun(parts, job),
-  );
-}
-
-function openQueueOfFires(
-  parts: ScheduleParts,
-  spec: QueueSpec<FireRecord>,
-  run: (job: HeldJob<FireRecord>) => Promise<void>,
-): Promise<Queue<FireRecord>> {
   const { store, log, now } = parts;
   return openQueue<FireRecord>({
-    ...{ store, log, now, spec, run, concurrency: 32, leaseMs: LEASE_MS, ...PERSISTENT },
-    spread: true,
+    ...{ store, log, now, spec: fireQueue, concurrency: 32, leaseMs: LEASE_MS, ...PERSISTENT },
     // Starts of one automation write the same record, and decisions about one schedule depend on each other.
-    group: { by: ['lane'], concurrency: 1 },
+    group: { of: ({ lane }) => lane, concurrency: 1 },
+    pick: (room, running) => pickDue(parts, room, running),
     onGivenUp: (job) => job.endIn((work, fire) => giveUpFire(parts, work, fire)),
+    async run(job) {
+      if (job.record.state === 'starting') await startAgentRun(parts, job);
+      else if (job.record.state === 'canceling') await cancelAgentRun(parts, job);
+      else await decideFire(parts, job);
+    },
   });
+}
+
+/** Fires that one query reads. */
+const PAGE = 200;
+
+/**
+ * Returns due fires of lanes in which none runs here, those that have waited for the longest first, and reads on until there is
+ * one for each place: behind many fires of one lane others may stand. Of more than there is room for, processes that share the
+ * store take different ones.
+ */
+async function pickDue(
+  { fires, store, now }: ScheduleParts,
+  room: number,
+  running: ReadonlySet<string>,
+): Promise<FireRecord[]> {
+  const where = { state: { in: WAITING_STATES }, dueAt: { lte: timestamp(now()) } };
+  const busy = new Set((await fires.getMany([...running])).map(({ lane }) => lane));
+  const found: FireRecord[] = [];
+  const lanes = new Set<string>();
+  for (let after: Scalar[] | undefined; ; ) {
+    const page = await fires.find({ where, sort: ['dueAt'], limit: PAGE, ...(after && { after }) });
+    for (const fire of page) if (!busy.has(fire.lane)) found.push(fire);
+    for (const { lane } of found) lanes.add(lane);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE || lanes.size >= room) break;
+    after = keyset(last, ['dueAt']);
+  }
+  if (store.isExclusive || found.length <= room) return found;
+  const from = Math.floor(Math.random() * found.length);
+  return [...found.slice(from), ...found.slice(0, from)];
 }
 
 /** Has all schedules compute their fires anew after the time zone database has changed. */

@@ -127,10 +127,9 @@ export type FireOutcome =
  */
 export type FireState = 'pending' | 'waiting' | 'starting' | 'canceling' | 'done';
 
+export const WAITING_STATES: readonly FireState[] = ['pending', 'waiting', 'starting', 'canceling'];
 /** Fires that have not started. */
 export const UNSTARTED_STATES: readonly FireState[] = ['pending', 'waiting'];
-/** Fires that wait for the agents service. */
-export const LAUNCH_STATES: readonly FireState[] = ['starting', 'canceling'];
 
 /** What the run of an agent is started with. */
 export interface Launch {
@@ -184,24 +183,12 @@ export const fireCollection: CollectionSpec<FireRecord> = {
   expires: 'deleteAt',
 };
 
-const describe = ({ scheduleId, scheduledFor }: FireRecord) => `fire of the schedule ${scheduleId} at ${scheduledFor}`;
-
-/** Fires whose time is to come, and those that wait for the run before them. */
 export const fireQueue: QueueSpec<FireRecord> = {
   name: 'automations.fires',
   collection: fireCollection,
   due: 'dueAt',
-  waiting: { field: 'state', values: UNSTARTED_STATES },
-  describe,
-};
-
-/** Fires of agents, whose runs the agents service is to start or to cancel. */
-export const launchQueue: QueueSpec<FireRecord> = {
-  name: 'automations.launches',
-  collection: fireCollection,
-  due: 'dueAt',
-  waiting: { field: 'state', values: LAUNCH_STATES },
-  describe,
+  waiting: { field: 'state', values: WAITING_STATES },
+  describe: ({ scheduleId, scheduledFor }) => `fire of the schedule ${scheduleId} at ${scheduledFor}`,
 };
 
 export const fireIdOf = (scheduleId: string, scheduledFor: string): string =>
