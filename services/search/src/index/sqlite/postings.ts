@@ -19,8 +19,8 @@ export interface Postings {
   readonly offsets: Float64Array;
   /**
    * Frequencies in the rows: each occurrence of a word in the name counts `NAME_TIMES`, each in the text once. A phrase
-   * counts as often as its rarest word does in the row. Prefixes, and words in one field alone or in comments, count as
-   * if they occurred once.
+   * counts as often as the rarest of its first words does in the row. Prefixes, and words in one field alone or in
+   * comments, count as if they occurred once.
    */
   readonly values: Float32Array;
 }
@@ -61,15 +61,18 @@ function termLists(rows: (table: string, column?: string) => Float64Array): List
   return [first, ...REPEAT_COLUMNS.map(({ column, times }) => counted(rows('repeats', column), times))];
 }
 
+/** Words of a phrase whose frequencies are looked up, so that a long quotation does not load a list for each of its words. */
+const COUNTED_WORDS = 4;
+
 /**
- * Returns the rows of a phrase. How often a row has it is not stored; the frequency of the rarest of its words is the most
- * that it can be, and seldom more than it is.
+ * Returns the rows of a phrase. How often a row has it is not stored; the frequency of the rarest of its first words is
+ * the most that it can be, and seldom more than it is.
  */
 function phraseList(file: IndexFile, scope: Scope, { terms }: Pattern, rows: (table: string) => Float64Array): List {
   const offsets = rows('terms');
   const values = new Float32Array(offsets.length).fill(Number.POSITIVE_INFINITY);
   if (offsets.length > 0) {
-    for (const term of new Set(terms)) {
+    for (const term of [...new Set(terms)].slice(0, COUNTED_WORDS)) {
       const word = postingsOf(file, scope, { terms: [term], prefix: false }, USUAL_FIELDS);
       lessen(offsets, values, word);
     }
