@@ -30,7 +30,7 @@ export class JoinedText {
         this.add(data.offset as number, data.text as string);
         break;
       case 'message.completed':
-        this.complete((data.message as { content: string }).content);
+        this.complete(data.content as string);
         break;
       default:
         // A session without a reply under way has nothing to stream: its messages are read as they are stored.

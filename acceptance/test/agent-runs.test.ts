@@ -197,7 +197,7 @@ describe('a run of an agent', () => {
     expect(session.data.messages[0]?.dropped_messages).toBe(dropped);
     const { events } = await streamOf(system, user.session, 'GET', `/agent-runs/${data.run_id}`);
     const completed = (await allEvents(events)).find(({ event }) => event === 'message.completed');
-    expect(completed?.data).toMatchObject({ message: { dropped_messages: dropped } });
+    expect(completed?.data).toMatchObject({ dropped_messages: dropped });
     model.next({ text: 'Fits.' });
     await user.patch(`/chat-sessions/${data.id}`, { regenerate_from_seq: 1, respond: true });
     await eventually(async () => {

@@ -49,6 +49,10 @@ export const MissingTarget = defineError(
   'missing_target',
   'Nothing tells which MCP server is meant. Send server_id or name.',
 );
+export const McpAuthRequired = conflict(
+  'mcp_auth_required',
+  'The MCP server {name} has to be authorized by the owner of the agent first: send reauthorize and open authorize_url.',
+);
 export const McpAuthorizationFailed = defineError('FAILED_PRECONDITION', 'connection_inactive', '{why}');
 export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is no longer valid.');
 export const AgentPaused = conflict('agent_paused', 'The agent is paused.');

@@ -73,6 +73,21 @@ async function authorized(): Promise<string> {
 }
 
 describe('an authorization', () => {
+  test('is needed before the tools are listed again', async () => {
+    const { id } = await create();
+    const refresh = async (more: object = {}) => {
+      const fields = { agentId: stage.agent.id, serverId: id, refresh: true, ...more };
+      const request = {
+        ...UpdateMcpServerRequest.fromPartial(fields),
+        updateMask: Object.keys(more).concat('refresh'),
+      };
+      return stage.client.updateMcpServer(request, await stage.as(stage.owner));
+    };
+    expect(await reasonOf(refresh())).toBe('mcp_auth_required');
+    expect((await stage.stored(id)).status).toBe('auth_required');
+    expect((await refresh({ reauthorize: true })).authorizeUrl).toContain(oauth.issuer);
+  });
+
   test('is asked for with PKCE, the resource and a state, and completed once by who began it', async () => {
     const made = await create();
     expect(made).toMatchObject({ status: McpStatus.AUTH_REQUIRED, auth: { isSet: false } });

@@ -2,7 +2,14 @@ import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CreateMcpServerRequest, UpdateMcpServerRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
-import { LimitReached, MissingTarget, NameTaken, NoUpdateField, SecretReentryRequired } from '../errors.js';
+import {
+  LimitReached,
+  McpAuthRequired,
+  MissingTarget,
+  NameTaken,
+  NoUpdateField,
+  SecretReentryRequired,
+} from '../errors.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { type McpSecrets, type McpServerRecord, nameKeyOf } from '../stores/mcp-servers.js';
 import { askOwner } from './authorization.js';
@@ -83,6 +90,8 @@ export async function changeServer(
   if (name !== before.name) await requireFreeName(parts, before.agentId, name);
   const url = request.url === undefined ? before.url : readUrl(parts.mcpGuard, request.url);
   const credentials = credentialsAfter(parts, before, request, { url, isSet });
+  const needsGrant = isSet('auth') || url !== before.url || request.reauthorize === true;
+  if (request.refresh === true && before.status === 'auth_required' && !needsGrant) throw McpAuthRequired({ name });
   const isCalledAnew = CALLING.some(isSet) || request.refresh === true || isReactivated(before, request);
   let server: McpServerRecord = {
     ...before,
@@ -99,7 +108,6 @@ export async function changeServer(
     const status = isReactivated(before, request) || CALLING.some(isSet) ? 'unverified' : server.status;
     server = { ...server, status, failureCount: 0, revision: server.revision + 1, probeAt: new Date().toISOString() };
   }
-  const needsGrant = isSet('auth') || url !== before.url || request.reauthorize === true;
   if (needsGrant) await removeGrants(parts, server, context);
   const { changed, authorizeUrl } = needsGrant
     ? await begin(parts, request, server, context)

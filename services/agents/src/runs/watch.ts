@@ -282,7 +282,7 @@ class RunReader {
     for (const citation of message.citations) {
       events.push(this.event(seq - 1, { citationAdded: { messageId, citation } }, TEXT_ROOM - 1));
     }
-    events.push(this.event(seq, { messageCompleted: { messageId, message } }));
+    events.push(this.event(seq, { messageCompleted: { ...message, messageId } }));
     return events;
   }
 
