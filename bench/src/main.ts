@@ -21,12 +21,14 @@ import { measurePublished } from './rows/published.js';
 import { measureReal } from './rows/real.js';
 import { measureRealMesh } from './rows/real-mesh.js';
 import { measureRuns } from './rows/runs.js';
+import { measureScaleOut } from './rows/scale-out.js';
 import { measureTablePage } from './rows/table.js';
 import { measureTelemetry } from './rows/telemetry.js';
 
 const ROWS: readonly { readonly name: string; readonly title: string; measure(bench: Bench): Promise<Row> }[] = [
   { name: 'real', title: 'embedded: what users do, on real pages', measure: measureReal },
   { name: 'real-mesh', title: 'mesh: what users do, on real pages', measure: measureRealMesh },
+  { name: 'scale-out', title: 'mesh: a request on 1, 2 and 4 replicas of everything', measure: measureScaleOut },
   {
     name: 'held',
     title: 'embedded: what others wait for while one Org asks for what takes long',

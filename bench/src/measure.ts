@@ -7,6 +7,8 @@ import { settle } from './system.js';
 export interface Subject {
   readonly name: string;
   readonly url: string;
+  /** URLs of further replicas, which take an equal share of the requests. */
+  readonly otherUrls?: readonly string[];
   /** API key that it requires; undefined if none. */
   readonly apiKey: string | undefined;
   pids(): number[];
@@ -100,7 +102,12 @@ async function runOnce(contestant: Contestant, round: number, connections: numbe
     headers: { ...request.headers, ...key },
   }));
   const before = cpuSeconds(subject.pids());
-  const result = await generate({ url: subject.url, connections: wide, seconds, requests: sent });
+  const result = await generate({
+    urls: [subject.url, ...(subject.otherUrls ?? [])],
+    connections: wide,
+    seconds,
+    requests: sent,
+  });
   await settle(() => subject.pids(), SETTLE_SECONDS);
   const cpu = cpuSeconds(subject.pids()) - before;
   if (result.failed > 0) {

@@ -7,7 +7,7 @@ export interface Options {
   readonly work: ReadonlySet<string>;
   /** Embeddings of the system that the row `real` reads and searches. */
   readonly embeddings: 'local' | 'off';
-  /** Maximum number of pages in the rows `real` and `real-mesh`. */
+  /** Maximum number of pages in the rows `real`, `real-mesh` and `scale-out`. */
   readonly pages: number;
   readonly rounds: number;
   /** Seconds of one round of one contestant. */
@@ -31,12 +31,12 @@ const USAGE = `npm run bench -- [--only real,list] [--work TEXT] [--seconds N] [
   --only real,list  only these rows
   --work reads,…    of the row real only these groups: reads, searches, embedding, writes, workspaces, names
   --no-embeddings   in the row real, for a quick look at reads
-  --pages N         pages in the rows real and real-mesh (2000)
+  --pages N         pages in the rows real, real-mesh and scale-out (2000)
   --many N          resources in the large workspace (100000)
   --seconds N       of each round (2)
   --rounds N        of each contestant (9)
   --quick           three rounds, 300 pages, and 10,000 resources rather than 100,000
-  --mesh            starts the servers of the row real-mesh`;
+  --mesh            starts the servers of the rows real-mesh and scale-out`;
 
 /**
  * Parses the command line. `rows` are the names that `--only` accepts. Prints the usage and ends the process if it is

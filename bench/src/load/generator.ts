@@ -13,7 +13,7 @@ process.once('message', (spec: LoadSpec) => {
   );
 });
 
-function run({ url, connections, seconds, requests }: LoadSpec): Promise<LoadResult> {
+function run({ urls, connections, seconds, requests }: LoadSpec): Promise<LoadResult> {
   const times: number[] = [];
   const cpu = process.cpuUsage();
   const started = performance.now();
@@ -27,6 +27,8 @@ function run({ url, connections, seconds, requests }: LoadSpec): Promise<LoadRes
       const to = Math.floor(((at + 1) * requests.length) / connections);
       client.setRequests(requests.slice(from, Math.max(to, from + 1)));
     };
+    // The library takes a list, which its types leave out.
+    const url = urls as unknown as string;
     const options = { url, connections, duration: seconds, requests: requests.slice(0, 1), setupClient };
     const load = autocannon(options, (error, result) => {
       if (error) return reject(error);

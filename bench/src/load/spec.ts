@@ -1,6 +1,7 @@
 /** Requests that a load generator sends, over and over. */
 export interface LoadSpec {
-  readonly url: string;
+  /** Where to send them: the connections take them in turn. */
+  readonly urls: readonly string[];
   readonly connections: number;
   readonly seconds: number;
   /** Divided among the connections, each of which sends its share in turn, over and over. */

@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import type { Bench } from '../bench.js';
 import { compare, type Figures } from '../measure.js';
 import { readPages } from '../real/pages.js';
 import { tableOf } from '../real/table.js';
 import { readsOf, searchesOf, type Work, writesOf } from '../real/works.js';
 import { createRealWorld, type RealWorld } from '../real/world.js';
-import { type Check, type Row, Skipped } from '../row.js';
+import type { Check, Row } from '../row.js';
+import { withServers } from '../servers.js';
 import { startKoaGrpc } from '../subjects/limit.js';
 import { checksOf } from './real.js';
 
@@ -20,36 +17,9 @@ const FLOORS: Readonly<Record<string, { floor?: number; aim?: number; cpuMs?: nu
   'create a page': { cpuMs: 6 },
 };
 
-interface Server {
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
-interface ServerScript {
-  installTool(name: string): Promise<string>;
-  startMongo(program: string, data: string): Promise<Server>;
-  startNats(program: string, data: string): Promise<Server>;
-}
-
 /** Measures the same work on a mesh whose servers keep their data on the disk. */
 export async function measureRealMesh(bench: Bench): Promise<Row> {
-  if (!bench.options.mesh) throw new Skipped('pass --mesh, which starts servers of MongoDB’s protocol and NATS');
-  const home = mkdtempSync(join(ROOT, 'bench/data/servers-'));
-  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as ServerScript;
-  const running: Server[] = [];
-  try {
-    const mongo = await script.startMongo(await script.installTool('secantus'), join(home, 'mongo'));
-    running.push(mongo);
-    const nats = await script.startNats(await script.installTool('nats'), join(home, 'nats'));
-    running.push(nats);
-    return await measureWith(bench, {
-      COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/?replicaSet=secantus`,
-      COMMONPLACE_NATS_URL: `nats://127.0.0.1:${nats.port}`,
-    });
-  } finally {
-    for (const server of running) await server.stop();
-    rmSync(home, { recursive: true, force: true });
-  }
+  return withServers(bench, ['mongo', 'nats'], (settings) => measureWith(bench, settings));
 }
 
 async function measureWith(bench: Bench, settings: Readonly<Record<string, string>>): Promise<Row> {
