@@ -60,10 +60,13 @@ function isText({ fields }: DescMessage, name: string): boolean {
   return field === undefined || field.fieldKind === 'enum' || field.scalar === ScalarType.STRING;
 }
 
-/** Returns the JSON value that a text is; the text itself, whose type is then refused, if it is none. */
+/**
+ * Returns the JSON value that a text is. If it is none or null, returns the text itself, whose type is then refused: a
+ * part that is absent says as much as null.
+ */
 function parsedOrText(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) ?? text;
   } catch {
     return text;
   }

@@ -210,7 +210,8 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
       propertyNames: { not: { const: '__proto__' } },
     };
     const encoded = route.formEncoded ? { 'application/x-www-form-urlencoded': { schema: form } } : {};
-    return { requestBody: { required: true, content: { 'application/json': { schema, ...example }, ...encoded } } };
+    const required = whole.rules.required;
+    return { requestBody: { required, content: { 'application/json': { schema, ...example }, ...encoded } } };
   }
   const schema = schemas.define(descriptor.input, descriptor.input.name, () => {
     const object = schemas.object(descriptor.input, own, 'input');
