@@ -10,34 +10,15 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import type { Middleware, ParameterizedContext } from 'koa';
-import type { Settings } from '../config.js';
 import type { State } from '../middleware/state.js';
-import type { Route } from '../routes.js';
 import { authInfoOf } from './api/caller.js';
-import type { SendInProcess } from './api/in-process.js';
+import { MCP_PATH, type McpParts } from './serve.js';
 import { createServerFactory, fromAuthInfo } from './server.js';
-
-export const MCP_PATH = '/mcp';
-
-export interface McpParts {
-  readonly settings: Pick<
-    Settings,
-    'publicUrl' | 'mcpHosts' | 'mcpOrigins' | 'mcpBodyBytes' | 'mcpResultChars' | 'mcpWaitSeconds'
-  >;
-  readonly routes: readonly Route[];
-  /** Sends a request through all of the API's middleware. */
-  readonly send: SendInProcess;
-  /** The gates that every message passes: authentication and rate limits. */
-  readonly gates: readonly Middleware<State>[];
-}
 
 type Ctx = ParameterizedContext<State>;
 
-/**
- * Serves the MCP server at `POST /mcp` (Model Context Protocol 2026-07-28 and 2025-11-25, streamable HTTP). It has no
- * sessions: any replica answers any message. Passes every other path on.
- */
-export function serveMcp({ settings, routes, send, gates }: McpParts): Middleware<State> {
+/** Creates the middleware that answers the requests to the MCP server. */
+export function createMcpServer({ settings, routes, send, gates }: McpParts): Middleware<State> {
   const { publicUrl, mcpResultChars: resultChars, mcpWaitSeconds } = settings;
   const waitMs = mcpWaitSeconds * 1000;
   const makeServer = createServerFactory({ routes, send, publicUrl, resultChars, waitMs });
@@ -46,9 +27,7 @@ export function serveMcp({ settings, routes, send, gates }: McpParts): Middlewar
   const own = [new URL(publicUrl).hostname, ...localhostAllowedHostnames()];
   const hosts = [...own, ...settings.mcpHosts];
   const origins = [...own, ...settings.mcpOrigins];
-  return async (ctx, next) => {
-    if (ctx.path !== MCP_PATH) return next();
-    ctx._matchedRoute = MCP_PATH;
+  return async (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     const request = new Request(new URL(MCP_PATH, publicUrl), { method: ctx.method, headers: headersOf(ctx) });
     // A page of another site that has made its name point here is refused before it learns anything (DNS rebinding).

@@ -1,5 +1,5 @@
-import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import type { McpHttp } from './http.js';
+import { loadLibrary } from './library.js';
 
 /** What a server says about the authorization that it wants, where it refuses a request (RFC 9728). */
 export interface Challenge {
@@ -16,7 +16,9 @@ export async function challengeOf(http: McpHttp, url: string): Promise<Challenge
   try {
     const answer = await http.fetch(url, { method: 'POST', headers: HEADERS, body: PING });
     await answer.body?.cancel();
-    return REFUSALS.has(answer.status) ? extractWWWAuthenticateParams(answer) : {};
+    if (!REFUSALS.has(answer.status)) return {};
+    const { extractWWWAuthenticateParams } = await loadLibrary();
+    return extractWWWAuthenticateParams(answer);
   } catch {
     // The places that the protocol names are tried all the same, and tell why the server cannot be reached.
     return {};

@@ -1,19 +1,20 @@
 import type { Guard } from '@commonplace/kit/fetch';
-import {
-  type CallToolResult,
+import type {
+  CallToolResult,
   Client,
-  type ClientOptions,
-  type DiscoverResult,
-  type InputRequiredResult,
-  type InputResponses,
-  type PriorDiscovery,
-  type Tool as ServerTool,
+  ClientOptions,
+  DiscoverResult,
+  InputRequiredResult,
+  InputResponses,
+  PriorDiscovery,
+  Tool as ServerTool,
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import type { McpServerRecord, McpToolRecord, McpVerdict } from '../stores/mcp-servers.js';
 import { type McpFailure, mcpFailure } from './failure.js';
 import { McpHttp } from './http.js';
+import { loadLibrary } from './library.js';
 import { MAX_CALL_BYTES, MAX_DISCOVER_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES, VERDICT_MS } from './limits.js';
 
 /** What a call of a server needs besides its record. */
@@ -144,6 +145,7 @@ async function connectAnd<T>(
   prior: PriorDiscovery | undefined,
   use: (connection: Connection) => Promise<T>,
 ): Promise<T> {
+  const { Client, SSEClientTransport, StreamableHTTPClientTransport } = await loadLibrary();
   const target = new URL(url);
   const listens = kind === 'sse';
   const http = new McpHttp(guard, {
@@ -166,7 +168,7 @@ async function connectAnd<T>(
     await client.connect(transport, { signal, timeout: timeoutMs, ...(prior !== undefined && { prior }) });
     return await use({ client, http });
   } catch (error) {
-    const failure = mcpFailure(error, http);
+    const failure = await mcpFailure(error, http);
     if (http.call === 'sent' && failure.kind !== 'answered' && failure.kind !== 'missing') throw new CallLost(failure);
     throw failure;
   } finally {
@@ -186,7 +188,7 @@ async function endSession(
   client: Client,
   transport: SSEClientTransport | StreamableHTTPClientTransport,
 ): Promise<void> {
-  if (transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined) {
+  if ('sessionId' in transport && transport.sessionId !== undefined) {
     const patience = new Promise((resolve) => setTimeout(resolve, SESSION_END_MS).unref());
     await Promise.race([transport.terminateSession().catch(() => {}), patience]);
   }

@@ -1,12 +1,6 @@
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-  UnsupportedProtocolVersionError,
-} from '@modelcontextprotocol/client';
+import type { ProtocolError } from '@modelcontextprotocol/client';
 import type { McpHttp } from './http.js';
+import { loadLibrary } from './library.js';
 import { MAX_ERROR } from './limits.js';
 import { cleanText } from './tool-list.js';
 
@@ -30,26 +24,29 @@ export class McpFailure extends Error {
 }
 
 /** Returns the failure for an error of the library or of the connection. */
-export function mcpFailure(error: unknown, http: McpHttp): McpFailure {
+export async function mcpFailure(error: unknown, http: McpHttp): Promise<McpFailure> {
   if (error instanceof McpFailure) return error;
   if (http.failure instanceof McpFailure) return http.failure;
   if (http.refusal !== undefined) return new McpFailure('refused', http.refusal.message);
   if (http.tooLarge) return new McpFailure('unreachable', 'The server has sent more than is read of an answer.');
+  const { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode, SdkHttpError, UnsupportedProtocolVersionError } =
+    await loadLibrary();
   if (UnsupportedProtocolVersionError.isInstance(error)) {
     return new McpFailure('unreachable', 'The server speaks another revision of the protocol.', true);
   }
-  if (ProtocolError.isInstance(error)) return protocolFailure(error);
+  if (ProtocolError.isInstance(error)) return protocolFailure(error, ProtocolErrorCode.MethodNotFound);
   const status = SdkHttpError.isInstance(error) ? error.status : undefined;
   if (status === 401 || status === 403) {
     return new McpFailure('auth', `The server asks for an authorization (HTTP ${status}).`);
   }
   if (status === 404) return new McpFailure('missing', 'The server has nothing at this URL (HTTP 404).', true);
   if (status !== undefined) return new McpFailure('unreachable', `The server has answered with HTTP ${status}.`);
-  if (isTimeout(error)) return new McpFailure('unreachable', 'The server has not answered in time.');
+  const isTimeout = SdkError.isInstance(error) && error.code === SdkErrorCode.RequestTimeout;
+  if (isTimeout || isAbort(error)) return new McpFailure('unreachable', 'The server has not answered in time.');
   if (SdkError.isInstance(error) && error.code === SdkErrorCode.ListPaginationExceeded) {
     return new McpFailure('unreachable', 'The list of tools has too many pages.');
   }
-  if (SdkError.isInstance(error) && isEra(error)) {
+  if (SdkError.isInstance(error) && error.code === SdkErrorCode.EraNegotiationFailed) {
     if (http.error !== undefined)
       return new McpFailure('unreachable', `The server cannot be reached${codeOf(http.error)}.`, true);
     const answer = http.status === undefined ? '' : ` (HTTP ${http.status})`;
@@ -63,10 +60,9 @@ export function mcpFailure(error: unknown, http: McpHttp): McpFailure {
 
 const UNSUPPORTED_VERSION = -32_022;
 
-function protocolFailure({ code, message }: ProtocolError): McpFailure {
+function protocolFailure({ code, message }: ProtocolError, methodNotFound: number): McpFailure {
   if (code === UNSUPPORTED_VERSION) return new McpFailure('unreachable', 'The server speaks another revision.', true);
-  if (code === ProtocolErrorCode.MethodNotFound)
-    return new McpFailure('missing', 'The server does not know this call.');
+  if (code === methodNotFound) return new McpFailure('missing', 'The server does not know this call.');
   return new McpFailure('answered', `The server has answered with the error ${code}: ${shorten(message)}`);
 }
 
@@ -76,10 +72,7 @@ export function shorten(text: string): string {
   return clean.length > MAX_ERROR ? `${clean.slice(0, MAX_ERROR)}…` : clean;
 }
 
-const isEra = ({ code }: SdkError): boolean => code === SdkErrorCode.EraNegotiationFailed;
-
-function isTimeout(error: unknown): boolean {
-  if (SdkError.isInstance(error) && error.code === SdkErrorCode.RequestTimeout) return true;
+function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 }
 

@@ -1,17 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import {
-  type AuthorizationServerMetadata,
-  discoverOAuthServerInfo,
-  type OAuthClientInformationMixed,
-  registerClient,
-  startAuthorization,
-} from '@modelcontextprotocol/client';
+import type { AuthorizationServerMetadata, OAuthClientInformationMixed } from '@modelcontextprotocol/client';
 import type { McpAuthorizationRecord, McpServerRecord } from '../stores/mcp-servers.js';
 import { challengeOf } from './challenge.js';
 import { registeredClient } from './clients.js';
 import { McpFailure, mcpFailure } from './failure.js';
 import { McpHttp } from './http.js';
+import { loadLibrary } from './library.js';
 import { AUTHORIZATION_MS, CHALLENGE_MS, DISCOVERY_MS, MAX_OAUTH_BYTES } from './limits.js';
 import type { McpParts } from './parts.js';
 import { seal, secretsOf } from './secrets.js';
@@ -54,6 +49,7 @@ export function oauthHttp({ mcpGuard }: Pick<McpParts, 'mcpGuard'>, timeoutMs: n
 /** Finds the authorization server of an MCP server and registers there if needed. Throws `McpFailure`. */
 export async function beginAuthorization(parts: OAuthParts, server: McpServerRecord): Promise<Begun> {
   const { resourceMetadataUrl, scope: asked } = await challengeOf(oauthHttp(parts, CHALLENGE_MS), server.url);
+  const { discoverOAuthServerInfo, startAuthorization } = await loadLibrary();
   const http = oauthHttp(parts, DISCOVERY_MS);
   try {
     const found = await discoverOAuthServerInfo(server.url, {
@@ -78,15 +74,15 @@ export async function beginAuthorization(parts: OAuthParts, server: McpServerRec
     const pending = { issuer, metadata: metadata && neededOf(metadata), client, resource, codeVerifier };
     return { url: authorizationUrl.href, state, pending };
   } catch (error) {
-    throw oauthFailure(error, http);
+    throw await oauthFailure(error, http);
   }
 }
 
 /** Returns the failure of a request to an authorization server. */
-export function oauthFailure(error: unknown, http: McpHttp): McpFailure {
+export async function oauthFailure(error: unknown, http: McpHttp): Promise<McpFailure> {
   if (error instanceof McpFailure) return error;
   if (error instanceof Error && error.name === 'UrlNotAllowed') return new McpFailure('refused', error.message);
-  const failure = mcpFailure(error, http);
+  const failure = await mcpFailure(error, http);
   const isOurs = http.refusal !== undefined || http.tooLarge || !(error instanceof Error);
   const what = isOurs || http.status === undefined ? failure.message : describe(error);
   return new McpFailure(failure.kind === 'refused' ? 'refused' : 'auth', `The authorization has failed: ${what}`);
@@ -147,6 +143,7 @@ async function clientFor(
   if (metadata?.client_id_metadata_document_supported === true && publicUrl.startsWith('https:')) {
     return { client_id: publicUrl + CLIENT_DOCUMENT_PATH };
   }
+  const { registerClient } = await loadLibrary();
   return registeredClient(parts, server, { issuer, redirectUri: redirectUri(parts) }, () =>
     registerClient(url, {
       ...(metadata !== undefined && { metadata }),

@@ -2,15 +2,11 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '@commonplace/kit/id';
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
-import {
-  exchangeAuthorization,
-  OAuthError,
-  type OAuthTokens,
-  refreshAuthorization,
-} from '@modelcontextprotocol/client';
+import type { OAuthTokens } from '@modelcontextprotocol/client';
 import type { McpGrantRecord, McpServerRecord } from '../stores/mcp-servers.js';
 import { forgetClient, keepClient } from './clients.js';
 import { McpFailure } from './failure.js';
+import { loadLibrary } from './library.js';
 import { REFRESH_LEASE_MS, TOKEN_MS } from './limits.js';
 import { oauthFailure, oauthHttp, type PendingAuthorization, type Registration, redirectUri } from './oauth.js';
 import type { McpParts } from './parts.js';
@@ -55,6 +51,7 @@ export async function redeemCode(
     throw new McpFailure('auth', 'The authorization comes from another server.');
   }
   try {
+    const { exchangeAuthorization } = await loadLibrary();
     const tokens = await exchangeAuthorization(issuer, {
       ...(metadata !== undefined && { metadata }),
       ...{ clientInformation: client, authorizationCode: code, codeVerifier, resource, fetchFn: http.fetch },
@@ -64,8 +61,8 @@ export async function redeemCode(
     await keepClient(parts, serverId, issuer, redirectUri(parts));
     return tokens;
   } catch (error) {
-    if (isUnknownClient(error)) await forgetClient(parts, serverId, issuer, redirectUri(parts));
-    throw oauthFailure(error, http);
+    if ((await codeOf(error)) === UNKNOWN_CLIENT) await forgetClient(parts, serverId, issuer, redirectUri(parts));
+    throw await oauthFailure(error, http);
   }
 }
 
@@ -176,16 +173,18 @@ async function refreshAs(
   const http = oauthHttp(parts, TOKEN_MS);
   let tokens: OAuthTokens;
   try {
+    const { refreshAuthorization } = await loadLibrary();
     tokens = await refreshAuthorization(issuer, {
       ...(metadata !== undefined && { metadata }),
       ...{ clientInformation: client, refreshToken, resource, fetchFn: http.fetch },
     });
   } catch (error) {
-    const isOver = OAuthError.isInstance(error) && FINAL.has(error.code);
-    if (isUnknownClient(error)) await forgetClient(parts, grant.serverId, issuer, redirectUri(parts));
+    const code = await codeOf(error);
+    const isOver = code !== undefined && FINAL.has(code);
+    if (code === UNKNOWN_CLIENT) await forgetClient(parts, grant.serverId, issuer, redirectUri(parts));
     await endRefresh(parts, grant, isOver ? { isRevoked: true } : {});
     if (isOver) throw askAgain();
-    const failure = oauthFailure(error, http);
+    const failure = await oauthFailure(error, http);
     throw new McpFailure(failure.kind === 'refused' ? 'refused' : 'unreachable', failure.message);
   }
   const kept = tokens.scope === undefined && scope !== undefined ? { ...tokens, scope } : tokens;
@@ -193,10 +192,16 @@ async function refreshAs(
   return tokens.access_token;
 }
 
-const isUnknownClient = (error: unknown): boolean => OAuthError.isInstance(error) && error.code === 'invalid_client';
+/** Returns the code of an error of an authorization server (RFC 6749); undefined for all other errors. */
+async function codeOf(error: unknown): Promise<string | undefined> {
+  const { OAuthError } = await loadLibrary();
+  return OAuthError.isInstance(error) ? error.code : undefined;
+}
+
+const UNKNOWN_CLIENT = 'invalid_client';
 
 /** Errors after which the same refresh token is not taken any more. */
-const FINAL: ReadonlySet<string> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client']);
+const FINAL: ReadonlySet<string> = new Set(['invalid_grant', UNKNOWN_CLIENT, 'unauthorized_client']);
 
 /** Writes the result of a refresh, unless another process has taken it on since. */
 function endRefresh(

@@ -19,7 +19,7 @@ import { activeUser, type UserRecord } from '../stores/users.js';
 import {
   type ChallengeParts,
   issueChallenge,
-  parseAuthentication,
+  loadPasskeyInput,
   relyingPartyOf,
   spendChallenge,
 } from './passkey-protocol.js';
@@ -67,6 +67,7 @@ async function signIn(
   context: CallContext,
   parts: PasskeySignInParts,
 ): Promise<SignInResponse> {
+  const { parseAuthentication } = await loadPasskeyInput();
   const response = parseAuthentication(request.credential);
   // The challenge is used up before a session is opened: of two requests with the same response only one gets a
   // session.

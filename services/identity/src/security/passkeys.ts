@@ -18,7 +18,7 @@ import type { UserRecord } from '../stores/users.js';
 import {
   type ChallengeParts,
   issueChallenge,
-  parseRegistration,
+  loadPasskeyInput,
   relyingPartyOf,
   spendChallenge,
 } from './passkey-protocol.js';
@@ -80,6 +80,7 @@ export function createPasskeyHandlers(parts: PasskeyParts): Methods {
 
     async completePasskeyRegistration(request, context) {
       const { user: person, record } = await localSession(request.session, parts);
+      const { parseRegistration } = await loadPasskeyInput();
       const response = parseRegistration(request.credential);
       const use = { purpose: REGISTRATION, userId: person.id };
       const challenge = await spendChallenge(use, response, context.work, parts);

@@ -1,0 +1,34 @@
+import type { Middleware } from 'koa';
+import type { Settings } from '../config.js';
+import type { State } from '../middleware/state.js';
+import type { Route } from '../routes.js';
+import type { SendInProcess } from './api/in-process.js';
+
+export const MCP_PATH = '/mcp';
+
+export interface McpParts {
+  readonly settings: Pick<
+    Settings,
+    'publicUrl' | 'mcpHosts' | 'mcpOrigins' | 'mcpBodyBytes' | 'mcpResultChars' | 'mcpWaitSeconds'
+  >;
+  readonly routes: readonly Route[];
+  /** Sends a request through all of the API's middleware. */
+  readonly send: SendInProcess;
+  /** The gates that every message passes: authentication and rate limits. */
+  readonly gates: readonly Middleware<State>[];
+}
+
+/**
+ * Serves the MCP server at `POST /mcp` (Model Context Protocol 2026-07-28 and 2025-11-25, streamable HTTP). It has no
+ * sessions: any replica answers any message. Passes every other path on. The first request loads the protocol's library,
+ * so that starts do without it.
+ */
+export function serveMcp(parts: McpParts): Middleware<State> {
+  let server: Promise<Middleware<State>> | undefined;
+  return async (ctx, next) => {
+    if (ctx.path !== MCP_PATH) return next();
+    ctx._matchedRoute = MCP_PATH;
+    server ??= import('./handle.js').then(({ createMcpServer }) => createMcpServer(parts));
+    return (await server)(ctx, next);
+  };
+}
