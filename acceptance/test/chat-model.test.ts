@@ -164,6 +164,50 @@ describe('a reply', () => {
     expect((await endOfRun(by, data.id)).status).toBe('completed');
   });
 
+  test('that cannot begin is refused, and leaves nothing behind', async () => {
+    const other = await signUp(system, 'Stranger');
+    const { data: session } = await other.post<ChatSession>('/chat-sessions', {});
+    const runs = async () => (await by.get<List<Run>>('/agent-runs?limit=200')).data.items.map(({ id }) => id);
+    const before = await runs();
+    const refused = [
+      await begin({ model: 'no-such-model' }),
+      await begin({ session_id: session.id }),
+      await begin({ input: 'x'.repeat(100_001) }),
+      await by.patch(`/chat-sessions/${session.id}`, { append_messages: [{ content: QUESTION }], respond: true }),
+    ];
+    expect(refused.map(({ status, error }) => [status, error.code, error.param])).toEqual([
+      [404, 'not_found', 'model'],
+      [404, 'not_found', null],
+      [400, 'invalid_value', 'input'],
+      [404, 'not_found', null],
+    ]);
+    expect(model.calls.length).toBe(0);
+    expect(await runs()).toEqual(before);
+    expect((await other.get<ChatSession>(`/chat-sessions/${session.id}`)).data.message_count).toBe(0);
+  });
+
+  test('whose question alone is too long for the model fails, and its session goes on', async () => {
+    model.next(...Array.from({ length: 5 }, () => failures.contextTooLong()));
+    const messages = [{ role: 'user', content: QUESTION }];
+    const { data } = await by.post<ChatSession>('/chat-sessions', {
+      ...{ workspace_id: workspace.id, respond: true },
+      messages,
+    });
+    const run = await endOfRun(by, String(data.run_id));
+    expect([run.status, run.error?.code]).toEqual(['failed', 'model_error']);
+    const { data: session } = await by.get<ChatSession>(`/chat-sessions/${data.id}?order=asc`);
+    expect(session.messages.map(({ seq, role, status }) => [seq, role, status])).toEqual([
+      [1, 'user', 'complete'],
+      [2, 'assistant', 'failed'],
+    ]);
+    model.reset();
+    model.next({ text: 'Shorter.' });
+    await by.patch(`/chat-sessions/${data.id}`, { append_messages: [{ content: QUESTION }], respond: true });
+    await eventually(async () =>
+      expect((await by.get<ChatSession>(`/chat-sessions/${data.id}`)).data.status).toBe('idle'),
+    );
+  });
+
   test('that would not fit drops the oldest messages, never the question', async () => {
     const long = Array.from({ length: 40 }, (_, i) => ({
       role: i % 2 ? 'assistant' : 'user',

@@ -30,7 +30,7 @@ export function openModels(settings: ChatModelSettings): ChatModels {
     find: (id) => byId.get(id),
     get(id) {
       const model = id === undefined ? this.default : byId.get(id);
-      if (model === undefined) throw ModelNotFound({ model: id });
+      if (model === undefined) throw ModelNotFound({ model: id }, { param: 'model' });
       return model;
     },
     status: (id) => byId.get(id)?.status() ?? 'unavailable',
