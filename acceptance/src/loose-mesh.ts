@@ -29,7 +29,7 @@ export interface LooseMesh {
   start(part: string): Promise<void>;
   /** Returns the output of a process on standard error; empty for a server. */
   stderr(part: string): string;
-  /** Kills a service. */
+  /** Ends a service or a server. */
   kill(part: string): Promise<void>;
   /** Creates the first owner. */
   bootstrap(): Promise<number | null>;
@@ -70,14 +70,14 @@ export async function createLooseMesh(home: string, settings: NodeJS.ProcessEnv 
     ...settings,
   };
   const processes = new Map<string, Running>();
-  const servers: Server[] = [];
+  const servers = new Map<string, Server>();
   return {
     parts: [...SERVERS, ...SERVICES, 'gateway'],
     baseUrl,
     bootstrapFile,
     async start(part) {
-      if (part === 'mongodb') servers.push(await startMongo(tools.mongodb, join(home, 'mongodb'), mongo));
-      else if (part === 'nats') servers.push(await startNats(tools.nats, join(home, 'nats'), nats));
+      if (part === 'mongodb') servers.set(part, await startMongo(tools.mongodb, join(home, 'mongodb'), mongo));
+      else if (part === 'nats') servers.set(part, await startNats(tools.nats, join(home, 'nats'), nats));
       else {
         const port = ports.get(part);
         const own = port === undefined ? {} : { COMMONPLACE_GRPC_PORT: String(port) };
@@ -85,12 +85,17 @@ export async function createLooseMesh(home: string, settings: NodeJS.ProcessEnv 
       }
     },
     stderr: (part) => processes.get(part)?.stderr() ?? '',
-    kill: async (part) => processes.get(part)?.kill(),
+    async kill(part) {
+      await servers.get(part)?.stop();
+      servers.delete(part);
+      await processes.get(part)?.kill();
+    },
     bootstrap: () => startScript(join(ROOT, BOOTSTRAP), shared).exited,
     async stop() {
       await Promise.all([...processes.values()].map((one) => one.kill()));
       processes.clear();
-      await Promise.all(servers.splice(0).map((one) => one.stop()));
+      await Promise.all([...servers.values()].map((one) => one.stop()));
+      servers.clear();
     },
   };
 }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { createLooseMesh, type LooseMesh, SERVERS } from '../src/loose-mesh.js';
-import type { Workspace } from '../src/records.js';
+import type { List, Resource, Workspace } from '../src/records.js';
 import { mode } from '../src/system.js';
 
 /** Number of random orders, beside the one in which the servers come last. */
@@ -39,6 +39,38 @@ async function works(): Promise<void> {
     expect((await by.get('/notifications')).status).toBe(200);
   });
 }
+
+/** Services that are replaced while NATS is away, in this order. */
+const REPLACED = ['tenancy', 'resources', 'search', 'messaging', 'agents'];
+
+withServers(
+  'while NATS is away a mesh starts and replaces processes, and catches up when it is back',
+  async () => {
+    for (const part of mesh.parts) await mesh.start(part);
+    await works();
+    const by = api(mesh, apiKey as string);
+    const workspace = (await by.post<Workspace>('/workspaces', { name: 'Without NATS' })).data;
+    await mesh.kill('nats');
+    for (const part of REPLACED) await mesh.kill(part);
+    for (const part of REPLACED) await mesh.start(part);
+    const body = { type: 'document', name: 'Cormorants', workspace_id: workspace.id, content: 'Cormorants dive.' };
+    const page = await eventually(async () => {
+      const { status, data } = await by.post<Resource>('/resources', body);
+      expect(status).toBe(201);
+      return data;
+    }, START_MS);
+    await eventually(async () => expect((await fetch(`${mesh.baseUrl}/health/ready`)).status).toBe(200), START_MS);
+    for (const part of REPLACED) {
+      expect(mesh.stderr(part)).toMatch(/"server":"NATS".*"event":"start\.without_server"/);
+    }
+    await mesh.start('nats');
+    await eventually(async () => {
+      const { data } = await by.post<List<{ resource: Resource }>>('/search', { query: 'cormorants', mode: 'keyword' });
+      expect(data.items.map(({ resource }) => resource.id)).toContain(page.id);
+    }, START_MS);
+  },
+  3 * START_MS,
+);
 
 function shuffled<T>(values: readonly T[]): T[] {
   const left = [...values];

@@ -7,6 +7,7 @@ import { createBroadcasts } from './broadcast.js';
 import { openConnection } from './connection.js';
 import { calling, ifThere } from './errors.js';
 import { createNames } from './names.js';
+import { openOnceLinked } from './once-linked.js';
 import { createParking } from './parking.js';
 import { createPublisher } from './publisher.js';
 import { openSubscription } from './subscription.js';
@@ -31,7 +32,8 @@ export interface NatsOptions {
 
 /**
  * Connects to NATS (2.11 or later) with JetStream. Resolves when connected, or after 5 seconds without a connection: it
- * then keeps trying, and calls reject with Unavailable until it has one. Rejects with ConfigError if `verify` does.
+ * then keeps trying. Until it has one, publishing rejects with Unavailable, and subscriptions wait. Rejects with
+ * ConfigError if `verify` does within these seconds.
  */
 export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
   const { url, log = silentLog, stream, replicas = 1, silenceMs = 15_000, verify } = options;
@@ -54,6 +56,7 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
       },
     };
   };
+  const rememberLate = (opening: () => Promise<Subscription>) => remember(openOnceLinked(connection, opening, log));
   await connection.link().catch(async (error) => {
     if (!(error instanceof ConfigError)) return;
     await connection.close();
@@ -71,9 +74,9 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
       const parts = { connection, names, parking, silenceMs, log };
       return remember(openSubscription({ ...parts, options: wanted, handler }), wanted.consumer);
     },
-    watch: (types, handler) => remember(openWatch(connection, names, types, handler, log)),
+    watch: (types, handler) => rememberLate(() => openWatch(connection, names, types, handler, log)),
     broadcast: broadcasts.broadcast,
-    listen: (topic, handler) => remember(broadcasts.listen(topic, handler)),
+    listen: (topic, handler) => rememberLate(() => broadcasts.listen(topic, handler)),
     lag: (consumer) =>
       calling(async () => {
         const { jsm } = await connection.link();

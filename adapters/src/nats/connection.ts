@@ -20,6 +20,10 @@ export interface Link {
 export interface Connection {
   /** Returns the link; rejects with Unavailable if there is none within a few seconds. */
   link(): Promise<Link>;
+  /** Whether there has been a connection. */
+  readonly isLinked: boolean;
+  /** Resolves at the first connection, however late it is, or when this is closed without one. */
+  readonly linked: Promise<void>;
   /**
    * Calls back at each connection after the first, and when streams were created again. Returns a function that removes
    * the listener.
@@ -86,6 +90,10 @@ export function openConnection(
     }
   });
   return {
+    get isLinked() {
+      return current !== undefined;
+    },
+    linked: connecting.then(() => {}),
     link: async () => {
       if (closed) throw Unavailable();
       if (current !== undefined) return current;

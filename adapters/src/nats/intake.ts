@@ -22,7 +22,7 @@ const [EXPIRES, LEAST_EXPIRES] = [2000, 1000];
  */
 export interface Intake {
   readonly queue: Queue;
-  /** Resolves once the consumer exists, or after a while without the broker. */
+  /** Resolves once the consumer exists, at once before the first connection, or after a while without the broker. */
   readonly ready: Promise<void>;
   /** Returns whether this instance leads and has received all events that precede those in its queue. */
   settled(): Promise<boolean>;
@@ -65,6 +65,7 @@ export function openIntake(given: IntakeOptions): Intake {
   let begun = (): void => {};
   const ready = new Promise<void>((resolve) => {
     begun = resolve;
+    if (!connection.isLinked) return resolve();
     setTimeout(resolve, 5000).unref();
   });
 

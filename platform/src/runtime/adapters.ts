@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TracedBus } from '@commonplace/adapters/events';
 import { observeOutbox } from '@commonplace/adapters/events';
 import type { MongoDatabase } from '@commonplace/adapters/mongo';
 import type { SqliteDatabase } from '@commonplace/adapters/sqlite';
@@ -22,6 +21,7 @@ import type { Log } from '@commonplace/kit/log';
 import { openSpaceGuard, type SpaceGuard } from '@commonplace/kit/space';
 import type { Store } from '@commonplace/kit/store';
 import { observeBackups } from './backups.js';
+import { type EventServers, isWithoutNats, type NatsPlace, openEventServers } from './event-servers.js';
 import { endFirstStart, isFirstStart, keyFilesIn, keyName } from './first-start.js';
 import type { ServiceModule } from './module.js';
 import type { processSettings } from './settings.js';
@@ -171,14 +171,15 @@ interface Holds {
   close(): Promise<void>;
 }
 
+/** Ends the process, because another system has a store: the next start detects it and prints what to do. */
+const endProcess = () => process.kill(process.pid, 'SIGTERM');
+
 /** Holds the stores that several databases can access, for as long as the process runs, and closes the others. */
 async function holdStores(
   records: InstallationRecords,
   stores: readonly IdentifiedStore[],
   { settings: { adopt }, log }: Parts,
 ): Promise<Holds> {
-  // The next start detects the other system and prints what to do.
-  const onLost = () => process.kill(process.pid, 'SIGTERM');
   const holds: (Hold & Pick<IdentifiedStore, 'kind'>)[] = [];
   const open: IdentifiedStore[] = [];
   for (const store of stores) {
@@ -187,7 +188,7 @@ async function holdStores(
       await store.close();
       continue;
     }
-    const held = await holdStore(records, { ...store, hold }, { adopt, log, onLost });
+    const held = await holdStore(records, { ...store, hold }, { adopt, log, onLost: endProcess });
     holds.push({ ...held, kind: store.kind });
     open.push(store);
   }
@@ -276,37 +277,27 @@ const keysOf = ({ env }: Parts, modules: readonly ServiceModule[]) =>
     env,
   );
 
-async function openServers(
-  mongodbUrl: string,
-  nats: { readonly url: string; readonly replicas: number },
-  parts: Parts,
-): Promise<Adapters> {
+async function openServers(mongodbUrl: string, nats: NatsPlace, parts: Parts): Promise<Adapters> {
   const { modules, log } = parts;
   const { openMongoDatabase } = await import('@commonplace/adapters/mongo');
-  const { openEventInstallation, openNatsBus } = await import('@commonplace/adapters/nats');
   const { startRelay } = await import('@commonplace/adapters/events');
   const patience = { log, ...(parts.onWaiting && { onWaiting: parts.onWaiting }) };
   const open = () => openMongoDatabase({ url: mongodbUrl, log });
   const database = await openWhenThere('MongoDB', open, patience);
-  let bus: TracedBus | undefined;
   let identified: Identified | undefined;
-  let events: Holds | undefined;
+  let events: EventServers | undefined;
   try {
-    // Nothing may start before it is known to whom the streams belong.
-    await openWhenThere('NATS', () => using(openEventInstallation(nats), async () => {}), patience);
+    const records = database.installation();
+    const isAway = await isWithoutNats(nats, records, patience);
     identified = await openWhenThere('MongoDB', () => identifyServers(database, parts), patience);
-    const options = { adopt: parts.settings.adopt, log };
-    const verify = () =>
-      using(openEventInstallation(nats), (events) => agree(database.installation(), [events], options));
-    bus = await openNatsBus({ ...nats, log, verify });
-    // Nothing is consumed or published before the streams are held.
-    events = await holdStores(database.installation(), [await openEventInstallation(nats)], parts);
+    const hold = (streams: IdentifiedStore) => holdStores(records, [streams], parts);
+    events = await openEventServers(nats, { records, isAway, adopt: parts.settings.adopt, hold, end: endProcess, log });
   } catch (error) {
-    await bus?.close();
     await identified?.holds.close();
     await database.close();
     throw error;
   }
+  const { bus } = events;
   const { installationId, holds } = identified;
   const stores = modules.filter((module) => module.stores).map(({ name }) => name);
   const relays = stores.map((name) => startRelay({ outbox: database.outbox(name), bus, log }));
@@ -324,7 +315,6 @@ async function openServers(
     close: async () => {
       for (const end of observed) end();
       for (const relay of relays) await (await relay).close();
-      await bus.close();
       await events.close();
       await holds.close();
       await database.close();
@@ -359,16 +349,4 @@ async function identifyServers(database: MongoDatabase, parts: Parts): Promise<I
   }
   const areHeld = async () => (await Promise.all(all.map((holds) => holds.areHeld()))).every((isHeld) => isHeld);
   return { installationId, holds: { areHeld, close } };
-}
-
-async function using(
-  opening: Promise<IdentifiedStore>,
-  work: (store: IdentifiedStore) => Promise<unknown>,
-): Promise<void> {
-  const store = await opening;
-  try {
-    await work(store);
-  } finally {
-    await store.close();
-  }
 }

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Subscription } from '@commonplace/kit/events';
+import type { Log } from '@commonplace/kit/log';
+import type { Connection } from './connection.js';
+
+/** Milliseconds between two attempts to open a subscription after the first connection. */
+const RETRY_MS = 1000;
+
+/**
+ * Opens a subscription. Before the first connection it returns one that is opened with it, so that a process can start
+ * while the broker is away; listeners of `onReconnect` are called then, because they may have missed events.
+ */
+export async function openOnceLinked(
+  connection: Connection,
+  open: () => Promise<Subscription>,
+  log: Log,
+): Promise<Subscription> {
+  if (connection.isLinked) return open();
+  let closed = false;
+  let opened: Subscription | undefined;
+  const opening = connection.linked.then(async () => {
+    while (!closed && connection.isLinked && opened === undefined) {
+      opened = await open().catch(async (error) => {
+        log.warn('events.interrupted', { error });
+        await sleep(RETRY_MS, undefined, { ref: false });
+        return undefined;
+      });
+    }
+    if (opened !== undefined) connection.interrupted();
+  });
+  return {
+    async close() {
+      closed = true;
+      // Without a connection there is nothing to wait for.
+      if (connection.isLinked) await opening;
+      await opened?.close();
+    },
+  };
+}
