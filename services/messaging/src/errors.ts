@@ -30,7 +30,7 @@ export const ClientMessageIdReused = conflict(
   'You have sent another message with this client_message_id. Choose a new one for each message.',
 );
 
-/** Returns the error for a mention of everybody that follows too soon on another one. */
+/** Returns the error for a mention of everybody that follows another one too soon. */
 export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppError {
   const message = `Everybody in a conversation can be mentioned once in ${seconds} seconds.`;
   return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, {
@@ -45,7 +45,7 @@ export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppEr
   });
 }
 
-/** Returns the error for a list with more items than it may have. */
+/** Returns the error for a list with too many items. */
 export function tooManyItems(param: string, limit: number): AppError {
   return new AppError('INVALID_ARGUMENT', 'too_many_items', `${param} takes ${limit} items at the most.`, { param });
 }

@@ -9,7 +9,10 @@ import { hasRole, type MemberStanding } from './policy.js';
 import { type ConversationRecord, type MemberRecord, memberId, type Role } from './records.js';
 import { roleOf } from './wire.js';
 
-/** Changes what a conversation is, and its members, in the unit of work of a call. Returns the record as it is written. */
+/**
+ * Changes the fields and the members of a conversation in the unit of work of a call. Returns the record as it is
+ * written.
+ */
 export async function changeConversation(
   parts: ConversationParts,
   request: UpdateConversationRequest,
@@ -43,7 +46,7 @@ function withFacts(
   };
 }
 
-/** The head repeats whether the conversation is archived, for the count of what is unread in all. */
+/** Copies `isArchived` to the head of the conversation, where the total of unread messages reads it. */
 async function setArchived(
   { heads }: ConversationParts,
   { isArchived }: ConversationRecord,
@@ -53,7 +56,7 @@ async function setArchived(
   if (head.isArchived !== isArchived) work.replace(heads, head, { ...head, isArchived });
 }
 
-/** The conversation with its new number of members, and the people concerned. */
+/** The conversation with its new number of members, and the ids of the people whose membership changed. */
 interface Changed {
   readonly conversation: ConversationRecord;
   readonly userIds: readonly string[];
@@ -120,7 +123,7 @@ function requireOneChangeEach(
   }
 }
 
-/** Throws unless a manager may give or take a role: that of an owner is for owners. */
+/** Throws unless a member may give or take a role: only owners give and take the role of an owner. */
 export function requireMayChange(mine: Pick<MemberRecord, 'role'>, role: Role): void {
   if (!hasRole(mine, role)) throw InsufficientRole({}, { message: 'Only owners give and take the role of an owner.' });
 }

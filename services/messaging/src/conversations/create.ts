@@ -17,7 +17,7 @@ import {
 } from './records.js';
 import { roleOf, typeOf } from './wire.js';
 
-/** A conversation that was created, or that the two people had already. */
+/** A created conversation, or the direct conversation that the two people already had. */
 export interface Created extends MemberStanding {
   readonly existed: boolean;
 }
@@ -39,7 +39,7 @@ export async function createConversation(
   return (await existing(parts, id, context)) ?? insert(parts, id, type, place, request, [other], context);
 }
 
-/** Returns the members that a request names, each once. */
+/** Returns the members that a request names, without duplicates. */
 function membersIn({ memberIds, members }: CreateConversationRequest): Newcomer[] {
   const faults: Fault[] = [];
   const named = [
@@ -87,7 +87,7 @@ function checkForm(
   }
 }
 
-/** Returns the direct conversation that two people have already. It is hidden no longer. */
+/** Returns the direct conversation that two people already have, if any, and shows it again to the caller. */
 async function existing(parts: ConversationParts, id: string, context: CallContext): Promise<Created | undefined> {
   const { work, caller } = context;
   const conversation = await work.get(parts.conversations, id);

@@ -36,7 +36,8 @@ export async function editMessage(
   const edited = changed.length > 0 ? await withContent(parts, request, mask, standing, before, context) : before;
   const { added, isAll } = newMentions(before, edited);
   const after = mask.has('reactions') ? withReactions(edited, request.reactions, caller.userId) : edited;
-  // A message that was deleted or removed at the same time is not edited; a new mention counts from this commit on.
+  // Makes the commit fail if the conversation changes or is deleted at the same time; `replace` does so for the
+  // message.
   work.expect(parts.conversations, standing.conversation);
   const written = work.replace(parts.messages, before, after);
   if (mask.has('mentions')) await replaceMentions(parts, written, standing, isAll, context);
@@ -72,7 +73,9 @@ async function withContent(
   };
 }
 
-/** The people whom an edited message mentions for the first time, and whether it mentions everybody for the first time. */
+/**
+ * Returns the people whom the edit mentions for the first time, and whether it mentions everybody for the first time.
+ */
 function newMentions(before: MessageRecord, after: MessageRecord): { added: string[]; isAll: boolean } {
   const isOf = (mentions: readonly StoredMention[], id: string) => mentions.some((one) => one.id === id);
   const added = after.mentions.filter(({ type, id }) => type === 'user' && !isOf(before.mentions, id));
@@ -80,7 +83,7 @@ function newMentions(before: MessageRecord, after: MessageRecord): { added: stri
   return { added: added.map(({ id }) => id), isAll: !had && after.mentions.some(({ type }) => type === 'all') };
 }
 
-/** Replaces the records by which the mentions of a message are counted. */
+/** Replaces the mention records of a message, which are what counts of mentions read. */
 async function replaceMentions(
   parts: ConversationParts,
   message: MessageRecord,

@@ -22,10 +22,10 @@ import { matching } from './search.js';
 const ASCENDING = ['seq'] as const satisfies Sort<MessageRecord>;
 const DESCENDING = ['-seq'] as const satisfies Sort<MessageRecord>;
 
-/** The messages that a request is about, before its page of them is cut out. */
+/** The messages that a request selects, before paging. */
 interface Selection {
   readonly where: Where<MessageRecord>;
-  /** Whether it takes all messages that the member can see. */
+  /** Whether it selects all messages that the member can see. */
   readonly isWhole: boolean;
 }
 
@@ -93,7 +93,7 @@ async function pageFrom(
   return { items, page: toPage(slice, total, next) };
 }
 
-/** Counts the messages of a list. Without filters the numbers tell. */
+/** Counts the messages of a list. Without filters it computes the total from message numbers instead of querying. */
 function totalOf(
   messages: ConversationParts['messages'],
   where: Where<MessageRecord>,
@@ -136,8 +136,8 @@ async function pageAround(
 const NOTHING_MORE = { hasMoreBefore: false, hasMoreAfter: false };
 
 /**
- * Adds to a page whether messages are before and after it, and the numbers at its ends. A page without messages is behind
- * the end of its list, so that all there are lie on one side.
+ * Adds to a page whether there are messages before and after it, and the lowest and highest number on it. An empty page
+ * lies behind the end of its list, so all messages are on one side of it.
  */
 async function withEnds(
   { messages }: ConversationParts,

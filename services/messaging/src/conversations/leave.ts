@@ -8,8 +8,8 @@ import type { MemberStanding } from './policy.js';
 import { deleteConversation } from './removal.js';
 
 /**
- * Has the caller leave a group or channel, which is deleted with its last person, or hides a direct conversation until its
- * next message.
+ * Makes the caller leave a group or channel, which is deleted if no other person is left, or hides a direct
+ * conversation until its next message.
  */
 export async function leaveConversation(
   parts: ConversationParts,
@@ -41,7 +41,7 @@ export async function leaveConversation(
   work.publish(conversationEvent(make, written, ['members'], [member.principalId]));
 }
 
-/** Members that one query reads. */
+/** Number of members that one query reads. */
 const CHUNK = 500;
 
 /** Deletes a group or channel with all of its messages. */

@@ -6,7 +6,7 @@ import type { ConversationParts } from './parts.js';
 import type { MemberStanding } from './policy.js';
 import type { MemberRecord } from './records.js';
 
-/** Moves the caller's marker as a request says. Returns the membership as it is after that. */
+/** Moves the caller's marker as a request demands. Returns the membership after the change. */
 export async function markRead(
   parts: ConversationParts,
   request: MarkConversationReadRequest,
@@ -28,7 +28,7 @@ export async function markRead(
     ...rest,
     lastReadSeq: to,
     ...(lastReadMessageId !== undefined && { lastReadMessageId }),
-    // A conversation that has something unread again is no longer hidden.
+    // Marking a conversation as unread shows it again.
     ...(hiddenSeq !== undefined && !request.markUnread && { hiddenSeq }),
   });
   context.work.publish(readEvent(context.event.bind(context), moved));

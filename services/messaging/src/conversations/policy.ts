@@ -20,26 +20,27 @@ import {
 
 type PolicyParts = Pick<ConversationParts, 'memberships' | 'directory' | 'conversations' | 'heads' | 'members'>;
 
-/** What a request says about where a conversation is to be. */
+/** The fields of a request that name the place of a conversation. */
 export interface PlaceNames {
   readonly workspaceId?: string | undefined;
   readonly orgId?: string | undefined;
 }
 
-/** Workspace members who see what is in it; guests see only what they were given. */
+/** Workspace roles that see the workspace's content; guests see only what was shared with them. */
 const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 const FULL_MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
 const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
-/** Where a new conversation is to be, and where those belong whom its creator may talk to there. */
+/** The place of a new conversation, and the place that its members have to belong to. */
 export interface ChosenPlace {
   readonly place: Place;
   readonly people: Place;
 }
 
 /**
- * Returns where a new conversation is to be: a workspace or an Org that the caller belongs to. A direct conversation
- * within an Org belongs to the Org as a whole; a guest of the Org has it with people of a workspace that they share.
+ * Returns the place of a new conversation, which is a workspace or an Org that the caller belongs to. A direct
+ * conversation within an Org belongs to the whole Org; if the caller is a guest of the Org, the other person must
+ * belong to the chosen workspace.
  */
 export async function choosePlace(
   parts: PolicyParts,
@@ -82,7 +83,10 @@ async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext
   return { place, people: place };
 }
 
-/** Returns the error for a workspace that the caller is no member of: its Org's administrators know that it exists. */
+/**
+ * Returns the error for a workspace that the caller is not a member of. Only administrators of its Org learn that the
+ * workspace exists.
+ */
 async function refusalOf(
   { directory }: PolicyParts,
   workspaceId: string,
@@ -107,7 +111,10 @@ function defaultWorkspace(caller: Caller): string {
   throw WorkspaceRequired();
 }
 
-/** Returns the caller's memberships; the cache is not trusted for a refusal. */
+/**
+ * Returns the caller's memberships. If the cached ones do not suffice, it reads them again before the caller is
+ * refused.
+ */
 export async function callerMemberships(
   memberships: MembershipCache,
   { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
@@ -125,7 +132,7 @@ export function belongsTo(
   return workspaceId === undefined ? orgs.has(orgId) : workspaces.has(workspaceId);
 }
 
-/** Returns whether a person may join the channels of a workspace or Org by themselves. */
+/** Returns whether a person may join the channels of a workspace or Org without being added by a manager. */
 export function mayJoinChannels(
   { workspaces, orgs }: PersonMemberships,
   { workspaceId, orgId }: Pick<Place, 'workspaceId' | 'orgId'>,
@@ -135,7 +142,7 @@ export function mayJoinChannels(
     : READERS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
 }
 
-/** Returns whether a credential reaches what belongs to an Org as a whole. */
+/** Returns whether a credential reaches what belongs to a whole Org; a credential limited to workspaces does not. */
 function reachesWholeTenant(caller: Caller, orgId: string): boolean {
   return (
     reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
@@ -149,7 +156,7 @@ export function reachesPlace(caller: Caller, { workspaceId, orgId }: Pick<Place,
     : reachesWorkspace(caller, workspaceId, orgId || null);
 }
 
-/** A conversation as the caller sees it. */
+/** A conversation from the caller's point of view. */
 export interface Standing {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
@@ -187,7 +194,9 @@ export async function seeConversation(parts: PolicyParts, id: string, context: C
   return { conversation, head, member, isWorkspaceArchived };
 }
 
-/** Returns a conversation in which the caller has at least a role. Throws `InsufficientRole` for a lesser one. */
+/**
+ * Returns a conversation in which the caller has at least the role `least`. Throws `InsufficientRole` for a lower role.
+ */
 export async function openConversation(
   parts: PolicyParts,
   id: string,
@@ -204,13 +213,13 @@ export function hasRole({ role }: Pick<MemberRecord, 'role'>, least: Role): bool
   return ROLE_RANKS[role] <= ROLE_RANKS[least];
 }
 
-/** Throws unless messages and members of a conversation can change. */
+/** Throws `WorkspaceArchived` or `ConversationArchived` if messages and members of a conversation cannot change. */
 export function requireOpen({ conversation, isWorkspaceArchived }: Standing): void {
   requireUnarchivedWorkspace({ isWorkspaceArchived });
   if (conversation.isArchived) throw ConversationArchived();
 }
 
-/** Throws unless the workspace of a conversation can be written to. */
+/** Throws `WorkspaceArchived` if the workspace of a conversation is archived. */
 export function requireUnarchivedWorkspace({ isWorkspaceArchived }: Pick<Standing, 'isWorkspaceArchived'>): void {
   if (isWorkspaceArchived) throw WorkspaceArchived();
 }

@@ -10,7 +10,7 @@ import { levelOf, whoOf } from './wire.js';
 
 const SHARED = ['who_can_post', 'who_can_mention_all', 'retention_days'];
 
-/** Returns whether a request changes settings of all members. */
+/** Returns whether a request changes settings that all members share. */
 export function changesShared({ updateMask = [] }: UpdateConversationSettingsRequest): boolean {
   return updateMask.some((path) => SHARED.includes(path));
 }

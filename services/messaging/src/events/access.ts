@@ -20,8 +20,8 @@ type Data = StreamEvent['data'];
 const NOTHING: VisibleResources = new Map();
 
 /**
- * Returns for each event what the reader may see of it now; undefined if they may see nothing. Nothing about access is
- * remembered from one call to the next, except memberships for two seconds.
+ * Returns the data of each event that the reader may see now; undefined if the reader may see nothing. It caches
+ * nothing about access between calls, except memberships for two seconds.
  */
 export async function visibleData(
   parts: AccessParts,
@@ -49,7 +49,7 @@ export async function visibleData(
   );
 }
 
-/** Returns how the reader stands in conversations, by their ids. */
+/** Returns the reader's membership of each conversation, by conversation id. */
 async function standingsIn(
   { conversations }: AccessParts,
   { caller, context }: View,
@@ -63,7 +63,10 @@ async function standingsIn(
 
 const NO_STANDINGS: ReadonlyMap<string, MemberStanding> = new Map();
 
-/** Returns a person's marker with the counts of now, for themselves; undefined once they are no member any more. */
+/**
+ * Returns the current marker and counts for the reader; undefined if the event concerns another person or the reader is
+ * no longer a member.
+ */
 async function countsFor(
   { conversations }: AccessParts,
   { caller, context }: View,

@@ -85,7 +85,7 @@ export function createConversationHandlers(parts: ConversationParts): Handlers<C
     async markConversationRead(request, context) {
       const standing = await openConversation(parts, request.conversationId, 'member', context);
       const member = await markRead(parts, request, standing, context);
-      // The counts are made after the commit, so that messages which are sent meanwhile do not make it run again.
+      // Counting after the commit keeps messages that are sent at the same time from making the call run again.
       context.answerAfterCommit(() => readAnswer(parts, member));
       return { ...(await countBoth(parts, standing.head, member)), ...markerOf(standing.head, member) };
     },
@@ -97,7 +97,7 @@ const markerOf = (head: HeadRecord, member: MemberRecord) => ({
   lastReadMessageId: lastReadId(head, member),
 });
 
-/** Returns a member's marker and counts, all of one moment. */
+/** Returns a member's marker and counts in a consistent state. */
 async function readAnswer(
   parts: ConversationParts,
   { conversationId, principalId }: MemberRecord,
@@ -109,7 +109,7 @@ async function readAnswer(
   return { ...steady.counted, ...markerOf(steady.head, steady.member) };
 }
 
-/** Returns whom a request names, each once. */
+/** Returns the people or the agent that a request names, without duplicates. */
 function newcomersIn({ userId, agentId, userIds, role }: AddConversationMembersRequest): Newcomer[] {
   const wanted = roleOf(role) ?? 'member';
   const given = Number(userId !== undefined) + Number(agentId !== undefined) + Number(userIds.length > 0);
@@ -123,7 +123,7 @@ function newcomersIn({ userId, agentId, userIds, role }: AddConversationMembersR
   return [...new Set(userIds)].map((id, at) => ({ kind: 'user', id, role: wanted, param: `user_ids[${at}]` }));
 }
 
-/** Throws unless the caller is a manager, or adds only themselves to a channel. */
+/** Throws unless the caller is a manager, or adds only themselves and is a member or may join the channel. */
 function requireMayAdd(
   { conversation, member }: Standing,
   newcomers: readonly Newcomer[],
@@ -137,7 +137,7 @@ function requireMayAdd(
   for (const { role } of newcomers) requireMayChange(member, role);
 }
 
-/** Adds those who are no members yet. Returns their number. */
+/** Adds the newcomers who are not yet members. Returns the number of added members. */
 async function addAll(
   parts: ConversationParts,
   { conversation }: Standing,

@@ -47,11 +47,11 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
       const { caller } = context;
       const id = newId();
       const author = authorOf(caller);
-      // Agents start no other agents.
+      // An agent's message does not start runs of other agents.
       const startsRuns = author.type !== 'agent';
       const marksRead = request.markRead ?? (author.type === 'user' && caller.credential.type !== 'api_key');
       const isOwn = author.type === 'user' || marksRead;
-      // Whoever has left meanwhile says nothing by others either.
+      // Makes the commit fail if the person leaves the conversation at the same time.
       if (!isOwn) context.work.expect(parts.members, latest.member);
       const destination = { ...latest, member: isOwn ? latest.member : undefined };
       const sent = await appendMessage(parts, context.work, context.event.bind(context), destination, {
@@ -95,14 +95,17 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
   };
 }
 
-/** Returns who says what a caller sends: an agent or an automation does so under its own name. */
+/** Returns the author of a caller's message: the agent or the automation if one acts, otherwise the person. */
 function authorOf({ userId, userName, agent, automation }: Caller): Author {
   if (agent !== undefined) return { type: 'agent', id: agent.id, name: agent.name };
   if (automation !== undefined) return { type: 'automation', ...automation };
   return { type: 'user', id: userId, name: userName };
 }
 
-/** Waits for earlier messages of this process, and returns the sequence and the marker as they are then. */
+/**
+ * Waits until earlier calls of this process that write to the conversation have ended, and returns the head and the
+ * member as they are then.
+ */
 async function nextInTurn(
   { heads, members }: ConversationParts,
   standing: MemberStanding,
@@ -121,8 +124,8 @@ function receiptIdOf({ conversationId, clientMessageId }: SendMessageRequest, { 
 }
 
 /**
- * Returns the message that the caller has sent with the same `client_message_id`. Throws `idempotency_key_reused` if it said
- * something else.
+ * Returns the message that the caller has sent before with the same `client_message_id`. Throws
+ * `idempotency_key_reused` if its content was different.
  */
 async function sentBefore(
   parts: ConversationParts,
@@ -145,7 +148,7 @@ function requireMayPost({ conversation, member }: MemberStanding): void {
   throw InsufficientRole({}, { message: 'Only managers post in this conversation.' });
 }
 
-/** Throws unless the other person of a direct conversation still shares the tenant. */
+/** Throws unless the other person of a direct conversation still belongs to its workspace or Org. */
 async function requirePartner(
   { memberships }: ConversationParts,
   { conversation }: MemberStanding,
@@ -156,7 +159,7 @@ async function requirePartner(
   if (!belongsTo(await memberships.fresh(partner, onward), conversation)) throw MemberUnavailable();
 }
 
-/** Returns the message that a new one replies to. */
+/** Returns the message that a new message replies to. Throws NotFound unless the member can see it. */
 async function repliedTo(
   { messages }: ConversationParts,
   id: string | undefined,
