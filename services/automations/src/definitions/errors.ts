@@ -18,7 +18,10 @@ export const InvalidSignature = defineError(
   'The signature does not fit: {why}',
 );
 
-/** Returns the error for a credential that lacks a scope which the automation needs, besides that of the endpoint. */
+/**
+ * Returns the error for a credential that lacks a scope of the trigger or of an action, in addition to that of the
+ * endpoint.
+ */
 export function insufficientScope(scope: string, param: string): AppError {
   const message = `${param} needs the scope ${scope}, which this credential does not have.`;
   return new AppError('PERMISSION_DENIED', 'insufficient_scope', message, { param, details: { scope } });

@@ -20,7 +20,7 @@ export function noUpdateField(): AppError {
   return new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
 }
 
-/** So many were put between two work items that there is no room for a further one. */
+/** Returns the error for a place where repeated insertions have used up the order keys. */
 export function noRoomBetween(): AppError {
   const message = 'Too many work items were put at this place one after the other. Choose another one first.';
   return new AppError('ABORTED', 'limit_reached', message);

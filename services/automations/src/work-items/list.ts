@@ -29,7 +29,7 @@ import { findInSlices } from './slices.js';
 
 type ListParts = Pick<WorkItemParts, 'items' | 'memberships' | 'peers'>;
 
-/** Returns a page of the work items that the caller reads. */
+/** Returns a page of the work items that the caller can read. */
 export async function listItems(
   parts: ListParts,
   request: ListWorkItemsRequest,
@@ -51,7 +51,10 @@ export async function listItems(
   return findPageIn(parts, workspaceIds, where, sort, slice);
 }
 
-/** Returns the workspaces of a list. Guests of a workspace see there what is assigned to them alone. */
+/**
+ * Returns the workspaces of a list. Workspaces where the caller is a guest are included only if the list is limited to
+ * the caller's own assignments.
+ */
 async function listedWorkspaces(
   parts: ListParts,
   workspaceId: string | undefined,
@@ -105,7 +108,7 @@ function parentFilter({ parentId }: ListWorkItemsRequest, workspaceIds: readonly
   return { parentKey: parentId === 'root' ? oneOf(workspaceIds) : parentId };
 }
 
-/** Times are compared as they are stored, in milliseconds. */
+/** Returns the filter for due times, which are compared in their stored form, in milliseconds. */
 function dueFilter({ dueAfter, dueBefore }: ListWorkItemsRequest): Where<WorkItemRecord> {
   if (dueAfter === undefined && dueBefore === undefined) return {};
   return { dueKey: { ...(dueAfter !== undefined && { gt: dueAfter }), lt: dueBefore ?? NEVER } };
@@ -132,7 +135,7 @@ const SORTS: Readonly<Record<string, ItemSort>> = {
 const sortOf = (name: string): ItemSort => SORTS[name] ?? ['-createdAt'];
 const NUMERIC: ReadonlySet<string> = new Set(['rank', 'number']);
 
-/** Throws for a cursor of a list in another order. */
+/** Throws for a cursor that belongs to a list in another order. */
 function requireCursorOf({ after }: Slice, [field]: ItemSort): void {
   if (after === undefined) return;
   const [value, id] = after;
@@ -142,7 +145,7 @@ function requireCursorOf({ after }: Slice, [field]: ItemSort): void {
 
 // ---- pages
 
-/** Workspaces whose orders one query merges; with more, each group is read by itself. */
+/** Maximum number of workspaces that one query sorts; with more, each group of them is queried separately. */
 const MERGED = 64;
 
 async function findPageIn(
