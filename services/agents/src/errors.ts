@@ -58,7 +58,9 @@ export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link i
 export const AgentPaused = conflict('agent_paused', 'The agent is paused.');
 export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
 
-/** Returns the error for a credential that lacks a scope which the request needs besides that of its endpoint. */
+/**
+ * Returns the error for a credential that lacks a scope which the request needs in addition to that of its endpoint.
+ */
 export function insufficientScope(scope: string): AppError {
   const message = `This needs the scope ${scope}.`;
   return new AppError('PERMISSION_DENIED', 'insufficient_scope', message, { details: { scope } });

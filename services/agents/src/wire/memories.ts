@@ -20,14 +20,14 @@ export const kindOf = (kind: MemoryKind) => named<records.MemoryKind>(kind, 'MEM
 export const statusOf = (status: MemoryStatus) => named<records.MemoryStatus>(status, 'MEMORY_STATUS_');
 export const scopeOf = (scope: MemoryScope) => named<records.MemoryScope>(scope, 'MEMORY_SCOPE_');
 
-/** What of a memory depends on who reads it. */
+/** The parts of a memory's message that depend on the reader. */
 export interface MemoryView {
   readonly readable: Readable;
   readonly isReadOnly: boolean;
   readonly withRevisions?: boolean;
 }
 
-/** Returns the resources that are needed to present memories. */
+/** Returns the ids of the resources that presenting memories needs. */
 export function resourcesOf(memories: readonly records.MemoryRecord[]): string[] {
   return [
     ...new Set(
@@ -36,7 +36,7 @@ export function resourcesOf(memories: readonly records.MemoryRecord[]): string[]
   ];
 }
 
-/** Returns whether a reader may read all that a text was drawn from. */
+/** Returns whether a reader can read all sources of a text. */
 export function isOpen({ sourceIds }: Pick<records.MemoryRecord, 'sourceIds'>, readable: Readable): boolean {
   return sourceIds.every((id) => readable.has(id));
 }

@@ -77,10 +77,10 @@ const HIDDEN: Citation = {
   isStale: false,
 };
 
-/** What of a run depends on who reads it, and when. */
+/** The parts of a run's message that depend on the reader and the time. */
 export interface RunView {
   readonly readable: Readable;
-  /** Whether the reader may see what the run was given and has answered. */
+  /** Whether the reader may see the run's sources and answer. */
   readonly isOpen: boolean;
   readonly steps?: readonly StepRecord[];
   readonly queuePosition?: number | undefined;
@@ -134,17 +134,17 @@ export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queue
   };
 }
 
-/** Returns what somebody is shown of a step who may not see what its run was given. */
+/** Returns a step for a reader who may not see the run's sources. */
 function closedStep(step: StepRecord): StepRecord {
   return { ...step, input: undefined, output: undefined, error: closedFailure(step) };
 }
 
-/** Returns that a step has failed, without the message, which says about what. */
+/** Returns the failure of a step without its message, which could reveal content. */
 export function closedFailure({ error }: Pick<StepRecord, 'error'>): StepRecord['error'] {
   return error && { ...error, message: 'You may not see what has failed.' };
 }
 
-/** Bytes of input or output of a step that are shown. */
+/** Maximum bytes of a step's input or output that are shown. */
 const MAX_SHOWN = 64 * 1024;
 
 function stepMessage(step: StepRecord, readable: Readable): RunStep {
@@ -171,7 +171,7 @@ function stepMessage(step: StepRecord, readable: Readable): RunStep {
   };
 }
 
-/** Leaves out passages that the reader may not read. */
+/** Returns the output of a step without passages that the reader cannot read. */
 function visibleOutput({ type, output }: StepRecord, readable: Readable): unknown {
   if (type === 'memory') return { memory_ids: (output as { memory_ids?: unknown } | undefined)?.memory_ids ?? [] };
   if (type !== 'tool_call' || typeof output !== 'object' || output === null) return output;
