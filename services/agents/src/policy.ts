@@ -1,4 +1,10 @@
-import { beyondReach, type Caller, isWorkspaceLimited, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import {
+  type Caller,
+  credentialOutOfScope,
+  isWorkspaceLimited,
+  reachesTenant,
+  reachesWorkspace,
+} from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -43,7 +49,8 @@ export async function choosePlace(
     const { orgId } = names;
     const known = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
     if (!known.orgs.has(orgId)) throw NotFound({}, { param: 'org_id' });
-    if (!reachesTenant(caller, orgId) || caller.credential.workspaceIds !== undefined) throw beyondReach(caller, orgId);
+    if (!reachesTenant(caller, orgId) || caller.credential.workspaceIds !== undefined)
+      throw credentialOutOfScope(caller, orgId);
     return { tenant: orgId, orgId };
   }
   const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
@@ -55,7 +62,7 @@ export async function choosePlace(
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
   const orgId = workspace.orgId;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
   if (workspace.archived) throw WorkspaceArchived();
   return { tenant: orgId || workspaceId, orgId, workspaceId };
@@ -77,7 +84,9 @@ async function refusalOf(
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
     return NotFound({}, { param: 'workspace_id' });
   }
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
 /** The roles that see the content of a workspace; guests see only what was shared with them. */
@@ -139,7 +148,7 @@ async function requireWithin(
     workspaceId === undefined
       ? reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
       : reachesWorkspace(caller, workspaceId, orgId || null);
-  if (!reaches) throw beyondReach(caller, orgId || null);
+  if (!reaches) throw credentialOutOfScope(caller, orgId || null);
 }
 
 const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);

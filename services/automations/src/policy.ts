@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -52,7 +52,7 @@ export async function readPlace(
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, asking, param);
   const { orgId, role, archived } = workspace;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(role)) throw param === undefined ? NotFound() : InsufficientRole();
   return { tenant: orgId || workspaceId, orgId, workspaceId, role, archived };
 }
@@ -73,7 +73,9 @@ async function refusalOf(
   if (administered.length === 0 || param === undefined || peers === undefined) return unknown;
   const found = await peers.directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) return unknown;
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
 /**

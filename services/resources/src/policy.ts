@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
@@ -233,7 +233,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     if (!administered.some((org) => org.orgId === orgId)) return NotFound();
     return reachesWorkspace(standing.caller, workspaceId, orgId)
       ? InsufficientRole()
-      : beyondReach(standing.caller, orgId);
+      : credentialOutOfScope(standing.caller, orgId);
   }
 
   async function enter(
@@ -435,7 +435,7 @@ export async function notFound(standing: Standing): Promise<Error> {
  * Throws the tenant boundary error if the caller's credential does not reach the workspace of a node that they can see.
  */
 export function requireReach(caller: Caller, { workspaceId, orgId }: Pick<Node, 'workspaceId' | 'orgId'>): void {
-  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
 }
 
 function byResource(grants: readonly Grant[]): ReadonlyMap<string, Grant[]> {

@@ -1,4 +1,4 @@
-import { agentRoleIn, beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { agentRoleIn, type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import {
   effectiveRole,
@@ -55,7 +55,7 @@ export function createPolicy({ orgs, orgMembers, workspaces, workspaceMembers }:
   async function seeOrgIf(orgId: string, caller: Caller, isSeen: (standing: OrgStanding) => boolean) {
     const standing = await activePlace(orgId, caller.userId);
     if (standing === undefined || !isSeen(standing)) throw NotFound();
-    if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+    if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
     return withoutAdministration(standing, caller);
   }
 
@@ -75,7 +75,7 @@ export function createPolicy({ orgs, orgMembers, workspaces, workspaceMembers }:
         throw NotFound();
       }
       const orgId = workspace.orgId ?? null;
-      if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+      if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
       return sharedWithAgent(standing, caller);
     },
   };

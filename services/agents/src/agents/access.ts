@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -90,7 +90,7 @@ export async function openAgent(parts: AccessParts, id: string, context: CallCon
 }
 
 export function requireReach(caller: Caller, agent: AgentRecord): void {
-  if (!isReached(caller, agent)) throw beyondReach(caller, agent.orgId || null);
+  if (!isReached(caller, agent)) throw credentialOutOfScope(caller, agent.orgId || null);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { beyondReach, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
@@ -96,7 +96,7 @@ function rankIn(
   if (membership === undefined) throw NotFound({}, { param });
   if (membership.orgId !== agent.orgId) throw otherTenant(param);
   if (!reachesWorkspace(caller, workspaceId, membership.orgId || null)) {
-    throw beyondReach(caller, membership.orgId || null);
+    throw credentialOutOfScope(caller, membership.orgId || null);
   }
   if (!READERS.has(membership.role)) throw InsufficientRole({}, { param });
   return rankOf(person, workspaceId);

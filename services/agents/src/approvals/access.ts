@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -32,7 +32,7 @@ export class ApprovalAccess {
     const person = await this.person(approval);
     if (approval === undefined || !belongsTo(person, approval)) throw NotFound();
     if (!(await this.concerns(approval))) throw NotFound();
-    if (!reaches(caller, approval)) throw beyondReach(caller, approval.orgId || null);
+    if (!reaches(caller, approval)) throw credentialOutOfScope(caller, approval.orgId || null);
     return approval;
   }
 

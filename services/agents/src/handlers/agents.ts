@@ -1,4 +1,4 @@
-import { beyondReach, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
+import { credentialOutOfScope, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
@@ -125,13 +125,13 @@ async function tenantOf(
   const { caller } = context;
   const orgId = request.orgId ?? defaultOrgId(caller) ?? undefined;
   if (orgId === undefined) {
-    if (!reachesTenant(caller, null)) throw beyondReach(caller, null);
+    if (!reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
     return { tenant: homeOf(caller.userId), orgId: '' };
   }
   const { orgs } = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
   const membership = orgs.get(orgId);
   if (membership === undefined) throw NotFound({}, { param: 'org_id' });
-  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   if (!isAtLeastMember(membership.role)) throw InsufficientRole();
   return { tenant: orgId, orgId };
 }

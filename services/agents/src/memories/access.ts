@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
@@ -142,7 +142,7 @@ export function reaches(caller: Caller, { scope, orgId, workspaceId }: About): b
 }
 
 export function requireReach(caller: Caller, about: About): void {
-  if (!reaches(caller, about)) throw beyondReach(caller, about.orgId || null);
+  if (!reaches(caller, about)) throw credentialOutOfScope(caller, about.orgId || null);
 }
 
 /** Returns a memory that the caller can read, with their rights. Throws `NotFound` otherwise. */

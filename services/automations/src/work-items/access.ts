@@ -1,4 +1,10 @@
-import { agentRoleIn, beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
+import {
+  agentRoleIn,
+  type Caller,
+  credentialOutOfScope,
+  reachesWorkspace,
+  taintedWriterOf,
+} from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
@@ -124,7 +130,7 @@ export async function seeItem(
   const rights = await rightsOf(parts, context, (known) => item !== undefined && suffices(known, item));
   if (item === undefined || !rights.canRead(item)) throw NotFound();
   const { workspaceId, orgId } = item;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   return { item, rights };
 }
 

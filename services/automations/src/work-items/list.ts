@@ -1,4 +1,4 @@
-import { beyondReach, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -70,7 +70,7 @@ async function listedWorkspaces(
   const found = known ?? (await parts.memberships.fresh(caller.userId, onward)).workspaces.get(workspaceId);
   if (found === undefined) throw NotFound({}, { param: 'workspace_id' });
   const orgId = found.orgId || null;
-  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
   return [workspaceId];
 }
 

@@ -1,4 +1,4 @@
-import { beyondReach, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
@@ -120,7 +120,7 @@ async function requirePlaces(
     workspaceId === undefined
       ? orgId === undefined || reachesTenant(context.caller, orgId)
       : reachesWorkspace(context.caller, workspaceId, named ?? null);
-  if (!reaches) throw beyondReach(context.caller, named ?? null);
+  if (!reaches) throw credentialOutOfScope(context.caller, named ?? null);
 }
 
 function choose(

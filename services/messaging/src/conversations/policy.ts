@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -62,13 +62,13 @@ export async function choosePlace(
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
   const orgId = workspace.orgId;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
   if (workspace.archived) throw WorkspaceArchived();
   const place = { tenant: orgId || workspaceId, orgId, workspaceId };
   if (type !== 'direct' || orgId === '') return { place, people: place };
   if (FULL_MEMBERS.has(person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)) return chooseOrg(parts, orgId, context);
-  if (!reachesWholeTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWholeTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   return { place: { tenant: orgId, orgId }, people: place };
 }
 
@@ -77,7 +77,7 @@ async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext
   const { orgs } = await callerMemberships(parts.memberships, context, (person) => person.orgs.has(orgId));
   const org = orgs.get(orgId);
   if (org === undefined) throw NotFound({}, { param: 'org_id' });
-  if (!reachesWholeTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWholeTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   if (!FULL_MEMBERS.has(org.role)) throw InsufficientRole();
   const place = { tenant: orgId, orgId };
   return { place, people: place };
@@ -99,7 +99,9 @@ async function refusalOf(
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
     return NotFound({}, { param: 'workspace_id' });
   }
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
 function defaultWorkspace(caller: Caller): string {
@@ -188,7 +190,7 @@ export async function seeConversation(parts: PolicyParts, id: string, context: C
     (member !== undefined || (conversation.type === 'channel' && mayJoinChannels(person, conversation)));
   const person = await callerMemberships(parts.memberships, context, sees);
   if (conversation === undefined || head === undefined || !sees(person)) throw NotFound();
-  if (!reachesPlace(caller, conversation)) throw beyondReach(caller, conversation.orgId || null);
+  if (!reachesPlace(caller, conversation)) throw credentialOutOfScope(caller, conversation.orgId || null);
   const { workspaceId } = conversation;
   const isWorkspaceArchived = workspaceId !== undefined && person.workspaces.get(workspaceId)?.archived === true;
   return { conversation, head, member, isWorkspaceArchived };

@@ -1,6 +1,6 @@
 import {
-  beyondReach,
   type Caller,
+  credentialOutOfScope,
   defaultOrgId,
   isWorkspaceLimited,
   reachesTenant,
@@ -80,7 +80,7 @@ export class View {
       return;
     }
     const place = await placeOf(this.parts, conversationId, this.context);
-    if (!this.reaches(place.orgId, place.workspaceId)) throw beyondReach(this.caller, place.orgId || null);
+    if (!this.reaches(place.orgId, place.workspaceId)) throw credentialOutOfScope(this.caller, place.orgId || null);
     if (workspaceId !== undefined && workspaceId !== place.workspaceId) throw noConversation();
     this.tenants = new Set([place.orgId || (place.workspaceId as string)]);
   }
@@ -179,7 +179,7 @@ async function orgOf(parts: ViewParts, workspaceId: string, caller: Caller): Pro
   const isVisitor = membership === undefined && (await enters(parts, workspaceId, person));
   if (membership === undefined && !isVisitor) throw await refusalOf(parts, workspaceId, person, caller);
   const orgId = membership?.orgId ?? (await parts.directory.lookUpWorkspace({ workspaceId }, parts.systemCall())).orgId;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   return orgId || null;
 }
 
@@ -197,7 +197,9 @@ async function refusalOf(
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
     return NotFound({}, { param: 'workspace_id' });
   }
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
 /** Returns whether a person is a member of a workspace, or holds a grant in it. */

@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, defaultOrgId, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, defaultOrgId, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -42,7 +42,7 @@ async function tenantOf(
   const membership = person.workspaces.get(workspaceId);
   if (membership === undefined) throw NotFound({}, { param: 'workspace_id' });
   const orgId = membership.orgId || null;
-  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
   return orgId;
 }
 

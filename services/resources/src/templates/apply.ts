@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -29,7 +29,7 @@ export async function seeTemplate(parts: TemplateParts, id: string, standing: St
     await standing.refresh();
     if (!isVisible(template, standing)) throw NotFound();
   }
-  if (!reachesTemplate(standing.caller, template)) throw beyondReach(standing.caller, template.orgId);
+  if (!reachesTemplate(standing.caller, template)) throw credentialOutOfScope(standing.caller, template.orgId);
   return template;
 }
 

@@ -1,4 +1,4 @@
-import { beyondReach, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
+import { credentialOutOfScope, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -39,7 +39,7 @@ export async function createTemplate(
   const scope = request.scope === TemplateScope.ORG ? 'org' : 'personal';
   if (scope === 'org') requireOrgAdmin(material.orgId, standing);
   // An Org's list belongs to no workspace, so a credential limited to workspaces does not reach it.
-  if (scope === 'org' && isWorkspaceLimited(standing.caller)) throw beyondReach(standing.caller);
+  if (scope === 'org' && isWorkspaceLimited(standing.caller)) throw credentialOutOfScope(standing.caller);
   const listKey = scope === 'org' ? `org:${material.orgId}` : `user:${standing.caller.userId}`;
   await parts.quotas.templates.reserve(context.work, listKey);
   const id = newId();
@@ -102,9 +102,9 @@ async function materialOf(
 function orgOf(asked: string | undefined, { caller, person }: Standing): string | null {
   const orgId = asked ?? defaultOrgId(caller);
   if (orgId !== null && !person.orgs.has(orgId)) throw NotFound();
-  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   // The template would belong to no workspace, so a credential limited to workspaces does not reach it.
-  if (isWorkspaceLimited(caller)) throw beyondReach(caller);
+  if (isWorkspaceLimited(caller)) throw credentialOutOfScope(caller);
   return orgId;
 }
 

@@ -1,4 +1,4 @@
-import { beyondReach } from '@commonplace/kit/auth';
+import { credentialOutOfScope } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { pageOfAll, sliceOf } from '@commonplace/kit/store';
@@ -49,7 +49,7 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
 
     async createOrg(request, context) {
       const { caller, work } = context;
-      if (caller.tenant !== undefined && caller.tenant.orgId !== null) throw beyondReach(caller, null);
+      if (caller.tenant !== undefined && caller.tenant.orgId !== null) throw credentialOutOfScope(caller, null);
       requireNoAvatar(request.avatarFileId);
       const settings = readOrgSettings(request.settings, givenFields(request.settings));
       const slug = await chosenOrgSlug(parts, request.slug, request.name);

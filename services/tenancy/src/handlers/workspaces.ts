@@ -1,4 +1,10 @@
-import { beyondReach, type Caller, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
+import {
+  type Caller,
+  credentialOutOfScope,
+  defaultOrgId,
+  isWorkspaceLimited,
+  reachesTenant,
+} from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
@@ -28,7 +34,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
   /** Returns the caller's Org membership for the requested tenant; undefined for the Personal tenant. */
   async function tenantOf(orgId: string | null, caller: Caller): Promise<OrgStanding | undefined> {
     if (orgId !== null) return policy.seeOrg(orgId, caller);
-    if (!reachesTenant(caller, null)) throw beyondReach(caller, null);
+    if (!reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
     return undefined;
   }
 
@@ -65,7 +71,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       const { caller, actor, work } = context;
       const inOrg = await tenantOf(request.orgId ?? defaultOrgId(caller), caller);
       // A credential that is limited to certain workspaces would not reach the new one.
-      if (isWorkspaceLimited(caller)) throw beyondReach(caller);
+      if (isWorkspaceLimited(caller)) throw credentialOutOfScope(caller);
       if (inOrg !== undefined) requireCreator(inOrg);
       const draft = readDraft(request, inOrg);
       const [id, now, orgId] = [workspaceIdFor(request, context), parts.now(), inOrg?.org.id];

@@ -1,4 +1,4 @@
-import { beyondReach, isWorkspaceLimited } from '@commonplace/kit/auth';
+import { credentialOutOfScope, isWorkspaceLimited } from '@commonplace/kit/auth';
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
@@ -50,7 +50,7 @@ export function createTemplateHandlers(parts: TemplateParts): Handlers<TemplateS
       const template = await seeTemplate(parts, templateId, standing);
       requireKeeper(template, standing);
       // An Org's list belongs to no workspace, so a credential limited to workspaces does not reach it.
-      if (template.scope === 'org' && isWorkspaceLimited(context.caller)) throw beyondReach(context.caller);
+      if (template.scope === 'org' && isWorkspaceLimited(context.caller)) throw credentialOutOfScope(context.caller);
       requireVersion(context, template.version, template);
       await deleteTemplate(parts, template, context);
       return { id: templateId, deleted: true };

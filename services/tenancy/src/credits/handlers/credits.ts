@@ -1,4 +1,4 @@
-import { beyondReach, type Caller } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope } from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, requireCursor, type Where } from '@commonplace/kit/store';
@@ -120,7 +120,7 @@ function changeTerms(terms: Partial<UsageTerms>, request: UpdateUsageSettingsReq
 
 /** Throws for a credential that is limited to workspaces, because the data belongs to the tenant as a whole. */
 function refuseLimited(caller: CallContext['caller']): void {
-  if (workspacesOf(caller) !== undefined) throw beyondReach(caller);
+  if (workspacesOf(caller) !== undefined) throw credentialOutOfScope(caller);
 }
 
 /** Returns the only workspaces that a credential reaches; undefined if it is not limited to any. */
