@@ -128,13 +128,13 @@ class Share {
   }
 
   private refill(): Promise<void> {
-    this.asking ??= this.takeSlice().finally(() => {
+    this.asking ??= this.reserveBatch().finally(() => {
       this.asking = undefined;
     });
     return this.asking;
   }
 
-  private async takeSlice(): Promise<void> {
+  private async reserveBatch(): Promise<void> {
     const wish = { wanted: Math.max(this.size > 1 ? this.size : 0, this.waiting), spent: this.spent };
     this.spent = 0;
     try {
