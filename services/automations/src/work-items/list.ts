@@ -9,9 +9,9 @@ import {
   invalidCursor,
   pageOf,
   pageOfAll,
+  parsePageRequest,
   type Slice,
   type Sort,
-  sliceOf,
   type Total,
   toPage,
   totalOf,
@@ -43,7 +43,7 @@ export async function listItems(
     throw invalidField('parent_id', 'invalid_value', 'parent_id must be the id of a work item, or root.');
   }
   const sort = sortOf(request.sort);
-  const slice = sliceOf(request.page);
+  const slice = parsePageRequest(request.page);
   requireCursorOf(slice, sort);
   const isOwn = assigneeId === context.caller.userId;
   const workspaceIds = await listedWorkspaces(parts, request.workspaceId, isOwn, context);

@@ -3,9 +3,9 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import {
   countTotal,
   keyset,
+  parsePageRequest,
   type Slice,
   type Sort,
-  sliceOf,
   type Total,
   toPage,
   type Where,
@@ -38,7 +38,7 @@ export async function listMessages(
 ): Promise<ListMessagesResponse> {
   const given = [request.beforeSeq, request.afterSeq, request.aroundSeq].filter((seq) => seq !== undefined);
   if (given.length > 1) throw invalidField('after_seq', 'ambiguous_target', 'excludes before_seq and around_seq.');
-  const slice = sliceOf(request.page);
+  const slice = parsePageRequest(request.page);
   const selection = select(request, standing);
   if (selection === undefined) return { items: [], page: { ...toPage(slice, 0, undefined), ...NOTHING_MORE } };
   const { items, page } =

@@ -2,7 +2,7 @@ import { credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonpl
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
+import { pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import type {
@@ -93,7 +93,7 @@ export async function listConversations(
   const reached = await reachConversations(parts, context);
   if (request.joinable) return listJoinable(parts, request, reached, context);
   const chosen = await search(parts, request, choose(request, reached));
-  const { items, page } = pageOfAll(sliceOf(request.page), chosen, ['-lastMessageAt']);
+  const { items, page } = pageOfAll(parsePageRequest(request.page), chosen, ['-lastMessageAt']);
   const records = await parts.conversations.getMany(items.map(({ id }) => id));
   const byId = new Map(records.map((record) => [record.id, record]));
   const listed = items.flatMap(({ id, head, member }) => {
@@ -204,7 +204,7 @@ async function listJoinable(
       channel.isArchived === (isArchived ?? false) &&
       (q === '' || (query !== undefined && matchesName(`${channel.name}\n${channel.topic ?? ''}`, query))),
   );
-  const { items, page } = pageOfAll(sliceOf(request), joinable, ['createdAt']);
+  const { items, page } = pageOfAll(parsePageRequest(request), joinable, ['createdAt']);
   const heads = await headsOf(
     parts.heads,
     items.map(({ id }) => id),

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { invalidCursor, sliceOf, toPage } from '@commonplace/kit/store';
+import { invalidCursor, parsePageRequest, toPage } from '@commonplace/kit/store';
 import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import type { GetPermissionsRequest, PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
@@ -105,7 +105,7 @@ export interface Slice {
  * offset.
  */
 function placeOf(request: PageRequest | undefined): Slice & { readonly byCursor: boolean } {
-  const { limit, offset, after } = sliceOf(request);
+  const { limit, offset, after } = parsePageRequest(request);
   if (after === undefined) return { limit, offset, byCursor: false };
   const [at] = after;
   if (typeof at !== 'number' || !Number.isSafeInteger(at) || at < 0) throw invalidCursor();

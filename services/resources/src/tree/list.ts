@@ -1,4 +1,4 @@
-import { findPage, keyset, pageOf, pageOfAll, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
+import { findPage, keyset, pageOf, pageOfAll, parsePageRequest, type Sort, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Node } from '../domain/node.js';
 import type { Standing } from '../policy.js';
@@ -26,7 +26,7 @@ export async function listNodes(parts: TreeParts, query: ListQuery): Promise<Lis
 
 /** Returns a page of nodes that are all loaded. */
 export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageRequest): Listed {
-  const { items, page: told } = pageOfAll(sliceOf(page), all, sort);
+  const { items, page: told } = pageOfAll(parsePageRequest(page), all, sort);
   return { nodes: items, page: told };
 }
 
@@ -39,7 +39,7 @@ export async function listUnsettled(
   query: ListQuery & { readonly accept: (node: Node) => boolean },
   standing: Standing,
 ): Promise<Listed> {
-  const slice = sliceOf(query.page);
+  const slice = parsePageRequest(query.page);
   const { limit, offset } = slice;
   let { after } = slice;
   const kept: Node[] = [];

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, pageOfAll, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
+import { findPage, pageOfAll, parsePageRequest, type Sort, type Where } from '@commonplace/kit/store';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { type ListWorkspacesRequest, WorkspaceStateFilter } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { effectiveRole, orgRoleAtLeast } from '../domain/roles.js';
@@ -37,7 +37,7 @@ export async function listWorkspaces(
   inOrg: OrgStanding | undefined,
 ): Promise<WorkspacePage> {
   const { caller } = context;
-  const slice = sliceOf(request.page);
+  const slice = parsePageRequest(request.page);
   const sort = SORTS[request.sort || 'created_at'] ?? ['createdAt'];
   const narrowed = caller.workspaceId !== undefined || caller.credential.workspaceIds !== undefined;
   const administers = inOrg !== undefined && orgRoleAtLeast(inOrg.member.role, 'admin');

@@ -1,6 +1,6 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, type StoredRecord, sliceOf } from '@commonplace/kit/store';
+import { pageOfAll, parsePageRequest, type StoredRecord } from '@commonplace/kit/store';
 import {
   ConnectionStatus,
   type ConnectorService,
@@ -29,7 +29,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
         .map((one) => toConnector(one, counts.get(one.id) ?? 0))
         .filter((one) => type === ConnectorType.UNSPECIFIED || one.type === type)
         .filter((one) => status === ConnectorStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(sliceOf(asked), wanted);
+      const { items, page } = pageOfAll(parsePageRequest(asked), wanted);
       return { items, page };
     },
 
@@ -66,7 +66,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
         .filter((one) => connectorId === undefined || one.connectorId === connectorId)
         .map((one) => toConnection(one, now))
         .filter((one) => status === ConnectionStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(sliceOf(asked), wanted);
+      const { items, page } = pageOfAll(parsePageRequest(asked), wanted);
       return { items, page };
     },
 

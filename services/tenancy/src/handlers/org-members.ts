@@ -1,6 +1,6 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOf, sliceOf } from '@commonplace/kit/store';
+import { pageOf, parsePageRequest } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { heirOf } from '../acts/heirs.js';
@@ -35,7 +35,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
   return {
     async listOrgMembers(request, { caller }) {
       const { member } = await policy.seeOrg(request.orgId, caller);
-      const slice = sliceOf(request.page);
+      const slice = parsePageRequest(request.page);
       const where = orgMemberFilter(request, member, parts.now());
       const { limit, ...from } = slice;
       const [found, total] = await Promise.all([

@@ -1,7 +1,7 @@
 import { credentialOutOfScope } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, sliceOf } from '@commonplace/kit/store';
+import { pageOfAll, parsePageRequest } from '@commonplace/kit/store';
 import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { ownerOf } from '../acts/join.js';
@@ -41,7 +41,7 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
       const seen = await seenOrgs(parts, caller, hidden);
       const places = new Map(seen.map((standing) => [standing.org.id, standing]));
       const { items, page } = pageOfAll(
-        sliceOf(request.page),
+        parsePageRequest(request.page),
         seen.map(({ org }) => org),
       );
       return { items: await answer(items.map(({ id }) => places.get(id) as OrgStanding)), page };
