@@ -19,7 +19,7 @@ import { maskOf } from '../domain/mask.js';
 import { foldName } from '../domain/text.js';
 import { publishWorkspace, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
-import { type OrgStanding, requireWorkspaceRole } from '../policy.js';
+import { type OrgAccess, requireWorkspaceRole } from '../policy.js';
 import { slugScope } from '../stores/workspaces.js';
 import { toWorkspace } from '../wire/workspace.js';
 
@@ -32,7 +32,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
   const { policy, workspaces, workspaceMembers } = parts;
 
   /** Returns the caller's Org membership for the requested tenant; undefined for the Personal tenant. */
-  async function tenantOf(orgId: string | null, caller: Caller): Promise<OrgStanding | undefined> {
+  async function tenantOf(orgId: string | null, caller: Caller): Promise<OrgAccess | undefined> {
     if (orgId !== null) return policy.seeOrg(orgId, caller);
     if (!reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
     return undefined;
@@ -115,18 +115,18 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
     },
 
     async updateWorkspace(request, context) {
-      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'admin');
-      requireVersion(context, standing.workspace.version, standing.workspace);
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
+      requireWorkspaceRole(access, 'admin');
+      requireVersion(context, access.workspace.version, access.workspace);
       const mask = maskOf(request.updateMask);
-      const workspace = await changeWorkspace(parts, context, standing.workspace, request, mask);
-      return answerOne({ ...standing, workspace }, context);
+      const workspace = await changeWorkspace(parts, context, access.workspace, request, mask);
+      return answerOne({ ...access, workspace }, context);
     },
 
     async archiveWorkspace(request, context) {
-      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
-      const { workspace, archive } = await archiveWorkspace(parts, request, standing, context);
-      return { workspace: await answerOne({ ...standing, workspace }, context), archive };
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
+      const { workspace, archive } = await archiveWorkspace(parts, request, access, context);
+      return { workspace: await answerOne({ ...access, workspace }, context), archive };
     },
   };
 }
