@@ -1,7 +1,7 @@
 import { enumName } from '@commonplace/platform/enums';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import {
-  type ConversationStanding,
+  type ConversationMembership,
   type EventDraft,
   type ResourceAccess,
   seenData,
@@ -37,7 +37,7 @@ export class Sights {
   private readonly resources = new Map<string, KnownResource>();
   /** Keyed by `<user>:<resource>` and `<user>:<conversation>`. */
   private readonly roles = new Map<string, ResourceRole>();
-  private readonly standings = new Map<string, ConversationStanding>();
+  private readonly conversationMemberships = new Map<string, ConversationMembership>();
   private readonly people = new Map<string, PersonMemberships>();
 
   private constructor(private readonly parts: SightParts) {}
@@ -48,7 +48,7 @@ export class Sights {
     await Promise.all([
       sights.readPeople(new Set([...members, ...asked.map(({ userId }) => userId)])),
       sights.readResources(asked),
-      sights.readStandings(asked),
+      sights.readConversationMemberships(asked),
     ]);
     return sights;
   }
@@ -70,7 +70,7 @@ export class Sights {
     return seenData(wanted, {
       person: this.people.get(userId),
       resources,
-      standing: this.standings.get(`${userId}:${event.audience.conversation?.id}`),
+      membership: this.conversationMemberships.get(`${userId}:${event.audience.conversation?.id}`),
       reaches: (workspaceId) => workspaceId === event.workspaceId,
     });
   }
@@ -126,7 +126,7 @@ export class Sights {
     }
   }
 
-  private async readStandings(asked: readonly Asked[]): Promise<void> {
+  private async readConversationMemberships(asked: readonly Asked[]): Promise<void> {
     const pairs = new Map<string, { userId: string; conversationId: string }>();
     for (const { event, userId } of asked) {
       const conversationId = event.audience.conversation?.id;
@@ -135,7 +135,7 @@ export class Sights {
     const { peers, systemCall } = this.parts;
     for (const some of chunksOf([...pairs.values()], MAX_PAIRS)) {
       const { standings } = await peers.conversations.checkMembers({ pairs: [...some] }, systemCall());
-      for (const one of standings) this.standings.set(`${one.userId}:${one.conversationId}`, one);
+      for (const one of standings) this.conversationMemberships.set(`${one.userId}:${one.conversationId}`, one);
     }
   }
 }

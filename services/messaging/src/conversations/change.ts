@@ -5,7 +5,7 @@ import { ConversationArchived } from '../errors.js';
 import { conversationEvent } from './events.js';
 import { addMembers, type Newcomer, ownersOf, removeMembers, requireKnown, requireOwner, withRole } from './members.js';
 import type { ConversationParts } from './parts.js';
-import { hasRole, type MemberStanding } from './policy.js';
+import { hasRole, type MemberAccess } from './policy.js';
 import { type ConversationRecord, type MemberRecord, memberId, type Role } from './records.js';
 import { roleOf } from './wire.js';
 
@@ -16,15 +16,15 @@ import { roleOf } from './wire.js';
 export async function changeConversation(
   parts: ConversationParts,
   request: UpdateConversationRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<ConversationRecord> {
   const mask = new Set(request.updateMask ?? []);
-  const before = standing.conversation;
+  const before = access.conversation;
   const fields = ['name', 'topic', 'icon', 'is_archived'].filter((field) => mask.has(field));
   const facts = withFacts(before, request, mask);
-  const { conversation, userIds } = await changeMembers(parts, request, { ...standing, conversation: facts }, context);
-  await setArchived(parts, conversation, standing, context);
+  const { conversation, userIds } = await changeMembers(parts, request, { ...access, conversation: facts }, context);
+  await setArchived(parts, conversation, access, context);
   const updatedAt = new Date(parts.now()).toISOString();
   const after = context.work.replace(parts.conversations, before, { ...conversation, updatedAt });
   const changed = userIds.length === 0 ? fields : [...fields, 'members'];
@@ -50,7 +50,7 @@ function withFacts(
 async function setArchived(
   { heads }: ConversationParts,
   { isArchived }: ConversationRecord,
-  { head }: MemberStanding,
+  { head }: MemberAccess,
   { work }: CallContext,
 ): Promise<void> {
   if (head.isArchived !== isArchived) work.replace(heads, head, { ...head, isArchived });
@@ -65,10 +65,10 @@ interface Changed {
 async function changeMembers(
   parts: ConversationParts,
   { addMemberIds, removeMemberIds, memberRoles }: UpdateConversationRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<Changed> {
-  const { conversation, member: mine } = standing;
+  const { conversation, member: mine } = access;
   if (addMemberIds.length + removeMemberIds.length + memberRoles.length === 0) return { conversation, userIds: [] };
   requireOneChangeEach(addMemberIds, removeMemberIds, memberRoles);
   if (conversation.isArchived && addMemberIds.length > 0) throw ConversationArchived();

@@ -6,7 +6,7 @@ import { tooManyItems, tooManyMentionsOfAll } from '../errors.js';
 import type { StoredMention } from './message-records.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
-import { hasRole, type MemberStanding } from './policy.js';
+import { hasRole, type MemberAccess } from './policy.js';
 import { readableAmong } from './readable.js';
 import { memberId } from './records.js';
 
@@ -40,11 +40,11 @@ export async function resolveAttachments(
 export async function resolveMentions(
   parts: ComposeParts,
   given: readonly NewMention[],
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<StoredMention[]> {
   if (given.length > parts.settings.messageMentions) throw tooManyItems('mentions', parts.settings.messageMentions);
-  const { conversation, member } = standing;
+  const { conversation, member } = access;
   const wanted = new Map<string, { readonly type: 'user' | 'agent'; readonly at: number }>();
   let mentionsAll = false;
   for (const [at, { type, id }] of given.entries()) {
@@ -78,7 +78,7 @@ export async function resolveMentions(
 export function requireMentionOfAllDue(
   { settings, now }: Pick<ComposeParts, 'settings' | 'now'>,
   mentions: readonly StoredMention[],
-  { head }: Pick<MemberStanding, 'head'>,
+  { head }: Pick<MemberAccess, 'head'>,
 ): void {
   const seconds = settings.mentionAllSeconds;
   if (head.lastMentionOfAllAt === undefined || !mentions.some(({ type }) => type === 'all')) return;

@@ -6,7 +6,7 @@ import { LimitReached } from '../errors.js';
 import { conversationEvent } from './events.js';
 import { type Newcomer, newMember, requireKnown } from './members.js';
 import type { ConversationParts } from './parts.js';
-import { choosePlace, type MemberStanding } from './policy.js';
+import { choosePlace, type MemberAccess } from './policy.js';
 import {
   type ConversationRecord,
   directId,
@@ -18,7 +18,7 @@ import {
 import { roleOf, typeOf } from './wire.js';
 
 /** A created conversation, or the direct conversation that the two people already had. */
-export interface Created extends MemberStanding {
+export interface Created extends MemberAccess {
   readonly existed: boolean;
 }
 

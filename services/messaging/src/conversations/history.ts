@@ -15,7 +15,7 @@ import type { ListMessagesRequest, ListMessagesResponse } from '@commonplace/pro
 import { parseMessageQuery } from '../domain/message-terms.js';
 import type { MessageRecord } from './message-records.js';
 import type { ConversationParts } from './parts.js';
-import type { MemberStanding } from './policy.js';
+import type { MemberAccess } from './policy.js';
 import { presentMessages } from './present.js';
 import { matching } from './search.js';
 
@@ -33,25 +33,25 @@ interface Selection {
 export async function listMessages(
   parts: ConversationParts,
   request: ListMessagesRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<ListMessagesResponse> {
   const given = [request.beforeSeq, request.afterSeq, request.aroundSeq].filter((seq) => seq !== undefined);
   if (given.length > 1) throw invalidField('after_seq', 'ambiguous_target', 'excludes before_seq and around_seq.');
   const slice = parsePageRequest(request.page);
-  const selection = select(request, standing);
+  const selection = select(request, access);
   if (selection === undefined) return { items: [], page: { ...toPage(slice, 0, undefined), ...NOTHING_MORE } };
   const { items, page } =
     request.aroundSeq === undefined
-      ? await pageFrom(parts, request, selection, slice, standing)
-      : await pageAround(parts, request.aroundSeq, selection, slice, standing);
+      ? await pageFrom(parts, request, selection, slice, access)
+      : await pageAround(parts, request.aroundSeq, selection, slice, access);
   return {
     items: await presentMessages(parts, items, context),
     page: await withEnds(parts, page, items, selection, request),
   };
 }
 
-function select({ threadId, q }: ListMessagesRequest, { conversation, member }: MemberStanding): Selection | undefined {
+function select({ threadId, q }: ListMessagesRequest, { conversation, member }: MemberAccess): Selection | undefined {
   const query = q === '' ? undefined : parseMessageQuery(q);
   if (q !== '' && query === undefined) return undefined;
   const visible: Where<MessageRecord> = {
@@ -74,7 +74,7 @@ async function pageFrom(
   { beforeSeq, afterSeq }: ListMessagesRequest,
   selection: Selection,
   slice: Slice,
-  standing: MemberStanding,
+  access: MemberAccess,
 ): Promise<Found> {
   const sort = afterSeq === undefined ? DESCENDING : ASCENDING;
   const bounds = afterSeq === undefined ? { lt: beforeSeq } : { gt: afterSeq };
@@ -85,7 +85,7 @@ async function pageFrom(
   const { limit, offset, after } = slice;
   const [found, total] = await Promise.all([
     messages.find({ where, sort, limit: limit + 1, offset, ...(after && { after }) }),
-    totalOf(messages, where, selection, standing, beforeSeq, afterSeq),
+    totalOf(messages, where, selection, access, beforeSeq, afterSeq),
   ]);
   const items = found.slice(0, limit);
   const last = items.at(-1);
@@ -98,7 +98,7 @@ function totalOf(
   messages: ConversationParts['messages'],
   where: Where<MessageRecord>,
   { isWhole }: Selection,
-  { head, member }: MemberStanding,
+  { head, member }: MemberAccess,
   beforeSeq: number | undefined,
   afterSeq: number | undefined,
 ): Promise<Total> | number {
@@ -113,7 +113,7 @@ async function pageAround(
   seq: number,
   selection: Selection,
   slice: Slice,
-  standing: MemberStanding,
+  access: MemberAccess,
 ): Promise<Found> {
   if (slice.offset > 0 || slice.after !== undefined) {
     throw invalidField('around_seq', 'invalid_pagination', 'does not go with offset or cursor.');
@@ -128,7 +128,7 @@ async function pageAround(
       sort: ASCENDING,
       limit: slice.limit - before,
     }),
-    totalOf(messages, selection.where, selection, standing, undefined, undefined),
+    totalOf(messages, selection.where, selection, access, undefined, undefined),
   ]);
   return { items: [...older.reverse(), ...newer], page: toPage(slice, total, undefined) };
 }

@@ -4,7 +4,7 @@ import { conversationEvent, readEvent } from './events.js';
 import { otherPeople } from './leavers.js';
 import { ownersOf, removeMembers, requireOwner } from './members.js';
 import type { ConversationParts } from './parts.js';
-import type { MemberStanding } from './policy.js';
+import type { MemberAccess } from './policy.js';
 import { deleteConversation } from './removal.js';
 
 /**
@@ -13,7 +13,7 @@ import { deleteConversation } from './removal.js';
  */
 export async function leaveConversation(
   parts: ConversationParts,
-  { conversation, head, member }: MemberStanding,
+  { conversation, head, member }: MemberAccess,
   context: CallContext,
 ): Promise<void> {
   const { work } = context;
@@ -47,7 +47,7 @@ const CHUNK = 500;
 /** Deletes a group or channel with all of its messages. */
 export async function deleteForEveryone(
   parts: ConversationParts,
-  { conversation, head }: MemberStanding,
+  { conversation, head }: MemberAccess,
   context: CallContext,
 ): Promise<void> {
   const userIds = await peopleIn(parts, conversation.id);

@@ -159,7 +159,7 @@ export function reachesPlace(caller: Caller, { workspaceId, orgId }: Pick<Place,
 }
 
 /** A conversation from the caller's point of view. */
-export interface Standing {
+export interface ConversationAccess {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
   /** The caller's membership; undefined for a channel that they may join. */
@@ -168,7 +168,7 @@ export interface Standing {
   readonly isWorkspaceArchived: boolean;
 }
 
-export interface MemberStanding extends Standing {
+export interface MemberAccess extends ConversationAccess {
   readonly member: MemberRecord;
 }
 
@@ -176,7 +176,11 @@ export interface MemberStanding extends Standing {
  * Returns a conversation of the caller, or a channel that they may join. Throws `NotFound` for all others, and
  * `TenantBoundary` if the person sees it and the credential does not reach it.
  */
-export async function seeConversation(parts: PolicyParts, id: string, context: CallContext): Promise<Standing> {
+export async function seeConversation(
+  parts: PolicyParts,
+  id: string,
+  context: CallContext,
+): Promise<ConversationAccess> {
   const { caller, work } = context;
   const [conversation, head, known] = await Promise.all([
     work.get(parts.conversations, id),
@@ -204,11 +208,11 @@ export async function openConversation(
   id: string,
   least: Role,
   context: CallContext,
-): Promise<MemberStanding> {
-  const standing = await seeConversation(parts, id, context);
-  const { member } = standing;
+): Promise<MemberAccess> {
+  const access = await seeConversation(parts, id, context);
+  const { member } = access;
   if (member === undefined || !hasRole(member, least)) throw InsufficientRole();
-  return { ...standing, member };
+  return { ...access, member };
 }
 
 export function hasRole({ role }: Pick<MemberRecord, 'role'>, least: Role): boolean {
@@ -216,12 +220,14 @@ export function hasRole({ role }: Pick<MemberRecord, 'role'>, least: Role): bool
 }
 
 /** Throws `WorkspaceArchived` or `ConversationArchived` if messages and members of a conversation cannot change. */
-export function requireOpen({ conversation, isWorkspaceArchived }: Standing): void {
+export function requireOpen({ conversation, isWorkspaceArchived }: ConversationAccess): void {
   requireUnarchivedWorkspace({ isWorkspaceArchived });
   if (conversation.isArchived) throw ConversationArchived();
 }
 
 /** Throws `WorkspaceArchived` if the workspace of a conversation is archived. */
-export function requireUnarchivedWorkspace({ isWorkspaceArchived }: Pick<Standing, 'isWorkspaceArchived'>): void {
+export function requireUnarchivedWorkspace({
+  isWorkspaceArchived,
+}: Pick<ConversationAccess, 'isWorkspaceArchived'>): void {
   if (isWorkspaceArchived) throw WorkspaceArchived();
 }

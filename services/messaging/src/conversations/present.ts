@@ -5,7 +5,7 @@ import { countBoth, countSteadily, countVisible, type Unread } from './counts.js
 import type { MessageRecord } from './message-records.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
-import type { Standing } from './policy.js';
+import type { ConversationAccess } from './policy.js';
 import { readableIn } from './readable.js';
 import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
 import { conversationMessage, memberMessage, messageMessage } from './wire.js';
@@ -51,7 +51,7 @@ export async function presentMembers(
 /** Returns a conversation as it is within the unit of work of the call. */
 export async function presentChanged(
   parts: PresentParts,
-  { conversation, head, member }: Pick<Standing, 'conversation' | 'head' | 'member'>,
+  { conversation, head, member }: Pick<ConversationAccess, 'conversation' | 'head' | 'member'>,
   context: CallContext,
 ): Promise<Conversation> {
   const counts = member === undefined ? NONE : await countBoth(parts, head, member);
@@ -65,22 +65,22 @@ const NONE = { unreadCount: 0, mentionCount: 0 };
 /** Returns a conversation as it is stored, with consistent counts. */
 export async function presentStored(
   parts: PresentParts,
-  standing: Standing,
+  access: ConversationAccess,
   includesMembers: boolean,
   context: CallContext,
 ): Promise<Conversation> {
-  const { conversation, member } = standing;
+  const { conversation, member } = access;
   const { id } = conversation;
   const members = includesMembers ? await presentMembers(parts, await firstMembers(parts, id), context) : [];
   if (member === undefined) {
-    const { head } = standing;
+    const { head } = access;
     return conversationMessage(conversation, { head, member, ...NOTHING_COUNTED, members, now: parts.now() });
   }
   const steady = await countSteadily(parts, id, member.principalId, async (head, mine) => ({
     ...(await countBoth(parts, head, mine)),
     messageCount: await countVisible(parts, head, mine),
   }));
-  const head = steady?.head ?? standing.head;
+  const head = steady?.head ?? access.head;
   const mine = steady?.member ?? member;
   const counts = steady?.counted ?? NOTHING_COUNTED;
   const [lastMessage] = await lastMessagesOf(parts, [{ head, member: mine }], context);

@@ -11,7 +11,7 @@ export interface ConversationReaders {
    * Returns for each pair of a person and a conversation whether the person is an active member now, in the order of
    * the pairs.
    */
-  standingsOf(pairs: readonly MemberPair[], context: CallContext): Promise<MemberStanding[]>;
+  membershipsOf(pairs: readonly MemberPair[], context: CallContext): Promise<MemberStanding[]>;
   /** Returns the caller's marker and counts. Throws NotFound for a conversation that the caller is not a member of. */
   countsOf(conversationId: string, context: CallContext): Promise<GetCountsResponse>;
 }

@@ -134,9 +134,9 @@ async function placeOf(
   context: CallContext,
 ): Promise<ConversationPlace> {
   const { userId } = context.caller;
-  const [standing] = await conversations.standingsOf([{ userId, conversationId }], context);
-  if (!standing?.isActive) throw noConversation();
-  return { orgId: standing.orgId, workspaceId: standing.workspaceId || undefined };
+  const [membership] = await conversations.membershipsOf([{ userId, conversationId }], context);
+  if (!membership?.isActive) throw noConversation();
+  return { orgId: membership.orgId, workspaceId: membership.workspaceId || undefined };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import type {
   ConversationAccessService,
   MemberPair,
-  MemberStanding as MemberStandingMessage,
+  MemberStanding,
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { writeAgentMessage } from '../agent-message.js';
 import { countBoth, countSteadily } from '../counts.js';
@@ -21,9 +21,9 @@ const SHOWN_READERS = 50;
 export function createAccessHandlers(parts: ConversationParts): Handlers<ConversationAccessService> {
   return {
     async checkMembers({ pairs }) {
-      const standings: MemberStandingMessage[] = [];
+      const standings: MemberStanding[] = [];
       for (let at = 0; at < pairs.length; at += CHUNK) {
-        standings.push(...(await Promise.all(pairs.slice(at, at + CHUNK).map((pair) => standingOf(parts, pair)))));
+        standings.push(...(await Promise.all(pairs.slice(at, at + CHUNK).map((pair) => membershipOf(parts, pair)))));
       }
       return { standings };
     },
@@ -94,7 +94,7 @@ async function requireSpeaker(
 }
 
 /** Returns whether a person is an active member of a conversation and still belongs to its workspace or Org. */
-async function standingOf(parts: ConversationParts, pair: MemberPair): Promise<MemberStandingMessage> {
+async function membershipOf(parts: ConversationParts, pair: MemberPair): Promise<MemberStanding> {
   const { userId, conversationId } = pair;
   const member = await parts.members.get(memberId(conversationId, userId));
   const exists = member?.isActive === true && (await parts.heads.get(conversationId)) !== undefined;

@@ -17,7 +17,13 @@ import { listConversations } from '../list.js';
 import { markRead } from '../mark-read.js';
 import { addMembers, type Newcomer, requireKnown } from '../members.js';
 import type { ConversationParts } from '../parts.js';
-import { hasRole, openConversation, requireUnarchivedWorkspace, type Standing, seeConversation } from '../policy.js';
+import {
+  type ConversationAccess,
+  hasRole,
+  openConversation,
+  requireUnarchivedWorkspace,
+  seeConversation,
+} from '../policy.js';
 import { presentChanged, presentMembers, presentStored } from '../present.js';
 import { type HeadRecord, type MemberRecord, memberId } from '../records.js';
 import { changeSettings, changesShared } from '../settings.js';
@@ -34,37 +40,37 @@ export function createConversationHandlers(parts: ConversationParts): Handlers<C
     },
 
     async getConversation({ conversationId, include }, context) {
-      const standing = await seeConversation(parts, conversationId, context);
-      return presentStored(parts, standing, include.includes(ConversationInclude.MEMBERS), context);
+      const access = await seeConversation(parts, conversationId, context);
+      return presentStored(parts, access, include.includes(ConversationInclude.MEMBERS), context);
     },
 
     async updateConversation(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'manager', context);
-      requireVersion(context, standing.conversation.version, standing.conversation);
-      requireUnarchivedWorkspace(standing);
-      const conversation = await changeConversation(parts, request, standing, context);
-      const head = (await context.work.get(parts.heads, conversation.id)) ?? standing.head;
-      const member = await context.work.get(parts.members, standing.member.id);
+      const access = await openConversation(parts, request.conversationId, 'manager', context);
+      requireVersion(context, access.conversation.version, access.conversation);
+      requireUnarchivedWorkspace(access);
+      const conversation = await changeConversation(parts, request, access, context);
+      const head = (await context.work.get(parts.heads, conversation.id)) ?? access.head;
+      const member = await context.work.get(parts.members, access.member.id);
       return presentChanged(parts, { conversation, head, member }, context);
     },
 
     async deleteConversation({ conversationId, for: wanted }, context) {
       const isForAll = wanted === DeletedFor.EVERYONE;
-      const standing = await openConversation(parts, conversationId, isForAll ? 'owner' : 'member', context);
-      requireVersion(context, standing.conversation.version, standing.conversation);
-      if (isForAll) await deleteForEveryone(parts, standing, context);
-      else await leaveConversation(parts, standing, context);
+      const access = await openConversation(parts, conversationId, isForAll ? 'owner' : 'member', context);
+      requireVersion(context, access.conversation.version, access.conversation);
+      if (isForAll) await deleteForEveryone(parts, access, context);
+      else await leaveConversation(parts, access, context);
       return { id: conversationId, deleted: true, for: isForAll ? DeletedFor.EVERYONE : DeletedFor.ME };
     },
 
     async addConversationMembers(request, context) {
-      const standing = await seeConversation(parts, request.conversationId, context);
+      const access = await seeConversation(parts, request.conversationId, context);
       const newcomers = newcomersIn(request);
-      requireMayAdd(standing, newcomers, context);
-      if (standing.conversation.type === 'direct') throw DirectConversation();
-      requireUnarchivedWorkspace(standing);
-      if (standing.conversation.isArchived) throw ConversationArchived();
-      const added = await addAll(parts, standing, newcomers, request.shareHistory ?? true, context);
+      requireMayAdd(access, newcomers, context);
+      if (access.conversation.type === 'direct') throw DirectConversation();
+      requireUnarchivedWorkspace(access);
+      if (access.conversation.isArchived) throw ConversationArchived();
+      const added = await addAll(parts, access, newcomers, request.shareHistory ?? true, context);
       if (added === 0) context.reply.status = 200;
       const members = await Promise.all(
         newcomers.map(({ id }) => context.work.get(parts.members, memberId(request.conversationId, id))),
@@ -75,19 +81,19 @@ export function createConversationHandlers(parts: ConversationParts): Handlers<C
 
     async updateConversationSettings(request, context) {
       const least = changesShared(request) ? 'manager' : 'member';
-      const standing = await openConversation(parts, request.conversationId, least, context);
-      requireVersion(context, standing.conversation.version, standing.conversation);
-      if (least === 'manager') requireUnarchivedWorkspace(standing);
-      const { conversation, member } = await changeSettings(parts, request, standing, context);
+      const access = await openConversation(parts, request.conversationId, least, context);
+      requireVersion(context, access.conversation.version, access.conversation);
+      if (least === 'manager') requireUnarchivedWorkspace(access);
+      const { conversation, member } = await changeSettings(parts, request, access, context);
       return settingsMessage(conversation, member, parts.now());
     },
 
     async markConversationRead(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'member', context);
-      const member = await markRead(parts, request, standing, context);
+      const access = await openConversation(parts, request.conversationId, 'member', context);
+      const member = await markRead(parts, request, access, context);
       // Counting after the commit keeps messages that are sent at the same time from making the call run again.
       context.answerAfterCommit(() => readAnswer(parts, member));
-      return { ...(await countBoth(parts, standing.head, member)), ...markerOf(standing.head, member) };
+      return { ...(await countBoth(parts, access.head, member)), ...markerOf(access.head, member) };
     },
   };
 }
@@ -125,7 +131,7 @@ function newcomersIn({ userId, agentId, userIds, role }: AddConversationMembersR
 
 /** Throws unless the caller is a manager, or adds only themselves and is a member or may join the channel. */
 function requireMayAdd(
-  { conversation, member }: Standing,
+  { conversation, member }: ConversationAccess,
   newcomers: readonly Newcomer[],
   { caller }: CallContext,
 ): void {
@@ -140,7 +146,7 @@ function requireMayAdd(
 /** Adds the newcomers who are not yet members. Returns the number of added members. */
 async function addAll(
   parts: ConversationParts,
-  { conversation }: Standing,
+  { conversation }: ConversationAccess,
   newcomers: readonly Newcomer[],
   sharesHistory: boolean,
   context: CallContext,
