@@ -63,7 +63,7 @@ async function placeOfAgent(
 
 // ---- who may see and change a schedule
 
-export interface Standing {
+export interface ScheduleAccess {
   readonly schedule: ScheduleRecord;
   readonly place: Place;
 }
@@ -73,7 +73,11 @@ export interface Standing {
  * an agent is visible to readers who may use the agent, created the schedule or administer the workspace. Throws
  * `not_found` for all others.
  */
-export async function seeSchedule(parts: ScheduleParts, scheduleId: string, context: CallContext): Promise<Standing> {
+export async function seeSchedule(
+  parts: ScheduleParts,
+  scheduleId: string,
+  context: CallContext,
+): Promise<ScheduleAccess> {
   const schedule = await context.work.get(parts.schedules, scheduleId);
   if (schedule === undefined) throw NotFound();
   const place = await readPlace(parts, schedule.workspaceId, context);
@@ -97,7 +101,7 @@ async function usableAgents(parts: ScheduleParts, ids: readonly string[], { onwa
 }
 
 /** Throws unless the caller created the schedule or administers its workspace. */
-export function requireMayChange({ schedule, place }: Standing, { userId }: Caller): void {
+export function requireMayChange({ schedule, place }: ScheduleAccess, { userId }: Caller): void {
   if (schedule.createdById !== userId && !mayAdminister(place)) throw InsufficientRole();
 }
 

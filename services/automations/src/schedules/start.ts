@@ -21,7 +21,7 @@ const RECENT = 11;
 
 /** Facts about a schedule that are read before the unit of work that decides its fire. */
 interface Facts {
-  readonly standing: 'ok' | 'archived' | 'lost';
+  readonly actorAccess: 'ok' | 'archived' | 'lost';
   readonly lastRun: LastRunSeen;
   /** Automation runs that the unit of work has canceled, to be broadcast. */
   readonly canceled: Set<string>;
@@ -37,7 +37,11 @@ export async function decideFire(parts: ScheduleParts, job: HeldJob<FireRecord>)
     return advanceSchedule(parts, scheduleId);
   }
   const canceled = new Set<string>();
-  const facts = { standing: await standingOf(parts, schedule), lastRun: await seeLastRun(parts, state), canceled };
+  const facts = {
+    actorAccess: await actorAccessOf(parts, schedule),
+    lastRun: await seeLastRun(parts, state),
+    canceled,
+  };
   await job.endIn((work, fire) => decide(parts, work, fire, facts));
   for (const id of canceled) parts.bus.broadcast(CANCEL_TOPIC, id);
 }
@@ -68,15 +72,15 @@ async function outcomeOf(
   work: UnitOfWork,
   pair: Pair,
   fire: FireRecord,
-  { standing, lastRun, canceled }: Facts,
+  { actorAccess, lastRun, canceled }: Facts,
   now: number,
 ): Promise<Decided> {
   const { schedule, state } = pair;
-  if (standing === 'archived') {
+  if (actorAccess === 'archived') {
     const paused = await pauseSchedule(parts, work, pair, 'workspace_archived', now, fire.id);
     return notStarted(parts, paused, fire, 'workspace_archived', now);
   }
-  if (standing === 'lost') return failed(parts, work, pair, fire, 'access_lost', now);
+  if (actorAccess === 'lost') return failed(parts, work, pair, fire, 'access_lost', now);
   if (!fire.isManual && schedule.maxRuns !== undefined && state.runCount >= schedule.maxRuns) {
     const over = doneFire(parts, fire, now, { outcome: 'coalesced', reason: 'max_runs was reached' });
     return { pair: completed(pair, now), fire: over };
@@ -220,10 +224,10 @@ export async function countFailure(
 }
 
 /** Returns whether the person whose rights a schedule has may still start its target. */
-async function standingOf(
+async function actorAccessOf(
   { memberships, systemCall }: Pick<ScheduleParts, 'memberships' | 'systemCall'>,
   { workspaceId, targetType, actsAs }: ScheduleRecord,
-): Promise<Facts['standing']> {
+): Promise<Facts['actorAccess']> {
   const known = (await memberships.of(actsAs.userId, systemCall())).workspaces.get(workspaceId);
   const suffices = (role: WorkspaceRole | undefined) =>
     role !== undefined && (targetType === 'automation' ? mayEdit({ role }) : role !== WorkspaceRole.GUEST);

@@ -23,13 +23,13 @@ export async function updateSchedule(
 ): Promise<Schedule> {
   const { scheduleId, updateMask: mask = [] } = request;
   await context.inTurn(parts.schedules.spec.name, scheduleId);
-  const standing = await seeSchedule(parts, scheduleId, context);
-  requireMayChange(standing, context.caller);
-  requireVersion(context, standing.schedule.version, standing.schedule);
+  const access = await seeSchedule(parts, scheduleId, context);
+  requireMayChange(access, context.caller);
+  requireVersion(context, access.schedule.version, access.schedule);
   const state = await context.work.get(parts.states, scheduleId);
   if (state === undefined) throw NotFound();
-  const before: Pair = { schedule: standing.schedule, state };
-  if (standing.place.archived) throw WorkspaceArchived();
+  const before: Pair = { schedule: access.schedule, state };
+  if (access.place.archived) throw WorkspaceArchived();
   if (before.schedule.status === 'completed') throw ScheduleCompleted();
   const changed = await changedSchedule(parts, request, before, context);
   const now = parts.now();
