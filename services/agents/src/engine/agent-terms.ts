@@ -2,7 +2,7 @@ import { AGENT_ROLES, type AgentRole } from '@commonplace/kit/auth';
 import { scopesOf } from '../domain/scopes.js';
 import type { AgentRecord } from '../stores/agents.js';
 import type { RunRecord } from '../stores/runs.js';
-import { type AgentParts, requireStanding, toolGroupsOf } from './run-agent.js';
+import { type AgentParts, requireUsableAgent, toolGroupsOf } from './run-agent.js';
 
 /** The current rights of a run by its agent: the stricter of the pinned version and the current one. */
 export interface AgentTerms {
@@ -16,7 +16,7 @@ export interface AgentTerms {
  * workspace, and `AgentDeleted`.
  */
 export async function readAgentTerms(parts: AgentParts, run: RunRecord): Promise<AgentTerms> {
-  const agent = await requireStanding(parts, run);
+  const agent = await requireUsableAgent(parts, run);
   const role = agent === undefined ? 'viewer' : roleIn(agent, run.workspaceId);
   return { agent, scopes: scopesOf(run.scopes, await toolGroupsOf(parts, run), role) };
 }

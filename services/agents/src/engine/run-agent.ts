@@ -77,7 +77,7 @@ const ASSISTANT_GROUPS: readonly ToolGroup[] = ['search', 'read'];
  * Returns the agent of a run. Throws unless the agent exists, is active, acts in the run's workspace, has an owner who
  * belongs there, and may be used by the person. Call it before each call of a model or a tool.
  */
-export async function requireStanding(
+export async function requireUsableAgent(
   parts: AgentParts,
   { agentId, userId, workspaceId }: RunRecord,
 ): Promise<AgentRecord | undefined> {

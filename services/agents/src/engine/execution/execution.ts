@@ -14,7 +14,7 @@ import { RunMemories } from '../memories.js';
 import { OutputCheck } from '../output-check.js';
 import { Reply } from '../reply.js';
 import { READ_LENGTH, Retrieval } from '../retrieval.js';
-import { AgentDeleted, loadRunAgent, pinLength, requireStanding } from '../run-agent.js';
+import { AgentDeleted, loadRunAgent, pinLength, requireUsableAgent } from '../run-agent.js';
 import { Sources } from '../sources.js';
 import { StepLog, type ToolOutput } from '../step-log.js';
 import { ANSWER_CALL_ID, answerCall, createAnswerTool } from '../tools/answer.js';
@@ -105,7 +105,7 @@ export class RunExecution {
         continue;
       }
       this.requireSteps();
-      await requireStanding(this.parts, this.record);
+      await requireUsableAgent(this.parts, this.record);
       await model.next();
     }
   }
@@ -129,7 +129,7 @@ export class RunExecution {
   /** Restores the state that an earlier worker has left. */
   private async restore(): Promise<{ readonly calls: ToolCalls; readonly model: ModelTurns }> {
     const { parts, scope, record } = this;
-    await requireStanding(parts, record);
+    await requireUsableAgent(parts, record);
     const tools = await toolsOf(parts, record);
     await this.taintBy([...tools.values()].flatMap(({ taint }) => taint ?? []));
     const agent = await loadRunAgent(parts, record, scope.acting);

@@ -12,7 +12,7 @@ import type { ToolPlan } from '../../domain/tool-plan.js';
 import type { AgentRecord } from '../../stores/agents.js';
 import type { ApprovalRecord } from '../../stores/approvals.js';
 import type { RunRecord, StepRecord } from '../../stores/runs.js';
-import { requireStanding } from '../run-agent.js';
+import { requireUsableAgent } from '../run-agent.js';
 import type { Tool } from '../tools/tool.js';
 import type { RunScope } from './scope.js';
 
@@ -54,7 +54,7 @@ export class Gate {
     if (agentId === undefined) return undefined;
     const agent = await this.scope.parts.agents.get(agentId);
     if (agent?.status === 'paused') throw new CallDenied('agent_paused', 'The agent is paused.', true);
-    await requireStanding(this.scope.parts, this.run);
+    await requireUsableAgent(this.scope.parts, this.run);
     return agent;
   }
 
