@@ -7,18 +7,12 @@ import {
 } from '@commonplace/proto/agents/v1/memory.js';
 import type { Readable } from '../readable.js';
 import type * as records from '../stores/memories.js';
+import { enumNamed, nameIn } from './enums.js';
 import { actorMessage, jsonBytes } from './runs.js';
 
-const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
-  values[value.toUpperCase()] as E;
-
-/** Returns the stored name of a value of the contract; undefined for the unspecified one. */
-const named = <T extends string>(value: string, prefix: string): T | undefined =>
-  value.endsWith('_UNSPECIFIED') ? undefined : (value.slice(prefix.length).toLowerCase() as T);
-
-export const kindOf = (kind: MemoryKind) => named<records.MemoryKind>(kind, 'MEMORY_KIND_');
-export const statusOf = (status: MemoryStatus) => named<records.MemoryStatus>(status, 'MEMORY_STATUS_');
-export const scopeOf = (scope: MemoryScope) => named<records.MemoryScope>(scope, 'MEMORY_SCOPE_');
+export const kindOf = (kind: MemoryKind) => nameIn<records.MemoryKind>(kind, 'MEMORY_KIND_');
+export const statusOf = (status: MemoryStatus) => nameIn<records.MemoryStatus>(status, 'MEMORY_STATUS_');
+export const scopeOf = (scope: MemoryScope) => nameIn<records.MemoryScope>(scope, 'MEMORY_SCOPE_');
 
 /** The parts of a memory's message that depend on the reader. */
 export interface MemoryView {
@@ -48,20 +42,20 @@ export function memoryMessage(
   const open = isOpen(memory, readable);
   return {
     id: memory.id,
-    scope: name(MemoryScope, memory.scope),
+    scope: enumNamed(MemoryScope, memory.scope),
     workspaceId: memory.workspaceId,
     orgId: memory.orgId || undefined,
     agentId: memory.agentId,
     subjectUserId: memory.subjectId,
     content: open ? memory.content : '',
-    kind: name(MemoryKind, memory.kind),
+    kind: enumNamed(MemoryKind, memory.kind),
     tags: open ? [...memory.tags] : [],
     importance: memory.importance,
     isPinned: memory.isPinned,
     isActive: memory.status === 'active',
-    status: name(MemoryStatus, memory.status),
+    status: enumNamed(MemoryStatus, memory.status),
     isReadOnly: isReadOnly || !open,
-    source: { type: name(MemorySourceType, memory.source.type), id: memory.source.id },
+    source: { type: enumNamed(MemorySourceType, memory.source.type), id: memory.source.id },
     sourceResourceIds: memory.sourceIds.filter((id) => readable.has(id)),
     usedCount: memory.usedCount,
     lastUsedAt: memory.lastUsedMs === 0 ? undefined : new Date(memory.lastUsedMs).toISOString(),

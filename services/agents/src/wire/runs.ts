@@ -17,10 +17,8 @@ import type { StoredCitation } from '../domain/citation.js';
 import { formatCredits } from '../domain/micros.js';
 import type { Readable } from '../readable.js';
 import type { RunOutput, RunRecord, Spent, StepRecord } from '../stores/runs.js';
+import { enumNamed } from './enums.js';
 import { resourceType } from './resource-type.js';
-
-const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
-  values[value.toUpperCase()] as E;
 
 export const actorMessage = ({ type, id, name: called }: Doer): Actor => ({
   type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,
@@ -104,8 +102,8 @@ export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queue
     id: run.id,
     agentId: run.agentId,
     agentVersion: run.agentVersion,
-    status: name(RunStatus, run.status),
-    source: name(RunSource, run.source),
+    status: enumNamed(RunStatus, run.status),
+    source: enumNamed(RunSource, run.source),
     initiator: actorMessage(run.initiator),
     workspaceId: run.workspaceId,
     orgId: run.orgId || undefined,
@@ -152,16 +150,16 @@ function stepMessage(step: StepRecord, readable: Readable): RunStep {
   const output = shown(visibleOutput(step, readable));
   return {
     seq: step.seq,
-    type: name(StepType, step.type),
+    type: enumNamed(StepType, step.type),
     name: step.name,
     serverId: step.serverId,
     toolCallId: step.toolCallId,
-    effect: name(StepEffect, step.effect),
+    effect: enumNamed(StepEffect, step.effect),
     attempt: step.attempt,
     input: input.bytes,
     output: output.bytes,
     truncated: input.isCut || output.isCut,
-    status: name(StepStatus, step.status),
+    status: enumNamed(StepStatus, step.status),
     usage: step.spent && usageMessage(step.spent),
     error: step.error,
     startedAt: step.startedAt,

@@ -9,10 +9,8 @@ import {
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import type { Readable } from '../readable.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
+import { enumNamed } from './enums.js';
 import { actorMessage, citationMessage, usageMessage } from './runs.js';
-
-const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
-  values[value.toUpperCase()] as E;
 
 /** The parts of an answer about a session that are not in its record. */
 export interface SessionExtras {
@@ -30,7 +28,7 @@ export function sessionMessage(session: SessionRecord, defaultModel: string, ext
     agentId: session.agentId,
     model: session.model ?? defaultModel,
     context: { resourceIds: [...session.resourceIds], search: session.search },
-    visibility: name(ChatVisibility, session.visibility),
+    visibility: enumNamed(ChatVisibility, session.visibility),
     isArchived: session.isArchived,
     status: statusOf(session),
     lastMessageAt: session.messageCount === 0 ? undefined : session.lastMessageAt,
@@ -65,7 +63,7 @@ export const ASKER: MessageReader = { isAsker: true, keepsAnswers: true };
 /** Converts a message for a reader. It is withheld if the reader cannot read one of its sources. */
 export function chatMessage(message: MessageRecord, readable: Readable, reader: MessageReader): ChatMessage {
   const { id, seq, role, createdAt } = message;
-  const about = { id, seq, role: name(ChatRole, role), createdAt };
+  const about = { id, seq, role: enumNamed(ChatRole, role), createdAt };
   const isDrawn = message.sourceIds.every((source) => readable.has(source));
   const isTold = reader.isAsker || message.isPrivate !== true;
   if (!reader.keepsAnswers && !(isDrawn && isTold)) {
@@ -77,7 +75,7 @@ export function chatMessage(message: MessageRecord, readable: Readable, reader: 
     content: message.content,
     citations: message.citations.map((citation) => citationMessage(citation, readable)),
     runId: message.runId,
-    status: name(ChatMessageStatus, message.status),
+    status: enumNamed(ChatMessageStatus, message.status),
     model: message.model,
     usage: message.spent && usageMessage(message.spent),
     degraded: message.degraded,
