@@ -85,7 +85,7 @@ function actingAgent({ id, name, places }: AgentRecord, { taintSources = [] }: R
  */
 function lostAccess(error: unknown): never {
   if (error instanceof AppError && REFUSALS.has(error.code)) {
-    throw new RunFailure('permission_lost', 'The person who started the run has no access any more.', false);
+    throw new RunFailure('permission_lost', 'The person who started the run no longer has access.', false);
   }
   throw error;
 }

@@ -66,7 +66,7 @@ export async function callModel(
     const { inputTokens, outputTokens } = bytes === 0 ? { inputTokens: 0, outputTokens: 0 } : estimate(request, bytes);
     throw new ModelCallFailed(error, spentOf(model, inputTokens, outputTokens, true));
   }
-  throw new AppError('INTERNAL', 'internal_error', 'A model ended its reply without saying so.');
+  throw new AppError('INTERNAL', 'internal_error', 'The reply of a model ended without its final event.');
 }
 
 function estimate(request: ModelRequest, outputBytes: number) {

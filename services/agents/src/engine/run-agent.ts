@@ -90,10 +90,10 @@ export async function requireUsableAgent(
   );
   const place = agent.places.find((one) => one.workspaceId === workspaceId);
   if (place === undefined || workspaceId === undefined || owner?.workspaces.has(workspaceId) !== true) {
-    throw lost('The agent does not act in the workspace any more.');
+    throw lost('The agent no longer acts in the workspace.');
   }
   if (person === undefined || !accessTo(agent, person).mayUse) {
-    throw lost('The person who started the run may not use the agent any more.');
+    throw lost('The person who started the run may no longer use the agent.');
   }
   return agent;
 }

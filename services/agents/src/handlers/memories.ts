@@ -170,5 +170,5 @@ async function present(
 }
 
 function noUpdateField(): AppError {
-  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
+  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
 }

@@ -206,7 +206,7 @@ function requireChange(request: UpdateChatSessionRequest): void {
     appendMessages.length > 0 ||
     visibility !== ChatVisibility.UNSPECIFIED ||
     Object.values(rest).some((value) => value !== undefined);
-  if (!isGiven) throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
+  if (!isGiven) throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
 }
 
 /**

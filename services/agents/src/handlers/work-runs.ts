@@ -142,7 +142,7 @@ async function requireConversation(parts: Parts, conversationId: string, { calle
   const pairs = [{ userId: caller.userId, conversationId }];
   const { standings } = await parts.conversations.checkMembers({ pairs }, onward);
   if (standings[0]?.isActive === true) return;
-  const message = 'The person is no member of the conversation into which the answer is to be written.';
+  const message = 'The person is not a member of the conversation that the answer would be written to.';
   throw new TargetGone('conversation_not_found', message);
 }
 

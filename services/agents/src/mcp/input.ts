@@ -60,7 +60,7 @@ export function readAuth(input: McpAuthInput | undefined): ReadAuth {
   }
   if (given.scopes.length > 0 && type !== 'oauth2') faults.push(stray('auth.scopes', type));
   if (given.scopes.some((scope) => !SCOPE.test(scope))) {
-    faults.push({ param: 'auth.scopes', code: 'invalid_value', message: 'must be scopes without blanks.' });
+    faults.push({ param: 'auth.scopes', code: 'invalid_value', message: 'must be scopes without spaces.' });
   }
   if (given.clientSecret !== undefined && given.clientId === undefined) {
     faults.push({ param: 'auth.client_id', code: 'missing_field', message: 'is needed for a client_secret.' });
@@ -101,7 +101,7 @@ const FIELDS: Record<McpAuthTerms['type'], { readonly required: readonly string[
 
 const stray = (param: string, type: string): Fault => ({
   ...{ param, code: 'invalid_value' },
-  message: `does not go with the type ${type}.`,
+  message: `is not allowed for the type ${type}.`,
 });
 
 /** A scope according to RFC 6749, section 3.3. */
@@ -113,7 +113,7 @@ const RESERVED =
   /^(host|content-.*|connection|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*|accept|cookie|mcp-.*|last-event-id|idempotency-key|traceparent|tracestate)$/;
 
 function checkHeaderName(param: string, name: string, faults: Fault[]): void {
-  if (!HEADER_NAME.test(name)) faults.push({ param, code: 'invalid_value', message: 'is no name of a header.' });
+  if (!HEADER_NAME.test(name)) faults.push({ param, code: 'invalid_value', message: 'is not a valid header name.' });
   else if (RESERVED.test(name.toLowerCase())) {
     faults.push({ param, code: 'invalid_value', message: 'is a header that is set by the protocol.' });
   }
@@ -128,7 +128,7 @@ export function readHeaders(bytes: Buffer): Record<string, string> {
   const faults: Fault[] = [];
   const entries = Object.entries(given);
   if (entries.length > MAX_HEADERS) {
-    faults.push({ param: 'headers', code: 'invalid_value', message: `may be ${MAX_HEADERS} at the most.` });
+    faults.push({ param: 'headers', code: 'invalid_value', message: `may be at most ${MAX_HEADERS}.` });
   }
   const read: Record<string, string> = {};
   for (const [name, value] of entries) {

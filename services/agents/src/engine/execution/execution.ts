@@ -265,4 +265,4 @@ function postedAnswer(step: StepRecord | undefined): Outcome['answer'] {
 /** Thrown if all approvals were decided before the run was released. */
 class AllDecided extends Error {}
 
-const TIME_UP = { code: 'time_limit', message: 'The run has taken longer than it may.', retryable: true };
+const TIME_UP = { code: 'time_limit', message: 'The run exceeded its time limit.', retryable: true };

@@ -13,7 +13,7 @@ export async function actOnce<T>(
   args: Arguments,
   call: (options: CallOptions) => Promise<T>,
 ): Promise<T> {
-  if (context.toolCallId === '') throw new Error('a call that is only planned changes nothing');
+  if (context.toolCallId === '') throw new Error('a tool call that is only planned must not change data');
   return callOnce({
     idempotency: {
       id: fingerprint('tool call', context.run.id, context.toolCallId),

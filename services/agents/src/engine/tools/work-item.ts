@@ -254,7 +254,7 @@ function changeIn(args: Arguments, workItemId: string): UpdateWorkItemRequest {
   const wish = { ...wishIn(args), ...(args.title !== undefined && { title: titleIn(args) }) };
   const paths: Readonly<Record<string, string>> = { dueAt: 'due_at', parentId: 'parent_id' };
   const updateMask = Object.keys(wish).map((field) => paths[field] ?? field);
-  if (updateMask.length === 0) throw new InvalidArguments('There is nothing to change.');
+  if (updateMask.length === 0) throw new InvalidArguments('The request contains no field to change.');
   return UpdateWorkItemRequest.fromPartial({ workItemId, updateMask, ...wish, force: args.force === true });
 }
 
