@@ -37,7 +37,7 @@ export function checkConfig(type: ActionType, config: Readonly<Record<string, un
   const { fields, oneOf } = ACTIONS[type];
   for (const name of Object.keys(config)) {
     if (Object.hasOwn(fields, name)) continue;
-    const message = `is no field of ${type}, which has ${Object.keys(fields).join(', ')}.`;
+    const message = `is not a field of ${type}, which has ${Object.keys(fields).join(', ')}.`;
     add(name.slice(0, 64), { code: 'unknown_field', message });
   }
   for (const [name, spec] of Object.entries(fields)) {

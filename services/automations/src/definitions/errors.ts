@@ -1,6 +1,10 @@
 import { AppError, defineError } from '@commonplace/kit/errors';
 
-export const NoUpdateField = defineError('INVALID_ARGUMENT', 'no_update_field', 'Nothing to change was sent.');
+export const NoUpdateField = defineError(
+  'INVALID_ARGUMENT',
+  'no_update_field',
+  'The request contains no field to change.',
+);
 export const SecretReentryRequired = defineError(
   'ABORTED',
   'secret_reentry_required',
@@ -15,7 +19,7 @@ export const PayloadTooLarge = defineError(
 export const InvalidSignature = defineError(
   'UNAUTHENTICATED',
   'invalid_signature',
-  'The signature does not fit: {why}',
+  'The signature does not match: {why}',
 );
 
 /**

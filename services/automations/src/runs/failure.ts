@@ -48,7 +48,7 @@ export class RunError extends Error {
 }
 
 export const permissionLost = (): RunError =>
-  new RunError('permission_lost', 'The person with whose rights the automation runs has no access any more.');
+  new RunError('permission_lost', 'The person with whose rights the automation runs no longer has access.');
 
 const PASSING_CODES: ReadonlySet<AppError['code']> = new Set([
   ...(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'] as const),
@@ -64,7 +64,8 @@ export function actionErrorOf(error: unknown): ActionError {
   if (error instanceof ActionError) return error;
   if (error instanceof TemplateFault) return new ActionError(error.code, `config.${error.at} ${error.message}.`);
   if (error instanceof UrlNotAllowed) return new ActionError('url_not_allowed', error.message);
-  if (error instanceof LostRace) return new ActionError('conflict', 'Others were faster.', { retryable: true });
+  if (error instanceof LostRace)
+    return new ActionError('conflict', 'Other changes to the same data were committed first.', { retryable: true });
   if (!(error instanceof AppError) || error.code === 'INTERNAL') {
     return new ActionError('internal', 'Something went wrong on our side.', { retryable: true });
   }

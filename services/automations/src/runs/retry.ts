@@ -28,7 +28,7 @@ export async function retryRun(
   const pinned = await versionOf(parts, before, automation);
   const definition = useCurrent ? automation.definition : pinned;
   if (definition === undefined || pinned === undefined)
-    throw RunNotRetryable({ why: 'its version is not kept any more' });
+    throw RunNotRetryable({ why: 'its version is no longer stored' });
   const id = newId();
   const kept = from === 'start' ? undefined : await keptOf(parts, before, pinned, definition, useCurrent);
   const { trigger, taints, chain, dryRun } = before;

@@ -29,7 +29,7 @@ export const search = ({ peers }: Pick<ActionParts, 'peers'>): Action => ({
 });
 
 function unknownType(type: string): never {
-  throw new ActionError('invalid_value', `config.types: ${type} is no type of resources.`);
+  throw new ActionError('invalid_value', `config.types: ${type} is not a resource type.`);
 }
 
 function foundItem({ resource, score, highlights, chunk }: SearchItem) {
@@ -71,8 +71,8 @@ export const delay = ({ now }: Pick<ActionParts, 'now'>): Action => ({
 
 function endOfDelay({ seconds, until }: Readonly<Record<string, unknown>>, now: number): number {
   const end = typeof seconds === 'number' ? now + seconds * 1000 : (timeRange(until)?.from ?? Number.NaN);
-  if (Number.isNaN(end)) throw new ActionError('invalid_type', 'config.until: must be a time of RFC 3339.');
-  if (end - now > MAX_DELAY_MS) throw new ActionError('invalid_value', 'config: a delay lasts 30 days at the most.');
+  if (Number.isNaN(end)) throw new ActionError('invalid_type', 'config.until: must be an RFC 3339 time.');
+  if (end - now > MAX_DELAY_MS) throw new ActionError('invalid_value', 'config: a delay lasts at most 30 days.');
   return end;
 }
 

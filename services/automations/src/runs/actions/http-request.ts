@@ -43,7 +43,11 @@ export const httpRequest = (parts: HttpParts): Action => ({
     const { action, isResumed } = context;
     const once = action.config.once === true;
     if (once && isResumed) {
-      throw new ActionError('unknown_outcome', 'The request was cut off, and is sent once only.', { isUnknown: true });
+      throw new ActionError(
+        'unknown_outcome',
+        'An earlier attempt was interrupted, and the request is not sent again, because once is set.',
+        { isUnknown: true },
+      );
     }
     const secrets = openSecrets(parts, context.automation, secretsIn(action.config));
     try {

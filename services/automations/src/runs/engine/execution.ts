@@ -125,7 +125,7 @@ export class RunExecution {
     const automation = await parts.automations.get(run.automationId);
     const definition = await versionOf(parts, run, automation);
     if (definition === undefined) {
-      throw new RunError('version_gone', 'The version of the automation that the run belongs to is not kept any more.');
+      throw new RunError('version_gone', 'The version of the automation that the run belongs to is no longer stored.');
     }
     this.keptUntil = deleteStepAfter(parts.settings, definition, parts.now());
     if (run.dryRun) return this.plan(definition, automation);
@@ -270,9 +270,13 @@ export class RunExecution {
   private change<T>(step: StepRecord, config: Config, send: (options: CallOptions) => Promise<T>): Promise<T> {
     const isRepeated = step.attempt > 1;
     if (isRepeated && this.parts.now() - Date.parse(step.startedAt) > KEY_WINDOW_MS) {
-      throw new ActionError('unknown_outcome', 'Whether an attempt of the day before has taken effect is not known.', {
-        isUnknown: true,
-      });
+      throw new ActionError(
+        'unknown_outcome',
+        'It is unknown whether an earlier attempt took effect; it was made too long ago to be repeated safely.',
+        {
+          isUnknown: true,
+        },
+      );
     }
     return callOnce({
       idempotency: { id: step.key, fingerprint: fingerprint(JSON.stringify(config)) },
