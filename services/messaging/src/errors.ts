@@ -3,12 +3,12 @@ import { AppError, defineError } from '@commonplace/kit/errors';
 export const WorkspaceRequired = defineError(
   'INVALID_ARGUMENT',
   'workspace_required',
-  'Nothing tells which workspace is meant. Send workspace_id or org_id.',
+  'The request does not say which workspace it means. Send workspace_id or org_id.',
 );
 export const DirectConversation = defineError(
   'INVALID_ARGUMENT',
   'direct_conversation',
-  'A direct conversation has two members for good. Create a group to talk with more people.',
+  'A direct conversation always has exactly two members. Create a group to talk with more people.',
 );
 export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
 export const ConversationArchived = conflict(
@@ -47,7 +47,7 @@ export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppEr
 
 /** Returns the error for a list with too many items. */
 export function tooManyItems(param: string, limit: number): AppError {
-  return new AppError('INVALID_ARGUMENT', 'too_many_items', `${param} takes ${limit} items at the most.`, { param });
+  return new AppError('INVALID_ARGUMENT', 'too_many_items', `${param} takes at most ${limit} items.`, { param });
 }
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {

@@ -90,7 +90,7 @@ async function changeMembers(
     requireMayChange(mine, one.role);
     requireMayChange(mine, role);
     if (one.kind === 'agent' && role !== 'member') {
-      throw invalidField(`member_roles[${at}].role`, 'invalid_value', 'of an agent is member.');
+      throw invalidField(`member_roles[${at}].role`, 'invalid_value', 'of an agent must be member.');
     }
     return role;
   });

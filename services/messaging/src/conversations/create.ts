@@ -52,13 +52,17 @@ function membersIn({ memberIds, members }: CreateConversationRequest): Newcomer[
         return [];
       }
       if (userId !== undefined && agentId !== undefined) {
-        faults.push({ param: `${param}.agent_id`, code: 'ambiguous_target', message: 'does not go with user_id.' });
+        faults.push({
+          param: `${param}.agent_id`,
+          code: 'ambiguous_target',
+          message: 'is not allowed together with user_id.',
+        });
         return [];
       }
       const kind = userId === undefined ? 'agent' : 'user';
       const wanted = roleOf(role) ?? 'member';
       if (kind === 'agent' && wanted !== 'member') {
-        faults.push({ param: `${param}.role`, code: 'invalid_value', message: 'of an agent is member.' });
+        faults.push({ param: `${param}.role`, code: 'invalid_value', message: 'of an agent must be member.' });
       }
       return [{ kind, id, role: wanted, param: `${param}.${kind}_id` }];
     }),

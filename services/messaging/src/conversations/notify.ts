@@ -112,7 +112,9 @@ async function tellTogether(
     const notices = await noticesOf(parts, fresh, members);
     if (notices.length === 0 || (await commitNotices(parts, notices, fresh.map(markOf)))) return;
   }
-  throw new Error(`notifications of ${events.length} messages lost ${TRIES} races`);
+  throw new Error(
+    `notifications of ${events.length} messages were not committed: ${TRIES} attempts met concurrent changes`,
+  );
 }
 
 /**

@@ -104,7 +104,9 @@ async function choose(
   if (ids.length > 0 && all) throw invalidField('all', 'ambiguous_target', 'does not go with ids.');
   if (ids.length === 0 && !all) throw invalidField('ids', 'missing_target', 'is needed, or all: true.');
   if (before !== undefined && !all) {
-    throw invalidFields([{ param: 'before', code: 'invalid_value', message: 'before goes with all: true.' }]);
+    throw invalidFields([
+      { param: 'before', code: 'invalid_value', message: 'before is allowed only with all: true.' },
+    ]);
   }
   const reach = await reachOf(parts.memberships, context);
   if (all) {

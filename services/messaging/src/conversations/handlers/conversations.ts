@@ -122,7 +122,7 @@ function newcomersIn({ userId, agentId, userIds, role }: AddConversationMembersR
   if (given === 0) throw invalidField('user_ids', 'missing_target', 'is needed, or user_id or agent_id.');
   if (given > 1) throw invalidField('user_ids', 'ambiguous_target', 'excludes user_id and agent_id.');
   if (agentId !== undefined) {
-    if (wanted !== 'member') throw invalidField('role', 'invalid_value', 'of an agent is member.');
+    if (wanted !== 'member') throw invalidField('role', 'invalid_value', 'of an agent must be member.');
     return [{ kind: 'agent', id: agentId, role: wanted, param: 'agent_id' }];
   }
   if (userId !== undefined) return [{ kind: 'user', id: userId, role: wanted, param: 'user_id' }];
