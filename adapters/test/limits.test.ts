@@ -96,15 +96,19 @@ test('takes a released attempt back, and forgets what has come back', async () =
 test('processes take slices of one rate: never more than there is, and what was spent without asking counts', async () => {
   const [one, two] = [await replica(), await replica()];
   const whole: Claim = { key: ['a'], rate: { count: 100, windowMs: MINUTE, comesBack: 'together' } };
-  expect(await one.takeSlice(whole, { wanted: 10, spent: 4 })).toEqual({ granted: 10, left: 86, resetMs: MINUTE });
+  expect(await one.reserveBatch(whole, { wanted: 10, spent: 4 })).toEqual({ granted: 10, left: 86, resetMs: MINUTE });
   at += MINUTE / 2;
-  expect(await two.takeSlice(whole, { wanted: 50, spent: 0 })).toEqual({ granted: 22, left: 64, resetMs: MINUTE / 2 });
+  expect(await two.reserveBatch(whole, { wanted: 50, spent: 0 })).toEqual({
+    granted: 22,
+    left: 64,
+    resetMs: MINUTE / 2,
+  });
   const slices = await Promise.all(
-    Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? one : two).takeSlice(whole, { wanted: 3, spent: 0 })),
+    Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? one : two).reserveBatch(whole, { wanted: 3, spent: 0 })),
   );
   expect(slices.reduce((sum, { granted }) => sum + granted, 0)).toBe(64);
-  expect(await one.takeSlice(whole, { wanted: 1, spent: 7 })).toMatchObject({ granted: 0, left: 0 });
+  expect(await one.reserveBatch(whole, { wanted: 1, spent: 7 })).toMatchObject({ granted: 0, left: 0 });
   expect(await one.reserve([whole])).toMatchObject({ granted: false });
   at += MINUTE / 2;
-  expect(await one.takeSlice(whole, { wanted: 1, spent: 0 })).toEqual({ granted: 1, left: 99, resetMs: MINUTE });
+  expect(await one.reserveBatch(whole, { wanted: 1, spent: 0 })).toEqual({ granted: 1, left: 99, resetMs: MINUTE });
 });

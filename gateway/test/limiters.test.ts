@@ -27,7 +27,7 @@ async function openCount(now: () => number = Date.now): Promise<TakeSlice> {
   return ({ policy, counter, limit, windowMs, wanted, spent }) => {
     asked++;
     const rate = { count: limit, windowMs, comesBack: 'together' as const };
-    return limits.takeSlice({ key: [policy, counter], rate }, { wanted, spent });
+    return limits.reserveBatch({ key: [policy, counter], rate }, { wanted, spent });
   };
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { LRUCache } from 'lru-cache';
-import { roomFor } from '../src/cache/index.js';
+import { maxEntries } from '../src/cache/index.js';
 
 test('a cache keeps no more entries than it has room for, the latest used ones', () => {
-  const cache = new LRUCache<string, number>(roomFor(3));
+  const cache = new LRUCache<string, number>(maxEntries(3));
   for (const [i, key] of ['a', 'b', 'c'].entries()) cache.set(key, i);
   cache.get('a');
   cache.set('d', 3);
@@ -17,5 +17,5 @@ test('a cache takes no room for entries that it does not have', () => {
     return (process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers - before) / made.length;
   };
   const reserved = caches({ max: 100_000 });
-  expect(caches(roomFor(100_000))).toBeLessThan(reserved / 10);
+  expect(caches(maxEntries(100_000))).toBeLessThan(reserved / 10);
 });

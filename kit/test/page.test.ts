@@ -6,24 +6,24 @@ import {
   pageInOrder,
   pageOf,
   pageOfAll,
-  sliceOf,
+  parsePageRequest,
   toPage,
   totalOf,
 } from '../src/store/index.js';
 
 test('a page says where the list goes on, by offset or by cursor as it was asked', () => {
   const all = ['a', 'b', 'c'].map((id) => ({ id, version: 1 }));
-  const first = pageOf(sliceOf({ limit: 2, offset: 0, cursor: '' }), all, 3);
+  const first = pageOf(parsePageRequest({ limit: 2, offset: 0, cursor: '' }), all, 3);
   expect(first.items.map(({ id }) => id)).toEqual(['a', 'b']);
   expect(first.page).toMatchObject({ limit: 2, offset: 0, total: 3, hasMore: true, nextOffset: 2 });
   const cursor = first.page.nextCursor ?? '';
   expect(decodeCursor(cursor)).toEqual(['b']);
-  const byCursor = sliceOf({ limit: 1, offset: 0, cursor });
+  const byCursor = parsePageRequest({ limit: 1, offset: 0, cursor });
   expect(byCursor).toEqual({ limit: 1, offset: 0, after: ['b'] });
   expect(pageOf(byCursor, all.slice(1), 3).page).toMatchObject({ hasMore: true, nextOffset: undefined });
   const end = { hasMore: false, nextOffset: undefined, nextCursor: undefined };
-  expect(pageOf(sliceOf(undefined), all, 3).page).toMatchObject({ limit: 50, ...end });
-  expect(() => sliceOf({ limit: 1, offset: 0, cursor: 'nope' })).toThrow(/cursor/);
+  expect(pageOf(parsePageRequest(undefined), all, 3).page).toMatchObject({ limit: 50, ...end });
+  expect(() => parsePageRequest({ limit: 1, offset: 0, cursor: 'nope' })).toThrow(/cursor/);
 });
 
 test('a total is exact up to a number, and an estimate above', () => {

@@ -1,5 +1,5 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import { AppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
 import { type ChannelCredentials, experimental, type ServerCredentials } from '@grpc/grpc-js';
@@ -40,7 +40,7 @@ const KNOWN_MS = 60_000;
 export function openTls({ name, lookMs, ...files }: TlsOptions, log: Log): MeshTls {
   const certificates = openCertificates(files, log, lookMs);
   const { provider } = certificates;
-  const known = new LRUCache<string, true>({ ...roomFor(10_000), ttl: KNOWN_MS });
+  const known = new LRUCache<string, true>({ ...maxEntries(10_000), ttl: KNOWN_MS });
   const nameOf = (service: string): string => name.replaceAll('{service}', service);
   return {
     client: experimental.createCertificateProviderChannelCredentials(provider, provider),

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import { before } from '@commonplace/kit/deadline';
 import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
 import type { EndedSessions } from '@commonplace/kit/http';
@@ -49,7 +49,7 @@ export interface AuthenticateParts {
 /** Authenticates the caller: the first gate. Caches a successful authentication for less than a second. */
 export function authenticate(parts: AuthenticateParts): Middleware<State> {
   const remembered = new LRUCache<string, Promise<Admitted>>({
-    ...roomFor(20_000),
+    ...maxEntries(20_000),
     ttl: REMEMBER_MS,
     ttlResolution: 20,
   });

@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import { fingerprint } from '@commonplace/kit/id';
 import { LRUCache } from 'lru-cache';
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
@@ -51,7 +51,7 @@ const MAX_KEYS = 100_000;
  */
 export function createSharedLimiters(take: TakeSlice): CreateLimiter {
   return (policy, limit) => {
-    const shares = new LRUCache<string, Share>({ ...roomFor(MAX_KEYS), ttl: WINDOW_MS, updateAgeOnGet: false });
+    const shares = new LRUCache<string, Share>({ ...maxEntries(MAX_KEYS), ttl: WINDOW_MS, updateAgeOnGet: false });
     return {
       async consume(key) {
         let share = shares.get(key);
@@ -128,13 +128,13 @@ class Share {
   }
 
   private refill(): Promise<void> {
-    this.asking ??= this.takeSlice().finally(() => {
+    this.asking ??= this.reserveBatch().finally(() => {
       this.asking = undefined;
     });
     return this.asking;
   }
 
-  private async takeSlice(): Promise<void> {
+  private async reserveBatch(): Promise<void> {
     const wish = { wanted: Math.max(this.size > 1 ? this.size : 0, this.waiting), spent: this.spent };
     this.spent = 0;
     try {

@@ -1,4 +1,4 @@
-import { beyondReach, type Caller } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope } from '@commonplace/kit/auth';
 import { WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
 import type { Route } from '../routes.js';
 
@@ -18,5 +18,5 @@ export function isWithinLimit({ workspaceLimit }: Pick<Route, 'workspaceLimit'>,
 
 /** Refuses requests that address an Org or the person's whole tenant with a credential limited to workspaces. */
 export function requireWithinLimit(route: Pick<Route, 'workspaceLimit'>, caller: Caller): void {
-  if (!isWithinLimit(route, caller)) throw beyondReach(caller);
+  if (!isWithinLimit(route, caller)) throw credentialOutOfScope(caller);
 }

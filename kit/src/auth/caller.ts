@@ -119,11 +119,11 @@ export function isWorkspaceLimited({ credential, agent }: Caller): boolean {
  * Returns the error for access outside of the credential's limits, with advice in its message. `orgId` names the tenant
  * that was accessed (`null`: Personal); without it, the credential's own tenant was.
  */
-export function beyondReach(caller: Caller, orgId?: string | null): AppError {
-  return TenantBoundary({}, { message: whyBeyond(caller, orgId) });
+export function credentialOutOfScope(caller: Caller, orgId?: string | null): AppError {
+  return TenantBoundary({}, { message: outOfScopeMessage(caller, orgId) });
 }
 
-function whyBeyond(caller: Caller, orgId: string | null | undefined): string {
+function outOfScopeMessage(caller: Caller, orgId: string | null | undefined): string {
   const { credential, tenant } = caller;
   if (orgId !== undefined && !reachesTenant(caller, orgId)) {
     if (credential.type !== 'api_key') {

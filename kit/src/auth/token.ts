@@ -8,7 +8,7 @@ import {
 } from 'node:crypto';
 import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { roomFor } from '../cache/index.js';
+import { maxEntries } from '../cache/index.js';
 import { AppError } from '../errors/index.js';
 import type { Caller } from './caller.js';
 import { packScopes, unpackScopes } from './packed-scopes.js';
@@ -88,7 +88,7 @@ interface Verified {
  * key, at most once per `COOL_DOWN_MS`. A verified token is cached until it expires.
  */
 export function createTokenVerifier(fetchKeys: () => Promise<string>, now: () => number = Date.now): TokenVerifier {
-  const remembered = new LRUCache<string, Verified>(roomFor(20_000));
+  const remembered = new LRUCache<string, Verified>(maxEntries(20_000));
   let keys: ReadonlyMap<string, KeyObject> = new Map();
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let fetching: Promise<void> | undefined;

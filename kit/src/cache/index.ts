@@ -2,6 +2,6 @@
  * Returns options that limit an `LRUCache` to `most` entries and let its memory grow as it fills. The option `max`
  * would allocate memory for all entries at once: 0.8 MB for 50,000 entries, which most caches never reach.
  */
-export function roomFor(most: number): { readonly maxSize: number; readonly sizeCalculation: () => number } {
+export function maxEntries(most: number): { readonly maxSize: number; readonly sizeCalculation: () => number } {
   return { maxSize: most, sizeCalculation: () => 1 };
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { roomFor } from '../cache/index.js';
+import { maxEntries } from '../cache/index.js';
 import { fingerprint } from '../id/index.js';
 
 /** Sessions that were signed out in this process a moment ago. */
@@ -11,7 +11,7 @@ export interface EndedSessions {
 
 /** Creates the list. It keeps sessions for longer than authenticated credentials are cached. */
 export function createEndedSessions(): EndedSessions {
-  const ended = new LRUCache<string, true>({ ...roomFor(20_000), ttl: 60_000 });
+  const ended = new LRUCache<string, true>({ ...maxEntries(20_000), ttl: 60_000 });
   return {
     add: (cookie) => {
       ended.set(fingerprint(cookie), true);

@@ -69,19 +69,19 @@ export interface StoredLimit {
    * with `together`. A process gets at most a quarter of what is left, so that it does not reserve attempts that other
    * processes need.
    */
-  takeSlice(claim: Omit<Claim, 'tenant'>, wanted: WantedSlice): Promise<Slice>;
+  reserveBatch(claim: Omit<Claim, 'tenant'>, wanted: WantedBatch): Promise<ReservedBatch>;
   /** Deletes counts that are back to zero. */
   dropDrained(): Promise<void>;
 }
 
-export interface WantedSlice {
+export interface WantedBatch {
   readonly wanted: number;
   /** Attempts that were made before they were taken; they count even beyond the rate. */
   readonly spent: number;
 }
 
 /** Attempts that one process may make until the window ends. */
-export interface Slice {
+export interface ReservedBatch {
   readonly granted: number;
   /** Number of attempts that are left for all processes. */
   readonly left: number;
@@ -199,15 +199,15 @@ export function createStoredLimit({ store, records, now, oneQueue = false }: Sto
         return { granted: true, left: afters.map(({ left }) => left), release: () => release(claims) };
       }),
 
-    takeSlice: (claim, wanted) =>
+    reserveBatch: (claim, wanted) =>
       inTurn([claim], async (work) => {
         const id = idOf(claim);
         const known = await work.get(records, id);
-        const { usage, slice } = sliceOf(claim.rate, known, wanted, now());
+        const { usage, batch } = batchOf(claim.rate, known, wanted, now());
         if (known === undefined) work.insert(records, { id, ...usage });
         else if (known.used !== usage.used || known.until !== usage.until)
           work.replace(records, known, { ...known, ...usage });
-        return slice;
+        return batch;
       }),
 
     async dropDrained() {
@@ -260,21 +260,21 @@ function usageWith(rate: Rate, known: Usage | undefined, at: number): Use {
 }
 
 /** Share of what is left that one process gets at a time. */
-const SLICE_SHARE = 1 / 4;
+const BATCH_SHARE = 1 / 4;
 
-function sliceOf(
+function batchOf(
   { count, windowMs }: Rate,
   known: Usage | undefined,
-  { wanted, spent }: WantedSlice,
+  { wanted, spent }: WantedBatch,
   at: number,
-): { usage: Usage; slice: Slice } {
+): { usage: Usage; batch: ReservedBatch } {
   const rest = Math.max(0, known === undefined ? 0 : Date.parse(known.until) - at);
   const used = (rest === 0 ? 0 : (known?.used ?? count)) + spent;
   const left = Math.max(0, count - used);
-  const granted = Math.min(wanted, Math.ceil(left * SLICE_SHARE));
+  const granted = Math.min(wanted, Math.ceil(left * BATCH_SHARE));
   const resetMs = rest === 0 ? windowMs : rest;
   const until = rest === 0 || known === undefined ? isoOf(at + windowMs) : known.until;
-  return { usage: { used: used + granted, until }, slice: { granted, left: left - granted, resetMs } };
+  return { usage: { used: used + granted, until }, batch: { granted, left: left - granted, resetMs } };
 }
 
 /** Returns the count after one attempt was released; undefined if nothing is left to store. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { roomFor } from '../cache/index.js';
+import { maxEntries } from '../cache/index.js';
 import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '../store/index.js';
 
 /** A slot of a quota: an upper bound on how much of its share of the limit is used. */
@@ -47,7 +47,7 @@ export function createQuota(records: Collection<QuotaRecord>, terms: QuotaTerms)
   const { limit, slots = 1 } = terms;
   const numbers = Array.from({ length: slots }, (_, slot) => slot);
   const shares = spread(limit, slots);
-  const hints = new LRUCache<string, { left: number }>({ ...roomFor(50_000), ttl: HINT_MS, ttlResolution: 100 });
+  const hints = new LRUCache<string, { left: number }>({ ...maxEntries(50_000), ttl: HINT_MS, ttlResolution: 100 });
   const pending = new WeakMap<UnitOfWork, Map<string, number>>();
   const idOf = (key: string, slot: number) => `${terms.name}:${key}:${slot}`;
 

@@ -1,6 +1,6 @@
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { invalidCursor } from './cursor.js';
-import { sliceOf, toPage } from './page.js';
+import { parsePageRequest, toPage } from './page.js';
 import type { Scalar } from './port.js';
 
 /** Number of items after a page whose ids its cursor contains, in case the last item of the page is removed. */
@@ -16,7 +16,7 @@ export function pageInOrder<T extends { readonly id: string }>(
   request: PageRequest | undefined,
   all: readonly T[],
 ): { items: T[]; page: Page } {
-  const slice = sliceOf(request);
+  const slice = parsePageRequest(request);
   const from = slice.after === undefined ? slice.offset : placeBehind(slice.after, all);
   const to = from + slice.limit;
   const last = all[to - 1];

@@ -25,14 +25,14 @@ export interface Total {
 }
 
 /** Returns the part of a list that a request asks for. Throws `invalid_pagination` for a malformed cursor. */
-export function sliceOf(request: PageRequest | undefined): Slice {
+export function parsePageRequest(request: PageRequest | undefined): Slice {
   const { limit = 0, offset = 0, cursor = '' } = request ?? {};
   return { limit: limit || DEFAULT_LIMIT, offset, ...(cursor === '' ? {} : { after: decodeCursor(cursor) }) };
 }
 
 /** Throws `invalid_pagination` for a malformed cursor, for lists that have no further page. */
 export function requireCursor(request: PageRequest | undefined): void {
-  sliceOf(request);
+  parsePageRequest(request);
 }
 
 /** Converts a count that was made up to `EXACT_TOTAL + 1` into a total. */
@@ -85,7 +85,7 @@ export async function findPage<T extends StoredRecord>(
   request: PageRequest | undefined,
   total?: Total | number,
 ): Promise<{ items: T[]; page: Page }> {
-  const slice = sliceOf(request);
+  const slice = parsePageRequest(request);
   const { after } = slice;
   // The last value of a keyset is an id.
   if (after !== undefined && typeof after.at(-1) !== 'string') throw invalidCursor();

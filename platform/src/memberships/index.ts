@@ -1,5 +1,5 @@
 import { agentRoleIn, type CallingAgent } from '@commonplace/kit/auth';
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type {
@@ -37,7 +37,7 @@ export async function createMembershipCache(
   bus: EventBus,
 ): Promise<MembershipCache> {
   const cache = new LRUCache<string, Promise<PersonMemberships>>({
-    ...roomFor(10_000),
+    ...maxEntries(10_000),
     ttl: MAX_AGE_MS,
     ttlResolution: 50,
   });

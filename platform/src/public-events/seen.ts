@@ -15,7 +15,7 @@ export interface ResourceAccess {
 export type VisibleResources = ReadonlyMap<string, ResourceAccess>;
 
 /** A person's present membership of a conversation. */
-export interface ConversationStanding {
+export interface ConversationMembership {
   readonly isActive: boolean;
   readonly visibleFromSeq: number;
 }
@@ -26,7 +26,7 @@ export interface Sight {
   readonly person: PersonMemberships | undefined;
   readonly resources: VisibleResources;
   /** Membership of the conversation that the audience names. */
-  readonly standing: ConversationStanding | undefined;
+  readonly membership: ConversationMembership | undefined;
   /** Returns whether the credential reaches the workspace of a resource. */
   reaches(workspaceId: string): boolean;
 }
@@ -39,7 +39,7 @@ export function seenData(event: ToldEvent, sight: Sight): EventDraft['data'] | u
   if (sight.person !== undefined && admitsPerson(event, sight.person)) return data;
   if (audience.resources !== undefined) return ofResources(audience.resources, data, sight);
   const { seq } = audience.conversation ?? {};
-  const isSeen = sight.standing?.isActive && (seq === undefined || seq >= sight.standing.visibleFromSeq);
+  const isSeen = sight.membership?.isActive && (seq === undefined || seq >= sight.membership.visibleFromSeq);
   return audience.conversation !== undefined && isSeen ? data : undefined;
 }
 

@@ -103,7 +103,7 @@ export const config = {
   webFetchBytes: {
     variable: 'COMMONPLACE_WEB_FETCH_BYTES',
     help: 'bytes of a web page that an agent reads; larger ones are not read',
-    // Decoded, a page may be three times as large, and has to fit into a message between services.
+    // A decoded page may be three times as large, and has to fit into a message between services.
     parse: integer(1024, 3 * 1024 * 1024),
     fallback: 2 * 1024 * 1024,
   },
@@ -173,5 +173,5 @@ export const config = {
 export type Settings = Values<typeof config>;
 
 export const DAY_MS = 24 * 3600 * 1000;
-/** Latest messages of a session that a model is given. */
+/** Number of latest messages of a session that a model receives. */
 export const PROMPT_MESSAGES = 200;

@@ -3,7 +3,7 @@ import { AppError, defineError } from '@commonplace/kit/errors';
 export const WorkspaceRequired = defineError(
   'INVALID_ARGUMENT',
   'workspace_required',
-  'Nothing tells which workspace is meant. Send workspace_id or org_id.',
+  'The request does not say which workspace it means. Send workspace_id or org_id.',
 );
 export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
 export const ReplyInProgress = conflict(
@@ -43,11 +43,15 @@ export const SecretReentryRequired = conflict(
   'secret_reentry_required',
   'The URL leads to another server: send the credentials and headers for it again, or remove them.',
 );
-export const NoUpdateField = defineError('INVALID_ARGUMENT', 'no_update_field', 'Nothing to change was sent.');
+export const NoUpdateField = defineError(
+  'INVALID_ARGUMENT',
+  'no_update_field',
+  'The request contains no field to change.',
+);
 export const MissingTarget = defineError(
   'INVALID_ARGUMENT',
   'missing_target',
-  'Nothing tells which MCP server is meant. Send server_id or name.',
+  'The request does not say which MCP server it means. Send server_id or name.',
 );
 export const McpAuthRequired = conflict(
   'mcp_auth_required',
@@ -58,7 +62,9 @@ export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link i
 export const AgentPaused = conflict('agent_paused', 'The agent is paused.');
 export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
 
-/** Returns the error for a credential that lacks a scope which the request needs besides that of its endpoint. */
+/**
+ * Returns the error for a credential that lacks a scope which the request needs in addition to that of its endpoint.
+ */
 export function insufficientScope(scope: string): AppError {
   const message = `This needs the scope ${scope}.`;
   return new AppError('PERMISSION_DENIED', 'insufficient_scope', message, { details: { scope } });

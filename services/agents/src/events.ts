@@ -21,7 +21,7 @@ export function broadcastRuns(store: Store, bus: Pick<EventBus, 'broadcast'>): (
   };
 }
 
-/** Deletes the agents, sessions, runs and memories of an Org that has been purged. */
+/** Deletes the agents, sessions, runs and memories of purged Orgs. */
 export function watchPurges(parts: Parts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'agents.purges', events: ['tenancy.org.purged'] } as const;
   return consume(bus, spec, ({ subject }) => purgeTenant(parts, subject));
@@ -37,7 +37,7 @@ async function purgeTenant(parts: Parts, tenant: string): Promise<void> {
   for (const records of all) await removeAll(parts.store, records as never, { tenant });
 }
 
-/** Erases the memories of a workspace that has been purged. */
+/** Erases the memories of purged workspaces. */
 export function watchWorkspacePurges(parts: Pick<Parts, 'memories' | 'store'>, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'agents.workspace_purges', events: ['tenancy.workspace.purged'] } as const;
   return consume(bus, spec, async ({ subject }) => {

@@ -11,12 +11,12 @@ import { type WatchedModel, watched } from './models/watched.js';
 export type ChatModelSettings = Values<typeof chatModelSettings>;
 
 /**
- * Opens the models of the settings, and the built-in one, which is the default where there is no other. It calls
- * nothing. Throws `ConfigError`.
+ * Opens the configured models and the built-in one, which is the default if there is no other. It makes no calls.
+ * Throws `ConfigError`.
  */
 export function openModels(settings: ChatModelSettings): ChatModels {
   const stop = new AbortController();
-  // Every call listens to it.
+  // Every call adds a listener.
   setMaxListeners(0, stop.signal);
   const remote = openRemote(settings, stop.signal);
   const isConfigured = remote.models.length > 0;
@@ -55,7 +55,7 @@ function openRemote(
   }
   const timeoutMs = chatTimeoutSeconds * 1000;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
-  // The operator has configured the host, which may be in a private network. The calls have limits of their own.
+  // The operator has configured the host, so it may be in a private network. Calls have their own time limits.
   const guard = openGuard({ allowlist: [host], idleMs: timeoutMs });
   const endpoint = { url, apiKey, timeoutMs, idleMs: chatIdleSeconds * 1000, guard, stop };
   return { models: chatModels.map((model) => openOpenAiModel(model, endpoint)), close: () => guard.close() };

@@ -34,7 +34,7 @@ import type { MessageRecord, SessionRecord } from './stores/sessions.js';
 import type { SettlementRecord } from './stores/settlements.js';
 import type { SkillContentRecord } from './stores/skills.js';
 
-/** The records of this service. */
+/** The collections of this service. */
 export interface Records {
   readonly agents: Collection<AgentRecord>;
   readonly agentVersions: Collection<AgentVersionRecord>;
@@ -72,17 +72,17 @@ export interface Peers {
   readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace' | 'listPeople'>;
 }
 
-/** The limits on the number of runs and memories. */
+/** The quotas of agents, runs and memories. */
 export interface RunQuotas {
   readonly agents: Quota;
   readonly waiting: Quota;
   readonly running: Quota;
   readonly perLane: Quota;
-  /** By holder. */
+  /** The quota of memories per holder. */
   readonly memories: Quota;
 }
 
-/** The dependencies that the handlers and the queue of this service share. */
+/** The dependencies that the handlers and queues of this service share. */
 export interface Parts extends Records, Peers, McpParts {
   readonly settings: Settings;
   readonly log: Log;
@@ -91,10 +91,10 @@ export interface Parts extends Records, Peers, McpParts {
   readonly memberships: MembershipCache;
   readonly models: ChatModels;
   readonly ledger: Ledger;
-  /** Checks and calls addresses that others have given: web pages for tools, MCP servers. */
+  /** Checks and fetches URLs that users and models provide, such as web pages. */
   readonly guard: Guard;
   readonly quotas: RunQuotas;
-  /** Returns the options of a call by the system itself. */
+  /** Returns the options of a call that the system makes itself. */
   systemCall(timeoutMs?: number): CallOptions;
 }
 

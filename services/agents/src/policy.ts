@@ -1,4 +1,10 @@
-import { beyondReach, type Caller, isWorkspaceLimited, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import {
+  type Caller,
+  credentialOutOfScope,
+  isWorkspaceLimited,
+  reachesTenant,
+  reachesWorkspace,
+} from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -10,7 +16,7 @@ import type { Parts } from './parts.js';
 import type { RunRecord } from './stores/runs.js';
 import type { SessionRecord } from './stores/sessions.js';
 
-/** Where a session or a run belongs. */
+/** The place of a session or a run. */
 export interface Place {
   readonly tenant: string;
   /** Empty for a Personal tenant. */
@@ -20,16 +26,16 @@ export interface Place {
 
 type PolicyParts = Pick<Parts, 'memberships' | 'agents' | 'sessions' | 'runs' | 'directory'>;
 
-/** Who asks for something: the caller, or the person for whom another process calls. */
+/** The context of a request: a caller's call, or one made on behalf of a person. */
 export type Asking = Pick<CallContext, 'caller' | 'actor' | 'onward' | 'work'>;
 
-/** What a request says about where something is to be. */
+/** The fields of a request that name a place. */
 export interface PlaceNames {
   readonly workspaceId?: string | undefined;
   readonly orgId?: string | undefined;
 }
 
-/** Returns where a new session or run is to be: a workspace or an Org that the caller belongs to. */
+/** Returns the place of a new session or run, which is a workspace or an Org that the caller belongs to. */
 export async function choosePlace(
   parts: PolicyParts,
   names: PlaceNames,
@@ -43,7 +49,8 @@ export async function choosePlace(
     const { orgId } = names;
     const known = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
     if (!known.orgs.has(orgId)) throw NotFound({}, { param: 'org_id' });
-    if (!reachesTenant(caller, orgId) || caller.credential.workspaceIds !== undefined) throw beyondReach(caller, orgId);
+    if (!reachesTenant(caller, orgId) || caller.credential.workspaceIds !== undefined)
+      throw credentialOutOfScope(caller, orgId);
     return { tenant: orgId, orgId };
   }
   const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
@@ -55,13 +62,16 @@ export async function choosePlace(
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
   const orgId = workspace.orgId;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
   if (workspace.archived) throw WorkspaceArchived();
   return { tenant: orgId || workspaceId, orgId, workspaceId };
 }
 
-/** Returns the error for a workspace that the caller is no member of: its Org's administrators know that it exists. */
+/**
+ * Returns the error for a workspace that the caller is not a member of. Only administrators of its Org learn that it
+ * exists.
+ */
 async function refusalOf(
   { directory }: PolicyParts,
   workspaceId: string,
@@ -74,10 +84,12 @@ async function refusalOf(
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
     return NotFound({}, { param: 'workspace_id' });
   }
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
-/** Members who see what is in a workspace; guests see only what they were given. */
+/** The roles that see the content of a workspace; guests see only what was shared with them. */
 export const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 
 function defaultWorkspace(caller: Caller): string {
@@ -89,7 +101,10 @@ function defaultWorkspace(caller: Caller): string {
   throw WorkspaceRequired();
 }
 
-/** Returns the caller's memberships; the cache is not trusted for a refusal. */
+/**
+ * Returns the caller's memberships. If the cached ones do not suffice, it reads them again before the caller is
+ * refused.
+ */
 export async function membershipsOf(
   parts: Pick<Parts, 'memberships'>,
   { caller, onward }: Pick<Asking, 'caller' | 'onward'>,
@@ -99,7 +114,7 @@ export async function membershipsOf(
   return suffices(known) ? known : parts.memberships.fresh(caller.userId, onward);
 }
 
-/** Returns a session that the caller owns, or that is shared where they belong. Throws `NotFound` for all others. */
+/** Returns a session that the caller owns, or that is shared in a place they belong to. Throws `NotFound` otherwise. */
 export async function seeSession(parts: PolicyParts, id: string, context: CallContext): Promise<SessionRecord> {
   const session = await context.work.get(parts.sessions, id);
   await requireWithin(parts, session ?? { orgId: '', workspaceId: id }, context, session !== undefined);
@@ -108,7 +123,7 @@ export async function seeSession(parts: PolicyParts, id: string, context: CallCo
   return session;
 }
 
-/** Returns a session that the caller owns. Throws `InsufficientRole` for one that is only shared with them. */
+/** Returns a session that the caller owns. Throws `InsufficientRole` if it is only shared with them. */
 export async function openSession(parts: PolicyParts, id: string, context: CallContext): Promise<SessionRecord> {
   const session = await seeSession(parts, id, context);
   if (session.ownerId !== context.caller.userId) throw InsufficientRole();
@@ -133,14 +148,14 @@ async function requireWithin(
     workspaceId === undefined
       ? reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
       : reachesWorkspace(caller, workspaceId, orgId || null);
-  if (!reaches) throw beyondReach(caller, orgId || null);
+  if (!reaches) throw credentialOutOfScope(caller, orgId || null);
 }
 
 const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
 
 /**
- * Returns a run that the caller started, whose shared session they may read, or whose workspace they administer. Throws
- * `NotFound` for all others.
+ * Returns a run that the caller started, whose shared session they can read, or whose workspace they administer. Throws
+ * `NotFound` otherwise.
  */
 export async function seeRun(parts: PolicyParts, id: string, context: CallContext): Promise<RunRecord> {
   const run = await context.work.get(parts.runs, id);
@@ -152,13 +167,16 @@ export async function seeRun(parts: PolicyParts, id: string, context: CallContex
   return run;
 }
 
-/** A run that the caller may cancel, and whether they may see what it is about. */
+/** A run that the caller may cancel, and whether they may see its content. */
 export interface OpenRun {
   readonly run: RunRecord;
   readonly isSeen: boolean;
 }
 
-/** Returns a run that the caller may cancel: their own, one of their agent, or one in a workspace that they administer. */
+/**
+ * Returns a run that the caller may cancel: one that they started, one of their agent, or one in a workspace that they
+ * administer.
+ */
 export async function openRun(parts: PolicyParts, id: string, context: CallContext): Promise<OpenRun> {
   const theirs = await runOfOwnAgent(parts, id, context);
   if (theirs !== undefined && theirs.userId !== context.caller.userId) {
@@ -171,7 +189,7 @@ export async function openRun(parts: PolicyParts, id: string, context: CallConte
   return { run, isSeen: true };
 }
 
-/** Returns a run of an agent that the caller owns, whoever has started it. */
+/** Returns a run of an agent that the caller owns, whoever started it; undefined otherwise. */
 async function runOfOwnAgent(
   parts: PolicyParts,
   id: string,
@@ -199,7 +217,7 @@ export async function administers(
   return ADMINS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
 }
 
-/** Throws unless the workspace of a session can be written to. */
+/** Throws if the workspace of a session is archived. */
 export async function requireUnarchived(
   parts: PolicyParts,
   { workspaceId }: Pick<SessionRecord, 'workspaceId'>,
@@ -211,8 +229,8 @@ export async function requireUnarchived(
 }
 
 /**
- * Returns whether the caller sees what they were answered even when they may not read its sources any more: the person who
- * asked does, unless the workspace has set otherwise.
+ * Returns whether the caller may see answers whose sources they can no longer read. The person who asked may, unless
+ * the workspace has disabled it.
  */
 export async function keepsAnswers(
   { memberships: cache }: Pick<PolicyParts, 'memberships'>,
@@ -220,7 +238,7 @@ export async function keepsAnswers(
   workspaceId: string | undefined,
   { caller, onward }: CallContext,
 ): Promise<boolean> {
-  // A limited credential reaches what its person was answered only as far as it reaches the sources.
+  // A limited credential sees an answer only if it reaches the sources.
   if (ownerId !== caller.userId || isWorkspaceLimited(caller) || caller.workspaceId !== undefined) return false;
   if (workspaceId === undefined) return true;
   const { workspaces } = await cache.of(caller.userId, onward);

@@ -3,7 +3,7 @@ import type { Store } from '@commonplace/kit/store';
 import { LimitReached } from './errors.js';
 import type { Parts, RunQuotas } from './parts.js';
 
-/** Opens the limits on the number of agents, runs and memories. */
+/** Opens the quotas of agents, runs and memories. */
 export async function openRunQuotas(
   store: Store,
   { agents, runs, memories, settings }: Pick<Parts, 'agents' | 'runs' | 'memories' | 'settings'>,

@@ -1,12 +1,12 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Parts } from './parts.js';
 
-/** What a reader may see: which resources, and the versions of their contents. */
+/** The resources that a reader can read, with the versions of their contents. */
 export type Readable = ReadonlyMap<string, { readonly contentVersion: number }>;
 
 const CHUNK = 200;
 
-/** Returns which of some resources the caller may read now, with the versions of their contents. */
+/** Returns the resources among `ids` that the caller can read now, with the versions of their contents. */
 export async function readableAmong(
   { index }: Pick<Parts, 'index'>,
   ids: readonly string[],

@@ -39,11 +39,11 @@ export interface Peers {
   readonly conversations: Client<ConversationAccessService>;
   readonly agents: Client<AgentDirectoryService>;
   readonly agentRuns: Client<WorkRunService>;
-  /** Of this service itself: automations create work items by the same rules as people. */
+  /** The work items of this service itself, so that automations create them by the same rules as people. */
   readonly workItems: Client<WorkItemService>;
 }
 
-/** What all features of this service share. */
+/** Dependencies that all features of this service share. */
 export interface Shared {
   readonly settings: Settings;
   readonly log: Log;
@@ -51,17 +51,17 @@ export interface Shared {
   readonly bus: EventBus;
   readonly memberships: MembershipCache;
   readonly peers: Peers;
-  /** Checks and calls addresses that others have given. */
+  /** Checks and fetches URLs that users provide. */
   readonly guard: Guard;
   /** Encrypts secrets of users. */
   readonly envelope: Envelope;
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
-  /** Returns the options of a call by the system itself. */
+  /** Returns the options of a call that the system makes itself. */
   systemCall(timeoutMs?: number): CallOptions;
 }
 
-/** A part of this service with handlers and background work of its own. */
+/** A part of this service with its own handlers and background work. */
 export interface Feature {
   readonly implementations: readonly Implementation[];
   begin(): Promise<void>;

@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -7,9 +7,9 @@ import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
 import type { Shared } from './parts.js';
 
-/** A workspace as a caller reaches it. */
+/** A workspace with the caller's role in it. */
 export interface Place {
-  /** The Org, or the workspace of a Personal tenant. */
+  /** The id of the Org, or of the workspace for a Personal tenant. */
   readonly tenant: string;
   /** Empty for a Personal tenant. */
   readonly orgId: string;
@@ -21,7 +21,7 @@ export interface Place {
 export type Asking = Pick<CallContext, 'caller' | 'onward'>;
 
 type PolicyParts = Pick<Shared, 'memberships'> & {
-  /** Needed where a request names the workspace. */
+  /** Needed if a request names the workspace. */
   readonly peers?: Pick<Shared['peers'], 'directory'>;
 };
 
@@ -33,9 +33,9 @@ export const mayEdit = ({ role }: Pick<Place, 'role'>): boolean => EDITORS.has(r
 export const mayAdminister = ({ role }: Pick<Place, 'role'>): boolean => ADMINS.has(role);
 
 /**
- * Returns a workspace that the caller reads. `param` is where the request names it; absent for the workspace of a record.
- * Throws `NotFound` for one that they do not know, and for a record that guests ask for; `InsufficientRole` for guests who
- * name the workspace; and the error for a credential that does not reach it.
+ * Returns a workspace that the caller can read. `param` is the request field that names it; it is absent for the
+ * workspace of a record. Throws `NotFound` for an unknown workspace and for guests who ask for a record,
+ * `InsufficientRole` for guests who name the workspace, and the error for a credential that does not reach it.
  */
 export async function readPlace(
   parts: PolicyParts,
@@ -52,14 +52,14 @@ export async function readPlace(
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, asking, param);
   const { orgId, role, archived } = workspace;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(role)) throw param === undefined ? NotFound() : InsufficientRole();
   return { tenant: orgId || workspaceId, orgId, workspaceId, role, archived };
 }
 
 /**
- * Returns the error for a workspace that the caller is no member of. Administrators of its Org know that it exists, which
- * they learn where they name it, and not of what is in it.
+ * Returns the error for a workspace that the caller is not a member of. Administrators of its Org learn that the
+ * workspace exists if the request names it, but not if the request names a record in it.
  */
 async function refusalOf(
   { peers }: PolicyParts,
@@ -73,10 +73,15 @@ async function refusalOf(
   if (administered.length === 0 || param === undefined || peers === undefined) return unknown;
   const found = await peers.directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) return unknown;
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
-/** Returns a workspace that the caller may change. Throws as `readPlace`, and `workspace_archived`. */
+/**
+ * Returns a workspace that the caller can edit. Throws the errors of `readPlace`, `InsufficientRole` and
+ * `workspace_archived`.
+ */
 export async function editPlace(
   parts: PolicyParts,
   workspaceId: string,
@@ -89,7 +94,7 @@ export async function editPlace(
   return place;
 }
 
-/** Returns the ids of the workspaces whose automations, schedules and work items the caller reads. */
+/** Returns the ids of the workspaces whose automations, schedules and work items the caller can read. */
 export async function readableWorkspaces(
   { memberships }: Pick<PolicyParts, 'memberships'>,
   { caller, onward }: Asking,
@@ -100,7 +105,7 @@ export async function readableWorkspaces(
     .map(({ workspaceId }) => workspaceId);
 }
 
-/** Returns the workspace in which something is created that names none. Throws `workspace_required`. */
+/** Returns the workspace for a request that names none. Throws `workspace_required`. */
 export function defaultWorkspace(caller: Caller): string {
   const [only, ...others] = caller.credential.workspaceIds ?? [];
   if (only !== undefined && others.length === 0) return only;

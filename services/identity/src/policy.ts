@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -17,7 +17,7 @@ export function isAdmin(membership: Pick<OrgMembership, 'role'> | undefined): bo
 export function requireOrg(caller: Caller, person: PersonMemberships, orgId: string): OrgMembership {
   const membership = person.orgs.get(orgId);
   if (membership === undefined) throw NotFound();
-  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   return membership;
 }
 
@@ -44,5 +44,5 @@ export function requireKeyControl(caller: Caller, person: PersonMemberships, key
   const administers = key.orgId !== undefined && isAdmin(person.orgs.get(key.orgId));
   if (!owns && !administers) throw NotFound();
   const orgId = key.orgId ?? null;
-  if (!reachesTenant(caller, orgId) || !isWithinWorkspaces(caller, key)) throw beyondReach(caller, orgId);
+  if (!reachesTenant(caller, orgId) || !isWithinWorkspaces(caller, key)) throw credentialOutOfScope(caller, orgId);
 }

@@ -87,5 +87,5 @@ export type Settings = Values<typeof config>;
 
 /** Days that an unread notification is kept. */
 export const UNREAD_DAYS = 365;
-/** Days that a processed event is remembered: longer than any event log keeps it. */
+/** Days that the id of a processed event is kept; longer than any event log keeps the event. */
 export const SEEN_DAYS = 8;

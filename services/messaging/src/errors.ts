@@ -3,12 +3,12 @@ import { AppError, defineError } from '@commonplace/kit/errors';
 export const WorkspaceRequired = defineError(
   'INVALID_ARGUMENT',
   'workspace_required',
-  'Nothing tells which workspace is meant. Send workspace_id or org_id.',
+  'The request does not say which workspace it means. Send workspace_id or org_id.',
 );
 export const DirectConversation = defineError(
   'INVALID_ARGUMENT',
   'direct_conversation',
-  'A direct conversation has two members for good. Create a group to talk with more people.',
+  'A direct conversation always has exactly two members. Create a group to talk with more people.',
 );
 export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
 export const ConversationArchived = conflict(
@@ -30,7 +30,7 @@ export const ClientMessageIdReused = conflict(
   'You have sent another message with this client_message_id. Choose a new one for each message.',
 );
 
-/** Returns the error for a mention of everybody that follows too soon on another one. */
+/** Returns the error for a mention of everybody that follows another one too soon. */
 export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppError {
   const message = `Everybody in a conversation can be mentioned once in ${seconds} seconds.`;
   return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, {
@@ -45,9 +45,9 @@ export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppEr
   });
 }
 
-/** Returns the error for a list with more items than it may have. */
+/** Returns the error for a list with too many items. */
 export function tooManyItems(param: string, limit: number): AppError {
-  return new AppError('INVALID_ARGUMENT', 'too_many_items', `${param} takes ${limit} items at the most.`, { param });
+  return new AppError('INVALID_ARGUMENT', 'too_many_items', `${param} takes at most ${limit} items.`, { param });
 }
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {

@@ -9,14 +9,14 @@ export interface PurgeParts extends ConversationRecords {
   readonly store: Store;
   readonly notifications: Collection<Notification>;
   readonly auditEvents: Collection<AuditRecord>;
-  /** What streams keep of events. */
+  /** The collections of the event streams. */
   readonly streamed: readonly Collection<StoredRecord>[];
 }
 
 /** Deletes the notifications, conversations, kept events and audit log of an Org that has been purged. */
 export function watchPurges(parts: PurgeParts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'messaging.purges', events: ['tenancy.org.purged'] } as const;
-  // Conversations first, so that nothing is added to those whose messages are gone.
+  // Conversations are deleted first, so that no message is added to one whose messages were deleted.
   const { conversations, heads, members, retentions, removals, mentionRuns, messages, mentions, receipts } = parts;
   const all = [conversations, heads, members, retentions, removals, mentionRuns, messages, mentions, receipts];
   return consume(bus, spec, async ({ tenant }) => {

@@ -62,7 +62,8 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
         ...parts,
         bus: host.bus,
         conversations: {
-          standingsOf: async (pairs, context) => (await access.checkMembers({ pairs: [...pairs] }, context)).standings,
+          membershipsOf: async (pairs, context) =>
+            (await access.checkMembers({ pairs: [...pairs] }, context)).standings,
           countsOf: (conversationId, context) => access.getCounts({ conversationId }, context),
         },
       });

@@ -98,7 +98,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
       (work, nodes) => forgetForms(formParts, work, nodes),
       (work, nodes) => forgetPublications(publications, work, nodes),
     ],
-    publicationSummaries: (nodes, standing) => publicationSummaries(publications, nodes, standing),
+    publicationSummaries: (nodes, subject) => publicationSummaries(publications, nodes, subject),
   };
   const formParts: FormParts = { ...treeParts, forms, terms, verifyCaller: host.verifyCaller };
   const copies: CopyParts = { ...treeParts, ...commentParts, copyPieces: await store.collection(copyPieceCollection) };

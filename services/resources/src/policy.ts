@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
@@ -26,7 +26,7 @@ import type { Tree } from './nodes/tree.js';
 import type { TermsCache } from './terms.js';
 
 /** The caller of a request, with their memberships, agent and share link at the time of the request. */
-export interface Standing {
+export interface AccessSubject {
   readonly caller: Caller;
   /** Memberships of the caller; with an agent, only those that it shares with the person. */
   readonly person: PersonMemberships;
@@ -69,19 +69,19 @@ export interface Seen {
 export type BlockedBy = 'archived' | 'locked' | 'trashed';
 
 export interface Policy {
-  standing(context: CallContext): Promise<Standing>;
+  subject(context: CallContext): Promise<AccessSubject>;
   /** Returns the caller's access to a node, or undefined if they have none. */
-  accessTo(node: Node, standing: Standing): Promise<Access | undefined>;
+  accessTo(node: Node, subject: AccessSubject): Promise<Access | undefined>;
   /** Returns the caller's access to each of many nodes, with a single query. */
-  accessToAll(nodes: readonly Node[], standing: Standing): Promise<(Access | undefined)[]>;
+  accessToAll(nodes: readonly Node[], subject: AccessSubject): Promise<(Access | undefined)[]>;
   /**
    * Returns a live node that the caller can see. Throws NotFound both for a node that they cannot see and for one that
    * does not exist, and the tenant boundary error for a node that their credential does not reach. Throws
    * ResourceInTrash for a trashed node that they may write to, and NotFound for any other trashed node.
    */
-  see(id: string, standing: Standing): Promise<Seen>;
+  see(id: string, subject: AccessSubject): Promise<Seen>;
   /** Like `see`, but returns trashed nodes as well. */
-  seeEvenTrashed(id: string, standing: Standing): Promise<Seen>;
+  seeEvenTrashed(id: string, subject: AccessSubject): Promise<Seen>;
   /** Returns the ids of those given people who can read a node. */
   readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
   /**
@@ -97,24 +97,24 @@ export interface Policy {
    */
   areReadableBy(nodes: readonly Node[], caller: Caller, onward: CallOptions): Promise<boolean[]>;
   /**
-   * Returns the standing of a person who is not the caller, without a share link and without the limits of a
+   * Returns the access subject of a person who is not the caller, without a share link and without the limits of a
    * credential. For requests of other services about people.
    */
-  standingOf(userId: string, context: CallContext): Promise<Standing>;
+  subjectFor(userId: string, context: CallContext): Promise<AccessSubject>;
   /**
    * Returns the caller's membership of a workspace. Throws NotFound to a person who is not a member (InsufficientRole
    * to an administrator of its Org, who has to join first), and the tenant boundary error if only their credential does
    * not reach it.
    */
-  enter(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
+  enter(workspaceId: string, subject: AccessSubject, context: CallContext): Promise<WorkspaceMembership>;
   /** Like `enter`, but also admits a caller who holds a valid grant in the workspace. */
-  visit(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
+  visit(workspaceId: string, subject: AccessSubject, context: CallContext): Promise<WorkspaceMembership>;
   /** Returns the person's grants in a workspace that are still valid. */
-  grantsIn(workspaceId: string, standing: Standing): Promise<Grant[]>;
+  grantsIn(workspaceId: string, subject: AccessSubject): Promise<Grant[]>;
   /** Returns the grants of the acting agent in a workspace that are still valid. */
-  agentGrantsIn(workspaceId: string, standing: Standing): Promise<Grant[]>;
+  agentGrantsIn(workspaceId: string, subject: AccessSubject): Promise<Grant[]>;
   /** Returns the workspaces in which the caller holds a valid grant, each with its tenant. */
-  grantedWorkspaces(standing: Standing): Promise<{ readonly workspaceId: string; readonly tenant: string }[]>;
+  grantedWorkspaces(subject: AccessSubject): Promise<{ readonly workspaceId: string; readonly tenant: string }[]>;
 }
 
 export interface PolicyParts {
@@ -130,14 +130,14 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
    * Returns the grants of the person and the agent that can apply to the nodes. Skips the query for nodes to which no
    * grant can apply, and for nodes to which the workspace roles already give every right.
    */
-  async function grantsFor(nodes: readonly Node[], standing: Standing): Promise<Grant[]> {
-    const open = nodes.filter((node) => !ownsOutright(node, standing));
+  async function grantsFor(nodes: readonly Node[], subject: AccessSubject): Promise<Grant[]> {
+    const open = nodes.filter((node) => !ownsOutright(node, subject));
     const bare = new Set(open.filter((node) => node.principals.length === 0).map(({ id }) => id));
     const granted = new Set<string>();
     for (const node of open) for (const id of reachOfGrants(node)) if (!bare.has(id)) granted.add(id);
     if (granted.size === 0) return [];
-    const { held } = standing;
-    const principals = standing.agent ? [...standing.principals, standing.agent.principal] : standing.principals;
+    const { held } = subject;
+    const principals = subject.agent ? [...subject.principals, subject.agent.principal] : subject.principals;
     const unknown = [...granted].filter((id) => !held.has(id));
     if (unknown.length > 0) {
       // A principal has at most one grant on a node.
@@ -156,13 +156,13 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
   }
 
   /** Returns the access to a node: the lesser of the person's and the agent's if one acts on their behalf. */
-  function accessOf(node: Node, held: readonly Grant[], standing: Standing): Access | undefined {
-    const { agent, now } = standing;
-    if (agent === undefined) return accessOfPerson(node, held, standing);
+  function accessOf(node: Node, held: readonly Grant[], subject: AccessSubject): Access | undefined {
+    const { agent, now } = subject;
+    if (agent === undefined) return accessOfPerson(node, held, subject);
     const persons = accessOfPerson(
       node,
       held.filter(({ principal }) => principal !== agent.principal),
-      standing,
+      subject,
     );
     return persons && lesserAccess(persons, agentAccess(node, agent, held, now));
   }
@@ -171,45 +171,45 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
    * Returns a person's access. Outside of their tenants, people have only the access that a share link for anyone gives
    * them.
    */
-  function accessOfPerson(node: Node, held: readonly Grant[], standing: Standing): Access | undefined {
-    if (belongs(node.tenant, standing)) {
-      return effectiveAccess(node, standing.own.workspaces.get(node.workspaceId)?.role, held, standing.now);
+  function accessOfPerson(node: Node, held: readonly Grant[], subject: AccessSubject): Access | undefined {
+    if (belongs(node.tenant, subject)) {
+      return effectiveAccess(node, subject.own.workspaces.get(node.workspaceId)?.role, held, subject.now);
     }
-    const link = publicLink(standing);
-    return link === undefined ? undefined : effectiveAccess(node, undefined, [link], standing.now);
+    const link = publicLink(subject);
+    return link === undefined ? undefined : effectiveAccess(node, undefined, [link], subject.now);
   }
 
-  async function accessToAll(nodes: readonly Node[], standing: Standing): Promise<(Access | undefined)[]> {
+  async function accessToAll(nodes: readonly Node[], subject: AccessSubject): Promise<(Access | undefined)[]> {
     const held = await grantsFor(
-      nodes.filter((node) => belongs(node.tenant, standing)),
-      standing,
+      nodes.filter((node) => belongs(node.tenant, subject)),
+      subject,
     );
-    return nodes.map((node) => accessOf(node, held, standing));
+    return nodes.map((node) => accessOf(node, held, subject));
   }
 
-  async function accessTo(node: Node, standing: Standing): Promise<Access | undefined> {
-    const asks = belongs(node.tenant, standing) && !ownsOutright(node, standing);
-    return accessOf(node, asks ? await grantsFor([node], standing) : [], standing);
+  async function accessTo(node: Node, subject: AccessSubject): Promise<Access | undefined> {
+    const asks = belongs(node.tenant, subject) && !ownsOutright(node, subject);
+    return accessOf(node, asks ? await grantsFor([node], subject) : [], subject);
   }
 
   /** Returns a membership without a role, for a caller who sees a node of a workspace that they are not a member of. */
-  async function visitor(workspaceId: string, standing: Standing): Promise<WorkspaceMembership> {
-    const { orgId, archived, editorsCanShare, trashRetentionDays, workspaceName } = await standing.terms(workspaceId);
+  async function visitor(workspaceId: string, subject: AccessSubject): Promise<WorkspaceMembership> {
+    const { orgId, archived, editorsCanShare, trashRetentionDays, workspaceName } = await subject.terms(workspaceId);
     const role = WorkspaceRole.UNSPECIFIED;
     return { workspaceId, orgId, role, archived, editorsCanShare, trashRetentionDays, name: workspaceName };
   }
 
-  async function seeEvenTrashed(id: string, standing: Standing): Promise<Seen> {
+  async function seeEvenTrashed(id: string, subject: AccessSubject): Promise<Seen> {
     const node = await tree.get(id);
-    if (node === undefined) throw await notFound(standing);
-    let access = await accessTo(node, standing);
+    if (node === undefined) throw await notFound(subject);
+    let access = await accessTo(node, subject);
     if (access === undefined) {
-      await standing.refresh();
-      access = await accessTo(node, standing);
+      await subject.refresh();
+      access = await accessTo(node, subject);
     }
     if (access === undefined) throw NotFound();
-    requireReach(standing.caller, node);
-    const membership = (await memberOf(node.workspaceId, standing)) ?? (await visitor(node.workspaceId, standing));
+    requireReach(subject.caller, node);
+    const membership = (await memberOf(node.workspaceId, subject)) ?? (await visitor(node.workspaceId, subject));
     return { node, access, membership };
   }
 
@@ -217,49 +217,49 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
    * Returns the caller's membership of a workspace. Refreshes a cached one that says archived, because the workspace
    * may be active again by now.
    */
-  async function memberOf(workspaceId: string, standing: Standing): Promise<WorkspaceMembership | undefined> {
-    if (standing.person.workspaces.get(workspaceId)?.archived) await standing.refresh();
-    return standing.person.workspaces.get(workspaceId);
+  async function memberOf(workspaceId: string, subject: AccessSubject): Promise<WorkspaceMembership | undefined> {
+    if (subject.person.workspaces.get(workspaceId)?.archived) await subject.refresh();
+    return subject.person.workspaces.get(workspaceId);
   }
 
   /**
    * Returns the error for a caller who is not a member of a workspace. Administrators of its Org may learn that it
    * exists; everybody else gets NotFound.
    */
-  async function unjoined(workspaceId: string, standing: Standing, context: CallContext): Promise<Error> {
-    const administered = [...standing.person.orgs.values()].filter(({ role }) => ADMIN_ROLES.has(role));
+  async function unjoined(workspaceId: string, subject: AccessSubject, context: CallContext): Promise<Error> {
+    const administered = [...subject.person.orgs.values()].filter(({ role }) => ADMIN_ROLES.has(role));
     if (administered.length === 0) return NotFound();
     const { orgId } = await directory.lookUpWorkspace({ workspaceId }, context.onward);
     if (!administered.some((org) => org.orgId === orgId)) return NotFound();
-    return reachesWorkspace(standing.caller, workspaceId, orgId)
+    return reachesWorkspace(subject.caller, workspaceId, orgId)
       ? InsufficientRole()
-      : beyondReach(standing.caller, orgId);
+      : credentialOutOfScope(subject.caller, orgId);
   }
 
   async function enter(
     workspaceId: string,
-    standing: Standing,
+    subject: AccessSubject,
     context: CallContext,
     byGrant: boolean,
   ): Promise<WorkspaceMembership> {
-    if (!standing.person.workspaces.has(workspaceId)) await standing.refresh();
-    let membership = await memberOf(workspaceId, standing);
-    if (membership === undefined && byGrant && (await grantsIn(workspaceId, standing)).length > 0) {
-      membership = await visitor(workspaceId, standing);
+    if (!subject.person.workspaces.has(workspaceId)) await subject.refresh();
+    let membership = await memberOf(workspaceId, subject);
+    if (membership === undefined && byGrant && (await grantsIn(workspaceId, subject)).length > 0) {
+      membership = await visitor(workspaceId, subject);
     }
-    if (membership === undefined) throw await unjoined(workspaceId, standing, context);
-    requireReach(standing.caller, { workspaceId, orgId: membership.orgId || null });
+    if (membership === undefined) throw await unjoined(workspaceId, subject, context);
+    requireReach(subject.caller, { workspaceId, orgId: membership.orgId || null });
     return membership;
   }
 
-  /** Returns the `Standing` of a person without the share link that this request presents. */
-  const otherStanding = (
+  /** Returns the `AccessSubject` of a person without the share link that this request presents. */
+  const otherSubject = (
     caller: Caller,
     own: PersonMemberships,
     now: string,
     onward: CallOptions,
     agent?: Caller['agent'],
-  ): Standing => ({
+  ): AccessSubject => ({
     caller,
     person: sharedWith(own, agent),
     own,
@@ -272,28 +272,28 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     terms: (workspaceId) => terms.of(workspaceId, onward),
   });
 
-  async function grantsIn(workspaceId: string, standing: Standing): Promise<Grant[]> {
+  async function grantsIn(workspaceId: string, subject: AccessSubject): Promise<Grant[]> {
     const found = await grants.find({
-      where: { principal: { in: standing.principals }, workspaceId },
+      where: { principal: { in: subject.principals }, workspaceId },
       limit: GRANTS_PER_PERSON,
     });
-    return found.filter((grant) => holds(grant, standing));
+    return found.filter((grant) => holds(grant, subject));
   }
 
-  async function agentGrantsIn(workspaceId: string, { agent, now }: Standing): Promise<Grant[]> {
+  async function agentGrantsIn(workspaceId: string, { agent, now }: AccessSubject): Promise<Grant[]> {
     if (agent === undefined) return [];
     const found = await grants.find({ where: { principal: agent.principal, workspaceId }, limit: GRANTS_PER_PERSON });
     return found.filter((grant) => !isExpired(grant, now));
   }
 
   return {
-    async standing(context) {
+    async subject(context) {
       const { userId, agent } = context.caller;
       const now = new Date().toISOString();
       const { shareLink } = context.metadata;
       const own = await memberships.of(userId, context.onward);
       const link = shareLink === undefined ? undefined : await presentedLink(grants, terms, shareLink, context, now);
-      const standing = {
+      const subject = {
         caller: context.caller,
         now,
         person: sharedWith(own, agent),
@@ -304,29 +304,29 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
         held: new Map<string, Promise<Grant[]>>(),
         fresh: false,
         async refresh() {
-          if (standing.fresh) return;
-          standing.fresh = true;
-          standing.own = await memberships.fresh(userId, context.onward);
-          standing.person = sharedWith(standing.own, agent);
-          standing.principals = principalsOf(standing.own, link);
-          standing.held.clear();
+          if (subject.fresh) return;
+          subject.fresh = true;
+          subject.own = await memberships.fresh(userId, context.onward);
+          subject.person = sharedWith(subject.own, agent);
+          subject.principals = principalsOf(subject.own, link);
+          subject.held.clear();
         },
         terms: (workspaceId: string) => terms.of(workspaceId, context.onward),
       };
-      return standing;
+      return subject;
     },
     accessTo,
     accessToAll,
     seeEvenTrashed,
-    async see(id, standing) {
-      const seen = await seeEvenTrashed(id, standing);
+    async see(id, subject) {
+      const seen = await seeEvenTrashed(id, subject);
       if (seen.node.state === 'trashed') throw may(seen.access.role, 'write') ? ResourceInTrash() : NotFound();
       return seen;
     },
     async readersOf(node, userIds, { caller, onward }) {
       const now = new Date().toISOString();
       const reads = async (person: PersonMemberships) =>
-        (await accessTo(node, otherStanding(caller, person, now, onward))) !== undefined;
+        (await accessTo(node, otherSubject(caller, person, now, onward))) !== undefined;
       const readers = await Promise.all(
         userIds.map(
           async (id) => (await reads(await memberships.of(id, onward))) || reads(await memberships.fresh(id, onward)),
@@ -350,23 +350,23 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     },
     async areReadableBy(nodes, caller, onward) {
       const person = await memberships.of(caller.userId, onward);
-      const standing = otherStanding(caller, person, new Date().toISOString(), onward, caller.agent);
-      return (await accessToAll(nodes, standing)).map((access) => access !== undefined);
+      const subject = otherSubject(caller, person, new Date().toISOString(), onward, caller.agent);
+      return (await accessToAll(nodes, subject)).map((access) => access !== undefined);
     },
-    async standingOf(userId, { onward }) {
+    async subjectFor(userId, { onward }) {
       const person = await memberships.of(userId, onward);
       const credential = { type: 'internal', id: `person_${userId}`, scopes: [] } as const;
       const caller: Caller = { userId, userName: '', userEmail: '', credential };
-      return otherStanding(caller, person, new Date().toISOString(), onward);
+      return otherSubject(caller, person, new Date().toISOString(), onward);
     },
-    enter: (workspaceId, standing, context) => enter(workspaceId, standing, context, false),
-    visit: (workspaceId, standing, context) => enter(workspaceId, standing, context, true),
+    enter: (workspaceId, subject, context) => enter(workspaceId, subject, context, false),
+    visit: (workspaceId, subject, context) => enter(workspaceId, subject, context, true),
     grantsIn,
     agentGrantsIn,
-    async grantedWorkspaces(standing) {
-      const where = { principal: { in: standing.principals } };
+    async grantedWorkspaces(subject) {
+      const where = { principal: { in: subject.principals } };
       const found = await grants.find({ where, limit: GRANTS_PER_PERSON });
-      const held = found.filter((grant) => holds(grant, standing));
+      const held = found.filter((grant) => holds(grant, subject));
       return [...new Map(held.map(({ workspaceId, tenant }) => [workspaceId, { workspaceId, tenant }])).values()];
     },
   };
@@ -402,22 +402,22 @@ function principalsOf(person: PersonMemberships, link: Grant | undefined): reado
 /**
  * Returns whether a person belongs to a tenant. This is the tenant gate: other tenants' data does not exist for them.
  */
-function belongs(tenant: string, { own }: Pick<Standing, 'own'>): boolean {
+function belongs(tenant: string, { own }: Pick<AccessSubject, 'own'>): boolean {
   return own.orgs.has(tenant) || own.workspaces.has(tenant);
 }
 
 /** Returns the grant of a presented link that is open to anyone who is signed in. */
-function publicLink({ link }: Standing): Grant | undefined {
+function publicLink({ link }: AccessSubject): Grant | undefined {
   return link?.link?.audience === 'anyone' ? link : undefined;
 }
 
 /** Returns whether a grant to one of the caller's principals is valid for them now. */
-function holds(grant: Grant, standing: Standing): boolean {
-  return !isExpired(grant, standing.now) && (belongs(grant.tenant, standing) || grant.id === publicLink(standing)?.id);
+function holds(grant: Grant, subject: AccessSubject): boolean {
+  return !isExpired(grant, subject.now) && (belongs(grant.tenant, subject) || grant.id === publicLink(subject)?.id);
 }
 
 /** Returns whether no grant can add to the access to a node. */
-function ownsOutright(node: Node, { own, agent }: Standing): boolean {
+function ownsOutright(node: Node, { own, agent }: AccessSubject): boolean {
   if (agent !== undefined && !agentNeedsNoGrant(node, agent)) return false;
   return node.boundary === node.workspaceId && own.workspaces.get(node.workspaceId)?.role === WorkspaceRole.OWNER;
 }
@@ -426,8 +426,8 @@ function ownsOutright(node: Node, { own, agent }: Standing): boolean {
  * Returns the error for an id that does not exist, after the same work as for a node that the caller cannot see, so
  * that the response time does not reveal whether the node exists.
  */
-export async function notFound(standing: Standing): Promise<Error> {
-  await standing.refresh();
+export async function notFound(subject: AccessSubject): Promise<Error> {
+  await subject.refresh();
   return NotFound();
 }
 
@@ -435,7 +435,7 @@ export async function notFound(standing: Standing): Promise<Error> {
  * Throws the tenant boundary error if the caller's credential does not reach the workspace of a node that they can see.
  */
 export function requireReach(caller: Caller, { workspaceId, orgId }: Pick<Node, 'workspaceId' | 'orgId'>): void {
-  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
 }
 
 function byResource(grants: readonly Grant[]): ReadonlyMap<string, Grant[]> {

@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { DirectoryService, SharingTerms } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -15,7 +15,11 @@ const MAX_AGE_MS = 2000;
 
 /** Creates a cache that any tenancy event clears; entries live for at most two seconds. */
 export async function createTermsCache(directory: Client<DirectoryService>, bus: EventBus): Promise<TermsCache> {
-  const cache = new LRUCache<string, Promise<SharingTerms>>({ ...roomFor(10_000), ttl: MAX_AGE_MS, ttlResolution: 50 });
+  const cache = new LRUCache<string, Promise<SharingTerms>>({
+    ...maxEntries(10_000),
+    ttl: MAX_AGE_MS,
+    ttlResolution: 50,
+  });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
   return {
     of(workspaceId, options) {

@@ -4,7 +4,7 @@ import { effectiveAccess } from '../src/domain/access.js';
 import type { Grant } from '../src/domain/grant.js';
 import type { Node } from '../src/domain/node.js';
 import type { Role } from '../src/domain/role.js';
-import { createPolicy, type PolicyParts, type Standing } from '../src/policy.js';
+import { type AccessSubject, createPolicy, type PolicyParts } from '../src/policy.js';
 
 const NOW = '2026-01-02T00:00:00.000Z';
 const W = 'workspace';
@@ -24,8 +24,8 @@ function grant(resourceId: string, role: Role, expiresAt?: string): Grant {
   };
 }
 
-/** The standing of a guest, who can see what grants say and nothing else. */
-function guest(): Standing {
+/** The access subject of a guest, who can see what grants say and nothing else. */
+function guest(): AccessSubject {
   const own = { workspaces: new Map(), orgs: new Map([[W, {}]]), principals: ['user:me'] };
   return {
     caller: { userId: 'me', tenant: W },
@@ -38,7 +38,7 @@ function guest(): Standing {
     held: new Map(),
     refresh: async () => {},
     terms: () => Promise.reject(new Error('not asked for')),
-  } as unknown as Standing;
+  } as unknown as AccessSubject;
 }
 
 const open = { id: 'leaf', workspaceId: W, ancestors: ['top', 'mid'], boundary: W };
@@ -103,12 +103,12 @@ test('questions of one request that are asked while a query is under way await i
       }),
   } as unknown as PolicyParts['grants'];
   const policy = createPolicy({ grants } as PolicyParts);
-  const standing = guest();
+  const subject = guest();
   const node = (id: string): Node => ({ ...open, id, tenant: W, principals: ['user:me'] }) as unknown as Node;
   const asked = [
-    policy.accessTo(node('leaf'), standing),
-    policy.accessTo(node('leaf'), standing),
-    policy.accessToAll([node('leaf'), node('other')], standing).then(([first]) => first),
+    policy.accessTo(node('leaf'), subject),
+    policy.accessTo(node('leaf'), subject),
+    policy.accessToAll([node('leaf'), node('other')], subject).then(([first]) => first),
   ];
   await new Promise(setImmediate);
   for (const answer of queries.splice(0)) answer();

@@ -41,7 +41,7 @@ const domain = async () => (await parts.domains.get(DOMAIN)) as DomainRecord;
 const TXT = { name: verifyName(DOMAIN), type: 'TXT', data: verifyValue('token') } as const;
 const CNAME = { name: DOMAIN, type: 'CNAME', data: TARGET } as const;
 
-const standing = ({ status, lostAt, error }: DomainRecord) => [status, lostAt, error];
+const stateOf = ({ status, lostAt, error }: DomainRecord) => [status, lostAt, error];
 
 /** Moves the clock to each next check until `ms` have passed. Returns the number of checks. */
 async function pass(ms: number): Promise<number> {
@@ -134,7 +134,7 @@ describe('a domain', () => {
     expect(await domain()).toMatchObject({ status: 'verifying', seen: { txt: false, cname: true } });
     await server.set({ records: [TXT, CNAME] });
     await pass(10 * MINUTE);
-    expect(standing(await domain())).toEqual(['active', undefined, undefined]);
+    expect(stateOf(await domain())).toEqual(['active', undefined, undefined]);
     expect(await parts.hosts.of(`${DOMAIN.toUpperCase()}:443`)).toMatchObject({
       origin: `https://${DOMAIN}`,
       publicationId: 'p',
@@ -198,7 +198,7 @@ describe('a domain', () => {
     expect(await parts.hosts.of(DOMAIN)).toBeUndefined();
     await server.set({ records: [TXT, CNAME] });
     await pass(24 * HOUR);
-    expect(standing(await domain())).toEqual(['active', undefined, undefined]);
+    expect(stateOf(await domain())).toEqual(['active', undefined, undefined]);
   });
 
   test('that is lost for a while only counts anew', async () => {
@@ -209,7 +209,7 @@ describe('a domain', () => {
       await pass(48 * HOUR);
       await server.set({ records: [TXT, CNAME] });
       await pass(24 * HOUR);
-      expect(standing(await domain())).toEqual(['active', undefined, undefined]);
+      expect(stateOf(await domain())).toEqual(['active', undefined, undefined]);
     }
   });
 
@@ -218,7 +218,7 @@ describe('a domain', () => {
     await checkDomains();
     await server.set({ broken: [DOMAIN, verifyName(DOMAIN)] });
     await pass(30 * 24 * HOUR);
-    expect(standing(await domain())).toEqual(['active', undefined, expect.stringContaining('could not be asked')]);
+    expect(stateOf(await domain())).toEqual(['active', undefined, expect.stringContaining('could not be asked')]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { LRUCache } from 'lru-cache';
 
@@ -28,7 +28,7 @@ export interface Recent {
 }
 
 export function createRecent(now: () => number = () => performance.now()): Recent {
-  const due = new LRUCache<string, number>(roomFor(10_000));
+  const due = new LRUCache<string, number>(maxEntries(10_000));
   return {
     split(ids, ageMs) {
       const at = now();

@@ -1,4 +1,4 @@
-import { agentRoleIn, beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { agentRoleIn, type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import {
   effectiveRole,
@@ -15,20 +15,20 @@ import type { WorkspaceMember } from './stores/workspace-members.js';
 import type { Workspace } from './stores/workspaces.js';
 
 /** An Org that the caller is an active member of, with their membership. */
-export interface OrgStanding {
+export interface OrgAccess {
   readonly org: Org;
   readonly member: OrgMember;
 }
 
 /** A workspace that the caller can see. */
-export interface WorkspaceStanding {
+export interface WorkspaceAccess {
   readonly workspace: Workspace;
   /** The caller's effective role; undefined for an Org administrator who has not joined the workspace. */
   readonly role: WorkspaceRole | undefined;
   /** The caller's own membership; undefined if `default_role` alone gives them the role. */
   readonly place: WorkspaceMember | undefined;
   /** The Org and the caller's membership in it; undefined for a Personal workspace. */
-  readonly inOrg: OrgStanding | undefined;
+  readonly inOrg: OrgAccess | undefined;
 }
 
 export interface Policy {
@@ -37,78 +37,78 @@ export interface Policy {
    * deletion is scheduled. Throws NotFound, or TenantBoundary if another credential of the same person would reach
    * it.
    */
-  seeOrg(orgId: string, caller: Caller): Promise<OrgStanding>;
+  seeOrg(orgId: string, caller: Caller): Promise<OrgAccess>;
   /** Does the same as `seeOrg`, but also returns to its owners an Org whose deletion is scheduled. */
-  seeOrgToRestore(orgId: string, caller: Caller): Promise<OrgStanding>;
+  seeOrgToRestore(orgId: string, caller: Caller): Promise<OrgAccess>;
   /**
    * Returns a workspace to those who have a role in it and to the administrators of its Org. Throws like `seeOrg`.
    */
-  seeWorkspace(workspaceId: string, caller: Caller): Promise<WorkspaceStanding>;
+  seeWorkspace(workspaceId: string, caller: Caller): Promise<WorkspaceAccess>;
 }
 
 export function createPolicy({ orgs, orgMembers, workspaces, workspaceMembers }: Stores): Policy {
-  async function activePlace(orgId: string, userId: string): Promise<OrgStanding | undefined> {
+  async function activePlace(orgId: string, userId: string): Promise<OrgAccess | undefined> {
     const [org, member] = await Promise.all([orgs.records.get(orgId), orgMembers.ofPerson(orgId, userId)]);
     return org !== undefined && member?.status === 'active' ? { org, member } : undefined;
   }
 
-  async function seeOrgIf(orgId: string, caller: Caller, isSeen: (standing: OrgStanding) => boolean) {
-    const standing = await activePlace(orgId, caller.userId);
-    if (standing === undefined || !isSeen(standing)) throw NotFound();
-    if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
-    return withoutAdministration(standing, caller);
+  async function seeOrgIf(orgId: string, caller: Caller, isSeen: (access: OrgAccess) => boolean) {
+    const access = await activePlace(orgId, caller.userId);
+    if (access === undefined || !isSeen(access)) throw NotFound();
+    if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
+    return withoutAdministration(access, caller);
   }
 
   return {
     seeOrg: (orgId, caller) => seeOrgIf(orgId, caller, isActive),
     seeOrgToRestore: (orgId, caller) =>
-      seeOrgIf(orgId, caller, (standing) => isActive(standing) || standing.member.role === 'owner'),
+      seeOrgIf(orgId, caller, (access) => isActive(access) || access.member.role === 'owner'),
     async seeWorkspace(workspaceId, caller) {
       const [workspace, place] = await Promise.all([
         workspaces.records.get(workspaceId),
         workspaceMembers.ofPerson(workspaceId, caller.userId),
       ]);
-      const standing = workspace && (await standingIn(workspace, place, caller.userId, activePlace));
-      if (workspace === undefined || standing === undefined) {
+      const access = workspace && (await accessIn(workspace, place, caller.userId, activePlace));
+      if (workspace === undefined || access === undefined) {
         // Reads an Org membership even if there is none to find, so that response time reveals nothing.
         if (workspace?.orgId === undefined) await activePlace(workspaceId, caller.userId);
         throw NotFound();
       }
       const orgId = workspace.orgId ?? null;
-      if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
-      return sharedWithAgent(standing, caller);
+      if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
+      return sharedWithAgent(access, caller);
     },
   };
 }
 
-/** Returns the standing in a workspace that an agent shares with the person: the lesser of their roles. */
-function sharedWithAgent(standing: WorkspaceStanding, caller: Caller): WorkspaceStanding {
-  if (caller.agent === undefined) return standing;
-  const { workspace, role, inOrg } = standing;
+/** Returns the access to a workspace that an agent shares with the person, with the lesser of their roles. */
+function sharedWithAgent(access: WorkspaceAccess, caller: Caller): WorkspaceAccess {
+  if (caller.agent === undefined) return access;
+  const { workspace, role, inOrg } = access;
   const most = agentRoleIn(caller.agent, workspace.id);
   return {
-    ...standing,
+    ...access,
     role: most === undefined || workspaceRoleAtLeast(most, role ?? 'guest') ? role : most,
     inOrg: inOrg && withoutAdministration(inOrg, caller),
   };
 }
 
-/** Returns the standing in an Org, in which an agent administers nothing. */
-function withoutAdministration(standing: OrgStanding, caller: Caller): OrgStanding {
-  if (caller.agent === undefined || !orgRoleAtLeast(standing.member.role, 'admin')) return standing;
-  return { ...standing, member: { ...standing.member, role: 'member' } };
+/** Returns the access to an Org; an agent gets no administrator role in it. */
+function withoutAdministration(access: OrgAccess, caller: Caller): OrgAccess {
+  if (caller.agent === undefined || !orgRoleAtLeast(access.member.role, 'admin')) return access;
+  return { ...access, member: { ...access.member, role: 'member' } };
 }
 
-function isActive({ org }: OrgStanding): boolean {
+function isActive({ org }: OrgAccess): boolean {
   return org.status === 'active';
 }
 
-async function standingIn(
+async function accessIn(
   workspace: Workspace,
   place: WorkspaceMember | undefined,
   userId: string,
-  activePlace: (orgId: string, userId: string) => Promise<OrgStanding | undefined>,
-): Promise<WorkspaceStanding | undefined> {
+  activePlace: (orgId: string, userId: string) => Promise<OrgAccess | undefined>,
+): Promise<WorkspaceAccess | undefined> {
   const own = place?.status === 'active' ? place : undefined;
   if (workspace.orgId === undefined) {
     return own && { workspace, role: own.role, place: own, inOrg: undefined };
@@ -121,12 +121,12 @@ async function standingIn(
 }
 
 /** Throws InsufficientRole if the member's role in the Org is below `least`. */
-export function requireOrgRole({ member }: OrgStanding, least: OrgRole): void {
+export function requireOrgRole({ member }: OrgAccess, least: OrgRole): void {
   if (!orgRoleAtLeast(member.role, least)) throw InsufficientRole({ role: member.role, needed: least });
 }
 
 /** Throws InsufficientRole if the caller's role in the workspace is below `least`. */
-export function requireWorkspaceRole({ role }: WorkspaceStanding, least: WorkspaceRole): void {
+export function requireWorkspaceRole({ role }: WorkspaceAccess, least: WorkspaceRole): void {
   if (!workspaceRoleAtLeast(role, least)) throw InsufficientRole({ role: role ?? null, needed: least });
 }
 
@@ -150,7 +150,7 @@ export function requireActiveWorkspace({ state }: Workspace): void {
 }
 
 /** Returns whether a member of an Org may create workspaces in it. */
-export function mayCreateWorkspace({ org, member }: OrgStanding): boolean {
+export function mayCreateWorkspace({ org, member }: OrgAccess): boolean {
   const least = org.settings.membersCanCreateWorkspaces === false ? 'admin' : 'member';
   return orgRoleAtLeast(member.role, least);
 }

@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderAddress, ReaderService, Revision } from '@commonplace/proto/resources/v1/reader_service.js';
 import { LRUCache } from 'lru-cache';
@@ -49,7 +49,7 @@ export function createRevisions(
   reader: Pick<Client<ReaderService>, 'getRevision'>,
   { isTold, now = Date.now }: RevisionsOptions,
 ): Revisions {
-  const kept = new LRUCache<string, Known>(roomFor(MAX_KEPT));
+  const kept = new LRUCache<string, Known>(maxEntries(MAX_KEPT));
   const running = new Map<string, Promise<Revision>>();
   const next = new Map<string, Promise<Revision>>();
   let epoch = 0;

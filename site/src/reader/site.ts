@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import { asAppError } from '@commonplace/kit/errors';
 import { httpError, isRetryable } from '@commonplace/kit/http';
 import { HostKind } from '@commonplace/proto/resources/v1/reader_service.js';
@@ -96,7 +96,7 @@ function decoded(path: string): string {
 
 /** Returns a function that decides whether a host is the domain of a publication. */
 function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Promise<boolean> {
-  const kinds = new LRUCache<string, HostKind>({ ...roomFor(MAX_HOSTS), ttl: HOST_MS });
+  const kinds = new LRUCache<string, HostKind>({ ...maxEntries(MAX_HOSTS), ttl: HOST_MS });
   return async (ctx, host) => {
     let kind = kinds.get(host);
     if (kind === undefined) {

@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -10,18 +10,20 @@ import type { AgentRecord } from '../stores/agents.js';
 
 type AccessParts = Pick<Parts, 'agents' | 'memberships'>;
 
-/** What a person may do with an agent. */
+/** The rights of a person on an agent. */
 export interface AgentAccess {
   readonly agent: AgentRecord;
   /** Whether they own it and still belong to its tenant. */
   readonly isOwner: boolean;
-  /** Whether they administer its Org: they may pause it, whether they may use it or not. */
+  /** Whether they administer its Org. Administrators may pause the agent even if they may not use it. */
   readonly isAdmin: boolean;
   /** Whether they may start runs of it. */
   readonly mayUse: boolean;
 }
 
-/** Returns what a person may do with an agent by their memberships, whatever their credential reaches. */
+/**
+ * Returns what a person may do with an agent by their memberships; the reach of the credential is checked elsewhere.
+ */
 export function accessTo(agent: AgentRecord, person: PersonMemberships): AgentAccess {
   const { orgId, visibility, workspaceIds } = agent;
   const inOrg = orgId === '' ? undefined : person.orgs.get(orgId);
@@ -37,7 +39,7 @@ export function accessTo(agent: AgentRecord, person: PersonMemberships): AgentAc
 
 const MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
 
-/** Guests of an Org see only what they were given. */
+/** Returns whether a role is at least member. Guests of an Org see only what was shared with them. */
 export const isAtLeastMember = (role: OrgRole): boolean => MEMBERS.has(role);
 
 const reads = ({ workspaces }: PersonMemberships, id: string): boolean => {
@@ -45,7 +47,10 @@ const reads = ({ workspaces }: PersonMemberships, id: string): boolean => {
   return role !== undefined && READERS.has(role);
 };
 
-/** Returns an agent that the caller may use, or administers. Throws `NotFound` for all others. */
+/**
+ * Returns an agent that the caller may use or administers. Throws `NotFound` otherwise, and the error for a credential
+ * that does not reach it.
+ */
 export async function seeAgent(parts: AccessParts, id: string, context: CallContext): Promise<AgentAccess> {
   const agent = await context.work.get(parts.agents, id);
   const isSeen = (person: PersonMemberships) => agent !== undefined && isVisible(accessTo(agent, person));
@@ -55,10 +60,12 @@ export async function seeAgent(parts: AccessParts, id: string, context: CallCont
   return accessTo(agent, person);
 }
 
-/** Whether somebody sees that there is an agent. */
+/** Returns whether the person may know that the agent exists. */
 export const isVisible = ({ mayUse, isAdmin }: AgentAccess): boolean => mayUse || isAdmin;
 
-/** Returns an agent that the caller may use. Throws `NotFound` for all others; `param` names it in a request. */
+/**
+ * Returns an agent that the caller may use. Throws `NotFound` otherwise; `param` is the request field that names it.
+ */
 export async function usableAgent(
   parts: AccessParts,
   id: string,
@@ -73,7 +80,9 @@ export async function usableAgent(
   return agent;
 }
 
-/** Returns an agent that the caller owns. Throws `InsufficientRole` for one that they may only use or administer. */
+/**
+ * Returns an agent that the caller owns. Throws `InsufficientRole` for an agent that they may only use or administer.
+ */
 export async function openAgent(parts: AccessParts, id: string, context: CallContext): Promise<AgentRecord> {
   const { agent, isOwner } = await seeAgent(parts, id, context);
   if (!isOwner) throw InsufficientRole();
@@ -81,21 +90,24 @@ export async function openAgent(parts: AccessParts, id: string, context: CallCon
 }
 
 export function requireReach(caller: Caller, agent: AgentRecord): void {
-  if (!isReached(caller, agent)) throw beyondReach(caller, agent.orgId || null);
+  if (!isReached(caller, agent)) throw credentialOutOfScope(caller, agent.orgId || null);
 }
 
-/** Whether a credential reaches an agent: its tenant and, if it is limited to workspaces, one of the agent's. */
+/**
+ * Returns whether a credential reaches an agent: it must reach the tenant and, if it is limited to workspaces, one of
+ * the agent's workspaces.
+ */
 function isReached(caller: Caller, { orgId, workspaceIds }: AgentRecord): boolean {
   const only = workspacesReached(caller);
   return reachesTenant(caller, orgId || null) && (only === undefined || workspaceIds.some((id) => only.includes(id)));
 }
 
-/** The only workspaces that a credential reaches; no such limit when absent. */
+/** Returns the workspaces that a credential is limited to; undefined if it has no such limit. */
 export function workspacesReached(caller: Caller): readonly string[] | undefined {
   return caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
 }
 
-/** Returns the condition for the agents that the caller sees with their credential. */
+/** Returns the filter for the agents that the caller sees with their credential. */
 export function visibleAgents(person: PersonMemberships, caller: Caller): Where<AgentRecord> {
   const orgIds = [...person.orgs.values()];
   const members = orgIds.filter(({ role }) => isAtLeastMember(role)).map(({ orgId }) => orgId);
@@ -104,7 +116,7 @@ export function visibleAgents(person: PersonMemberships, caller: Caller): Where<
   const only = workspacesReached(caller);
   const tenant = caller.tenant?.orgId;
   return {
-    // An agent of an Org that its owner has left is theirs no more.
+    // An owner who has left the Org no longer sees the agents that they own there.
     or: [
       { ownerId: person.userId, orgId: { in: ['', ...person.orgs.keys()] } },
       { visibility: 'workspace', workspaceIds: { containsAny: read }, orgId: { in: ['', ...person.orgs.keys()] } },

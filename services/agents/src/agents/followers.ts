@@ -6,19 +6,19 @@ import type { AgentRecord } from '../stores/agents.js';
 
 type FollowParts = Pick<Parts, 'agents' | 'agentPins' | 'auth' | 'memberships' | 'store' | 'systemCall'>;
 
-/** Agents that one query looks for; a person has fewer, unless the operator allows more. */
+/** Number of records that one query reads. */
 const CHUNK = 200;
 
 /**
- * Follows owners of agents who leave. Where they leave a workspace, their agents act no more. Where they leave an Org,
- * their agents go to whoever takes over what they had, paused; without a successor they stay paused, until their owner
- * comes back or an administrator deletes them.
+ * Subscribes to owners of agents leaving. If an owner leaves a workspace, their agents no longer act there. If an owner
+ * leaves an Org, their agents are paused and go to the successor, if one was named; without a successor they stay
+ * paused until the owner returns or an administrator deletes them.
  */
 export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
   return consume(bus, { consumer: 'agents.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
-/** Handles one event by the present state, so that it may come late and twice. */
+/** Handles one event by the current state, so that it may arrive late or twice. */
 async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
   const { userId } = event.data;
   if (userId === '') return;
@@ -34,7 +34,7 @@ async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)
   const { orgId, transferToUserId } = event.data;
   if (person.orgs.has(orgId)) return;
   const heir = await heirOf(parts, orgId, transferToUserId);
-  // An agent that was given away is found no more, and one that stays is paused already.
+  // Agents with a new owner no longer match; agents without a successor are paused and no longer match.
   const where: Where<AgentRecord> = { ownerId: userId, orgId, ...(heir === undefined && { status: 'active' }) };
   await changeAll(parts, where, (agent) => {
     if (heir === undefined) return { ...agent, status: 'paused' };
@@ -54,7 +54,7 @@ interface Heir {
   readonly workspaceIds: ReadonlySet<string>;
 }
 
-/** Returns the person who takes over, if they belong to the Org. */
+/** Returns the successor, if they belong to the Org. */
 async function heirOf(parts: FollowParts, orgId: string, id: string): Promise<Heir | undefined> {
   if (id === '') return undefined;
   const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
@@ -63,7 +63,7 @@ async function heirOf(parts: FollowParts, orgId: string, id: string): Promise<He
   return { id, name: users[0]?.name ?? '', workspaceIds: new Set(workspaces.keys()) };
 }
 
-/** Changes all agents of a condition that the change makes false. */
+/** Changes all agents that match a filter. The change must make each agent stop matching, or the loop would not end. */
 async function changeAll(
   { agents, store }: FollowParts,
   where: Where<AgentRecord>,
@@ -90,7 +90,7 @@ function updatedEvent({ id, orgId, tenant }: AgentRecord): DomainEvent {
   return createEvent({ ...about, actor: systemActor('agents') });
 }
 
-/** Removes the pins of purged resources, which nobody would see but which would count towards the limit. */
+/** Removes the pins of purged resources. Nobody would see them, but they would count towards the limit. */
 export function watchPurgedResources(parts: FollowParts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'agents.purged-resources', events: ['resources.resource.purged'] } as const;
   return consume(bus, spec, async ({ data: { resourceIds: ids } }) => {

@@ -1,4 +1,4 @@
-import { beyondReach, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
@@ -29,15 +29,15 @@ export function seenPlaces(
   return places.filter(({ workspaceId: id }) => workspaces.has(id) && (only === undefined || only.includes(id)));
 }
 
-/** A workspace as a request gives it, with the path of its fields there. */
+/** A workspace and role in a request; `at` is the path prefix of its fields. */
 export interface GivenPlace extends AgentPlace {
   readonly at: string;
 }
 
 /**
- * Returns the places of an agent as a request leaves them. The owner gives no role above their own, and one above viewer
- * only where they administer the workspace; a role that an administrator has given stays. Everybody else changes the
- * agent in the workspaces that they administer alone, and keeps what they do not see.
+ * Returns the workspaces and roles of an agent after a request. The owner may remove workspaces, add them as viewer and
+ * lower roles; raising a role above viewer takes an administrator of the workspace. A caller who is not the owner may
+ * change the agent only in workspaces that they administer; workspaces that they cannot see are kept.
  */
 export function placesAfter(
   { settings }: Pick<Parts, 'settings'>,
@@ -80,7 +80,10 @@ function requireOnce(given: readonly GivenPlace[]): void {
 const rankOf = ({ workspaces }: PersonMemberships, id: string): number =>
   ROLE_RANKS[workspaces.get(id)?.role ?? WorkspaceRole.UNSPECIFIED] ?? 0;
 
-/** Returns the caller's rank in a workspace of the agent's tenant. Throws for one that they do not see, or of another. */
+/**
+ * Returns the caller's rank in a workspace of the agent's tenant. Throws if the caller cannot see the workspace or it
+ * belongs to another tenant.
+ */
 function rankIn(
   agent: AgentRecord,
   workspaceId: string,
@@ -93,7 +96,7 @@ function rankIn(
   if (membership === undefined) throw NotFound({}, { param });
   if (membership.orgId !== agent.orgId) throw otherTenant(param);
   if (!reachesWorkspace(caller, workspaceId, membership.orgId || null)) {
-    throw beyondReach(caller, membership.orgId || null);
+    throw credentialOutOfScope(caller, membership.orgId || null);
   }
   if (!READERS.has(membership.role)) throw InsufficientRole({}, { param });
   return rankOf(person, workspaceId);

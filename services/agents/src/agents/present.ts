@@ -10,10 +10,10 @@ import { seenPlaces } from './places.js';
 
 type PresentParts = Pick<Parts, 'runs' | 'files'>;
 
-/** Milliseconds for the service of files to sign the address of an image, without which the agent is shown all the same. */
+/** Milliseconds to wait for the signed URL of an avatar; after that the agent is presented without it. */
 const AVATAR_MS = 2_000;
 
-/** Returns an agent as the caller sees it; `more` is what they have asked for besides. */
+/** Returns an agent with what the caller may see; `more` contains the parts that the request includes. */
 export async function presentAgent(
   parts: PresentParts,
   agent: AgentRecord,
@@ -42,7 +42,7 @@ async function avatarOf(
   { avatarFileId: resourceId }: AgentRecord,
   { caller, onward }: CallContext,
 ): Promise<string | undefined> {
-  // The address opens the bytes, so the credential needs what it would need to ask for it.
+  // The signed URL gives access to the bytes, so the credential needs the scope for requesting it.
   if (resourceId === undefined || !caller.credential.scopes.includes('file:read')) return undefined;
   const request = { resourceId, disposition: Disposition.INLINE, expiresIn: undefined, thumbnail: undefined };
   try {

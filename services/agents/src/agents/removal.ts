@@ -2,7 +2,10 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Parts } from '../parts.js';
 import type { AgentRecord } from '../stores/agents.js';
 
-/** Deletes an agent in this call's unit of work. What belongs to it is deleted, and its runs are canceled, by a job. */
+/**
+ * Deletes an agent in the unit of work of a call. A job then cancels its runs and deletes everything that belongs to
+ * it.
+ */
 export function removeAgent(
   parts: Pick<Parts, 'agents' | 'agentRemovals'>,
   agent: AgentRecord,

@@ -11,14 +11,14 @@ type UseParts = Pick<Parts, 'agents' | 'memberships' | 'models'>;
 
 type AskingHere = Pick<Asking, 'caller' | 'onward' | 'work'>;
 
-/** An agent that may be run, and the workspace in which. */
+/** An agent for a run, and the workspace of the run. */
 export interface AgentUse {
   readonly agent: AgentRecord;
   readonly workspaceId: string;
 }
 
 /**
- * Returns an agent that the caller may run now, in the workspace that is named, or in the only one that both the caller
+ * Returns an agent that the caller may run now, and the workspace: the named one, or the only one that both the caller
  * and the agent are in. Throws `agent_paused`, `model_not_configured` and `workspace_required`.
  */
 export async function agentForRun(
@@ -35,7 +35,7 @@ export async function agentForRun(
   return use;
 }
 
-/** Returns an agent that the caller may use, with the workspace in which it would act for them. */
+/** Returns an agent that the caller may use, and the workspace in which it acts for them. */
 export async function agentIn(
   parts: Pick<UseParts, 'agents' | 'memberships'>,
   agentId: string,
@@ -55,8 +55,8 @@ export async function agentIn(
 }
 
 /**
- * Returns the places of an agent that still hold: of those that its owner has left, none does, since whoever writes its
- * instructions and chooses its servers has to belong to where it acts.
+ * Returns the workspaces of an agent that its owner still belongs to. The owner writes the instructions and chooses the
+ * servers, so the agent acts only where the owner belongs.
  */
 export async function presentPlaces(
   { memberships }: Pick<UseParts, 'memberships'>,

@@ -8,22 +8,25 @@ import { skillContentId } from '../stores/skills.js';
 
 type VersionParts = Pick<Parts, 'agentVersions' | 'skillContents' | 'runs'>;
 
-/** Versions of an agent that are kept and shown; older ones stay as long as a run uses them. */
+/** Number of versions of an agent that are kept and shown. Older ones are kept as long as a run uses them. */
 export const VERSIONS_KEPT = 50;
 
 const FIELDS = ['instructions', 'model', 'temperature', 'tools', 'skills'] as const;
 
-/** Returns what of an agent its runs keep. */
+/** Returns the fields of an agent that its runs pin. */
 export function promptOf({ instructions, model, temperature, tools, skills }: AgentPrompt): AgentPrompt {
   return { instructions, model, temperature, tools, skills };
 }
 
-/** Returns which fields differ that make a version. */
+/** Returns the names of the pinned fields that differ. Any difference makes a new version. */
 export function promptChanges(before: AgentPrompt, after: AgentPrompt): string[] {
   return FIELDS.filter((field) => !isDeepStrictEqual(before[field], after[field]));
 }
 
-/** Writes the version that an agent's record names, in the unit that writes the record, and deletes what is too old. */
+/**
+ * Writes the current version of an agent, in the unit of work that writes the agent's record, and deletes versions that
+ * are too old.
+ */
 export async function writeVersion(
   parts: VersionParts,
   agent: AgentRecord,
@@ -38,7 +41,7 @@ export async function writeVersion(
   await pruneVersions(parts, agent, work);
 }
 
-/** Number of old versions that one change deletes at the most. */
+/** Maximum number of old versions that one change deletes. */
 const PRUNED_AT_ONCE = 200;
 
 async function pruneVersions(
@@ -46,7 +49,7 @@ async function pruneVersions(
   { id: agentId, skills }: AgentRecord,
   work: CallContext['work'],
 ): Promise<void> {
-  // The version of this change is not stored yet.
+  // The version of this change is not stored yet, hence one less.
   const kept = await agentVersions.find({ where: { agentId }, sort: ['-number'], limit: VERSIONS_KEPT - 1 });
   const oldest = kept.at(-1)?.number;
   if (kept.length < VERSIONS_KEPT - 1 || oldest === undefined) return;
@@ -67,7 +70,7 @@ async function pruneVersions(
   }
 }
 
-/** Returns an earlier version of an agent. Throws `invalid_value` for one that is not kept. */
+/** Returns a stored version of an agent. Throws `invalid_value` if it does not exist. */
 export async function keptVersion(
   { agentVersions }: Pick<Parts, 'agentVersions'>,
   { id }: Pick<AgentRecord, 'id'>,

@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -11,7 +11,7 @@ import { ApproverLookup } from './approvers.js';
 
 type AccessParts = Pick<Parts, 'approvals' | 'memberships' | 'directory' | 'systemCall'>;
 
-/** Reads approvals for one caller. */
+/** Reads approvals on behalf of one caller. */
 export class ApprovalAccess {
   private readonly lookup: ApproverLookup;
 
@@ -23,8 +23,8 @@ export class ApprovalAccess {
   }
 
   /**
-   * Returns an approval of a run of the caller, or one that they may decide, could decide when it was opened, or have
-   * decided. Throws `NotFound` for all others, and for one that their credential does not reach.
+   * Returns an approval. The caller must have started the run, or be allowed to decide now or when it was requested, or
+   * have decided it. Throws `NotFound` otherwise, and the error for a credential that does not reach it.
    */
   async see(id: string): Promise<ApprovalRecord> {
     const { caller, work } = this.context;
@@ -32,11 +32,11 @@ export class ApprovalAccess {
     const person = await this.person(approval);
     if (approval === undefined || !belongsTo(person, approval)) throw NotFound();
     if (!(await this.concerns(approval))) throw NotFound();
-    if (!reaches(caller, approval)) throw beyondReach(caller, approval.orgId || null);
+    if (!reaches(caller, approval)) throw credentialOutOfScope(caller, approval.orgId || null);
     return approval;
   }
 
-  /** Returns an approval that concerns the caller. */
+  /** Returns an approval that concerns the caller; undefined otherwise. */
   async find(id: string): Promise<ApprovalRecord | undefined> {
     const approval = await this.parts.approvals.get(id);
     if (approval === undefined || !belongsTo(await this.person(approval), approval)) return undefined;
@@ -49,19 +49,19 @@ export class ApprovalAccess {
     return [runUserId, deciderId, ...approverIds].includes(userId) || (await this.isApprover(approval));
   }
 
-  /** Returns whether the caller is among those who may decide an approval now. */
+  /** Returns whether the caller is one of the people who may decide an approval now. */
   async isApprover(approval: ApprovalRecord): Promise<boolean> {
     const { ids } = await this.lookup.approversOf(approval);
     return ids.includes(this.context.caller.userId);
   }
 
-  /** Returns whether the caller may decide an approval now, with the credential that they use. */
+  /** Returns whether the caller may decide an approval now with their credential. */
   async canDecide(approval: ApprovalRecord): Promise<boolean> {
     if (approval.status !== 'pending' || !(await this.isApprover(approval))) return false;
     return (await this.refusalOf(approval)) === undefined;
   }
 
-  /** Throws unless the caller may decide an approval, with the credential that they use. */
+  /** Throws unless the caller may decide an approval with their credential. */
   async requireApprover(approval: ApprovalRecord): Promise<void> {
     if (isMachine(this.context)) throw AgentsCannotApprove();
     if (!(await this.isApprover(approval))) throw InsufficientRole();
@@ -79,7 +79,7 @@ export class ApprovalAccess {
     return type === 'api_key' && allows && isModest && id !== runCredentialId ? undefined : ApprovalNeedsPerson();
   }
 
-  /** The filter of what the caller sees in lists. */
+  /** Returns the filter for the approvals that the caller sees in lists. */
   async visible(): Promise<Where<ApprovalRecord>> {
     const { caller } = this.context;
     const { workspaces, orgs } = await this.person();
@@ -113,7 +113,7 @@ export class ApprovalAccess {
 
 const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
 
-/** Returns whether no person is at work: agents, and the server's own work on behalf of people. */
+/** Returns whether the call is made without a person: by an agent, or by the server on behalf of people. */
 function isMachine({ caller, actor }: CallContext): boolean {
   return actor.type === 'agent' || caller.credential.type === 'internal' || caller.credential.type === 'submission';
 }

@@ -5,7 +5,7 @@ import type { Parts } from '../parts.js';
 import type { ApprovalPolicy } from '../stores/agents.js';
 import type { ApprovalRecord, ApprovalTerms } from '../stores/approvals.js';
 
-/** What says who may decide about a call of a run. */
+/** The data that determines who may decide about a call of a run. */
 export type Deciding = Pick<
   ApprovalRecord,
   'orgId' | 'workspaceId' | 'runUserId' | 'agentOwnerId' | 'kind' | 'risk'
@@ -15,14 +15,17 @@ export type Deciding = Pick<
 
 export interface ApproverIds {
   readonly ids: readonly string[];
-  /** Whether the workspace's administrators are among them for being administrators. */
+  /** Whether `ids` are the administrators of the workspace. */
   readonly asksAdmins: boolean;
 }
 
 const NOBODY: ApproverIds = { ids: [], asksAdmins: false };
 const PAGE = 200;
 
-/** Finds out who may decide, as memberships are now. One is used for one request, since it keeps what it has read. */
+/**
+ * Finds the people who may decide, by current memberships. Use an instance for one request only, since it caches what
+ * it reads.
+ */
 export class ApproverLookup {
   private readonly admins = new Map<string, Promise<readonly string[]>>();
 
@@ -32,15 +35,15 @@ export class ApproverLookup {
   ) {}
 
   /**
-   * Returns whom the policy names, without those who have left the tenant; if nobody is left the agent's owner, and then
-   * the workspace's administrators.
+   * Returns the approvers that the policy names, without people who have left the tenant. If none is left, it returns
+   * the agent's owner, otherwise the administrators of the workspace.
    */
   async approversOf(about: Deciding): Promise<ApproverIds> {
     const { terms, agentOwnerId, runUserId } = about;
     const named = await this.membersOf(terms.approvers, about);
     const among = terms.alsoAmong === undefined ? undefined : await this.membersOf(terms.alsoAmong, about);
     const both = among === undefined ? named.ids : named.ids.filter((id) => among.ids.includes(id));
-    // What a request names narrows whom the agent's owner has named, and never replaces them.
+    // The approvers of the request narrow those of the agent's owner, and never replace them.
     if (both.length > 0) return { ids: both, asksAdmins: named.asksAdmins };
     if (named.ids.length > 0) return named;
     const [owner] = await this.eligible([agentOwnerId ?? runUserId], about);
@@ -62,7 +65,9 @@ export class ApproverLookup {
     }
   }
 
-  /** Leaves out who does not belong to the tenant (any more), and with four eyes the person who started the run. */
+  /**
+   * Returns the ids of people who belong to the tenant. With `fourEyes` it leaves out the person who started the run.
+   */
   private async eligible(
     ids: readonly string[],
     { terms, runUserId, orgId, workspaceId }: Deciding,

@@ -8,17 +8,17 @@ import { canBeRemembered } from './policy.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a person has decided about an approval. */
+/** A person's decision about an approval. */
 export interface GivenDecision {
   readonly approves: boolean;
   readonly comment?: string | undefined;
   readonly editedInput?: Json | undefined;
   readonly answer?: Json | undefined;
-  /** The tool need not be asked for again in this run. */
+  /** Whether later calls of the tool in this run need no approval. */
   readonly remembers: boolean;
 }
 
-/** Reads a decision, and holds what it says to the kind of the approval and to the schema of its tool. */
+/** Reads a decision. Throws unless it fits the kind of the approval and the schema of its tool. */
 export function readDecision(request: DecideApprovalRequest, approval: ApprovalRecord): GivenDecision {
   const approves = readApproves(request);
   const comment = request.comment === undefined || request.comment === '' ? undefined : request.comment;

@@ -5,22 +5,22 @@ import type { ApprovalKind, ApprovalTerms } from '../stores/approvals.js';
 
 export type Decision = 'allow' | 'ask' | 'deny';
 
-/** All that has a say in whether a call may be made. */
+/** All policies that apply to a call. */
 export interface Policies {
-  /** The agent's policy as it is now; absent for the built-in assistant. */
+  /** The current policy of the agent; absent for the built-in assistant. */
   readonly current?: ApprovalPolicy | undefined;
-  /** The agent's policy when the run began. */
+  /** The policy of the agent when the run began. */
   readonly pinned?: ApprovalPolicy | undefined;
-  /** What the request has set for the run. */
+  /** The policy that the request has set for the run. */
   readonly request?: ApprovalPolicy | undefined;
-  /** What the Org demands of all agents. */
+  /** The minimum that the Org requires of all agents. */
   readonly minimum?: 'risky' | 'always' | undefined;
 }
 
-/** What is decided of a call. */
+/** The decision about a call. */
 export interface Verdict {
   readonly decision: Decision;
-  /** It would be allowed if the run had not read untrusted content. */
+  /** Whether the call would be allowed if the run had not read untrusted content. */
   readonly isForcedByTaint: boolean;
 }
 
@@ -31,8 +31,9 @@ export function strictest(decisions: readonly Decision[]): Decision {
 }
 
 /**
- * Decides of a call from its plan alone. The strictest of all policies counts. After the run has read untrusted content,
- * whatever sends data or changes rights is asked for, unless the rule of the agent's owner that allows it says otherwise.
+ * Decides about a call from its plan alone. The strictest of all policies applies. After the run has read untrusted
+ * content, calls that send data or change rights need an approval, unless a rule of the agent's owner allows them
+ * `evenIfTainted`.
  */
 export function decideCall(tool: string, plan: ToolPlan, policies: Policies, isTainted: boolean): Verdict {
   const own = ownPolicies(policies);
@@ -70,10 +71,10 @@ function decideByMode(mode: 'never' | 'risky' | 'always', plan: ToolPlan): Decis
   }
 }
 
-/** Returns whether a call leaves to an MCP server whose owner has not marked the tool as reading. */
+/** Returns whether a call goes to an MCP server and the owner has not marked the tool as reading only. */
 const isForeign = ({ serverId, effect }: ToolPlan): boolean => serverId !== undefined && effect !== 'none';
 
-/** Returns the first rule all of whose names fit a call. */
+/** Returns the first rule whose conditions all match a call. */
 function ruleFor({ rules }: ApprovalPolicy, tool: string, plan: ToolPlan): ApprovalRule | undefined {
   return rules.find(
     (rule) =>
@@ -89,7 +90,7 @@ function liftsTaint(policy: ApprovalPolicy, tool: string, plan: ToolPlan): boole
   return rule?.decision === 'allow' && rule.evenIfTainted;
 }
 
-/** Returns who decides an approval under some policies, and how long they may take: what is stricter of each counts. */
+/** Returns who decides an approval and how long they may take. If policies differ, the strictest value applies. */
 export function termsOf(policies: Policies): ApprovalTerms {
   const { current = policies.pinned ?? DEFAULT_POLICY, request } = policies;
   const all = [...ownPolicies(policies), ...(request === undefined ? [] : [request])];
@@ -102,7 +103,9 @@ export function termsOf(policies: Policies): ApprovalTerms {
   };
 }
 
-/** Returns a hash of all that an approval rests on: after a change of it somebody has to decide anew. */
+/**
+ * Returns a hash of everything that an approval depends on. An approval is valid only as long as the hash is the same.
+ */
 export function hashPolicies(policies: Policies): string {
   const { minimum = '', request } = policies;
   const relevant = [...ownPolicies(policies), request].map(
@@ -111,7 +114,7 @@ export function hashPolicies(policies: Policies): string {
   return hashJson([minimum, relevant]);
 }
 
-/** Returns the SHA-256 of a JSON value, in hexadecimal digits; the order of names does not matter. */
+/** Returns the SHA-256 of a JSON value as hexadecimal digits, independent of the order of its keys. */
 export function hashJson(value: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(value)) ?? '')
@@ -131,7 +134,7 @@ export function kindOf({ action }: Pick<ToolPlan, 'action'>): ApprovalKind {
   return KINDS.has(action) ? (action as ApprovalKind) : 'tool_call';
 }
 
-/** Returns whether a decision about an approval may hold for the rest of its run. */
+/** Returns whether a decision about an approval may apply to the rest of its run. */
 export function canBeRemembered({ kind, risk }: { readonly kind: ApprovalKind; readonly risk: string }): boolean {
   return kind === 'tool_call' && risk !== 'high';
 }

@@ -5,8 +5,8 @@ import { attributionOf } from './attribution.js';
 import type { Ledger } from './ledger.js';
 
 /**
- * Throws `insufficient_credits` or `usage_cap_reached` where a new run could not even reserve what its question and the
- * reply may cost, and `service_unavailable` where that is not to be found out.
+ * Throws `insufficient_credits` or `usage_cap_reached` if the credits do not cover the question and the longest reply
+ * of a new run, and `service_unavailable` if the ledger cannot be reached.
  */
 export async function requireFirstStep(
   { models, ledger }: { readonly models: ChatModels; readonly ledger: Ledger },

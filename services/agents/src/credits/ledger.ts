@@ -1,11 +1,11 @@
 import type { Attribution, ChargeKey } from '../domain/charge.js';
 import type { Spent } from '../stores/runs.js';
 
-/** The credits of tenants. All amounts are millionths of a credit. */
+/** The credits of tenants. All amounts are in millionths of a credit. */
 export interface Ledger {
   /**
-   * Reserves an amount. Throws `insufficient_credits` or `usage_cap_reached` if there is not as much, and
-   * `service_unavailable` if the ledger cannot be reached; nothing is reserved then. `max` is the run's own limit.
+   * Reserves an amount. Throws `insufficient_credits` or `usage_cap_reached` if it is not available, and
+   * `service_unavailable` if the ledger cannot be reached; then nothing is reserved. `max` is the run's own limit.
    */
   reserve(
     key: ChargeKey,
@@ -13,12 +13,12 @@ export interface Ledger {
     micros: number,
     run: { readonly max?: number | undefined },
   ): Promise<void>;
-  /** Throws like `reserve` if work that costs so much could not begin, also once reservations of other work have ended. */
+  /** Throws the errors of `reserve` if an amount could not be reserved even after all other reservations have ended. */
   check(about: Attribution, micros: number): Promise<void>;
-  /** Keeps the reservation for another lease. */
+  /** Extends a reservation by its time to live. */
   renew(key: ChargeKey): Promise<void>;
-  /** Charges what was used, releases the rest of the reservation, and counts the usage. */
+  /** Charges the used amount, releases the rest of the reservation, and counts the usage. */
   settle(key: ChargeKey, about: Attribution, spent: Spent): Promise<void>;
-  /** Releases a reservation of which nothing was used. */
+  /** Releases an unused reservation. */
   release(key: ChargeKey): Promise<void>;
 }

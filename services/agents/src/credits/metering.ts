@@ -10,10 +10,10 @@ import type { Attribution, ChargeKey } from '../domain/charge.js';
 import { formatCredits } from '../domain/micros.js';
 import type { Ledger } from './ledger.js';
 
-/** Milliseconds that a reservation lasts without a renewal: the lease of a run and five minutes. */
+/** Milliseconds that a reservation lasts without renewal: the lease of a run plus five minutes. */
 const TTL_MS = 315_000;
 
-/** Keeps the credits of tenants in the tenancy service. */
+/** Creates a ledger that keeps the credits in the tenancy service. */
 export function openLedger(metering: Client<MeteringService>, systemCall: () => CallOptions): Ledger {
   return {
     async reserve(key, about, micros, { max }) {

@@ -8,13 +8,13 @@ import type { Ledger } from './ledger.js';
 
 const RETRY_DEAD_MS = 600_000;
 
-/** Where charges wait. */
+/** Dependencies for charging later. */
 export interface Settlements {
   readonly store: Store;
   readonly settlements: Collection<SettlementRecord>;
 }
 
-/** Has an attempt charged once the ledger can be reached again, whatever becomes of its run. */
+/** Enqueues the charge of an attempt until the ledger can be reached, independently of its run. */
 export async function settleLater(
   { store, settlements }: Settlements,
   key: ChargeKey,
@@ -34,7 +34,7 @@ interface SettlementParts {
   readonly ledger: Ledger;
 }
 
-/** Opens the queue that charges what could not be charged before. Charging an attempt twice changes nothing. */
+/** Opens the queue of charges that failed before. Charging an attempt twice has no further effect. */
 export function openSettlementQueue({ store, log, ledger }: SettlementParts): Promise<Queue<SettlementRecord>> {
   return openQueue<SettlementRecord>({
     ...{ store, log, spec: settlementQueue, concurrency: 4, retryDeadAfterMs: RETRY_DEAD_MS },

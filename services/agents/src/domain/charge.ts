@@ -1,13 +1,13 @@
-/** Identifies what is charged: one attempt at one step. Charging it again changes nothing. */
+/** Identifies a charge, which is for one attempt at one step. Repeating it has no effect. */
 export interface ChargeKey {
   readonly source: 'chat' | 'agent_run';
   readonly runId: string;
-  /** Number of a step, or what is instead of one. */
+  /** The number of a step, or a text that stands for it, as for an approval. */
   readonly step: number | string;
   readonly attempt: number;
 }
 
-/** What usage is counted by. */
+/** The dimensions that usage is counted by. */
 export interface Attribution {
   readonly tenant: string;
   readonly feature: 'chat' | 'agent_run';

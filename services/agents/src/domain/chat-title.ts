@@ -1,4 +1,4 @@
-/** Returns a title for a session that begins with a question: its first line, at most 60 characters, cut between words. */
+/** Returns the title of a session from its first question: the first line, at most 60 characters, cut between words. */
 export function titleOf(question: string): string {
   const line =
     question

@@ -1,11 +1,13 @@
-/** Lines of a text beyond which a difference is not looked for: both texts are shown whole then. */
+/**
+ * Maximum lines of a text for which a difference is computed; longer texts are shown completely, as removed and added.
+ */
 const MAX_LINES = 1_000;
-/** Unchanged lines that are shown around a change. */
+/** Number of unchanged lines shown around a change. */
 const AROUND = 2;
 
 type Line = readonly [sign: ' ' | '-' | '+', text: string];
 
-/** Returns the difference between two texts as the lines of a diff, at most `max` characters of it. */
+/** Returns the difference between two texts as diff lines, at most `max` characters. */
 export function lineDiff(before: string, after: string, max: number): string {
   const lines = shortened(differenceOf(before.split('\n'), after.split('\n')));
   const text = lines.map(([sign, line]) => `${sign}${line}`).join('\n');
@@ -53,7 +55,7 @@ function changesIn(before: readonly string[], after: readonly string[]): Line[] 
   return [...lines, ...removed.slice(i), ...added.slice(j)];
 }
 
-/** Leaves out what is far from any change. */
+/** Replaces unchanged lines that are far from a change by an ellipsis. */
 function shortened(lines: readonly Line[]): Line[] {
   const isNear = lines.map(() => false);
   for (const [i, [sign]] of lines.entries()) {

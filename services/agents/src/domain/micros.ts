@@ -1,6 +1,6 @@
 const MICROS = 1_000_000;
 
-/** Writes millionths of a credit as a decimal number of credits: `1250000` as `1.25`. */
+/** Converts millionths of a credit into a decimal number of credits: `1250000` becomes `1.25`. */
 export function formatCredits(micros: number): string {
   const whole = Math.trunc(micros / MICROS);
   const rest = String(Math.abs(micros % MICROS))
@@ -10,7 +10,10 @@ export function formatCredits(micros: number): string {
   return `${sign}${whole}${rest === '' ? '' : `.${rest}`}`;
 }
 
-/** Reads a decimal number of credits with up to six places; undefined if it is none, or too great to be exact. */
+/**
+ * Parses a decimal number of credits with up to six decimal places; undefined if it is not one, or too large to be
+ * exact.
+ */
 export function parseCredits(text: string): number | undefined {
   const found = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
   if (found === null) return undefined;

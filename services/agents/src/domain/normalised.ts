@@ -1,7 +1,7 @@
-/** Full stops and their like, which say nothing about whether two texts say the same. */
+/** Punctuation and white space at the end of a text, which do not change its meaning. */
 const END = /[\s.!。．！]+$/u;
 
-/** Returns a text in the form in which near-duplicates are the same: without case, layout and compatibility forms. */
+/** Returns a text in a form in which near-duplicates are equal: without case, white space and compatibility forms. */
 export function normalised(text: string): string {
   const plain = text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
   return plain.replace(END, '') || plain;

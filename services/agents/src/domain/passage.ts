@@ -1,10 +1,10 @@
-/** Part of a text: `[from, to)` in UTF-16 code units. */
+/** A range of a text: `[from, to)` in UTF-16 code units. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns where a passage is in a text, whatever its white space; undefined if it is not there. */
+/** Returns where a passage occurs in a text, ignoring differences in white space; undefined if it does not occur. */
 export function locate(text: string, passage: string): Span | undefined {
   const wanted = passage.trim();
   if (wanted === '') return undefined;
@@ -15,7 +15,7 @@ export function locate(text: string, passage: string): Span | undefined {
   return found === null ? undefined : { from: found.index, to: found.index + found[0].length };
 }
 
-/** Widens a span to whole lines, to at most `max` characters. */
+/** Extends a span to whole lines, up to `max` characters. */
 export function widen(text: string, { from, to }: Span, max: number): Span {
   let start = Math.max(0, text.lastIndexOf('\n', from - 1) + 1);
   let end = text.indexOf('\n', to);
@@ -36,7 +36,7 @@ export function widen(text: string, { from, to }: Span, max: number): Span {
   });
 }
 
-/** Returns the best part of a passage of at most `max` characters: from its start, to the end of a sentence or word. */
+/** Returns the beginning of a passage, at most `max` characters, cut at the end of a sentence or word. */
 export function shorten(text: string, { from, to }: Span, max: number): Span {
   if (to - from <= max) return { from, to };
   const head = text.slice(from, from + max);
@@ -46,13 +46,13 @@ export function shorten(text: string, { from, to }: Span, max: number): Span {
   return atCharacters(text, { from, to: from + length });
 }
 
-/** Keeps a span from splitting a character of two code units. */
+/** Moves the ends of a span so that they do not split a surrogate pair. */
 function atCharacters(text: string, { from, to }: Span): Span {
   const splits = (at: number) => /[\uDC00-\uDFFF]/.test(text[at] ?? '') && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '');
   return { from: splits(from) ? from + 1 : from, to: splits(to) ? to - 1 : to };
 }
 
-/** Returns where words of a question are in a snippet: `[start, end)` in code points, at most `max` ranges. */
+/** Returns where words of a question occur in a snippet: `[start, end)` in code points, at most `max` ranges. */
 export function matches(snippet: string, question: string, max = 20): [number, number][] {
   const words = stems(question);
   const found: [number, number][] = [];
@@ -65,10 +65,10 @@ export function matches(snippet: string, question: string, max = 20): [number, n
   return found;
 }
 
-/** Characters of a text whose paragraphs are compared: a request must not hold up others. */
+/** Number of characters of a text whose paragraphs are compared, so that a long text does not block other requests. */
 const MAX_COMPARED = 200_000;
 
-/** Returns the paragraph of a text that has the most words of a question. */
+/** Returns the paragraph of a text that contains the most words of a question. */
 export function paragraphFor(text: string, question: string): Span {
   const words = stems(question);
   let best: Span = { from: 0, to: text.length };
@@ -82,12 +82,12 @@ export function paragraphFor(text: string, question: string): Span {
   return best;
 }
 
-/** Characters of the snippet that a citation shows. */
+/** Maximum characters of the snippet in a citation. */
 export const SNIPPET_LENGTH = 480;
 
 /**
- * Returns the part of a text, of at most `max` characters, that has the most words of a claim: whole sentences or lines
- * as far as they fit.
+ * Returns the part of a text, at most `max` characters, that contains the most words of a claim, in whole sentences or
+ * lines if possible.
  */
 export function bestPart(text: string, claim: string, max: number): Span {
   const words = stems(claim);
@@ -112,14 +112,20 @@ export function bestPart(text: string, claim: string, max: number): Span {
   return shorten(text, best, max);
 }
 
-/** Returns the beginnings of a text's words, by which words of one stem are taken for the same. */
+/**
+ * Returns the first six letters, in lower case, of each word of at least three letters. Words with equal beginnings
+ * count as the same.
+ */
 export function stems(text: string): Set<string> {
   return new Set((text.match(/[\p{L}\p{N}]{3,}/gu) ?? []).map(stem));
 }
 
 const stem = (word: string): string => word.toLowerCase().slice(0, 6);
 
-/** Removes characters that people do not see and models read: controls, zero-width, direction marks and tags. */
+/**
+ * Removes characters that are invisible to people but read by models: controls, zero-width characters, direction marks
+ * and tags.
+ */
 export function visible(text: string): string {
   return text.replace(HIDDEN, '');
 }

@@ -3,7 +3,7 @@ interface Listed {
   readonly id: string;
 }
 
-/** Returns whether somebody sees a pin. Pins that they do not see keep their place relative to their neighbours. */
+/** Returns whether the caller sees a pin. Hidden pins keep their place relative to their neighbours. */
 export type Sees<T> = (pin: T) => boolean;
 
 /** Returns the list with `pin` inserted before the visible pin at `position`, or at the end if there is none. */
@@ -13,13 +13,13 @@ export function insertPin<T extends Listed>(pins: readonly T[], pin: T, sees: Se
   return pins.toSpliced(at, 0, pin);
 }
 
-/** Returns the list with one of its pins moved to `position` among the visible ones. */
+/** Returns the list with a pin moved to `position` among the visible pins. */
 export function movePin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position: number): T[] {
   const others = pins.filter(({ id }) => id !== pin.id);
   return insertPin(others, pin, sees, position);
 }
 
-/** Returns the list with its visible pins in the given order; undefined unless `order` names each of them once. */
+/** Returns the list with its visible pins in the given order; undefined unless `order` contains each of them once. */
 export function orderPins<T extends Listed>(
   pins: readonly T[],
   order: readonly string[],

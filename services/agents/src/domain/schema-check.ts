@@ -3,19 +3,19 @@ import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Milliseconds for checking a value against a schema. */
+/** Milliseconds that checking a value against a schema may take. */
 const CHECK_MS = 250;
-/** Faults that are told of one value. */
+/** Maximum number of faults reported for one value. */
 const MAX_TOLD = 2;
 
 /**
- * Returns what is wrong with a value for a schema; undefined if nothing is. Schemas come from users and from servers of
- * strangers: they are interpreted, never compiled to code, and for so long only, so that neither their references nor their
- * regular expressions can hold the process up.
+ * Returns the faults of a value under a schema; undefined if there are none. Schemas come from users and external
+ * servers. They are interpreted, never compiled to code, and the time is limited, so that neither references nor
+ * regular expressions can block the process.
  */
 export function faultIn(schema: JsonSchema, value: unknown): string | undefined {
   const check = () => new Validator(schema as Schema, '2020-12', true).validate(value);
-  // A busy machine may have taken the time of the first try.
+  // The first attempt may fail only because the machine was busy.
   const result = within(check) ?? within(check);
   if (result === undefined) return 'It takes too long to be checked.';
   if (result.valid) return undefined;
@@ -29,7 +29,7 @@ const script = new Script('check()');
 const sandbox: { check: () => unknown } = { check: () => undefined };
 const context = createContext(sandbox);
 
-/** Runs a check within its time. Returns undefined if it takes longer or throws. */
+/** Runs a check with a time limit. Returns undefined if it takes longer or throws. */
 function within<T>(check: () => T): T | undefined {
   sandbox.check = check;
   try {

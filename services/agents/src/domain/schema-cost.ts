@@ -1,6 +1,6 @@
 import { DATA, NAMED } from './schema-words.js';
 
-/** Schemas that may be applied to one value. */
+/** Maximum number of schemas that may be applied to one value. */
 export const MAX_SCHEMA_COST = 5_000;
 
 type Node = Readonly<Record<string, unknown>>;
@@ -9,9 +9,9 @@ const LISTS = ['allOf', 'anyOf', 'oneOf'];
 const SINGLE = ['not', 'if', 'then', 'else'];
 
 /**
- * Returns how many schemas are applied to one value by a schema, with all that it refers to, at the most costly place in
- * it: references can double the number at each level. Infinite for a schema that refers to itself for the same value, or
- * to nothing.
+ * Returns the maximum number of schemas that are applied to a single value, including referenced ones, since references
+ * can double the number at each level. Returns Infinity for a schema that refers to itself for the same value, or to
+ * nothing.
  */
 export function costOfSchema(root: Node): number {
   const costs = new Map<Node, number>();
@@ -52,7 +52,9 @@ export function costOfSchema(root: Node): number {
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Follows a local reference. Returns what refers to itself where it leads to nothing, which counts as infinite. */
+/**
+ * Follows a local reference. If it leads nowhere, it returns a schema that refers to itself, whose cost is infinite.
+ */
 function resolve(root: Node, ref: string): unknown {
   if (/^#[^/]/.test(ref)) return anchored(root, ref.slice(1)) ?? NOWHERE;
   let value: unknown = root;
@@ -65,7 +67,7 @@ function resolve(root: Node, ref: string): unknown {
   return value;
 }
 
-/** Returns the schema that a name stands for; undefined if there is none. */
+/** Returns the schema with an anchor; undefined if there is none. */
 function anchored(value: unknown, name: string): unknown {
   if (Array.isArray(value)) return firstOf(value, name);
   if (!isNode(value)) return undefined;
@@ -80,7 +82,7 @@ function firstOf(values: readonly unknown[], name: string): unknown {
   return undefined;
 }
 
-/** Refers to itself. */
+/** A schema that refers to itself. */
 const NOWHERE: { allOf: unknown[] } = { allOf: [] };
 NOWHERE.allOf.push(NOWHERE);
 

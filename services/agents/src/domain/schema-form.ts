@@ -8,7 +8,7 @@ const NAMES = { type: 'array', items: { type: 'string' } };
 const TYPE = { enum: ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'] };
 const PATTERN = { type: 'string', format: 'regex' };
 
-/** The form of the values of keywords; what is in none of these lists means nothing. */
+/** The form of the values of keywords. Keywords that are not listed are ignored. */
 const VALUES: readonly (readonly [object, readonly string[]])[] = [
   [{ type: 'string' }, ['$id', '$schema', '$ref', '$anchor', '$dynamicRef', '$dynamicAnchor', '$comment']],
   [{ type: 'string' }, ['title', 'description', 'format']],
@@ -29,7 +29,7 @@ const VALUES: readonly (readonly [object, readonly string[]])[] = [
   [{ ...NAMED_SCHEMAS, propertyNames: PATTERN }, ['patternProperties']],
 ];
 
-/** The form of a JSON Schema of 2020-12. */
+/** A schema for JSON Schemas of the version 2020-12. */
 const FORM: JsonSchema = {
   ...SCHEMA,
   $defs: {
@@ -40,5 +40,5 @@ const FORM: JsonSchema = {
   },
 };
 
-/** Returns what is wrong with the form of a JSON Schema; undefined if nothing is. */
+/** Returns the faults in the form of a JSON Schema; undefined if there are none. */
 export const faultOfSchema = (schema: JsonSchema): string | undefined => faultIn(FORM, schema);

@@ -1,7 +1,7 @@
 /** Keywords of JSON Schema that refer to another schema. */
 export const REFERENCES: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 
-/** Keywords whose keys are names that the schema's author has chosen. */
+/** Keywords whose keys are names chosen by the author of the schema. */
 export const NAMED: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -12,5 +12,5 @@ export const NAMED: ReadonlySet<string> = new Set([
   'dependencies',
 ]);
 
-/** Keywords whose values are data, whatever they look like. */
+/** Keywords whose values are data, even if they look like schemas. */
 export const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);

@@ -1,7 +1,7 @@
 import { AGENT_SCOPES, type AgentRole } from '@commonplace/kit/auth';
 import type { ToolGroup } from './tool-group.js';
 
-/** What a run may do at most; the scopes of the credential that started it limit it further. */
+/** The maximum scopes of a run. The scopes of the credential that starts it limit them further. */
 export const RUN_SCOPES: readonly string[] = AGENT_SCOPES;
 
 /** The scopes that the tools of each group need. */
@@ -19,12 +19,12 @@ const BY_GROUP: Readonly<Record<ToolGroup, readonly string[]>> = {
   im: ['im:read', 'im:write'],
 };
 
-/** What every run needs to be given what the person has named. */
+/** The scopes of every run, for reading the resources that the person has named. */
 const ALWAYS: readonly string[] = ['resource:read', 'content:read'];
 
 /**
- * Scopes that need more than a viewer of the workspace; all others do not. A viewer changes the work items that are assigned
- * to it.
+ * Scopes that need a higher role than viewer in the workspace. `work_item:write` does not, since a viewer may change
+ * the work items assigned to it.
  */
 const LEAST_ROLE: Readonly<Record<string, AgentRole>> = {
   'comment:write': 'commenter',
@@ -35,7 +35,7 @@ const LEAST_ROLE: Readonly<Record<string, AgentRole>> = {
 
 const ROLES: readonly (AgentRole | undefined)[] = [undefined, 'viewer', 'commenter', 'editor'];
 
-/** Returns those of some scopes that tools of these groups need, as far as a role in the workspace gives them. */
+/** Returns the held scopes that tools of the groups need and the role in the workspace allows. */
 export function scopesOf(
   held: readonly string[],
   groups: Iterable<ToolGroup>,

@@ -2,7 +2,7 @@ import { lazyLibrary } from '@commonplace/kit/library';
 
 const yaml = lazyLibrary<typeof import('yaml')>('yaml', import.meta.url);
 
-/** What the front matter of a `SKILL.md` says of a skill, and the Markdown behind it. */
+/** The front matter of a `SKILL.md`, and the Markdown after it. */
 export interface SkillMd {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
@@ -12,20 +12,20 @@ export interface SkillMd {
   readonly content: string;
 }
 
-/** A text is no `SKILL.md`; the message completes the sentence "skill_md …". */
+/** Thrown if a text is not a `SKILL.md`; the message completes the sentence "skill_md …". */
 export class NoSkillMd extends Error {}
 
-/** Characters of front matter: YAML of this length is read in milliseconds, whatever it contains. */
+/** Maximum characters of front matter. YAML of this length is parsed in milliseconds, whatever it contains. */
 const MAX_FRONT_MATTER = 16_384;
 const FENCE = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 
-/** Returns the Markdown of a text without its front matter, if it has any. */
+/** Returns the Markdown of a text without its front matter. */
 export function bodyOf(text: string): string {
   const found = FENCE.exec(withoutMark(text));
   return found === null ? text : withoutMark(text).slice(found[0].length).trimStart();
 }
 
-/** Reads a whole `SKILL.md`. Throws `NoSkillMd` for a text without front matter, or with one that is not understood. */
+/** Parses a `SKILL.md`. Throws `NoSkillMd` if the front matter is missing or invalid. */
 export function readSkillMd(text: string): SkillMd {
   const whole = withoutMark(text);
   const found = FENCE.exec(whole);
@@ -43,7 +43,7 @@ export function readSkillMd(text: string): SkillMd {
 
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');
 
-/** Reads YAML of the core schema: no tags of one's own, no aliases, no merging of maps, no key twice. */
+/** Parses YAML of the core schema, and refuses custom tags, aliases and duplicate keys; merge keys have no effect. */
 function readFrontMatter(text: string): Readonly<Record<string, unknown>> {
   if (text.length > MAX_FRONT_MATTER) throw new NoSkillMd(`has more than ${MAX_FRONT_MATTER} characters of YAML.`);
   let value: unknown;
@@ -67,7 +67,7 @@ function textIn(front: Readonly<Record<string, unknown>>, key: string): string |
   return value.trim();
 }
 
-/** Reads `allowed-tools`: a list, or names with blanks or commas between them. */
+/** Reads `allowed-tools`, which is a list, or names separated by spaces or commas. */
 function toolsIn(value: unknown): string[] {
   if (value === undefined || value === null) return [];
   const names = typeof value === 'string' ? value.split(/[\s,]+/) : value;

@@ -2,7 +2,7 @@ import { stems } from './passage.js';
 
 export interface TableRow {
   readonly id: string;
-  /** Names of columns with the values of the row as texts; empty cells are left out. */
+  /** Pairs of a column's name and the row's value as text; empty cells are left out. */
   readonly cells: readonly (readonly [name: string, value: string])[];
 }
 
@@ -31,7 +31,10 @@ function cellText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Returns the row that has the most words of a question, and of it the cell with the most; undefined for no rows. */
+/**
+ * Returns the row that contains the most words of a question, and its cell that contains the most; undefined if there
+ * are no rows.
+ */
 export function bestCell(
   rows: readonly TableRow[],
   question: string,

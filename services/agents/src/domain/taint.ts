@@ -3,15 +3,18 @@ type TaintType = (typeof TYPES)[number];
 
 export const isTaintType = (type: string): type is TaintType => (TYPES as readonly string[]).includes(type);
 
-/** Untrusted content that a run has read: who wrote it is no person of the tenant with at least the role commenter. */
+/**
+ * A source of untrusted content that a run has read: it was not written by a person of the tenant with at least the
+ * role commenter.
+ */
 export interface TaintSource {
   readonly type: TaintType;
-  /** Id of the resource, or the URL or the name of the server. */
+  /** The id of the resource, or the URL or name of the server. */
   readonly id: string;
   readonly name: string;
 }
 
-/** Returns each taint once. */
+/** Returns the taints without duplicates. */
 export function distinctTaints(taints: readonly TaintSource[]): TaintSource[] {
   return [...new Map(taints.map((taint) => [`${taint.type} ${taint.id}`, taint])).values()];
 }

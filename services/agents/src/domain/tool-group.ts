@@ -1,4 +1,4 @@
-/** A group of built-in tools, by which an agent is given them. */
+/** A group of built-in tools. Agents are given tools by group. */
 export type ToolGroup =
   | 'search'
   | 'read'

@@ -1,7 +1,10 @@
-/** What repeating a call does: nothing, the same once more without a further effect, or its effect again. */
+/**
+ * The effect of repeating a call: `none`, `idempotent` if repeating has no further effect, `once` if it takes effect
+ * again.
+ */
 export type Effect = 'none' | 'idempotent' | 'once';
 
-/** What a call does, by which rules of approval policies and the server's own rules decide. */
+/** The kind of thing that a call does. Approval policies and the server's own rules decide by it. */
 export type ToolAction =
   | 'read'
   | 'create'
@@ -16,9 +19,9 @@ export type ToolAction =
 
 export type Risk = 'low' | 'medium' | 'high';
 
-/** What a person is shown before they decide. */
+/** The data that a person is shown before deciding. */
 export interface Preview {
-  /** A diff or a text, in Markdown. */
+  /** A diff or another text, in Markdown. */
   readonly text: string;
   readonly targets: readonly string[];
   readonly recipients: readonly string[];
@@ -26,26 +29,26 @@ export interface Preview {
 }
 
 /**
- * What a call would do, computed by the server from the call alone and never from the model's words. Approvals are
- * decided on it.
+ * What a call would do. The server computes it from the call alone, never from the model's words. Approvals are decided
+ * on it.
  */
 export interface ToolPlan {
   readonly action: ToolAction;
   readonly effect: Effect;
   readonly risk: Risk;
   /**
-   * Whether the call sends data where others than the initiator can see it, or changes rights. In a run that has read
-   * untrusted content such a call waits for an approval.
+   * Whether the call sends data where people other than the initiator can see it, or changes rights. In a run that has
+   * read untrusted content such a call needs an approval.
    */
   readonly isSink: boolean;
-  /** One line: what is done to what. */
+  /** One line that names the action and its target. */
   readonly title: string;
   readonly preview: Preview;
-  /** Hash of what the tool says of itself: an approval holds for this tool only. */
+  /** A hash of the tool's schema. An approval is valid only while it stays the same. */
   readonly toolHash: string;
   readonly serverId?: string | undefined;
-  /** Name of that MCP server, by which rules of policies name it. */
+  /** The name of that MCP server, which rules of policies refer to. */
   readonly serverName?: string | undefined;
-  /** What the owner has set for this tool of an MCP server; of it and the policy the stricter decides. */
+  /** The owner's setting for this tool of an MCP server. The stricter of it and the policy applies. */
   readonly ownRule?: 'allow' | 'ask' | undefined;
 }

@@ -1,14 +1,14 @@
 import type { Guard } from '@commonplace/kit/fetch';
 
-/** A page or text as a server has sent it. */
+/** A page or text received from a server. */
 export interface PageText {
-  /** Where it was in the end, after redirects. */
+  /** The URL after redirects. */
   readonly url: string;
   readonly isHtml: boolean;
   readonly text: string;
 }
 
-/** A server has answered with something that is no text. The message is for the model. */
+/** Thrown if a server's response is not a readable text. The message is for the model. */
 export class UnreadablePage extends Error {}
 
 const TEXT = /^(?:text\/[\w.+-]+|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|javascript)|application\/x-yaml)$/;
@@ -48,7 +48,9 @@ async function readBytes(body: AsyncIterable<Buffer>, maxBytes: number): Promise
   return Buffer.concat(chunks);
 }
 
-/** Decodes bytes in the charset that their type or the page names; UTF-8 when there is none, or an unknown one. */
+/**
+ * Decodes bytes in the charset that the content type or the page names, or in UTF-8 if there is none or it is unknown.
+ */
 function decode(bytes: Buffer, type: string): string {
   const named = /charset\s*=\s*["']?([\w-]{1,40})/i;
   const charset = named.exec(type)?.[1] ?? named.exec(bytes.toString('latin1', 0, 2_048))?.[1] ?? 'utf-8';

@@ -1,6 +1,6 @@
 import stem from 'wink-porter2-stemmer';
 
-/** Words that say nothing about what a question is about. */
+/** Words that do not contribute to what a question is about. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     'a about all also am an and any are as at be been being but by can could did do does doing for from get give had has ' +
@@ -18,12 +18,12 @@ const BEYOND_ASCII = /[\u0080-\uffff]/;
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** Returns the stem of an English word in lower case; other words as they are. */
+/** Returns the stem of a lower-case English word; returns other words unchanged. */
 export function stemOf(word: string): string {
   return ENGLISH.test(word) ? stem(word) : word;
 }
 
-/** Returns the words of a text in lower case without accents; pairs of characters for scripts without spaces. */
+/** Returns the words of a text in lower case without accents; for scripts without spaces, pairs of characters. */
 export function wordsOf(text: string): string[] {
   const folded = text.replace(/['’]s\b|['’]/g, '').toLowerCase();
   if (!BEYOND_ASCII.test(folded)) return folded.match(WORD) ?? [];
@@ -38,15 +38,15 @@ function pairsOf(word: string): string[] {
 }
 
 /**
- * Returns the terms by which a text is found: the stems of its words, without doubles, and in scripts without spaces pairs
- * of characters besides the characters themselves.
+ * Returns the index terms of a text without duplicates: the stems of its words; for scripts without spaces, pairs of
+ * characters and single characters.
  */
 export function indexTerms(text: string): string[] {
   const single = (word: string) => (UNSPACED.test(word) ? [...word] : []);
   return [...new Set(wordsOf(text).flatMap((word) => [stemOf(word), ...single(word)]))];
 }
 
-/** Returns the terms by which a query finds texts. Stop words count where there is nothing else. */
+/** Returns the search terms of a query. Stop words are used only if there are no others. */
 export function queryTerms(query: string): string[] {
   const words = wordsOf(query);
   const content = words.filter((word) => !STOP_WORDS.has(word));

@@ -10,26 +10,27 @@ import { type AgentTerms, readAgentTerms } from './agent-terms.js';
 import { RunFailure } from './failure.js';
 import type { AgentParts } from './run-agent.js';
 
-/** What a call needs beside the rights of the run. */
+/** What a call needs in addition to the rights of the run. */
 export interface Need {
-  /** A scope that the run must have; the service that is called checks it too. */
+  /** A scope that the run must have. The called service checks it as well. */
   readonly scope?: string | undefined;
-  /** The call reads something that the person has named, which may be in another workspace than the run. */
+  /** Whether the call reads something that the person has named, which may be outside of the run's workspace. */
   readonly isNamed?: boolean | undefined;
 }
 
 /**
- * Returns the options of a call on behalf of the person who started a run, by its agent, with a deadline in `timeoutMs`.
- * The agent's rights are read before each call. Throws `insufficient_scope`, and the failure `permission_lost`.
+ * Returns the options of a call by the run's agent on behalf of the person who started the run, with a deadline after
+ * `timeoutMs`. It checks the agent's rights before each call. Throws `insufficient_scope`, and the run failure
+ * `permission_lost`.
  */
 export type Acting = (timeoutMs?: number, need?: Need) => Promise<CallOptions>;
 
 const CALL_MS = 20_000;
-/** Milliseconds before its expiry at which a token is renewed: it outlives the call, also where the owner is slow. */
+/** Milliseconds before its expiry at which a token is renewed, so that it outlasts a slow call. */
 const SPARE_MS = CALL_MS;
 
 interface Token {
-  /** What the token was asked for: with anything else, another one is. */
+  /** The request that the token was issued for; a different request needs a new token. */
   readonly key: string;
   readonly token: string;
   readonly until: number;
@@ -38,8 +39,8 @@ interface Token {
 type ActingParts = AgentParts & Pick<Parts, 'auth'>;
 
 /**
- * Acts as the person who started a run, as long as they belong to its tenant, and as its agent, as long as that has the
- * right. `current` returns the run as it is now. No token is stored.
+ * Creates tokens for the person who started a run, as long as they belong to its tenant, and for its agent, as long as
+ * it has the rights. `current` returns the current record of the run. Tokens are kept in memory only.
  */
 export function actingFor(parts: ActingParts, current: () => RunRecord, signal: AbortSignal): Acting {
   const { auth, systemCall } = parts;
@@ -49,7 +50,7 @@ export function actingFor(parts: ActingParts, current: () => RunRecord, signal: 
     const terms = await readAgentTerms(parts, run);
     if (scope !== undefined && !terms.scopes.includes(scope)) throw insufficientScope(scope);
     const request = requestOf(run, terms, isNamed);
-    // An agent that has changed, or that has read untrusted content since, acts by a new token at once.
+    // A change of the agent, or newly read untrusted content, changes the request and so takes effect at once.
     const key = JSON.stringify(request);
     let known = tokens.get(isNamed);
     if (known?.key !== key || Date.now() > known.until - SPARE_MS) {
@@ -78,10 +79,13 @@ function actingAgent({ id, name, places }: AgentRecord, { taintSources = [] }: R
   return { id, name, roles, tainted: taintSources.length > 0 };
 }
 
-/** Throws the failure of a run whose person has lost access; rethrows other errors, which are retried. */
+/**
+ * Throws `permission_lost` if the error means that the person has lost access; rethrows other errors, which are
+ * retried.
+ */
 function lostAccess(error: unknown): never {
   if (error instanceof AppError && REFUSALS.has(error.code)) {
-    throw new RunFailure('permission_lost', 'The person who started the run has no access any more.', false);
+    throw new RunFailure('permission_lost', 'The person who started the run no longer has access.', false);
   }
   throw error;
 }

@@ -2,9 +2,9 @@ import { AGENT_ROLES, type AgentRole } from '@commonplace/kit/auth';
 import { scopesOf } from '../domain/scopes.js';
 import type { AgentRecord } from '../stores/agents.js';
 import type { RunRecord } from '../stores/runs.js';
-import { type AgentParts, requireStanding, toolGroupsOf } from './run-agent.js';
+import { type AgentParts, requireUsableAgent, toolGroupsOf } from './run-agent.js';
 
-/** What a run may do at this moment by its agent: the stricter of the version that it has pinned and the present one. */
+/** The current rights of a run by its agent: the stricter of the pinned version and the current one. */
 export interface AgentTerms {
   /** Absent for the built-in assistant. */
   readonly agent: AgentRecord | undefined;
@@ -12,11 +12,11 @@ export interface AgentTerms {
 }
 
 /**
- * Reads what a run may do by its agent. Throws the failure `permission_lost` once the agent is paused or has no role in
- * the run's workspace any more, and `AgentDeleted`.
+ * Reads the current rights of a run. Throws `permission_lost` if the agent is paused or no longer acts in the run's
+ * workspace, and `AgentDeleted`.
  */
 export async function readAgentTerms(parts: AgentParts, run: RunRecord): Promise<AgentTerms> {
-  const agent = await requireStanding(parts, run);
+  const agent = await requireUsableAgent(parts, run);
   const role = agent === undefined ? 'viewer' : roleIn(agent, run.workspaceId);
   return { agent, scopes: scopesOf(run.scopes, await toolGroupsOf(parts, run), role) };
 }

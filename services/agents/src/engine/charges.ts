@@ -12,9 +12,9 @@ import { RunFailure } from './failure.js';
 
 /** Milliseconds between two renewals of a reservation. */
 const RENEW_MS = 60_000;
-/** Milliseconds between two tries to reserve. */
+/** Maximum milliseconds between two attempts to reserve. */
 const LOOK_MS = 1_000;
-/** Milliseconds after which a reservation that nobody renews has ended, and some more. */
+/** Milliseconds to wait for other reservations; a little longer than a reservation lasts without renewal. */
 const MAX_WAIT_MS = 360_000;
 const NO_CREDIT: ReadonlySet<string> = new Set(['insufficient_credits', 'usage_cap_reached']);
 
@@ -25,15 +25,15 @@ export class Charges {
   constructor(
     private readonly parts: Pick<Parts, 'ledger' | 'store' | 'settlements'>,
     private readonly run: RunRecord,
-    /** Aborts when the run ends, or is worked on no more. */
+    /** Aborts when the run ends or this worker no longer works on it. */
     private readonly signal: AbortSignal,
   ) {
     this.ledger = parts.ledger;
   }
 
   /**
-   * Reserves what an attempt may cost at the most. While nothing but reservations of other work is in the way it waits for
-   * them to end, and while the ledger is not reached for that. Throws the failure of the run if there is not as much.
+   * Reserves the maximum cost of an attempt. It waits while only reservations of other work stand in the way, and while
+   * the ledger cannot be reached. Throws the run failure `credit_limit` if the credits do not suffice.
    */
   async reserve(step: StepRecord, micros: number): Promise<void> {
     const until = Date.now() + MAX_WAIT_MS;
@@ -51,12 +51,12 @@ export class Charges {
     }
   }
 
-  /** Releases what was reserved when approvals were given, before the step after them reserves what it needs. */
+  /** Releases the credits reserved when approvals were given, before the next step reserves its own. */
   async releaseApprovals(approvalIds: readonly string[]): Promise<void> {
     await Promise.all(approvalIds.map((id) => this.ledger.release(approvalKey(this.run, id))));
   }
 
-  /** Keeps a reservation while `work` goes on. */
+  /** Renews a reservation while `work` is running. */
   async keep<T>(step: StepRecord, work: () => Promise<T>): Promise<T> {
     const renewal = setInterval(() => void this.ledger.renew(this.keyOf(step)).catch(() => {}), RENEW_MS);
     try {
@@ -67,8 +67,8 @@ export class Charges {
   }
 
   /**
-   * Charges an attempt with what it has used, and releases the rest of its reservation. While the ledger is not reached it
-   * waits; what the end of the run leaves uncharged is charged later.
+   * Charges the used amount of an attempt and releases the rest of its reservation. It waits while the ledger cannot be
+   * reached; if the run ends in the meantime, the charge is enqueued.
    */
   async settle(step: StepRecord, spent: Spent): Promise<void> {
     const key = this.keyOf(step);
@@ -94,12 +94,12 @@ export class Charges {
   }
 }
 
-/** Returns whether a call has failed because the ledger is not there, or not in time. */
+/** Returns whether the error means that the ledger is unavailable or too slow. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof AppError && (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED');
 }
 
-/** Returns whether credits would suffice, and caps allow it, once the reservations of other work have ended. */
+/** Returns whether credits and caps would suffice once the reservations of other work have ended. */
 function isHeldByOthers({ reason, details = {} }: AppError): boolean {
   const micros = (name: string) => {
     const text = details[name];

@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Failure } from '../stores/runs.js';
 
-/** Ends a run with an error that its reader sees. */
+/** Thrown to end a run with an error that its readers see. */
 export class RunFailure extends Error {
   constructor(
     readonly code: string,

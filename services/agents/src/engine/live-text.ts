@@ -1,17 +1,17 @@
 import type { EventBus } from '@commonplace/kit/events';
 import { runTopic, writeSignal } from '../runs/topic.js';
 
-/** Milliseconds between two saves of a text that is being written. */
+/** Milliseconds between two saves of a text while it is written. */
 const SAVE_MS = 1_000;
 
-/** The text of a reply while it is being written: each piece is broadcast at once, and what there is is saved regularly. */
+/** The text of a reply while it is written. Each piece is broadcast at once, and the text so far is saved regularly. */
 export class LiveText {
   private saved = 0;
   private savedAt = Date.now();
   private saving: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
-  /** The first half of a character, whose second half comes with the next piece. */
+  /** The first half of a surrogate pair, whose second half comes with the next piece. */
   private half = '';
 
   constructor(
@@ -28,7 +28,7 @@ export class LiveText {
     return this.written;
   }
 
-  /** Adds a piece, which may end within a character: providers cut where their tokens end. */
+  /** Adds a piece. It may end within a surrogate pair, since providers cut between tokens. */
   write(piece: string): void {
     const joined = this.half + piece;
     this.half = /[\ud800-\udbff]$/.exec(joined)?.[0] ?? '';
@@ -36,7 +36,7 @@ export class LiveText {
     if (text !== '') this.add(text);
   }
 
-  /** No more comes: half a character stays none. */
+  /** Ends the text. An incomplete surrogate pair is replaced. */
   endText(): void {
     const { half } = this;
     this.half = '';
@@ -50,12 +50,12 @@ export class LiveText {
     this.saveSoon();
   }
 
-  /** Waits for a save that is under way. Rejects if the last one has failed. */
+  /** Waits for the current save. Rejects if the last save has failed. */
   async settle(): Promise<void> {
     await this.saving;
   }
 
-  /** Saves no more, and waits like `settle`. */
+  /** Stops saving, and waits like `settle`. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
@@ -79,10 +79,10 @@ export class LiveText {
       this.saving = undefined;
       this.saveSoon();
     });
-    // Whoever awaits `settle` sees the failure; until then it must not end the process.
+    // The failure is reported by `settle`; without this handler it would end the process as an unhandled rejection.
     this.saving.catch(() => {});
   }
 }
 
-/** Replaces halves of characters, which cannot be sent. */
+/** Replaces unpaired surrogates, which cannot be encoded in UTF-8. */
 const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');

@@ -13,8 +13,8 @@ import type { StepLog } from './step-log.js';
 export const MEMORY_TOOL = 'memory';
 
 /**
- * The memories that a run is given. Its steps name them by their ids; their texts are read anew for each prompt, so that
- * one that is erased, or that the person may not use any more, is missing from the next.
+ * The memories that a run receives. Its steps store only their ids. The texts are read again for each prompt, so that a
+ * memory that was erased, or that the person may no longer use, is missing from the next prompt.
  */
 export class RunMemories {
   constructor(
@@ -45,13 +45,13 @@ export class RunMemories {
     );
   }
 
-  /** Returns the instructions with the texts of the chosen memories as they are now. */
+  /** Returns the instructions with the current texts of the chosen memories. */
   async within(instructions: string, run: RunRecord): Promise<string> {
     const step = this.log.steps.find(({ type }) => type === 'memory');
     return withMemories(instructions, await this.read(stored(step).memory_ids, run), run.id);
   }
 
-  /** Returns messages with the texts of the memories that the tool has found. */
+  /** Returns messages with the current texts of the memories that the tool has found. */
   async resolve(messages: readonly ModelMessage[], run: RunRecord): Promise<readonly ModelMessage[]> {
     const ofTool = ({ type, name }: StepRecord) => type === 'tool_call' && name === MEMORY_TOOL;
     const calls = new Set(this.log.steps.filter(ofTool).map(({ toolCallId }) => toolCallId));
@@ -66,16 +66,16 @@ export class RunMemories {
 
   private async read(ids: readonly string[], run: RunRecord): Promise<MemoryRecord[]> {
     const memories = await stillUsable(this.parts, ids, { run, acting: this.acting });
-    // Who may not read what a memory was drawn from sees no answer that was given with it.
+    // The answer counts as drawn from the sources of the memories, so that people who cannot read these do not see it.
     this.sources.draw(memories.flatMap(({ sourceIds }) => sourceIds));
     return memories;
   }
 }
 
-/** What the step of the chosen memories stores. */
+/** The output of the step that chooses memories. */
 interface MemoryOutput {
   readonly memory_ids: readonly string[];
-  /** Resources from which they were drawn. */
+  /** The resources that the memories were drawn from. */
   readonly source_ids: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function stored(step: StepRecord | undefined): MemoryOutput {
   return { memory_ids: [], source_ids: [], ...(step?.output as Partial<MemoryOutput> | undefined) };
 }
 
-/** Returns what has tainted a run, with the memories that another tainted run has written. */
+/** Returns the taints of a run, including memories written by a tainted run. */
 export function tainted(
   before: readonly TaintSource[] | undefined,
   memories: readonly MemoryRecord[],

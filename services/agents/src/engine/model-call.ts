@@ -14,11 +14,11 @@ import { BYTES_PER_TOKEN, estimatePrompt } from './prompt.js';
 export interface ModelReply {
   readonly toolCalls: readonly ModelToolCall[];
   readonly spent: Spent;
-  /** The call was ended by its signal. */
+  /** Whether the signal ended the call. */
   readonly isAborted: boolean;
 }
 
-/** A call that failed, with what it has cost nevertheless. */
+/** Thrown if a call failed; `spent` is what it cost nevertheless. */
 export class ModelCallFailed extends Error {
   constructor(
     override readonly cause: ModelFailure,
@@ -37,7 +37,7 @@ export class ModelCallFailed extends Error {
   }
 }
 
-/** Calls a model once. `onText` gets each piece of text as it arrives. */
+/** Calls a model once. `onText` is called with each piece of text as it arrives. */
 export async function callModel(
   model: ChatModel,
   request: ModelRequest,
@@ -66,7 +66,7 @@ export async function callModel(
     const { inputTokens, outputTokens } = bytes === 0 ? { inputTokens: 0, outputTokens: 0 } : estimate(request, bytes);
     throw new ModelCallFailed(error, spentOf(model, inputTokens, outputTokens, true));
   }
-  throw new AppError('INTERNAL', 'internal_error', 'A model ended its reply without saying so.');
+  throw new AppError('INTERNAL', 'internal_error', 'The reply of a model ended without its final event.');
 }
 
 function estimate(request: ModelRequest, outputBytes: number) {
@@ -74,7 +74,7 @@ function estimate(request: ModelRequest, outputBytes: number) {
   return { inputTokens, outputTokens: Math.ceil(outputBytes / BYTES_PER_TOKEN) };
 }
 
-/** Returns tokens with what they cost at the rates of a model. */
+/** Returns the tokens with their cost at the rates of a model. */
 export function spentOf({ info }: ChatModel, inputTokens: number, outputTokens: number, estimated: boolean): Spent {
   return { inputTokens, outputTokens, micros: costOf(info, inputTokens, outputTokens), toolCalls: 0, estimated };
 }

@@ -3,14 +3,14 @@ import type { ModelMessage } from '../models/port.js';
 import { RunFailure } from './failure.js';
 import type { TurnOutput } from './step-log.js';
 
-/** A JSON value in a wrapper, so that null is a value as well. */
+/** A JSON value in a wrapper, so that null can be told from no value. */
 export interface ReadOutput {
   readonly value: unknown;
 }
 
-/** Holds the result of a run to a JSON Schema of its user, which is interpreted and never compiled to code. */
+/** Checks the result of a run against the user's JSON Schema, which is interpreted and never compiled to code. */
 export class OutputCheck {
-  /** Answers that do not follow the schema, after each of which the model is asked again. */
+  /** Maximum number of times that the model is asked again after an invalid answer. */
   static readonly REPAIRS = 2;
 
   constructor(readonly schema: JsonSchema) {}
@@ -19,7 +19,7 @@ export class OutputCheck {
     return `Answer with one JSON value alone that follows this JSON Schema: ${JSON.stringify(this.schema)}`;
   }
 
-  /** Returns whether the model is to answer again. Throws the failure of a run that was repaired often enough. */
+  /** Returns whether the model has to answer again. Throws the run failure `output_invalid` after too many attempts. */
   wantsRepair(turn: TurnOutput, turns: readonly TurnOutput[]): boolean {
     if (this.read(turn.text) !== undefined) return false;
     const failed = turns.filter(({ toolCalls }) => toolCalls.length === 0).length;
@@ -28,7 +28,7 @@ export class OutputCheck {
     throw new RunFailure('output_invalid', `The result does not follow the schema: ${fault}`, true);
   }
 
-  /** Returns what the model is told of a result that does not follow the schema. */
+  /** Returns the message to the model about a result that does not follow the schema. */
   repairOf(turn: TurnOutput | undefined): ModelMessage | undefined {
     if (turn === undefined || turn.toolCalls.length > 0) return undefined;
     const fault = this.faultIn(turn.text);
@@ -38,13 +38,13 @@ export class OutputCheck {
     };
   }
 
-  /** Returns the JSON value of an answer; undefined if it is none, or does not follow the schema. */
+  /** Returns the JSON value of an answer; undefined if it is not JSON or does not follow the schema. */
   read(text: string): ReadOutput | undefined {
     const found = parse(text);
     return found !== undefined && faultIn(this.schema, found.value) === undefined ? found : undefined;
   }
 
-  /** Says what is wrong with an answer. */
+  /** Returns the faults of an answer. */
   faultIn(text: string): string {
     const found = parse(text);
     if (found === undefined) return 'It is not JSON.';
@@ -52,7 +52,7 @@ export class OutputCheck {
   }
 }
 
-/** Parses an answer, with or without a fence of code around it. */
+/** Parses an answer, with or without a code fence around it. */
 function parse(text: string): ReadOutput | undefined {
   const inner = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
   try {

@@ -1,16 +1,16 @@
 /** Decides what a reply may contain besides plain text. */
 export interface ReplyRules {
-  /** Returns the marker under which the reply cites a source, by the number that the model knows; undefined for none. */
+  /** Returns the marker for a source that the model cites by number; undefined if there is no such source. */
   cite(source: number): number | undefined;
-  /** Returns whether a link may lead to this host. */
+  /** Returns whether links to a host are allowed. */
   allowsHost(host: string): boolean;
 }
 
 /**
- * Rewrites a reply while it is being written, so that what is stored is what was sent. Outside of code: citations get
- * their markers, those without a source go; only images of resources stay images, others become links; a link to a host
- * that the rules do not allow is shown as code, and so is a bare URL; HTML is escaped. Text is held back only until it is
- * clear what it belongs to.
+ * Rewrites a reply while it is written, so that the stored text equals the sent one. Outside of code: citations become
+ * markers, and those without a source are removed; only images of resources stay images, others become links; links and
+ * URLs to hosts that the rules do not allow become code; HTML is escaped. Text is held back only until its meaning is
+ * clear.
  */
 export class ReplyFilter {
   private held = '';
@@ -19,13 +19,13 @@ export class ReplyFilter {
 
   constructor(private readonly rules: ReplyRules) {}
 
-  /** Takes more of the model's text and returns what can be sent. */
+  /** Adds text of the model, and returns the part that can be sent. */
   push(text: string): string {
     this.held += text;
     return this.drain(false);
   }
 
-  /** Returns the rest at the end of the model's text. */
+  /** Returns the rest of the text when the model has finished. */
   end(): string {
     return this.drain(true);
   }
@@ -39,7 +39,7 @@ export class ReplyFilter {
     }
   }
 
-  /** Takes the next piece off the held text and returns it rewritten; undefined when more text is needed. */
+  /** Removes the next piece from the held text, and returns it rewritten; undefined if more text is needed. */
   private next(final: boolean): string | undefined {
     if (this.held === '') return undefined;
     if (this.atLineStart || this.fence !== undefined) {
@@ -53,7 +53,7 @@ export class ReplyFilter {
     return piece === undefined ? undefined : this.take(piece.length, piece.text);
   }
 
-  /** Text without a meaning of its own; what may be the start of a URL waits. */
+  /** Returns text without markup. A possible beginning of a URL is held back. */
   private nextPlain(length: number, isOpen: boolean): string | undefined {
     const text = this.held.slice(0, length);
     const ready = isOpen ? text.slice(0, length - (PARTIAL.exec(text)?.[0].length ?? 0)) : text;
@@ -66,7 +66,7 @@ export class ReplyFilter {
     return text;
   }
 
-  /** Returns a line that opens, closes or is inside a fenced block of code; PLAIN if the line is none. */
+  /** Returns a line that opens, closes or is inside a fenced code block; PLAIN if it is not such a line. */
   private nextFenceLine(final: boolean): string | undefined | typeof PLAIN {
     const end = this.held.indexOf('\n');
     const line = end < 0 ? this.held : this.held.slice(0, end + 1);
@@ -87,7 +87,7 @@ export class ReplyFilter {
     return this.take(line.length, line);
   }
 
-  /** Rewrites what begins at a character with a meaning; undefined when more text is needed to tell. */
+  /** Rewrites the construct that begins at a special character; undefined if more text is needed. */
   private special(final: boolean): Piece | undefined {
     const { held } = this;
     const [first, second] = [held[0] as string, held[1]];
@@ -112,7 +112,7 @@ export class ReplyFilter {
     return (this.allows(target) ? target : code(target)) + bare;
   }
 
-  /** An autolink, or HTML. */
+  /** Rewrites an autolink, or escapes HTML. */
   private angle(final: boolean): Piece | undefined {
     const { held } = this;
     const link = /^<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>/i.exec(held);
@@ -124,7 +124,7 @@ export class ReplyFilter {
     return { length: 1, text: /^<[a-z/!?]/i.test(held) ? '\\<' : '<' };
   }
 
-  /** A citation, a link, or an image; `skipped` characters stand before the bracket. */
+  /** Rewrites a citation, a link or an image; `skipped` is the number of characters before the bracket. */
   private bracket(skipped: number, final: boolean): Piece | undefined {
     const { held } = this;
     const lead = held.slice(0, skipped);
@@ -147,7 +147,7 @@ export class ReplyFilter {
     const close = closing(held, open, '(', ')', MAX_TARGET);
     if (close === undefined) {
       if (!final && held.length - open <= MAX_TARGET) return undefined;
-      // A link that never ends is none, and its target must not become one.
+      // A link that never ends is not a link, and its target must not become one.
       return { length: open + 1, text: `${this.inner(label)} \\(` };
     }
     const inside = held.slice(open + 1, close).trim();
@@ -159,7 +159,7 @@ export class ReplyFilter {
     return { length: close + 1, text: text === '' || label === target ? code(target) : `${text} ${code(target)}` };
   }
 
-  /** A link reference definition. */
+  /** Rewrites a link reference definition. */
   private definition(label: string, from: number, final: boolean): Piece | undefined {
     const rest = this.held.slice(from);
     const found = /^[ \t]*\n?[ \t]*(\S+)(?=\s)/.exec(rest) ?? (final ? /^[ \t]*\n?[ \t]*(\S+)$/.exec(rest) : null);
@@ -192,7 +192,7 @@ export class ReplyFilter {
   }
 }
 
-/** Returns the host of an HTTP URL in lower case; undefined if it is none. */
+/** Returns the host of an HTTP URL in lower case; undefined if the text is not a URL. */
 export function hostOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).host.toLowerCase() : undefined;
 }
@@ -204,15 +204,15 @@ export function hostsIn(text: string): Set<string> {
 }
 
 interface Piece {
-  /** Characters of the held text that it stands for. */
+  /** Number of characters of the held text that it replaces. */
   readonly length: number;
   readonly text: string;
 }
 
 const PLAIN = Symbol('plain');
-/** Where something begins that has a meaning: markup, a line, or a URL that readers turn into a link. */
+/** The beginning of a construct: markup, a line, or a URL that renderers turn into a link. */
 const STOP = /[`[!<\\\n]|(?<![a-z0-9])(?:https?:\/\/|ftp:\/\/|www\.)/i;
-/** The end of a text that may be the start of such a URL, or half of a character. */
+/** The end of a text that may be the beginning of such a URL, or the first half of a surrogate pair. */
 const PARTIAL = /(?<![a-z0-9])(h|ht|htt|https?|https?:|https?:\/|f|ft|ftp|ftp:|ftp:\/|w|ww|www)$|([\uD800-\uDBFF])$/i;
 const MAX_HELD = 4_000;
 const MAX_LABEL = 1_000;
@@ -222,13 +222,13 @@ const RESOURCE = /^resource:[0-9a-f-]{36}$/i;
 
 const code = (text: string): string => `\`${text.replace(/[`\s]+/g, ' ').trim()}\``;
 
-/** Returns the URL that begins here; undefined when more text is needed to tell where it ends. */
+/** Returns the URL at the beginning of a text; undefined if more text is needed to find its end. */
 function urlAt(text: string, final: boolean): Piece | undefined {
   const url = /^[a-z]+[^\s<>"'`\\)\]]+/i.exec(text)?.[0] ?? text;
   return url.length < text.length || final ? { length: url.length, text: url } : undefined;
 }
 
-/** Returns the code span that begins here, or its backticks alone if none ends in this paragraph. */
+/** Returns the code span at the beginning of a text, or its escaped backticks if no span ends in this paragraph. */
 function codeSpan(text: string, final: boolean): Piece | undefined {
   const ticks = /^`+/.exec(text)?.[0] ?? '';
   if (ticks.length === text.length && !final) return undefined;
@@ -245,7 +245,10 @@ function codeSpan(text: string, final: boolean): Piece | undefined {
   return paragraph < 0 && !final ? undefined : { length: ticks.length, text: '\\`'.repeat(ticks.length) };
 }
 
-/** Returns where a bracket is closed, at most `max` characters on, over nested pairs and escapes; undefined if it is not. */
+/**
+ * Returns the index of a closing bracket, at most `max` characters on, skipping nested pairs and escapes; undefined if
+ * there is none.
+ */
 function closing(text: string, open: number, opens: string, closes: string, max: number): number | undefined {
   let depth = 0;
   for (let at = open; at < text.length && at - open <= max; at++) {

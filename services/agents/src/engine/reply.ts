@@ -3,9 +3,9 @@ import { bestPart, matches, SNIPPET_LENGTH } from '../domain/passage.js';
 import { hostsIn, ReplyFilter } from './reply-filter.js';
 import type { Source, Sources } from './sources.js';
 
-/** The citations and rules of one reply, over all calls of the model that write it. */
+/** The citations and link rules of one reply, across all calls of the model that write it. */
 export class Reply {
-  /** Numbers of the cited sources, in the order of their first use. */
+  /** The numbers of the cited sources, in the order of their first use. */
   private readonly cited: number[] = [];
   private readonly hosts: Set<string>;
 
@@ -16,7 +16,7 @@ export class Reply {
     this.hosts = hostsIn(ownWords);
   }
 
-  /** Starts a filter for one call of the model. */
+  /** Creates a filter for one call of the model. */
   filter(): ReplyFilter {
     return new ReplyFilter({
       cite: (number) => this.cite(number),
@@ -28,13 +28,16 @@ export class Reply {
     return this.cited;
   }
 
-  /** Takes up what an earlier worker has cited. */
+  /** Restores the citations of an earlier worker. */
   restore(numbers: readonly number[]): void {
     this.cited.length = 0;
     for (const number of numbers) this.cite(number);
   }
 
-  /** Returns the citations whose markers a text has, by marker, each with what fits best to what it stands behind. */
+  /**
+   * Returns the citations whose markers occur in a text. The snippet of each is the part of the source that best
+   * supports the text before the marker.
+   */
   citations(text: string): StoredCitation[] {
     return this.cited.flatMap((number, i) => {
       const source = this.sources.get(number);
@@ -55,7 +58,7 @@ export class Reply {
   }
 }
 
-/** Characters before a marker that are taken for what it supports. */
+/** Number of characters before a marker that count as the claim it supports. */
 const CLAIM_LENGTH = 400;
 
 function citationOf(

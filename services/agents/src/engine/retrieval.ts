@@ -22,18 +22,18 @@ import { taintOf } from '../wire/taints.js';
 import type { Acting } from './acting.js';
 import type { FoundSource } from './sources.js';
 
-/** Hits of one search that a run is given. */
+/** Number of hits of one search. */
 const HITS = 8;
-/** Characters of a passage, and of a resource that is read as a whole. */
+/** Maximum characters of a passage, and of a resource that is read as a whole. */
 const PASSAGE_LENGTH = 1_600;
 export const READ_LENGTH = 24_000;
 const MAX_QUERY_LENGTH = 1_000;
-/** Rows of a table that are read as a whole. */
+/** Maximum number of rows read of a table. */
 const ROWS = 100;
 
 type RetrievalParts = Pick<Parts, 'search' | 'content' | 'index'>;
 
-/** Finds what the asking person may read in the run's workspace or Org. */
+/** Finds content that the run's person can read in the run's workspace or Org. */
 export class Retrieval {
   constructor(
     private readonly parts: RetrievalParts,
@@ -41,7 +41,7 @@ export class Retrieval {
     private readonly acting: Acting,
   ) {}
 
-  /** Whether the credential that started the run may read anything at all. */
+  /** Whether the credential that started the run may read content. */
   get isAllowed(): boolean {
     return this.run.scopes.includes('content:read');
   }
@@ -66,7 +66,7 @@ export class Retrieval {
     const known = await this.lookUp(ids);
     const contents = new Map(await Promise.all(ids.map(async (id) => [id, await this.contentOf(id)] as const)));
     const found = items.map((item) => passageOf(item, contents.get(item.resource?.id ?? ''), words));
-    // What is not readable any more was not checked either.
+    // Resources that are no longer readable are missing from `known`, and their passages are dropped.
     return found.flatMap((source) => {
       const resource = source && known.get(source.resourceId);
       return source === undefined || resource === undefined ? [] : [{ ...source, taint: taintOf(resource) }];
@@ -80,14 +80,14 @@ export class Retrieval {
     return new Map(resources.map((resource) => [resource.id, resource]));
   }
 
-  /** Returns a resource that the run may read; undefined if there is none. */
+  /** Returns a resource that the run can read; undefined otherwise. */
   private async readable(resourceId: string): Promise<AccessibleResource | undefined> {
     if (!this.isAllowed) return undefined;
     const resource = (await this.lookUp([resourceId])).get(resourceId);
     return resource !== undefined && this.isWithin(resource) ? resource : undefined;
   }
 
-  /** Reads a resource from its beginning; undefined if there is none that the person may read. */
+  /** Reads a resource from its beginning; undefined if the person cannot read it or it has no text. */
   async read(resourceId: string, question: string, maxLength = READ_LENGTH): Promise<FoundSource | undefined> {
     const resource = await this.readable(resourceId);
     if (resource === undefined) return undefined;
@@ -105,7 +105,7 @@ export class Retrieval {
     return sourceOf(about, content, text, at, whole, question);
   }
 
-  /** Reads rows of a table with their ids; undefined if there is no table that the run may read, or no such row. */
+  /** Reads rows of a table with their ids; undefined if the run can read no such table or row. */
   async readRows(
     resourceId: string,
     { filter, limit, offset }: { readonly filter: string; readonly limit: number; readonly offset: number },
@@ -131,13 +131,13 @@ export class Retrieval {
     return this.acting(undefined, { isNamed: isNamed(this.run, resourceId) });
   }
 
-  /** A run stays in its workspace, but for what the person has named. */
+  /** Returns whether a resource is in the run's workspace or was named by the person. */
   private isWithin({ id, workspaceId }: { readonly id: string; readonly workspaceId: string }): boolean {
     const { run } = this;
     return run.workspaceId === undefined || run.workspaceId === workspaceId || isNamed(run, id);
   }
 
-  /** Returns the content of a resource; undefined if the person may not read it (any more), or it has none. */
+  /** Returns the content of a resource; undefined if the person cannot read it or it has none. */
   private async contentOf(resourceId: string): Promise<Content | undefined> {
     const request = { ...NO_CONTENT_FILTER, resourceId, page: { limit: ROWS, offset: 0, cursor: '' } };
     try {
@@ -154,7 +154,7 @@ export class Retrieval {
   }
 }
 
-/** Returns what a source says of its resource. */
+/** Returns the fields of a source that describe its resource. */
 const aboutOf = (resource: AccessibleResource) => ({
   resourceId: resource.id,
   name: resource.name,
@@ -162,7 +162,7 @@ const aboutOf = (resource: AccessibleResource) => ({
   taint: taintOf(resource),
 });
 
-/** Returns undefined for the error of a run whose agent may not search; rethrows others. */
+/** Returns undefined if the error means that the run may not search; rethrows other errors. */
 function ifUnscoped(error: unknown): undefined {
   if (!(error instanceof AppError) || error.reason !== 'insufficient_scope') throw error;
 }
@@ -206,7 +206,7 @@ const NO_CONTENT_FILTER = {
   rowIds: [],
 };
 
-/** Returns the words of a question without what a search takes for operators. */
+/** Returns the words of a question without search operators. */
 function plainQuery(text: string): string {
   const words = visible(text)
     .replace(/["“”]/g, ' ')
@@ -217,7 +217,9 @@ function plainQuery(text: string): string {
   return [...words].slice(0, MAX_QUERY_LENGTH).join('').trim();
 }
 
-/** Returns the passage of a hit, word for word as the content has it now; undefined if it has no text any more. */
+/**
+ * Returns the passage of a hit from the current content, verbatim if possible; undefined if the content has no text.
+ */
 function passageOf(item: SearchItem, content: Content | undefined, question: string): FoundSource | undefined {
   const { resource, chunk, highlights, score } = item;
   if (resource === undefined || content === undefined) return undefined;
@@ -236,7 +238,7 @@ function passageOf(item: SearchItem, content: Content | undefined, question: str
   return { ...sourceOf(hit, content, text, at, widen(text, at, PASSAGE_LENGTH), question), ...(found && place) };
 }
 
-/** What a source says of its resource, whatever its passage. */
+/** The fields of a source that do not depend on its passage. */
 type About = Pick<FoundSource, 'resourceId' | 'name' | 'type' | 'score' | 'taint'>;
 
 function sourceOf(about: About, content: Content, text: string, at: Span, around: Span, question: string): FoundSource {
@@ -253,7 +255,7 @@ function sourceOf(about: About, content: Content, text: string, at: Span, around
   };
 }
 
-/** Returns a source that cites one cell of a table: of the given row, or else of the one that fits the question best. */
+/** Returns a source that cites one cell of a table: in the given row, or in the row that fits the question best. */
 function rowSource(
   about: About,
   content: Content,
@@ -276,7 +278,7 @@ function rowSource(
   };
 }
 
-/** Returns the text of a content; of a table, a line for each row. */
+/** Returns the text of a content; for a table, one line per row. */
 function textOf(content: Content): string | undefined {
   if (content.text !== undefined) return content.text;
   if (content.source !== undefined) return content.source;

@@ -15,17 +15,17 @@ import { ASSISTANT, agentText, BYTES_PER_TOKEN } from './prompt.js';
 
 export type AgentParts = Pick<Parts, 'agents' | 'agentVersions' | 'memberships' | 'index' | 'systemCall'>;
 
-/** The agent of a run was deleted: the run is canceled. */
+/** Thrown if the agent of a run was deleted, which cancels the run. */
 export class AgentDeleted extends Error {}
 
-/** What a run takes of its agent: of its version what it says to the model, and of its present state whether it may go on. */
+/** The model settings of a run's agent, from the version that the run has pinned. */
 export interface RunAgent {
   /** The beginning of the prompt. */
   readonly system: string;
   readonly temperature?: number | undefined;
 }
 
-/** Loads what a run says to the model: of its agent's version, or of the built-in assistant. */
+/** Loads the model settings from the agent's version, or those of the built-in assistant. */
 export async function loadRunAgent(parts: AgentParts, run: RunRecord, acting: Acting): Promise<RunAgent> {
   const version = await versionOf(parts, run);
   if (version === undefined) return { system: ASSISTANT };
@@ -34,7 +34,7 @@ export async function loadRunAgent(parts: AgentParts, run: RunRecord, acting: Ac
   return { system: agentText({ name: run.agentName ?? '', instructions, skills }), temperature };
 }
 
-/** Returns the version of the agent that a run uses; undefined for the built-in assistant. */
+/** Returns the version of the agent that a run uses; undefined for the built-in assistant. Throws `AgentDeleted`. */
 export async function versionOf(
   { agentVersions }: Pick<Parts, 'agentVersions'>,
   { agentId, agentVersion = 0 }: Pick<RunRecord, 'agentId' | 'agentVersion'>,
@@ -45,7 +45,7 @@ export async function versionOf(
   return version;
 }
 
-/** Returns the skills of a version that may be used: not those whose document the asking person may not read. */
+/** Returns the enabled skills of a version, without those whose document the person cannot read. */
 async function usableSkills(
   { index }: AgentParts,
   { skills }: AgentVersionRecord,
@@ -59,7 +59,7 @@ async function usableSkills(
   return enabled.filter(({ resourceId }) => resourceId === undefined || readable.has(resourceId));
 }
 
-/** Returns the groups of tools of a run's agent: those that its version has and that it has now. */
+/** Returns the tool groups of a run's agent: those that the pinned version and the current agent have in common. */
 export async function toolGroupsOf(
   parts: Pick<Parts, 'agents' | 'agentVersions'>,
   run: RunRecord,
@@ -70,14 +70,14 @@ export async function toolGroupsOf(
   return version.tools.filter((group) => present?.tools.includes(group) === true);
 }
 
-/** The groups of tools of the built-in assistant. */
+/** The tool groups of the built-in assistant. */
 const ASSISTANT_GROUPS: readonly ToolGroup[] = ['search', 'read'];
 
 /**
- * Returns the agent of a run. Throws unless it may go on: it exists, is active, acts in the run's workspace, where its owner is too,
- * and may be used by the person. To be asked before each call of a model or a tool.
+ * Returns the agent of a run. Throws unless the agent exists, is active, acts in the run's workspace, has an owner who
+ * belongs there, and may be used by the person. Call it before each call of a model or a tool.
  */
-export async function requireStanding(
+export async function requireUsableAgent(
   parts: AgentParts,
   { agentId, userId, workspaceId }: RunRecord,
 ): Promise<AgentRecord | undefined> {
@@ -90,10 +90,10 @@ export async function requireStanding(
   );
   const place = agent.places.find((one) => one.workspaceId === workspaceId);
   if (place === undefined || workspaceId === undefined || owner?.workspaces.has(workspaceId) !== true) {
-    throw lost('The agent does not act in the workspace any more.');
+    throw lost('The agent no longer acts in the workspace.');
   }
   if (person === undefined || !accessTo(agent, person).mayUse) {
-    throw lost('The person who started the run may not use the agent any more.');
+    throw lost('The person who started the run may no longer use the agent.');
   }
   return agent;
 }
@@ -102,7 +102,10 @@ const lost = (message: string): RunFailure => new RunFailure('permission_lost', 
 
 const LEAST_PIN_LENGTH = 200;
 
-/** Returns how many characters of each pinned resource a prompt has: all of them together take a third of the window. */
+/**
+ * Returns the maximum characters of each pinned resource in a prompt; together they may take a third of the model's
+ * context.
+ */
 export function pinLength({ contextTokens }: Pick<ModelInfo, 'contextTokens'>, count: number, most: number): number {
   const each = Math.floor((contextTokens * BYTES_PER_TOKEN) / 3 / Math.max(count, 1));
   return Math.min(Math.max(each, LEAST_PIN_LENGTH), most);

@@ -3,14 +3,14 @@ import type { TaintSource } from '../domain/taint.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import type { ToolOutput } from './step-log.js';
 
-/** A passage that a run was given, with the number by which the model cites it. */
+/** A passage that a run has received, with the number by which the model cites it. */
 export interface Source extends Omit<StoredCitation, 'marker'> {
   readonly number: number;
-  /** What the model is given: the snippet with what surrounds it. */
+  /** The text for the model: the snippet with its surroundings. */
   readonly text: string;
-  /** Whether that is word for word in the content, so that any part of it can be cited. */
+  /** Whether `text` is verbatim content, so that any part of it can be cited. */
   readonly isVerbatim: boolean;
-  /** Set where nobody of the tenant who may comment has written it. */
+  /** Present if the content was not written by a person of the tenant with at least the role commenter. */
   readonly taint?: TaintSource | undefined;
 }
 
@@ -22,7 +22,7 @@ export class Sources {
   private readonly drawnFrom = new Set<string>();
   private forAskerOnly = false;
 
-  /** Adds what is new and returns the sources that the found ones are now. */
+  /** Adds sources, and returns them with numbers. Known sources keep theirs. */
   add(found: readonly FoundSource[]): Source[] {
     return found.map((one) => {
       const known = this.all.find((source) => source.resourceId === one.resourceId && source.snippet === one.snippet);
@@ -33,29 +33,29 @@ export class Sources {
     });
   }
 
-  /** Takes up sources under the numbers that the model knows them by: calls at the same time end in any order. */
+  /** Restores sources under their numbers. Concurrent calls may end in any order. */
   restore(stored: readonly Source[]): void {
     const known = new Map([...this.all, ...stored].map((source) => [source.number, source]));
     this.all = [...known.values()].sort((a, b) => a.number - b.number);
   }
 
-  /** Adds resources of which the run knows something without citing them. */
+  /** Adds resources that influence the answer without being cited. */
   draw(resourceIds: readonly string[]): void {
     for (const id of resourceIds) this.drawnFrom.add(id);
   }
 
-  /** Takes up what a text comes from that the model was given without passages. */
+  /** Adds the origins of a tool's output that has no passages. */
   drawFrom({ drawnFrom = [], isPrivate = false }: Partial<Pick<ToolOutput, 'drawnFrom' | 'isPrivate'>>): void {
     this.draw(drawnFrom);
     this.forAskerOnly ||= isPrivate;
   }
 
-  /** Whether the run knows something that nobody but the person who started it may be told. */
+  /** Whether the run knows something that only the person who started it may be told. */
   get isPrivate(): boolean {
     return this.forAskerOnly;
   }
 
-  /** What a message says of that which it is drawn from. */
+  /** The fields of a message about its sources. */
   get ofMessage(): Pick<MessageRecord, 'sourceIds' | 'isPrivate'> {
     return { sourceIds: this.resourceIds(), ...(this.forAskerOnly && { isPrivate: true }) };
   }

@@ -6,34 +6,34 @@ import { deletionOf, logEvents, type NewRunEvent } from '../runs/log.js';
 import { addSpent, type RunRecord, type Spent, type StepRecord, stepId } from '../stores/runs.js';
 import type { Source } from './sources.js';
 
-/** What a call of the model has left, as its step stores it. */
+/** The output of a call of the model, as its step stores it. */
 export interface TurnOutput {
-  /** The text as it was sent. */
+  /** The text as it was sent to readers. */
   readonly text: string;
   readonly toolCalls: readonly ModelToolCall[];
   readonly cited: readonly number[];
 }
 
-/** What a call of a tool has left. */
+/** The output of a call of a tool, as its step stores it. */
 export interface ToolOutput {
   readonly text: string;
   readonly sources: readonly Source[];
   readonly isError: boolean;
-  /** Resources that the text comes from, besides the sources. */
+  /** The resources that the text was drawn from, besides the sources. */
   readonly drawnFrom?: readonly string[] | undefined;
-  /** Nobody but the person who started the run may be told the text. */
+  /** Whether only the person who started the run may be told the text. */
   readonly isPrivate?: boolean | undefined;
-  /** Resources that the call has created or changed. */
+  /** The resources that the call has created or changed. */
   readonly resourceIds?: readonly string[] | undefined;
 }
 
-/** What is written along with a step. */
+/** Additional writes when a step is stored. */
 export interface StepWrites {
   readonly spent?: Spent | undefined;
   readonly events?: readonly NewRunEvent[] | undefined;
-  /** Further changes of the run, as it is when it is written. */
+  /** Returns further changes of the run, given its record when it is written. */
   readonly change?: ((run: RunRecord) => Changes<RunRecord>) | undefined;
-  /** Further writes of the unit. */
+  /** Makes further writes in the unit of work. */
   readonly also?: ((work: UnitOfWork, run: RunRecord) => unknown) | undefined;
 }
 
@@ -55,7 +55,7 @@ export class StepLog {
     this.all = await this.parts.steps.find({ where, sort: ['seq'], limit: 1_000 });
   }
 
-  /** Adds a step, which is stored by `save`. */
+  /** Adds a step in memory; `save` stores it. */
   add(type: StepRecord['type'], name: string, input: unknown, toolCallId?: string): StepRecord {
     const { id, tenant } = this.job.record;
     const seq = this.all.length + 1;
@@ -81,7 +81,7 @@ export class StepLog {
     return step;
   }
 
-  /** Stores a step, what it has cost, and its events, in one unit with the run. */
+  /** Stores a step with its cost and events, in one unit of work with the run. */
   async save(step: StepRecord, { spent, events = [], change, also }: StepWrites = {}): Promise<void> {
     const { steps } = this.parts;
     let stored: StepRecord = step;
@@ -106,7 +106,7 @@ export class StepLog {
     return this.all.find((step) => step.id === id);
   }
 
-  /** The completed calls of the model. */
+  /** The outputs of the completed calls of the model. */
   get turns(): TurnOutput[] {
     return this.all.flatMap(({ type, status, output }) =>
       type === 'message' && status === 'completed' ? [output as TurnOutput] : [],
@@ -117,7 +117,7 @@ export class StepLog {
     return this.turns.at(-1);
   }
 
-  /** Messages of the conversation that the latest call of the model was not given. */
+  /** Number of messages of the history that the latest call of the model did not receive. */
   get droppedMessages(): number {
     const inputs = this.all.flatMap(({ type, input }) =>
       type === 'message' ? [input as { dropped_messages?: number }] : [],
@@ -130,30 +130,30 @@ export class StepLog {
     return this.turns.map(({ text }) => text).join('');
   }
 
-  /** The calls of the last turn that have no result yet. */
+  /** The calls of the last turn without a result. */
   get openCalls(): readonly ModelToolCall[] {
     return (this.lastTurn?.toolCalls ?? []).filter(({ id }) => this.isOpenCall(id));
   }
 
-  /** Returns whether a call that follows the last turn has no result yet. */
+  /** Returns whether a call after the last turn has no result yet. */
   isOpenCall(toolCallId: string): boolean {
     const step = this.stepOf(toolCallId);
     return step === undefined || isOpen(step);
   }
 
-  /** Returns the step of a call that follows the last turn. */
+  /** Returns the step of a call after the last turn. */
   stepOf(toolCallId: string): StepRecord | undefined {
     const at = this.all.findLastIndex(({ type, status }) => type === 'message' && status === 'completed');
     return this.all.slice(at + 1).find((step) => step.toolCallId === toolCallId);
   }
 
-  /** The sources of the first step, which stand beside the question; later ones are results of tools. */
+  /** The sources of the first step, which the prompt shows with the question; later ones are in results of tools. */
   get firstSources(): readonly Source[] {
     const [first] = this.all;
     return first === undefined ? [] : (first.output as ToolOutput).sources;
   }
 
-  /** What the run has done since, as the model is told of it: each call with exactly one result. */
+  /** The messages for the model about the run so far: each call with exactly one result. */
   get messages(): ModelMessage[] {
     return this.all.slice(1).flatMap((step): ModelMessage[] => {
       if (step.type === 'message' && step.status === 'completed') {
@@ -167,7 +167,7 @@ export class StepLog {
   }
 }
 
-/** Returns whether a call of a tool still has to get its result. */
+/** Returns whether a call of a tool has no result yet. */
 function isOpen({ status, output }: StepRecord): boolean {
   return status === 'planned' || status === 'running' || (status === 'unknown' && output === undefined);
 }

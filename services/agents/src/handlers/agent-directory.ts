@@ -3,7 +3,7 @@ import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_d
 import { findUsable } from '../agents/access.js';
 import type { Parts } from '../parts.js';
 
-/** Creates the handlers of what other services ask about agents. */
+/** Creates the handlers for lookups of agents by other services. */
 export function createAgentDirectoryHandlers(
   parts: Pick<Parts, 'agents' | 'memberships'>,
 ): Handlers<AgentDirectoryService> {

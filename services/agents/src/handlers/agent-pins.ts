@@ -23,13 +23,13 @@ type PinHandlers = Pick<
 >;
 type OpenAgent = (agentId: string, context: CallContext) => Promise<AgentRecord>;
 
-/** The pins of an agent; `record` is absent while nothing has been pinned. */
+/** The pins of an agent; `record` is absent until something is pinned. */
 interface Found {
   readonly pins: readonly AgentPinEntry[];
   readonly record: AgentPinList | undefined;
 }
 
-/** Creates the handlers of what is pinned to agents. Pins that a caller may not read are hidden from them. */
+/** Creates the handlers for pins of agents. Pins of resources that the caller cannot read are hidden. */
 export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandlers {
   const { agentPins, index } = parts;
 
@@ -136,7 +136,7 @@ function reordered(
   return movePin(pins, pin, sees, position);
 }
 
-/** Returns the resource that a request names in one of the two accepted ways. */
+/** Returns the resource of a request, which names it in one of two fields. */
 function resourceOf({ resourceId, item }: CreateAgentPinRequest): { readonly id: string; readonly param: string } {
   if (resourceId !== undefined && item !== undefined && item.id !== resourceId) throw ambiguous('resource_id');
   const id = resourceId ?? item?.id;

@@ -10,7 +10,7 @@ import { agentRole, placeMessage } from '../wire/agents.js';
 
 type WorkspaceHandlers = Pick<Handlers<AgentService>, 'listAgentWorkspaces' | 'replaceAgentWorkspaces'>;
 
-/** Creates the handlers of the workspaces in which agents act. */
+/** Creates the handlers for the workspaces of agents. */
 export function createAgentWorkspaceHandlers(parts: Parts): WorkspaceHandlers {
   const list = (agent: AgentRecord, person: PersonMemberships, context: CallContext) => ({
     items: seenPlaces(agent, person, context).map((place) =>

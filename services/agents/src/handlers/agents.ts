@@ -1,4 +1,4 @@
-import { beyondReach, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
+import { credentialOutOfScope, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
@@ -26,7 +26,7 @@ import { skillMessage } from '../wire/skills.js';
 import { createAgentPinHandlers } from './agent-pins.js';
 import { createAgentWorkspaceHandlers } from './agent-workspaces.js';
 
-/** Returns the MCP servers of an agent, with what others than its owner may know of them. */
+/** Returns the MCP servers of an agent. Callers other than its owner get names only. */
 export type McpServersOf = (
   agent: AgentRecord,
   isOwner: boolean,
@@ -99,15 +99,15 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
   };
 }
 
-// ---- who
+// ---- access
 
-/** Administrators of the Org may pause an agent and activate it again, and no more. */
+/** Throws unless the caller may make a change. Administrators of the Org may only pause and activate an agent. */
 function requireMayChange({ isOwner, isAdmin }: AgentAccess, { updateMask = [] }: UpdateAgentRequest): void {
   const isStatusAlone = updateMask.every((path) => path === 'status');
   if (!isOwner && !(isAdmin && isStatusAlone)) throw InsufficientRole();
 }
 
-/** Returns whether the owner of an agent belongs to its Org no more; then its administrators may delete it. */
+/** Returns whether the owner of an agent no longer belongs to its Org, in which case administrators may delete it. */
 async function isOrphan(
   { memberships }: Pick<Parts, 'memberships'>,
   { orgId, ownerId }: AgentRecord,
@@ -116,7 +116,7 @@ async function isOrphan(
   return orgId !== '' && !(await memberships.fresh(ownerId, onward)).orgs.has(orgId);
 }
 
-/** Returns the tenant of a new agent. Throws unless the caller is a member there, and their credential reaches it. */
+/** Returns the tenant of a new agent. Throws unless the caller is at least a member and their credential reaches it. */
 async function tenantOf(
   parts: Parts,
   request: CreateAgentRequest,
@@ -125,13 +125,13 @@ async function tenantOf(
   const { caller } = context;
   const orgId = request.orgId ?? defaultOrgId(caller) ?? undefined;
   if (orgId === undefined) {
-    if (!reachesTenant(caller, null)) throw beyondReach(caller, null);
+    if (!reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
     return { tenant: homeOf(caller.userId), orgId: '' };
   }
   const { orgs } = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
   const membership = orgs.get(orgId);
   if (membership === undefined) throw NotFound({}, { param: 'org_id' });
-  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   if (!isAtLeastMember(membership.role)) throw InsufficientRole();
   return { tenant: orgId, orgId };
 }
@@ -168,7 +168,10 @@ async function restore(parts: Parts, agent: AgentRecord, request: UpdateAgentReq
   return version;
 }
 
-/** Throws for a model that is not configured, a visibility that the tenant has not, and a file that is not readable. */
+/**
+ * Throws for a model that is not configured, a visibility that the tenant does not allow, and an avatar file that the
+ * caller cannot read.
+ */
 async function requireSound(
   { models, index }: Parts,
   { model, visibility, avatarFileId }: AgentFields,
@@ -189,7 +192,7 @@ async function requireSound(
 
 const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
 
-/** Returns what a list is searched by. */
+/** Returns the text that searches of lists look through. */
 function wordsOf({ name, description }: Pick<AgentRecord, 'name' | 'description'>): string {
   return fold(`${name}\n${description}`);
 }

@@ -30,7 +30,7 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
 
     async decideApproval(request, context) {
       const access = new ApprovalAccess(parts, context);
-      // Whoever has left a moment ago decides nothing.
+      // Refreshes the memberships, so that a person who has just left cannot decide.
       await parts.memberships.fresh(context.caller.userId, context.onward);
       const approval = await access.see(request.approvalId);
       await access.requireApprover(approval);

@@ -11,7 +11,7 @@ import { type Asking, choosePlace } from '../policy.js';
 import { taintsOfMessages } from '../runs/message-taints.js';
 import { type RunWish, startRun } from '../runs/start.js';
 
-/** Creates the handlers of runs that messages of conversations start. */
+/** Creates the handlers for runs that messages of conversations start. */
 export function createConversationRunHandlers(parts: Parts): Handlers<ConversationRunService> {
   return {
     async startConversationRun(request, { work }) {
@@ -29,7 +29,10 @@ export function createConversationRunHandlers(parts: Parts): Handlers<Conversati
   };
 }
 
-/** The person with the scopes of their credential. What else limits it was checked when the message was sent. */
+/**
+ * Returns a caller with the person and the scopes of their credential. Other limits of the credential were checked when
+ * the message was sent.
+ */
 function callerOf({ userId, userName, credentialId: id, scopes }: StartConversationRunRequest): Caller {
   return { userId, userName, userEmail: '', credential: { type: 'internal', id, scopes } };
 }
@@ -52,7 +55,7 @@ async function start(parts: Parts, request: StartConversationRunRequest, asking:
   await startRun(parts, wish, asking);
 }
 
-/** Returns the sentence for a run that can't be started. Rethrows errors that may pass. */
+/** Returns a sentence that explains why a run cannot be started. Rethrows errors that a retry may resolve. */
 function refusalOf(error: unknown): string {
   if (!(error instanceof AppError)) throw error;
   if (TOLD.has(error.reason)) return error.message;

@@ -11,7 +11,7 @@ import type { AgentRecord } from '../stores/agents.js';
 import type { McpServerRecord } from '../stores/mcp-servers.js';
 import { mcpServerMessage, namesMessage } from '../wire/mcp.js';
 
-/** Servers that one answer lists: as many as the settings allow at the most. */
+/** Maximum number of servers in one answer; no agent may have more. */
 const MAX_SERVERS = 100;
 
 type Listed = Pick<Parts, 'mcpServers' | 'mcpGrants'>;
@@ -19,7 +19,7 @@ type Listed = Pick<Parts, 'mcpServers' | 'mcpGrants'>;
 const serversOf = ({ mcpServers }: Listed, agentId: string) =>
   mcpServers.find({ where: { agentId }, sort: ['createdAt'], limit: MAX_SERVERS });
 
-/** Returns a function that lists the MCP servers of an agent: others than its owner see names alone. */
+/** Returns a function that lists the MCP servers of an agent. Callers other than its owner get names only. */
 export function mcpServersFor(parts: Listed) {
   return async ({ id, ownerId }: AgentRecord, isOwner: boolean): Promise<McpServer[]> => {
     const servers = await serversOf(parts, id);

@@ -46,7 +46,7 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
       if (!rights.canChange(memory)) throw InsufficientRole();
       if (rights.isArchived(memory)) throw WorkspaceArchived();
       requireVersion(context, memory.version, memory);
-      // Whoever may not read it could otherwise take away what it was drawn from.
+      // Otherwise a caller who cannot read the memory's sources could remove them.
       if (!isOpen(memory, await readableAmong(parts, memory.sourceIds, context))) throw InsufficientRole();
       const change = await changeOf(parts, request, memory, rights, context);
       const changed = await changeMemory(parts, memory, change, context.actor, context.work);
@@ -103,7 +103,10 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
   };
 }
 
-/** Returns which memories of an agent a request deletes. Those of others are not found by people who do not own it. */
+/**
+ * Returns the filter for the memories of an agent that a request deletes. A caller who does not own the agent can
+ * delete only memories about themselves.
+ */
 function whichOf(
   { ids, all, subjectUserId }: DeleteAgentMemoriesRequest,
   isOwner: boolean,
@@ -133,7 +136,7 @@ async function list(
   return { items: items.map((memory) => memoryMessage(memory, view(memory))), page };
 }
 
-/** Returns what a request says about a new memory, without its place. */
+/** Returns the content of a new memory from a request, without its place. */
 async function contentOf(
   parts: Parts,
   request: CreateMemoryRequest | CreateAgentMemoryRequest,
@@ -167,5 +170,5 @@ async function present(
 }
 
 function noUpdateField(): AppError {
-  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
+  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
 }

@@ -11,7 +11,7 @@ export interface ModelParts {
   readonly embeddings: Client<EmbeddingModelService>;
 }
 
-/** Milliseconds for the search service to tell its models, without which the list is shown all the same. */
+/** Milliseconds to wait for the search service's models; after that the list is returned without them. */
 const EMBEDDINGS_MS = 2000;
 
 const NOT_CONFIGURED = { code: 'no_model_configured', message: 'This installation has no such model configured.' };
@@ -43,7 +43,7 @@ export function createModelHandlers({ models, embeddings }: ModelParts): Handler
   };
 }
 
-/** Returns the models that texts are embedded with; undefined if the search service does not answer. */
+/** Returns the embedding models; undefined if the search service does not answer. */
 async function embeddingModels(
   embeddings: Client<EmbeddingModelService>,
   { onward }: CallContext,

@@ -75,7 +75,7 @@ export function createRunHandlers(parts: Parts): Handlers<RunService> {
       if (hasEnded(run) && run.status !== 'canceled') throw RunNotCancelable({ status: run.status });
       const canceled = await cancelRun(parts, run, reason, context);
       if (isSeen) return present(parts, canceled, false, context);
-      // Who owns the agent alone learns that the run ends, and nothing of what it is about.
+      // The agent's owner only learns that the run ends, and nothing of its content.
       return runMessage({ ...canceled, input: undefined, metadata: {} }, CLOSED);
     },
   };
@@ -137,7 +137,7 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
 
 const WORK_ITEM_SCOPE = 'work_item:read';
 
-/** Returns the work item that a run is for. Throws `not_found` for one that the caller does not see. */
+/** Returns the work item of a run. Throws `not_found` if the caller cannot see it. */
 async function workItemOf(
   { workItems }: Pick<Parts, 'workItems'>,
   { workItemId, sessionId }: CreateRunRequest,
@@ -151,7 +151,7 @@ async function workItemOf(
   return workItems.getWorkItem({ workItemId, include: [] }, onward);
 }
 
-/** Returns the agent of a run: the one that is named, or that of the run which is repeated. */
+/** Returns the agent of a run: the named one, or that of the repeated run. */
 function agentOf({ agentId }: CreateRunRequest, again: RunRecord | undefined): string | undefined {
   if (again === undefined || agentId === undefined || agentId === again.agentId) return agentId ?? again?.agentId;
   throw invalidField('agent_id', 'ambiguous_target', 'is another agent than that of the run to be repeated.');
@@ -200,7 +200,10 @@ async function retried(parts: Parts, id: string, context: CallContext): Promise<
   return run;
 }
 
-/** Returns what is untrusted of the input that is used again: the words of others may be, like those of a message. */
+/**
+ * Returns the taints of an input that is used again. The input of another person may be untrusted, like a message of
+ * theirs.
+ */
 async function inputTaintsOf(
   parts: Parts,
   again: RunRecord | undefined,
@@ -257,7 +260,7 @@ function warn({ models }: Parts, { reply }: CallContext): void {
 
 // ---- waiting
 
-/** Waits until the status of a run is another one, or for so many seconds. */
+/** Waits until the status of a run changes, or for `seconds` at most. */
 async function waitForChange(
   parts: Parts,
   { id, status }: RunRecord,
@@ -337,7 +340,7 @@ async function positionOf({ runs }: Parts, { id, status, tenant, createdAt }: Ru
   return runs.count({ status: 'queued', tenant, or: ahead }, MAX_POSITION);
 }
 
-/** Positions in the queue are counted up to this one. */
+/** Maximum position in the queue that is counted. */
 const MAX_POSITION = 1_000;
 
 function eventRecord({ runId: _, seq, type, data, at }: RunEventRecord) {

@@ -30,7 +30,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
   const defaultModel = () => parts.models.default.info.id;
   const present = (session: SessionRecord) => sessionMessage(session, defaultModel());
 
-  /** Answers a write to a session with the messages that it has added. */
+  /** Returns the answer to a write to a session, with the messages that were added. */
   async function answer(session: SessionRecord, { added, run }: Omit<Turn, 'session'>, context: CallContext) {
     warnOfModel(parts, run !== undefined, context);
     const readable = await readableAmong(parts, resourcesOf(added), context);
@@ -73,7 +73,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
         },
         ...{ lastSeq: 0, messageCount: 0, spent: NOTHING_SPENT, lastMessageAt: now, createdAt: now, updatedAt: now },
       };
-      // What is answered is written here and not imported.
+      // The question to be answered is written by the caller, and is not imported.
       const history = responds ? given.slice(0, -1) : given;
       let turn = addMessages(parts, { ...session, version: 0 }, history, true, context);
       if (responds && question !== undefined) turn = await ask(parts, turn, [question], context);
@@ -159,7 +159,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
 
 // ---- turns
 
-/** Adds messages, the last of which must be a question, and starts the reply to it. */
+/** Adds messages and starts the reply to the last one. Throws unless it is a question of the role user. */
 async function ask(
   parts: Parts,
   turn: Turn,
@@ -183,7 +183,7 @@ async function regenerate(parts: Parts, { session }: Turn, seq: number, context:
   return respond(parts, { session: shorter, added: [] }, question, context, { runId });
 }
 
-/** Replaces the whole history. Numbers go on, since none is used twice. */
+/** Replaces the whole history. New messages continue the numbers, since none is used twice. */
 async function replaceHistory(
   parts: Parts,
   session: SessionRecord,
@@ -197,7 +197,7 @@ async function replaceHistory(
   return addMessages(parts, { ...session, messageCount: 0 }, given, true, context);
 }
 
-// ---- what a request may say
+// ---- checks of requests
 
 function requireChange(request: UpdateChatSessionRequest): void {
   const { sessionId: _, updateMask = [], appendMessages, visibility, ...rest } = request;
@@ -206,10 +206,12 @@ function requireChange(request: UpdateChatSessionRequest): void {
     appendMessages.length > 0 ||
     visibility !== ChatVisibility.UNSPECIFIED ||
     Object.values(rest).some((value) => value !== undefined);
-  if (!isGiven) throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
+  if (!isGiven) throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
 }
 
-/** Throws unless a session about a workspace may be with an agent. Null and nothing stand for the built-in assistant. */
+/**
+ * Throws unless a session in a workspace may be with an agent. An absent or empty id stands for the built-in assistant.
+ */
 async function requireAgent(
   parts: Parts,
   agentId: string | undefined,
@@ -269,7 +271,7 @@ async function changed(
   };
 }
 
-/** Returns ids of resources, all of which the caller may read. */
+/** Returns the ids of resources without duplicates. Throws unless the caller can read all of them. */
 async function readableOf(parts: Parts, ids: readonly string[], context: CallContext): Promise<string[]> {
   const unique = [...new Set(ids)];
   if (unique.length === 0) return [];
@@ -279,7 +281,7 @@ async function readableOf(parts: Parts, ids: readonly string[], context: CallCon
   return unique;
 }
 
-/** Warns when a reply is going to be put together without a language model. */
+/** Adds a warning if a reply will be composed without a language model. */
 function warnOfModel({ models }: Parts, responds: boolean, { reply }: CallContext): void {
   if (!responds || models.isConfigured) return;
   const message = 'No language model is configured: the reply quotes passages that were found.';

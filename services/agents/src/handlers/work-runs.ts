@@ -14,7 +14,7 @@ import { type RunWish, startRun } from '../runs/start.js';
 import type { RunInput, RunRecord, RunSource as Source } from '../stores/runs.js';
 import { outputMessage } from '../wire/runs.js';
 
-/** Creates the handlers of runs that work items, schedules and automations start. */
+/** Creates the handlers for runs that work items, schedules and automations start. */
 export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
   return {
     async startWorkRun(request, { work }) {
@@ -49,7 +49,7 @@ export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
 const STARTED = { refusalCode: '', refusal: '' };
 const CHUNK = 200;
 
-/** The person with the scopes of the credential that bounds the run. */
+/** Returns a caller with the person and the scopes of the credential that limits the run. */
 function callerOf({ userId, userName, credentialId: id, scopes }: StartWorkRunRequest): Caller {
   return { userId, userName, userEmail: '', credential: { type: 'internal', id, scopes } };
 }
@@ -61,7 +61,7 @@ const SOURCES: Readonly<Partial<Record<RunSource, Source>>> = {
 };
 const WORK: ReadonlySet<Source> = new Set(Object.values(SOURCES));
 
-/** Whether a run was started by this service and not by a request of a client. */
+/** Returns whether a run was started through this service, and not by a client's request. */
 const isWork = ({ source }: RunRecord): boolean => WORK.has(source);
 
 // ---- start
@@ -116,10 +116,10 @@ function taintsOf({ taintSources }: StartWorkRunRequest): TaintSource[] {
   return distinctTaints(known).slice(0, MAX_TAINTS);
 }
 
-/** Sources of untrusted input of which a run keeps the names. */
+/** Maximum number of sources of untrusted input whose names a run keeps. */
 const MAX_TAINTS = 100;
 
-// ---- where the answer goes besides
+// ---- delivery of the answer
 
 class TargetGone extends Error {
   constructor(
@@ -142,7 +142,7 @@ async function requireConversation(parts: Parts, conversationId: string, { calle
   const pairs = [{ userId: caller.userId, conversationId }];
   const { standings } = await parts.conversations.checkMembers({ pairs }, onward);
   if (standings[0]?.isActive === true) return;
-  const message = 'The person is no member of the conversation into which the answer is to be written.';
+  const message = 'The person is not a member of the conversation that the answer would be written to.';
   throw new TargetGone('conversation_not_found', message);
 }
 
@@ -154,7 +154,7 @@ function requireScope({ credential }: Caller, scope: string): void {
 
 type Refusal = { readonly refusalCode: string; readonly refusal: string };
 
-/** Returns why a run can't be started. Rethrows errors that may pass. */
+/** Returns why a run cannot be started. Rethrows errors that a retry may resolve. */
 async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, error: unknown): Promise<Refusal> {
   if (error instanceof TargetGone) return { refusalCode: error.code, refusal: error.message };
   if (!(error instanceof AppError)) throw error;
@@ -168,7 +168,7 @@ async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, er
   return { refusalCode: 'permission_lost', refusal };
 }
 
-/** Whether the request was right, and the agent does not act in its workspace any more. */
+/** Returns whether the request was valid, and the agent no longer acts in the workspace. */
 const isOfPlace = ({ faults }: AppError): boolean => faults.some(({ param }) => param === 'workspace_id');
 
 const AGENT_GONE = 'The agent does not exist any more.';
@@ -179,7 +179,7 @@ const TOLD: ReadonlySet<string> = new Set([
 ]);
 const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
 
-// ---- what has become of a run
+// ---- results
 
 function workRun(run: RunRecord): WorkRun {
   const { id, status, agentId, output, error, userId, createdAt, finishedAt = '' } = run;

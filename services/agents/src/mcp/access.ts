@@ -5,8 +5,8 @@ import { headersOf, secretsOf } from './secrets.js';
 import { accessToken, grantOf } from './tokens.js';
 
 /**
- * Returns what a server is called with on behalf of a person, whose grant is used where the server wants one. Returns
- * undefined where that person has granted nothing. Credentials of the person for this system are never passed on.
+ * Returns the access to a server on behalf of a person, with the person's grant if the server uses OAuth. Returns
+ * undefined if the person has no valid grant. The person's credentials for this system are never passed on.
  */
 export async function accessFor(
   parts: McpParts,

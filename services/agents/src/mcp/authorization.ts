@@ -20,8 +20,8 @@ import { unseal } from './secrets.js';
 import { redeemCode, storeGrant } from './tokens.js';
 
 /**
- * What authorization servers have answered, by request: a handler may run again, and must neither register a second
- * client nor use a code twice.
+ * The answers of authorization servers, by request. A handler may run again, and must neither register a second client
+ * nor use a code twice.
  */
 const begun = new WeakMap<object, Promise<Begun | McpFailure>>();
 const redeemed = new WeakMap<object, Promise<OAuthTokens | McpFailure>>();
@@ -32,8 +32,8 @@ const caught = (error: unknown): McpFailure => {
 };
 
 /**
- * Asks the caller to authorize for a server. Returns the page at which they do, which works for ten minutes and for them
- * only, or why there is none.
+ * Begins an authorization of a server by the caller. Returns the URL of the page where the caller grants it, which is
+ * valid for ten minutes and for the caller only, or the failure.
  */
 export async function askOwner(
   parts: McpParts,
@@ -53,8 +53,8 @@ export async function askOwner(
 }
 
 /**
- * Completes an authorization by what the authorization server has sent the person's browser back with. Throws
- * `expired_link` for anybody but the person, and the session, that began it.
+ * Completes an authorization with the parameters that the authorization server added to the redirect. Throws
+ * `expired_link` unless the same person, in the same session, began it.
  */
 export async function completeAuthorization(
   parts: McpParts,
@@ -89,5 +89,5 @@ export async function completeAuthorization(
   return { agentId: agent.id, agentName: agent.name, serverName: server.name };
 }
 
-/** Error codes of OAuth are short and plain; anything else is not shown to people. */
+/** Returns the error code of an OAuth response if it is short and plain; other texts are not shown to people. */
 const errorCode = (error: string): string => (/^[a-z_]{1,40}$/.test(error) ? error : 'no code');

@@ -22,7 +22,7 @@ import { type McpImage, resultImages, resultText } from './result.js';
 import { faultOfArguments } from './schema.js';
 import { usableTools } from './tool-list.js';
 
-/** A call of a tool, as a run makes it. */
+/** A call of a tool by a run. */
 export interface McpCall {
   readonly serverId: string;
   readonly toolName: string;
@@ -38,21 +38,21 @@ export interface McpCallResult {
   readonly server: McpServerRecord;
   readonly text: string;
   readonly isError: boolean;
-  /** Images of the result, in its order. */
+  /** The images of the result, in order. */
   readonly images?: readonly McpImage[] | undefined;
   readonly question?: Question | undefined;
 }
 
-/** A tool as it is now. */
+/** A tool and its server, as currently stored. */
 export interface CurrentTool {
   readonly server: McpServerRecord;
   readonly tool: McpToolRecord;
 }
 
-/** Thrown for a call that cannot be made: the tool is not there any more, or its arguments do not fit. */
+/** Thrown if a call cannot be made, because the tool no longer exists or the arguments do not fit. */
 export class CallRefused extends Error {}
 
-/** Returns a tool as its server and the owner of the agent let it be used now. Throws `CallRefused`. */
+/** Returns a tool that the server lists and the owner of the agent allows. Throws `CallRefused`. */
 export async function currentTool(
   { mcpServers }: Pick<McpParts, 'mcpServers'>,
   serverId: string,
@@ -67,14 +67,14 @@ export async function currentTool(
   return { server, tool };
 }
 
-/** Returns what repeating a call of a tool would do, as the owner of the agent has said. */
+/** Returns the effect of repeating a call of a tool, as set by the owner of the agent. */
 export function effectOf({ readOnlyTools, idempotentTools }: McpServerRecord, toolName: string): Effect {
   if (readOnlyTools.includes(toolName)) return 'none';
   return idempotentTools.includes(toolName) ? 'idempotent' : 'once';
 }
 
 /**
- * Calls a tool for a run. Throws `CallRefused` before anything has left, and `CallLost` where a call that must not be
+ * Calls a tool for a run. Throws `CallRefused` before anything is sent, and `CallLost` if a call that must not be
  * repeated may have taken effect.
  */
 export async function runTool(parts: McpParts, call: McpCall): Promise<McpCallResult> {
@@ -107,7 +107,7 @@ async function accessOf(parts: McpParts, server: McpServerRecord, userId: string
   return agent && accessFor(parts, server, agent.ownerId, signal);
 }
 
-/** Calls the tool; one that may be repeated is, where its answer was lost. */
+/** Calls the tool. If the answer is lost and the call may be repeated, it calls the tool a second time. */
 async function callOnce(
   server: McpServerRecord,
   access: McpAccess,
@@ -131,7 +131,10 @@ async function callOnce(
   }
 }
 
-/** Ids of calls come from models, which count from one in each run: only with the run's are they unique. */
+/**
+ * Returns an idempotency key. Models number their calls from one in each run, so the id of a call is unique only
+ * together with that of the run.
+ */
 const keyOf = (runId: string, toolCallId: string): string =>
   toolCallId.includes(runId) ? toolCallId : `${runId}:${toolCallId}`;
 
@@ -158,7 +161,7 @@ function present(
   return { server, text: question.title, isError: false, question };
 }
 
-/** Asks the person who started the run to authorize for a server. */
+/** Asks the person who started the run to authorize a server. */
 async function askPerson(
   parts: McpParts,
   server: McpServerRecord,

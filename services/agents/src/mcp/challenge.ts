@@ -1,7 +1,7 @@
 import type { McpHttp } from './http.js';
 import { loadLibrary } from './library.js';
 
-/** What a server says about the authorization that it wants, where it refuses a request (RFC 9728). */
+/** The authorization that a server requires when it refuses a request (RFC 9728). */
 export interface Challenge {
   readonly resourceMetadataUrl?: URL | undefined;
   readonly scope?: string | undefined;
@@ -11,7 +11,10 @@ const HEADERS = { 'content-type': 'application/json', accept: 'application/json,
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
-/** Asks a server without a token, and returns what it says to that; nothing if it does not refuse, or says nothing. */
+/**
+ * Sends a request without a token, and returns the challenge in the server's refusal; an empty one if it does not
+ * refuse or sends none.
+ */
 export async function challengeOf(http: McpHttp, url: string): Promise<Challenge> {
   try {
     const answer = await http.fetch(url, { method: 'POST', headers: HEADERS, body: PING });
@@ -20,7 +23,7 @@ export async function challengeOf(http: McpHttp, url: string): Promise<Challenge
     const { extractWWWAuthenticateParams } = await loadLibrary();
     return extractWWWAuthenticateParams(answer);
   } catch {
-    // The places that the protocol names are tried all the same, and tell why the server cannot be reached.
+    // The caller then tries the locations that the protocol defines, and reports if the server cannot be reached.
     return {};
   }
 }

@@ -25,7 +25,7 @@ export interface Changed {
   readonly authorizeUrl?: string | undefined;
 }
 
-/** Adds a server to an agent. It is called in the background, unless its owner has to authorize first. */
+/** Adds a server to an agent. A job then lists its tools, unless the owner has to authorize first. */
 export async function addServer(
   parts: McpParts,
   agent: AgentRecord,
@@ -75,7 +75,7 @@ const NEW_SERVER = {
   revision: 1,
 } as const;
 
-/** Changes a server. */
+/** Changes the settings of a server, and resets what depends on them. */
 export async function changeServer(
   parts: McpParts,
   before: McpServerRecord,
@@ -115,15 +115,15 @@ export async function changeServer(
   return { server: context.work.replace(parts.mcpServers, before, changed), authorizeUrl };
 }
 
-/** Fields on which the calls of a server depend. */
+/** Fields whose change requires a new call of the server. */
 const CALLING = ['url', 'auth', 'headers', 'transport'];
 
 const isReactivated = ({ isActive }: McpServerRecord, request: UpdateMcpServerRequest): boolean =>
   request.isActive === true && !isActive;
 
 /**
- * Returns the credentials after a change. Those that are stored are never sent to another server: whoever changes the URL
- * need not be somebody who knows them.
+ * Returns the credentials after a change. Stored credentials are never sent to another origin, since the person who
+ * changes the URL may not know them. Throws `SecretReentryRequired`.
  */
 function credentialsAfter(
   parts: McpParts,
@@ -154,7 +154,7 @@ function sealedFields(
   return { headerNames, sealed: isEmpty ? undefined : seal(envelope, owner, secrets) };
 }
 
-/** Asks the owner to authorize, where a server wants that. */
+/** Begins an authorization by the owner, if the server uses OAuth. */
 async function begin(
   parts: McpParts,
   request: CreateMcpServerRequest | UpdateMcpServerRequest,
@@ -179,7 +179,7 @@ async function requireFreeName({ mcpServers }: McpParts, agentId: string, name: 
   if (taken > 0) throw NameTaken({ name });
 }
 
-/** Returns the server that a request means, by its id or name; the only one where it says neither. */
+/** Returns the server that a request names by id or name; if it names neither, the only server of the agent. */
 export async function selectServer(
   { mcpServers }: Pick<McpParts, 'mcpServers'>,
   agentId: string,
@@ -193,7 +193,7 @@ export async function selectServer(
   return server;
 }
 
-/** Most grants and authorizations of one server that are deleted with it. */
+/** Maximum number of grants, authorizations and registrations that are deleted with one server. */
 const MAX_REMOVED = 5_000;
 
 async function removeGrants(parts: McpParts, { id: serverId }: McpServerRecord, { work }: Pick<CallContext, 'work'>) {
@@ -204,7 +204,7 @@ async function removeGrants(parts: McpParts, { id: serverId }: McpServerRecord, 
   }
 }
 
-/** Deletes servers of an agent with all that was granted for them. */
+/** Deletes servers of an agent with their grants, authorizations and registrations. */
 export async function removeServers(
   parts: McpParts,
   agent: AgentRecord,

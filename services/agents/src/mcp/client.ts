@@ -17,37 +17,37 @@ import { McpHttp } from './http.js';
 import { loadLibrary } from './library.js';
 import { MAX_CALL_BYTES, MAX_DISCOVER_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES, VERDICT_MS } from './limits.js';
 
-/** What a call of a server needs besides its record. */
+/** The access to a server, besides its record. */
 export interface McpAccess {
   readonly guard: Guard;
-  /** Headers for the server, with its credentials. */
+  /** Headers for the server, including its credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Returns an access token; `rejected` is one that the server has refused just now. */
+  /** Returns an access token; `rejected` is a token that the server has just refused. */
   token?(rejected?: string): Promise<string | undefined>;
 }
 
-/** The list of tools of a server, and what was found out about it. */
+/** The list of tools of a server, and properties of the server found on the way. */
 export interface Listing {
   readonly tools: readonly ServerTool[];
   readonly verdict: McpVerdict;
   readonly protocolVersion: string | undefined;
-  /** Milliseconds for which the server takes the list for fresh. */
+  /** Milliseconds for which the list is valid according to the server. */
   readonly ttlMs: number | undefined;
 }
 
 export interface ToolCall {
   readonly tool: McpToolRecord;
   readonly args: Readonly<Record<string, unknown>>;
-  /** The same for each attempt. */
+  /** The key of the call, which is the same for each attempt. */
   readonly idempotencyKey: string;
-  /** Answers to what the server has asked before. */
+  /** Answers to questions that the server has asked before. */
   readonly inputResponses?: InputResponses | undefined;
   readonly requestState?: string | undefined;
 }
 
 export type CallOutcome = CallToolResult | InputRequiredResult;
 
-/** Thrown where a tool was called and nobody knows whether the server has acted. */
+/** Thrown if a tool was called and it is unknown whether the server has acted. */
 export class CallLost extends Error {
   constructor(readonly failure: McpFailure) {
     super(failure.message);
@@ -55,7 +55,7 @@ export class CallLost extends Error {
 }
 
 const IMPLEMENTATION = { name: 'Commonplace', version: '1.0' };
-/** Checks nothing: results are text for a model, and schemas of servers are never compiled. */
+/** A validator that accepts everything: results are text for a model, and schemas of servers are never compiled. */
 const UNCHECKED: NonNullable<ClientOptions['jsonSchemaValidator']> = {
   getValidator:
     <T>() =>
@@ -67,7 +67,7 @@ interface Connection {
   readonly http: McpHttp;
 }
 
-/** Calls a server for its tools. Throws `McpFailure`. */
+/** Asks a server for its tools. Throws `McpFailure`. */
 export async function listTools(server: McpServerRecord, access: McpAccess, signal: AbortSignal): Promise<Listing> {
   return withConnection(server, access, { signal, maxBytes: MAX_LIST_BYTES }, async ({ client }) => {
     const result = await client.listTools(undefined, { signal, timeout: server.timeoutMs, cacheMode: 'bypass' });
@@ -81,7 +81,7 @@ export async function listTools(server: McpServerRecord, access: McpAccess, sign
   });
 }
 
-/** Calls a tool. Throws `McpFailure` where the server has not acted, and `CallLost` where that is not known. */
+/** Calls a tool. Throws `McpFailure` if the server has not acted, and `CallLost` if that is unknown. */
 export function callTool(
   server: McpServerRecord,
   access: McpAccess,
@@ -105,15 +105,15 @@ export function callTool(
       maxTotalTimeout: server.timeoutMs,
       allowInputRequired: true,
       headers: { 'Idempotency-Key': idempotencyKey },
-      // Without a schema of results nothing of the server's is compiled.
+      // Without an output schema, the library compiles nothing that comes from the server.
       toolDefinition: { name, inputSchema: inputSchema as ServerTool['inputSchema'] },
-      // A stream that ends without a result would be waited for until the time is up.
+      // Without this, a stream that ends without a result would be waited for until the timeout.
       onRequestStreamEnd: () => setTimeout(() => ended.abort(), STREAM_END_MS).unref(),
     });
   });
 }
 
-/** Milliseconds after the end of a stream in which its last message is still taken in. */
+/** Milliseconds to wait for the last message after the end of a stream. */
 const STREAM_END_MS = 250;
 
 interface Limits {
@@ -131,7 +131,7 @@ async function withConnection<T>(
   try {
     return await connectAnd(server, access, limits, prior, use);
   } catch (error) {
-    // A server that has changed its revision since says so before it acts.
+    // A server that has changed its protocol revision reports that before it acts, so the call can be repeated.
     const failed = error instanceof CallLost ? undefined : (error as McpFailure);
     if (prior === undefined || failed?.isOtherEra !== true || limits.signal.aborted) throw error;
     return connectAnd(server, access, limits, undefined, use);
@@ -159,7 +159,7 @@ async function connectAnd<T>(
     listMaxPages: MAX_LIST_PAGES,
     versionNegotiation: { mode: listens ? 'legacy' : 'auto' },
   });
-  // A server of the older revision asks while it works, and its question could not outlive this process.
+  // Servers of the older revision ask during a call. The question could not outlive this process, so it is cancelled.
   client.setRequestHandler('elicitation/create', () => ({ action: 'cancel' }));
   const transport = listens
     ? new SSEClientTransport(target, { fetch: http.fetch })
@@ -183,7 +183,7 @@ const RECONNECTION = {
   maxRetries: 3,
 };
 
-/** Ends what a server of the older revision keeps for a connection. It need not answer. */
+/** Ends the session at a server of the older revision, without waiting long for an answer. */
 async function endSession(
   client: Client,
   transport: SSEClientTransport | StreamableHTTPClientTransport,

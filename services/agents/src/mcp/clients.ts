@@ -9,7 +9,7 @@ import { seal, unseal } from './secrets.js';
 type ClientParts = Pick<McpParts, 'mcpClients' | 'envelope' | 'store'>;
 type Server = Pick<McpServerRecord, 'id' | 'tenant'>;
 
-/** Returns the id of a registration: for one MCP server, one issuer and one address to come back to. */
+/** Returns the id of a registration, which is derived from MCP server, issuer and redirect URI. */
 function clientId(serverId: string, issuer: string, redirectUri: string): string {
   return createHash('sha256')
     .update(JSON.stringify([serverId, issuer, redirectUri]))
@@ -17,9 +17,9 @@ function clientId(serverId: string, issuer: string, redirectUri: string): string
 }
 
 /**
- * Returns this client as an authorization server has registered it before for an MCP server, or else registers it. It is
- * registered anew after it was of no use: nobody has completed an authorization that was begun with it ten minutes ago, as
- * where the authorization server has forgotten it.
+ * Returns this client's registration at an authorization server, registering it if necessary. A registration is
+ * replaced if an authorization begun with it was not completed within ten minutes, since the authorization server may
+ * have forgotten it.
  */
 export async function registeredClient(
   parts: ClientParts,
@@ -67,12 +67,12 @@ async function store(
   });
 }
 
-/** Notes that an authorization was completed with a registration. */
+/** Records that an authorization was completed with a registration. */
 export function keepClient(parts: ClientParts, serverId: string, issuer: string, redirectUri: string): Promise<void> {
   return change(parts, clientId(serverId, issuer, redirectUri), ({ askedAt: _, ...record }) => record);
 }
 
-/** Deletes a registration that the authorization server does not know any more. */
+/** Deletes a registration that the authorization server no longer knows. */
 export function forgetClient(parts: ClientParts, serverId: string, issuer: string, redirectUri: string): Promise<void> {
   return change(parts, clientId(serverId, issuer, redirectUri), () => undefined);
 }

@@ -5,17 +5,18 @@ import { MAX_ERROR } from './limits.js';
 import { cleanText } from './tool-list.js';
 
 /**
- * `auth`: the server asks for an authorization. `unreachable`: there was no answer, or none that the protocol knows.
- * `refused`: the URL must not be called. `missing`: the server does not know the tool. `answered`: it answered with an error.
+ * `auth`: the server requires authorization. `unreachable`: there was no answer, or not one of the protocol. `refused`:
+ * the URL must not be called. `missing`: the server does not know the tool. `answered`: the server answered with an
+ * error.
  */
 export type McpFailureKind = 'auth' | 'unreachable' | 'refused' | 'missing' | 'answered';
 
-/** A call of an MCP server has failed. The message can be shown to people. */
+/** Thrown if a call of an MCP server has failed. The message can be shown to people. */
 export class McpFailure extends Error {
   constructor(
     readonly kind: McpFailureKind,
     message: string,
-    /** Whether the server speaks another revision of the protocol than it was taken for. */
+    /** Whether the server speaks another revision of the protocol than expected. */
     readonly isOtherEra = false,
   ) {
     super(message);
@@ -23,7 +24,7 @@ export class McpFailure extends Error {
   }
 }
 
-/** Returns the failure for an error of the library or of the connection. */
+/** Converts an error of the library or of the connection into a failure. */
 export async function mcpFailure(error: unknown, http: McpHttp): Promise<McpFailure> {
   if (error instanceof McpFailure) return error;
   if (http.failure instanceof McpFailure) return http.failure;
@@ -66,7 +67,7 @@ function protocolFailure({ code, message }: ProtocolError, methodNotFound: numbe
   return new McpFailure('answered', `The server has answered with the error ${code}: ${shorten(message)}`);
 }
 
-/** Shortens a text of a server and removes what people do not see of it. */
+/** Shortens a text from a server to one line and removes invisible characters. */
 export function shorten(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, ' ');
   return clean.length > MAX_ERROR ? `${clean.slice(0, MAX_ERROR)}…` : clean;

@@ -1,40 +1,43 @@
 import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 
-/** A response has more bytes than all responses of its connection may have together. */
+/** Thrown if the responses of a connection exceed its limit of bytes. */
 export class TooLarge extends Error {}
 
 export interface McpHttpOptions {
-  /** Bytes of all responses together. */
+  /** Maximum bytes of all responses together. */
   readonly maxBytes: number;
-  /** Aborts everything: it carries the time limit as well. */
+  /** Aborts all requests; it includes the time limit. */
   readonly signal: AbortSignal;
-  /** Headers of each request to `origin`, and of no other. */
+  /** Headers that are sent to `origin` only. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Origin that gets the headers and the token. */
+  /** The origin that receives the headers and the token. */
   readonly origin?: string;
-  /** Whether a stream is opened on which the server answers: by the deprecated transport. */
+  /** Whether the deprecated transport is used, which answers on a separate stream. */
   readonly listens?: boolean;
-  /** Returns the token to send; `rejected` is one that the server has refused just now. */
+  /** Returns the token to send; `rejected` is a token that the server has just refused. */
   token?(rejected?: string): Promise<string | undefined>;
 }
 
 type RequestState = 'none' | 'sent' | 'answered';
 
 /**
- * Requests of one connection to a server that strangers run: each goes through the guard, which checks its address, and
- * redirects of all but GET are refused. Keeps what is needed to tell afterwards whether the server can have acted.
+ * Makes the requests of one connection to an untrusted server. Each passes the guard, which checks the address;
+ * redirects are refused except for GET. It records whether the server can have acted.
  */
 export class McpHttp {
-  /** Why the guard refused a request. */
+  /** The guard's reason for refusing a request. */
   refusal: UrlNotAllowed | undefined;
-  /** Why there was no token. */
+  /** The error of getting a token. */
   failure: Error | undefined;
-  /** Why the latest request has got no response. */
+  /** The error of the latest request without a response. */
   error: unknown;
-  /** Status of the latest response. */
+  /** The status of the latest response. */
   status: number | undefined;
   tooLarge = false;
-  /** How far the latest tool call came: `answered` once its response has ended with a status or a body. */
+  /**
+   * The progress of the latest tool call: `none` if it cannot have arrived, `answered` if the server refused it without
+   * acting.
+   */
   call: RequestState = 'none';
   private bytes = 0;
 
@@ -43,11 +46,11 @@ export class McpHttp {
     private readonly options: McpHttpOptions,
   ) {}
 
-  /** `fetch` for the libraries. */
+  /** The `fetch` function for the libraries. */
   readonly fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(String(input instanceof Request ? input.url : input));
     const method = (init.method ?? 'GET').toUpperCase();
-    // The stream on which a server sends what nobody asked for is of no use here. One that goes on with a result is.
+    // A stream for messages outside of requests is not needed and refused; one that resumes a result is needed.
     const given = new Headers(init.headers as Headers | undefined);
     const isOwn = url.origin === this.options.origin;
     const isListening = isOwn && method === 'GET' && wantsStream(given);
@@ -57,7 +60,7 @@ export class McpHttp {
     const token = isOwn ? await this.token() : undefined;
     const answer = await this.send(url, method, given, init, token);
     if (answer.status !== 401 || token === undefined || this.options.token === undefined) return answer;
-    // Nothing was done for a request that was refused, so that it may be sent again with another token.
+    // A server does nothing for a request that it refuses, so the request may be sent again with another token.
     const renewed = await this.token(token);
     if (renewed === undefined || renewed === token) return answer;
     await answer.body?.cancel();
@@ -143,7 +146,10 @@ export class McpHttp {
 /** Statuses whose responses have no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
-/** Statuses with which a server says that it has not acted. Others, above all those of proxies, say nothing about it. */
+/**
+ * Returns whether a status means that the server has not acted. Other statuses, such as those of proxies, leave it
+ * open.
+ */
 const wasRefused = (status: number): boolean => (status >= 300 && status < 500 && status !== 408) || status === 503;
 
 const NEVER_LEFT: ReadonlySet<string> = new Set([
@@ -155,7 +161,7 @@ const NEVER_LEFT: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Returns whether an error arose before a connection was there, so that the request cannot have arrived. */
+/** Returns whether an error arose before the connection was established, so that the request cannot have arrived. */
 function neverLeft(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof UrlNotAllowed) return true;

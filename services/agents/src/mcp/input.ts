@@ -8,7 +8,7 @@ import {
 } from '@commonplace/proto/agents/v1/mcp_server.js';
 import type { McpAuthTerms, McpSecrets, McpServerRecord, RequireApproval } from '../stores/mcp-servers.js';
 
-/** What a request sets, however it does so. */
+/** The settings of a server in a request, which creates or changes it. */
 export interface McpInput {
   readonly url?: string | undefined;
   readonly transport: McpTransport;
@@ -23,7 +23,7 @@ export interface McpInput {
   readonly perUserAuth?: boolean | undefined;
 }
 
-/** Checks a URL. Throws `url_not_allowed` for one that must not be called. */
+/** Checks and normalizes a URL. Throws `url_not_allowed` if it must not be called. */
 export function readUrl(guard: Guard, text: string): string {
   try {
     const url = guard.check(text);
@@ -35,13 +35,13 @@ export function readUrl(guard: Guard, text: string): string {
   }
 }
 
-/** The credentials of a request, apart from what can be shown of them. */
+/** The authorization settings of a request, with the secrets kept separate. */
 export interface ReadAuth {
   readonly terms: McpAuthTerms;
   readonly secrets: Pick<McpSecrets, 'token' | 'clientSecret'>;
 }
 
-/** Reads how requests are authorized. Throws for fields that are missing, or belong to another type. */
+/** Reads the authorization settings. Throws for fields that are missing or belong to another type. */
 export function readAuth(input: McpAuthInput | undefined): ReadAuth {
   const type = TYPES[input?.type ?? McpAuthType.UNSPECIFIED] ?? 'none';
   const given: Partial<McpAuthInput> & Pick<McpAuthInput, 'scopes'> = input ?? { scopes: [] };
@@ -60,7 +60,7 @@ export function readAuth(input: McpAuthInput | undefined): ReadAuth {
   }
   if (given.scopes.length > 0 && type !== 'oauth2') faults.push(stray('auth.scopes', type));
   if (given.scopes.some((scope) => !SCOPE.test(scope))) {
-    faults.push({ param: 'auth.scopes', code: 'invalid_value', message: 'must be scopes without blanks.' });
+    faults.push({ param: 'auth.scopes', code: 'invalid_value', message: 'must be scopes without spaces.' });
   }
   if (given.clientSecret !== undefined && given.clientId === undefined) {
     faults.push({ param: 'auth.client_id', code: 'missing_field', message: 'is needed for a client_secret.' });
@@ -101,10 +101,10 @@ const FIELDS: Record<McpAuthTerms['type'], { readonly required: readonly string[
 
 const stray = (param: string, type: string): Fault => ({
   ...{ param, code: 'invalid_value' },
-  message: `does not go with the type ${type}.`,
+  message: `is not allowed for the type ${type}.`,
 });
 
-/** RFC 6749, 3.3. */
+/** A scope according to RFC 6749, section 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
 const HEADER_VALUE = /^[\t\x20-\x7e]+$/;
@@ -113,7 +113,7 @@ const RESERVED =
   /^(host|content-.*|connection|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*|accept|cookie|mcp-.*|last-event-id|idempotency-key|traceparent|tracestate)$/;
 
 function checkHeaderName(param: string, name: string, faults: Fault[]): void {
-  if (!HEADER_NAME.test(name)) faults.push({ param, code: 'invalid_value', message: 'is no name of a header.' });
+  if (!HEADER_NAME.test(name)) faults.push({ param, code: 'invalid_value', message: 'is not a valid header name.' });
   else if (RESERVED.test(name.toLowerCase())) {
     faults.push({ param, code: 'invalid_value', message: 'is a header that is set by the protocol.' });
   }
@@ -122,13 +122,13 @@ function checkHeaderName(param: string, name: string, faults: Fault[]): void {
 const MAX_HEADERS = 20;
 const MAX_HEADER_VALUE = 8_192;
 
-/** Reads headers that are sent along. */
+/** Reads the additional headers of requests. Throws for invalid ones. */
 export function readHeaders(bytes: Buffer): Record<string, string> {
   const given = bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Record<string, unknown>);
   const faults: Fault[] = [];
   const entries = Object.entries(given);
   if (entries.length > MAX_HEADERS) {
-    faults.push({ param: 'headers', code: 'invalid_value', message: `may be ${MAX_HEADERS} at the most.` });
+    faults.push({ param: 'headers', code: 'invalid_value', message: `may be at most ${MAX_HEADERS}.` });
   }
   const read: Record<string, string> = {};
   for (const [name, value] of entries) {
@@ -142,7 +142,7 @@ export function readHeaders(bytes: Buffer): Record<string, string> {
   return read;
 }
 
-/** Reads which tools wait for an approval. */
+/** Reads the setting which tools require an approval. */
 export function readRequireApproval(bytes: Buffer): RequireApproval {
   if (bytes.length === 0) return 'always';
   const value = JSON.parse(bytes.toString()) as unknown;
@@ -159,7 +159,7 @@ export function readRequireApproval(bytes: Buffer): RequireApproval {
   return { always, never };
 }
 
-/** Reads which tools are accepted. */
+/** Reads the names of tools to accept, or `all`. */
 export function readAcceptTools(bytes: Buffer): readonly string[] | 'all' {
   const value = JSON.parse(bytes.toString()) as unknown;
   if (value === 'all') return value;
@@ -176,7 +176,7 @@ const isNames = (value: unknown): value is string[] =>
   value.length <= MAX_NAMES &&
   value.every((name) => typeof name === 'string' && name.length <= 128);
 
-/** Returns the fields of a server that need no other check, as a request sets them; `isSet` says which those are. */
+/** Returns the simple fields of a server that a request sets; `isSet` tells which fields those are. */
 export function readTerms(input: McpInput, isSet: (name: string) => boolean): Partial<Pick<McpServerRecord, Term>> {
   const names = (given: McpToolNames | undefined) => [...new Set(given?.items ?? [])];
   return {

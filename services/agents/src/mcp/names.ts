@@ -5,8 +5,9 @@ const SEPARATOR = '__';
 const HASH_DIGITS = 8;
 
 /**
- * Returns the name by which models call a tool: the server's name and the tool's. Models accept letters, digits, `_` and
- * `-` only, and 64 characters: a name that had to be changed for that ends with a part of a hash, so that it stays unique.
+ * Returns the name by which models call a tool: the server's name and the tool's. Models accept only letters, digits,
+ * `_` and `-`, and 64 characters. A name that had to be changed gets part of a hash as its ending, so that it stays
+ * unique.
  */
 export function modelToolName(server: string, tool: string): string {
   const whole = server + SEPARATOR + tool;
@@ -18,7 +19,7 @@ export function modelToolName(server: string, tool: string): string {
 
 const MAX_SERVER_NAME = 64;
 
-/** Returns a name for a server that was given none: its host without what says nothing, such as `mcp.` and `.com`. */
+/** Returns the default name of a server: its host without common parts such as `mcp.` and `.com`. */
 export function serverNameOf(url: URL): string {
   const labels = url.hostname.replace(/^\[|\]$/g, '').split('.');
   const isAddress = /^[0-9.]+$/.test(url.hostname) || url.hostname.startsWith('[');

@@ -11,26 +11,26 @@ import { AUTHORIZATION_MS, CHALLENGE_MS, DISCOVERY_MS, MAX_OAUTH_BYTES } from '.
 import type { McpParts } from './parts.js';
 import { seal, secretsOf } from './secrets.js';
 
-/** Path to which authorization servers send people back. */
+/** Path that authorization servers redirect people to. */
 export const CALLBACK_PATH = '/auth/mcp/callback';
 /** Path of the document that describes this client to authorization servers; its URL is the id of the client. */
 export const CLIENT_DOCUMENT_PATH = '/.well-known/oauth-client/mcp.json';
 
-/** An authorization server as it described itself, and this client as it is known there. */
+/** An authorization server as it describes itself, and this client's registration there. */
 export interface Registration {
   readonly issuer: string;
   readonly metadata?: AuthorizationServerMetadata | undefined;
   readonly client: OAuthClientInformationMixed;
-  /** What the tokens are for (RFC 8707). */
+  /** The resource that the tokens are for (RFC 8707). */
   readonly resource: string;
 }
 
-/** What completes an authorization that was begun. */
+/** The data needed to complete an authorization. */
 export interface PendingAuthorization extends Registration {
   readonly codeVerifier: string;
 }
 
-/** An authorization that is about to be stored, and the page at which a person grants it. */
+/** An authorization that was begun, and the URL of the page where a person grants it. */
 export interface Begun {
   readonly url: string;
   readonly state: string;
@@ -41,12 +41,15 @@ type OAuthParts = Pick<McpParts, 'mcpGuard' | 'envelope' | 'settings' | 'mcpClie
 
 export const redirectUri = ({ settings }: Pick<McpParts, 'settings'>): string => settings.publicUrl + CALLBACK_PATH;
 
-/** Creates the guarded connection for requests to an authorization server. */
+/** Creates a guarded connection to an authorization server. */
 export function oauthHttp({ mcpGuard }: Pick<McpParts, 'mcpGuard'>, timeoutMs: number): McpHttp {
   return new McpHttp(mcpGuard, { maxBytes: MAX_OAUTH_BYTES, signal: AbortSignal.timeout(timeoutMs) });
 }
 
-/** Finds the authorization server of an MCP server and registers there if needed. Throws `McpFailure`. */
+/**
+ * Finds the authorization server of an MCP server, registers there if necessary, and begins an authorization. Throws
+ * `McpFailure`.
+ */
 export async function beginAuthorization(parts: OAuthParts, server: McpServerRecord): Promise<Begun> {
   const { resourceMetadataUrl, scope: asked } = await challengeOf(oauthHttp(parts, CHALLENGE_MS), server.url);
   const { discoverOAuthServerInfo, startAuthorization } = await loadLibrary();
@@ -69,7 +72,7 @@ export async function beginAuthorization(parts: OAuthParts, server: McpServerRec
       ...{ clientInformation: client, redirectUrl: redirectUri(parts), state, resource },
       ...(scope !== undefined && { scope }),
     });
-    // People open this page: it is held to the same rules as what the server itself calls.
+    // People open this page, so the same rules apply to it as to URLs that the server calls itself.
     parts.mcpGuard.check(authorizationUrl.href);
     const pending = { issuer, metadata: metadata && neededOf(metadata), client, resource, codeVerifier };
     return { url: authorizationUrl.href, state, pending };
@@ -78,7 +81,7 @@ export async function beginAuthorization(parts: OAuthParts, server: McpServerRec
   }
 }
 
-/** Returns the failure of a request to an authorization server. */
+/** Converts an error of a request to an authorization server into a failure. */
 export async function oauthFailure(error: unknown, http: McpHttp): Promise<McpFailure> {
   if (error instanceof McpFailure) return error;
   if (error instanceof Error && error.name === 'UrlNotAllowed') return new McpFailure('refused', error.message);
@@ -88,14 +91,14 @@ export async function oauthFailure(error: unknown, http: McpHttp): Promise<McpFa
   return new McpFailure(failure.kind === 'refused' ? 'refused' : 'auth', `The authorization has failed: ${what}`);
 }
 
-/** Errors of the library name what was wrong with a document or an answer. Tokens are in none of them. */
+/** Returns the message of a library's error, which describes a faulty document or answer. It never contains tokens. */
 function describe({ message }: Error): string {
   return message.replace(/\s+/g, ' ').slice(0, 200);
 }
 
 /**
- * Returns the resource that tokens are asked for: as the server names it, as long as that is a part of the server that
- * was entered. A server could name another one otherwise, and get tokens for it.
+ * Returns the resource to request tokens for, as named by the server. It must be a part of the configured server, since
+ * a server could otherwise name another resource and get tokens for it.
  */
 function resourceOf(serverUrl: string, named: string | undefined): string {
   const own = new URL(serverUrl);
@@ -110,7 +113,10 @@ function resourceOf(serverUrl: string, named: string | undefined): string {
   return named;
 }
 
-/** Returns the scopes to ask for: the owner's, else those that the server has asked for, else all that it knows. */
+/**
+ * Returns the scopes to request: the owner's, otherwise those of the server's challenge, otherwise all that it
+ * supports.
+ */
 function scopeOf(
   { auth }: McpServerRecord,
   asked: string | undefined,
@@ -128,7 +134,10 @@ interface Place {
   readonly http: McpHttp;
 }
 
-/** Returns this client as it is known to an authorization server: registered by the owner, by its document, before, or now. */
+/**
+ * Returns this client's registration at an authorization server: entered by the owner, given by the client document, or
+ * made by dynamic registration.
+ */
 async function clientFor(
   parts: OAuthParts,
   server: McpServerRecord,
@@ -154,7 +163,7 @@ async function clientFor(
   );
 }
 
-/** Describes this client to authorization servers. */
+/** Returns the metadata that describe this client to authorization servers. */
 export function clientMetadata(publicUrl: string) {
   return {
     client_name: 'Commonplace',
@@ -166,7 +175,7 @@ export function clientMetadata(publicUrl: string) {
   };
 }
 
-/** Keeps what of the metadata of an authorization server later requests need. */
+/** Returns the part of an authorization server's metadata that later requests need. */
 function neededOf(metadata: AuthorizationServerMetadata): AuthorizationServerMetadata {
   const { issuer, authorization_endpoint, token_endpoint, response_types_supported } = metadata;
   const { token_endpoint_auth_methods_supported, authorization_response_iss_parameter_supported } = metadata as {
@@ -180,10 +189,12 @@ function neededOf(metadata: AuthorizationServerMetadata): AuthorizationServerMet
   } as AuthorizationServerMetadata;
 }
 
-/** Returns the record id for a state. Whoever holds a state can use it, so that only its hash is stored. */
+/**
+ * Returns the record id for a state. Since possession of the state is sufficient to use it, only its hash is stored.
+ */
 export const authorizationId = (state: string): string => createHash('sha256').update(state).digest('base64url');
 
-/** Stores an authorization that was begun, for the person who has to complete it. */
+/** Stores a pending authorization for the person who has to complete it. */
 export function storeAuthorization(
   { mcpAuthorizations, envelope }: Pick<McpParts, 'mcpAuthorizations' | 'envelope'>,
   work: UnitOfWork,

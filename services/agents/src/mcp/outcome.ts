@@ -8,8 +8,8 @@ import type { McpParts } from './parts.js';
 type OutcomeParts = Pick<McpParts, 'store' | 'agents' | 'mcpServers' | 'settings'>;
 
 /**
- * Notes how a call of a tool has ended: failures in a row switch a server off, and one that does not know a tool any more
- * has its tools listed anew.
+ * Records how a call of a tool ended. Consecutive failures switch the server off; if the server does not know the tool
+ * any more, the tools are listed again.
  */
 export async function noteOutcome(
   parts: OutcomeParts,
@@ -38,8 +38,7 @@ export async function noteOutcome(
 }
 
 /**
- * Writes a failure to a server. After as many in a row as the settings allow the server is switched off, and the owner of
- * its agent is told.
+ * Writes a failure to a server. After too many in a row it switches the server off and notifies the owner of the agent.
  */
 export async function failed(
   { agents, mcpServers, settings }: Omit<OutcomeParts, 'store'>,

@@ -11,7 +11,7 @@ import type {
   McpServerRecord,
 } from '../stores/mcp-servers.js';
 
-/** The records of MCP servers. */
+/** The collections of MCP servers. */
 export interface McpRecords {
   readonly mcpServers: Collection<McpServerRecord>;
   readonly mcpGrants: Collection<McpGrantRecord>;
@@ -19,7 +19,7 @@ export interface McpRecords {
   readonly mcpClients: Collection<McpClientRecord>;
 }
 
-/** What MCP servers are called with. */
+/** Dependencies for calling MCP servers. */
 export interface McpParts extends McpRecords {
   readonly agents: Collection<AgentRecord>;
   readonly store: Store;

@@ -13,7 +13,7 @@ const CONCURRENCY = 4;
 const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 3_600_000;
 
-/** Opens the queue that calls MCP servers to list their tools. */
+/** Opens the queue that lists the tools of MCP servers. */
 export function openProbeQueue(parts: McpParts): Promise<Queue<McpServerRecord>> {
   const { store, log } = parts;
   return openQueue<McpServerRecord>({
@@ -29,7 +29,7 @@ async function probe(parts: McpParts, job: HeldJob<McpServerRecord>): Promise<vo
   const outcome = await tryToList(parts, server, job.signal);
   if (job.signal.aborted) return;
   await job.endIn(async (work, record) => {
-    // What was asked for meanwhile, with another URL for example, is tried next.
+    // The settings have changed during the probe, so the server is probed again.
     if (record.revision !== server.revision || !record.isActive) {
       const probeAt = record.isActive ? new Date().toISOString() : undefined;
       work.replace(parts.mcpServers, record, { ...record, probeAt });
@@ -60,7 +60,7 @@ async function tryToList(parts: McpParts, server: McpServerRecord, stop: AbortSi
   }
 }
 
-/** Returns what a list of tools changes. */
+/** Returns the changes of the server's record after its tools were listed. */
 function listed(
   { settings }: McpParts,
   record: McpServerRecord,

@@ -10,10 +10,10 @@ import { seal, unseal } from './secrets.js';
 /** A question of a server to the person who started the run. */
 export interface Question {
   readonly title: string;
-  /** A form; without it a page to open. */
+  /** The form to fill in; absent if there is a page to open. */
   readonly schema?: JsonSchema | undefined;
   readonly url?: string | undefined;
-  /** `CallState`, encrypted. */
+  /** The encrypted `CallState`. */
   readonly state: string;
 }
 
@@ -24,31 +24,33 @@ interface Asked {
   readonly url?: string | undefined;
 }
 
-/** What a call keeps while a person answers. */
+/** The state of a call that waits for a person's answers. */
 export interface CallState {
-  /** Questions that the server has asked so far. */
+  /** Number of times that the server has asked so far. */
   readonly round: number;
-  /** Opaque to everybody but the server, which gets it back unchanged. */
+  /** State of the server, which gets it back unchanged. */
   readonly requestState?: string | undefined;
   readonly responses: InputResponses;
-  /** What is asked now, and what next. */
+  /** The open questions; the first one is asked next. */
   readonly open: readonly Asked[];
 }
 
 export interface CallOwner {
-  /** Id of the run and of the call in it. */
+  /** The id of the run and of the call in it. */
   readonly id: string;
   readonly tenant: string;
 }
 
 export const FIRST: CallState = { round: 0, responses: {}, open: [] };
 
-/** Reads what a call has left with its question. Throws `SecretUnreadable` for the state of another call. */
+/**
+ * Reads the state that a call has stored with its question. Throws `SecretUnreadable` for the state of another call.
+ */
 export function readState(envelope: Envelope, owner: CallOwner, state: string | undefined): CallState {
   return state === undefined ? FIRST : unseal<CallState>(envelope, owner, state);
 }
 
-/** Takes an answer in. Declining ends a call without one. */
+/** Adds the answer to the first open question. A declined question ends the call elsewhere. */
 export function withAnswer(state: CallState, answer: Readonly<Record<string, unknown>> | undefined): CallState {
   const [asked, ...open] = state.open;
   if (asked === undefined) return state;
@@ -56,7 +58,7 @@ export function withAnswer(state: CallState, answer: Readonly<Record<string, unk
   return { ...state, responses: { ...state.responses, [asked.key]: { action: 'accept', ...content } }, open };
 }
 
-/** Returns the next question of a call; undefined if all were answered. */
+/** Returns the next question of a call; undefined if all are answered. */
 export function nextQuestion(envelope: Envelope, owner: CallOwner, state: CallState): Question | undefined {
   const [asked] = state.open;
   if (asked === undefined) return undefined;
@@ -64,7 +66,7 @@ export function nextQuestion(envelope: Envelope, owner: CallOwner, state: CallSt
   return { title, schema, url, state: seal(envelope, owner, state) };
 }
 
-/** Returns a question that asks a person to open a page, after which the call begins anew. */
+/** Returns a question that asks a person to open a page, after which the call is made again. */
 export function pageQuestion(
   envelope: Envelope,
   owner: CallOwner,
@@ -75,7 +77,7 @@ export function pageQuestion(
   return { title, url, state: seal(envelope, owner, { ...state, round: state.round + 1 }) };
 }
 
-/** Reads what a server asks for. Throws `McpFailure` for what nobody can be asked. */
+/** Reads the questions of a server. Throws `McpFailure` for requests that a person cannot answer. */
 export function readQuestions(
   guard: Guard,
   serverName: string,
@@ -101,7 +103,9 @@ export function readQuestions(
   return { round, requestState, responses: {}, open };
 }
 
-/** The page is shown to a person and never fetched, and yet held to the rules for what is. */
+/**
+ * Returns the URL of a page. The page is opened by a person and never fetched, but the rules for fetched URLs apply.
+ */
 function checkedUrl(guard: Guard, text: string): string {
   try {
     return guard.check(text).href;

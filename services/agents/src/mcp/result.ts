@@ -4,17 +4,17 @@ import type { McpServerRecord } from '../stores/mcp-servers.js';
 import { MAX_RESULT_IMAGES } from './limits.js';
 import { cleanText } from './tool-list.js';
 
-/** Returns the source of what a server has sent: no person of the tenant has written it. */
+/** Returns the taint of everything that a server sends, which no person of the tenant has written. */
 export const taintOf = ({ name, url }: Pick<McpServerRecord, 'name' | 'url'>): TaintSource => ({
   type: 'mcp',
   id: url,
   name,
 });
 
-/** Returns what a model is told of a result: its text, without what people do not see of it, cut to `maxBytes`. */
+/** Returns the text of a result for the model, without invisible characters, cut to `maxBytes`. */
 export function resultText({ content, structuredContent }: CallToolResult, maxBytes: number): string {
   const blocks = content.map(blockText).filter((text) => text !== '');
-  // Servers send structured content as text as well, for clients that do not know it.
+  // Servers repeat structured content as text for clients that do not support it.
   const isRepeated = content.some((block) => block.type === 'text' && isJson(block.text));
   if (structuredContent !== undefined && !isRepeated) blocks.push(JSON.stringify(structuredContent, null, 2));
   const text = cleanText(blocks.join('\n\n'));
@@ -23,14 +23,14 @@ export function resultText({ content, structuredContent }: CallToolResult, maxBy
 
 /** An image of a result. */
 export interface McpImage {
-  /** Name of the file that it becomes. */
+  /** The name of the stored file. */
   readonly name: string;
   readonly mimeType: string;
   /** Base64. */
   readonly data: string;
 }
 
-/** The types of images that are stored, with the endings of their files: none of them can run scripts. */
+/** The image types that are stored, with their file extensions. None of them can contain scripts. */
 const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
   ['image/png', 'png'],
   ['image/jpeg', 'jpg'],
@@ -38,7 +38,7 @@ const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
   ['image/webp', 'webp'],
 ]);
 
-/** Returns the images of a result that can be stored, at most `MAX_RESULT_IMAGES`; the rest is only named. */
+/** Returns the images of a result that can be stored, at most `MAX_RESULT_IMAGES`; the text mentions the others. */
 export function resultImages({ content }: CallToolResult, toolName: string): McpImage[] {
   const stem = toolName.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
   const images = content.flatMap((block) => {
@@ -81,7 +81,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Cuts a text to so many bytes of UTF-8, at the end of a character, and says so. */
+/** Cuts a text to `maxBytes` bytes of UTF-8 without splitting a character, and appends a note. */
 function cut(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;

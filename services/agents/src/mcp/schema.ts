@@ -5,18 +5,18 @@ import { costOfSchema, MAX_SCHEMA_COST } from '../domain/schema-cost.js';
 import { NAMED, REFERENCES } from '../domain/schema-words.js';
 import { MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH } from './limits.js';
 
-/** Keywords that are read by people only; a server could hide text for the model in them. */
+/** Keywords that only people read. A server could hide text for the model in them. */
 const DROPPED: ReadonlySet<string> = new Set(['$comment', 'examples', 'example', 'deprecated', 'markdownDescription']);
 const TEXTS: ReadonlySet<string> = new Set(['title', 'description']);
-/** Keywords that give a schema an address of its own, to which references would be resolved. */
+/** Keywords that give a schema its own base URI, which references would be resolved against. */
 const ADDRESSES: ReadonlySet<string> = new Set(['$id', 'id', '$schema']);
 
-/** Thrown for a schema that is not used. */
+/** Thrown if a schema cannot be used. */
 export class SchemaRefused extends Error {}
 
 /**
- * Returns a tool's schema as models are given it: without text that people do not see. Throws `SchemaRefused` for one
- * that is too long or too deep, refers to other documents, or cannot be checked in time.
+ * Returns a tool's schema for models, without invisible text. Throws `SchemaRefused` if it is too long or too deep,
+ * refers to other documents, or is too costly to check.
  */
 export function readSchema(schema: unknown): JsonSchema {
   const text = JSON.stringify(schema) ?? '';
@@ -44,7 +44,7 @@ function clean(value: unknown, depth: number, isNames = false): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const kept: [string, unknown][] = [];
   for (const [key, inner] of Object.entries(value)) {
-    // Below `properties` a key is the name of a property, whatever it looks like.
+    // Below `properties`, keys are names of properties, even if they look like keywords.
     if (!isNames) {
       if (DROPPED.has(key) || (ADDRESSES.has(key) && typeof inner === 'string')) continue;
       if (REFERENCES.has(key) && !(typeof inner === 'string' && /^#(\/|$)/.test(inner))) {
@@ -60,7 +60,7 @@ function clean(value: unknown, depth: number, isNames = false): unknown {
   return Object.fromEntries(kept);
 }
 
-/** Returns what is wrong with arguments for a schema; undefined if nothing is. */
+/** Returns the faults of arguments under a schema; undefined if there are none. */
 export function faultOfArguments(schema: JsonSchema, args: unknown): string | undefined {
   const fault = faultIn(schema, args);
   return fault === undefined ? undefined : `The arguments do not fit the schema of the tool. ${fault}`.trim();

@@ -12,12 +12,12 @@ import {
 
 type Owner = { readonly id: string; readonly tenant: string };
 
-/** Encrypts a value for one record. */
+/** Encrypts a value and binds it to one record. */
 export function seal(envelope: Envelope, { id, tenant }: Owner, value: object): string {
   return envelope.seal(JSON.stringify(value), { tenant, record: id });
 }
 
-/** Decrypts what was encrypted for a record. Throws `SecretUnreadable`. */
+/** Decrypts a value that was encrypted for a record. Throws `SecretUnreadable`. */
 export function unseal<T>(envelope: Envelope, { id, tenant }: Owner, sealed: string): T {
   return JSON.parse(envelope.open(sealed, { tenant, record: id })) as T;
 }
@@ -26,7 +26,7 @@ export function secretsOf(envelope: Envelope, server: McpServerRecord): McpSecre
   return server.sealed === undefined ? {} : unseal<McpSecrets>(envelope, server, server.sealed);
 }
 
-/** Returns the headers for a server with its credentials, apart from tokens that were granted. */
+/** Returns the headers for a server with its credentials, except OAuth tokens. */
 export function headersOf(server: McpServerRecord, { token, headers = {} }: McpSecrets): Record<string, string> {
   const { type, headerName } = server.auth;
   if (token === undefined) return { ...headers };
@@ -52,7 +52,8 @@ const CHUNK = 100;
 
 /**
  * Re-encrypts every secret of MCP servers with the current master key, so that older keys can be removed from the
- * settings. Records are committed one by one: an interrupted run keeps what it has done. Calls `each` after every record.
+ * settings. It commits record by record, so that an interrupted run keeps its progress. Calls `each` after every
+ * record.
  */
 export async function rewrapMcpSecrets(
   { store, envelope, log }: { readonly store: Store; readonly envelope: Envelope; readonly log: Log },
@@ -72,7 +73,7 @@ export async function rewrapMcpSecrets(
           sum.rewrapped++;
         }
       } catch (error) {
-        // A concurrent writer has used the current key.
+        // The record was written concurrently, with the current key.
         if (error instanceof LostRace) sum.current++;
         else if (error instanceof SecretUnreadable) {
           log.error('secret.unreadable', { record: id, error });

@@ -12,7 +12,7 @@ import { oauthFailure, oauthHttp, type PendingAuthorization, type Registration, 
 import type { McpParts } from './parts.js';
 import { seal, unseal } from './secrets.js';
 
-/** What is sealed on a grant. */
+/** The encrypted part of a grant. */
 interface GrantSecrets {
   readonly registration: Registration;
   readonly accessToken: string;
@@ -26,7 +26,7 @@ type TokenParts = Pick<McpParts, 'mcpGrants' | 'mcpClients' | 'envelope' | 'stor
 const SPARE_MS = 30_000;
 const POLL_MS = 100;
 
-/** Returns the id of what a person has granted for a server: for one issuer and one resource only. */
+/** Returns the id of a person's grant for a server, for one issuer and one resource. */
 function grantId(
   serverId: string,
   userId: string,
@@ -37,7 +37,7 @@ function grantId(
     .digest('base64url');
 }
 
-/** Exchanges a code for tokens for a server. `iss` is who the answer says it comes from. Throws `McpFailure`. */
+/** Exchanges a code for tokens. `iss` is the issuer that the redirect names. Throws `McpFailure`. */
 export async function redeemCode(
   parts: TokenParts,
   serverId: string,
@@ -46,7 +46,7 @@ export async function redeemCode(
 ): Promise<OAuthTokens> {
   const http = oauthHttp(parts, TOKEN_MS);
   const { issuer, metadata, client, resource, codeVerifier } = pending;
-  // The library compares with metadata only, which an old server has none of.
+  // The library compares the issuer only if there is metadata, which old servers do not have.
   if (metadata === undefined && iss !== undefined && iss !== issuer) {
     throw new McpFailure('auth', 'The authorization comes from another server.');
   }
@@ -66,7 +66,7 @@ export async function redeemCode(
   }
 }
 
-/** Stores what a person has granted, and deletes what they had granted before for the same server. */
+/** Stores a grant, and deletes the person's earlier grants for the same server. */
 export async function storeGrant(
   { mcpGrants, envelope }: TokenParts,
   work: UnitOfWork,
@@ -101,20 +101,21 @@ function fieldsOf(
   };
 }
 
-/** Returns what a person has granted for a server; undefined if that is nothing, or nothing that is still good. */
+/** Returns the valid grant of a person for a server; undefined if there is none. */
 export async function grantOf(
   { mcpGrants }: Pick<McpParts, 'mcpGrants'>,
   { id: serverId, url }: Pick<McpServerRecord, 'id' | 'url'>,
   userId: string,
 ): Promise<McpGrantRecord | undefined> {
   const grants = await mcpGrants.find({ where: { serverId, userId }, limit: 10 });
-  // What was granted for another URL is never sent to this one.
+  // A grant for another URL is never used for this one.
   return grants.find((grant) => !grant.isRevoked && grant.url === url);
 }
 
 /**
- * Returns an access token of a grant. One that has expired, or that the server has `rejected`, is refreshed: by one
- * process at a time, and others wait for its result, because a refresh token can be used once. Throws `McpFailure`.
+ * Returns an access token of a grant. If the token has expired or the server has `rejected` it, it is refreshed. Only
+ * one process refreshes at a time while others wait for its result, because a refresh token can be used only once.
+ * Throws `McpFailure`.
  */
 export async function accessToken(
   parts: TokenParts,
@@ -145,7 +146,7 @@ export async function accessToken(
 
 const askAgain = (): McpFailure => new McpFailure('auth', 'The authorization has expired or was withdrawn.');
 
-/** Takes the refreshing of a grant on. Returns undefined where somebody else was faster. */
+/** Takes the lease for refreshing a grant. Returns undefined if another process was faster. */
 async function claimRefresh(
   { store, mcpGrants }: TokenParts,
   grant: McpGrantRecord,
@@ -162,7 +163,7 @@ async function claimRefresh(
   }
 }
 
-/** Refreshes tokens, and stores the new ones before they are used. */
+/** Refreshes the tokens, and stores the new ones before they are used. */
 async function refreshAs(
   parts: TokenParts,
   grant: McpGrantRecord,
@@ -200,10 +201,10 @@ async function codeOf(error: unknown): Promise<string | undefined> {
 
 const UNKNOWN_CLIENT = 'invalid_client';
 
-/** Errors after which the same refresh token is not taken any more. */
+/** Errors after which the refresh token is no longer valid. */
 const FINAL: ReadonlySet<string> = new Set(['invalid_grant', UNKNOWN_CLIENT, 'unauthorized_client']);
 
-/** Writes the result of a refresh, unless another process has taken it on since. */
+/** Writes the result of a refresh and releases the lease, unless another process holds it by now. */
 function endRefresh(
   { store, mcpGrants }: TokenParts,
   { id, refresh }: McpGrantRecord,

@@ -5,13 +5,13 @@ import type { McpServerRecord, McpToolRecord } from '../stores/mcp-servers.js';
 import { MAX_DESCRIPTION, MAX_SERVER_TOOL_NAME, MAX_TOOLS_BYTES } from './limits.js';
 import { readSchema, SchemaRefused } from './schema.js';
 
-/** The tools of a server that can be used, and why others are not. */
+/** The usable tools of a server, and the reasons why others are not used. */
 export interface ToolList {
   readonly tools: readonly McpToolRecord[];
   readonly refused: readonly string[];
 }
 
-/** Reads what a server lists: the first of equal names, no more than `limit` tools. */
+/** Reads the listed tools of a server: the first of equal names, and at most `limit` tools. */
 export function readTools(listed: readonly ServerTool[], limit: number): ToolList {
   const tools = new Map<string, McpToolRecord>();
   const refused: string[] = [];
@@ -52,7 +52,7 @@ function readTool({ name, title, description = '', inputSchema, annotations }: S
   };
 }
 
-/** Removes what people do not see of a text: characters without a shape, and comments of HTML. */
+/** Removes the parts of a text that people do not see: invisible characters and HTML comments. */
 export function cleanText(text: string): string {
   return visible(withoutComments(text)).trim();
 }
@@ -69,13 +69,13 @@ function withoutComments(text: string): string {
   }
 }
 
-/** The hints that the protocol defines; a server could write anything else beside them. */
+/** Returns the hints that the protocol defines, and drops everything else. */
 function annotationsOf(given: ServerTool['annotations'] = {}): Record<string, unknown> {
   const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
   return Object.fromEntries(hints.flatMap((hint) => (typeof given[hint] === 'boolean' ? [[hint, given[hint]]] : [])));
 }
 
-/** Writes a value as JSON with sorted keys, so that the order in which a server writes them does not matter. */
+/** Writes a value as JSON with sorted keys, so that the hash does not depend on their order. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -87,8 +87,8 @@ function canonicalJson(value: unknown): string {
 type Lists = Pick<McpServerRecord, 'tools' | 'heldTools' | 'goneTools' | 'hasAccepted'>;
 
 /**
- * Compares a list with the tools that are accepted. The first list is accepted as it is. Afterwards new and changed tools
- * are held back, so that a server cannot turn a tool that somebody trusts into another one.
+ * Compares a list with the accepted tools. The first list is accepted as it is. After that, new and changed tools are
+ * held back, so that a server cannot replace a trusted tool by another one.
  */
 export function compareTools(before: Lists, listed: readonly McpToolRecord[]): Lists {
   if (!before.hasAccepted) return { tools: listed, heldTools: [], goneTools: [], hasAccepted: true };
@@ -102,7 +102,7 @@ export function compareTools(before: Lists, listed: readonly McpToolRecord[]): L
   };
 }
 
-/** Accepts tools that are held back: those with the given names, or all of them. */
+/** Accepts held tools and removals of tools: those with the given names, or all. */
 export function acceptTools(before: Lists, names: readonly string[] | 'all'): Lists {
   const isMeant = (name: string) => names === 'all' || names.includes(name);
   const accepted = before.heldTools.filter(({ name }) => isMeant(name));
@@ -116,7 +116,7 @@ export function acceptTools(before: Lists, names: readonly string[] | 'all'): Li
   };
 }
 
-/** Returns the tools that can be called now: accepted, listed without a change, and wanted by the owner. */
+/** Returns the tools that can be called: accepted, unchanged in the latest list, and allowed by the owner. */
 export function usableTools(server: McpServerRecord): McpToolRecord[] {
   const { allowedTools, blockedTools } = server;
   const held = new Set([...server.heldTools.map(({ name }) => name), ...server.goneTools]);
@@ -128,7 +128,7 @@ export function usableTools(server: McpServerRecord): McpToolRecord[] {
 
 export type ToolChange = 'new' | 'changed' | 'removed';
 
-/** Returns what the owner is asked to accept, with the lines that differ. */
+/** Returns the changes of tools that the owner has to accept, with their differing lines. */
 export function pendingTools({ tools, heldTools, goneTools }: Lists) {
   const accepted = new Map(tools.map((tool) => [tool.name, tool]));
   const held = heldTools.map((tool) => {
@@ -142,7 +142,7 @@ export function pendingTools({ tools, heldTools, goneTools }: Lists) {
 
 const MAX_DIFF_LINES = 400;
 
-/** Returns the lines of one description that the other has not, those that are gone before those that are new. */
+/** Returns the differing lines of two descriptions, removed lines before added ones. */
 function diffOf(before?: McpToolRecord, after?: McpToolRecord): string {
   const [old, now] = [linesOf(before), linesOf(after)];
   const gone = missingIn(now, old).map((line) => `- ${line}`);
@@ -158,7 +158,7 @@ function linesOf(tool: McpToolRecord | undefined): string[] {
   return [...tool.description.split('\n'), ...JSON.stringify(tool.inputSchema, null, 2).split('\n')];
 }
 
-/** Returns the lines of `lines` that `others` has not, or has less often. */
+/** Returns the lines that `others` does not contain, or contains less often. */
 function missingIn(others: readonly string[], lines: readonly string[]): string[] {
   const left = new Map<string, number>();
   for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);

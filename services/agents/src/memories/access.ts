@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
@@ -18,12 +18,12 @@ const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER])
 
 type About = Pick<MemoryRecord, 'scope' | 'tenant' | 'orgId' | 'workspaceId' | 'userId' | 'agentId' | 'subjectId'>;
 
-/** What a person may do with memories by their roles, whatever credential they come with. */
+/** Decides what a person may do with memories, by role; the reach of the credential is checked elsewhere. */
 export class MemoryRights {
   constructor(
     private readonly userId: string,
     private readonly person: PersonMemberships,
-    /** Ids of the person's agents. */
+    /** The ids of the agents that the person owns. */
     readonly agentIds: ReadonlySet<string>,
   ) {}
 
@@ -35,13 +35,16 @@ export class MemoryRights {
     return this.owns(memory) || memory.subjectId === this.userId;
   }
 
-  /** Whether the person may add memories where this one is. */
+  /** Returns whether the person may add memories to the place of a memory. */
   canWrite(memory: About): boolean {
     if (memory.scope === 'workspace') return WORKSPACE_EDITORS.has(this.workspaceRole(memory));
     return this.administers(memory);
   }
 
-  /** Creators may change what they have written as long as they may write there, and subjects what agents have. */
+  /**
+   * Returns whether the person may change a memory. Creators may as long as they may write to its place, and the
+   * subject of a memory may if an agent wrote it.
+   */
   canChange(memory: About & Pick<MemoryRecord, 'creatorId' | 'source'>): boolean {
     if (!this.canRead(memory)) return false;
     const isOfAgent = memory.scope === 'agent' && memory.source.type === 'agent_run';
@@ -66,12 +69,12 @@ export class MemoryRights {
     return this.person.workspaces.get(workspaceId)?.archived === true;
   }
 
-  /** Ids of the Orgs that the person belongs to. */
+  /** The ids of the Orgs that the person belongs to. */
   get orgIds(): readonly string[] {
     return [...this.person.orgs.keys()];
   }
 
-  /** Returns the holders of what the person may read because of their roles. */
+  /** Returns the places whose memories the person may read because of their roles. */
   holders(): readonly About[] {
     const { userId, person } = this;
     const [user, org, workspace] = ['user', 'org', 'workspace'] as const;
@@ -109,10 +112,13 @@ export function holderOf({ scope, tenant, orgId, workspaceId = '', agentId = '',
   return scope === 'org' ? holderOfOrg(orgId) : holderOfAgent(agentId);
 }
 
-/** More than a person may have. */
+/** Maximum number of agents that are read; more than a person may own. */
 const MAX_AGENTS = 1_000;
 
-/** Returns what the caller may do. The cache of memberships is not trusted for a refusal. */
+/**
+ * Returns what the caller may do. If cached memberships do not suffice, it reads them again before the caller is
+ * refused.
+ */
 export async function rightsOf(
   { memberships, agents }: AccessParts,
   { caller: { userId }, onward }: { readonly caller: Pick<Caller, 'userId'>; readonly onward: CallOptions },
@@ -125,7 +131,10 @@ export async function rightsOf(
   return new MemoryRights(userId, await memberships.fresh(userId, onward), ids);
 }
 
-/** Returns whether a credential may be used for memories of a place; a limited one only for those of its workspaces. */
+/**
+ * Returns whether a credential reaches the place of a memory. A limited credential reaches only memories of its
+ * workspaces.
+ */
 export function reaches(caller: Caller, { scope, orgId, workspaceId }: About): boolean {
   if (scope === 'workspace') return reachesWorkspace(caller, workspaceId ?? '', orgId || null);
   const isLimited = caller.credential.workspaceIds !== undefined || caller.workspaceId !== undefined;
@@ -133,10 +142,10 @@ export function reaches(caller: Caller, { scope, orgId, workspaceId }: About): b
 }
 
 export function requireReach(caller: Caller, about: About): void {
-  if (!reaches(caller, about)) throw beyondReach(caller, about.orgId || null);
+  if (!reaches(caller, about)) throw credentialOutOfScope(caller, about.orgId || null);
 }
 
-/** Returns a memory that the caller may read, with their rights. Throws `NotFound` for all others. */
+/** Returns a memory that the caller can read, with their rights. Throws `NotFound` otherwise. */
 export async function seeMemory(
   parts: AccessParts,
   id: string,
@@ -144,7 +153,7 @@ export async function seeMemory(
   suffices: (rights: MemoryRights, memory: MemoryRecord) => boolean = (rights, memory) => rights.canRead(memory),
 ): Promise<{ readonly memory: MemoryRecord; readonly rights: MemoryRights }> {
   const memory = await context.work.get(parts.memories, id);
-  // What is not there takes as long as what is not the caller's to see.
+  // Looking up a missing memory takes as long as one that the caller cannot see, so that timing reveals nothing.
   const rights = await rightsOf(parts, context, (known) => memory !== undefined && suffices(known, memory));
   if (memory === undefined || isExpired(memory) || !rights.canRead(memory)) throw NotFound();
   requireReach(context.caller, memory);

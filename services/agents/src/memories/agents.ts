@@ -9,8 +9,8 @@ import type { AgentRecord } from '../stores/agents.js';
 type AgentParts = Pick<Parts, 'agents' | 'memories' | 'memberships'>;
 
 /**
- * Returns an agent that the caller may use or administers, or that has memories about them. Throws `NotFound` for all others, also for
- * agents of Orgs that the caller has left.
+ * Returns an agent that the caller may use or administers, or that has memories about them. Throws `NotFound`
+ * otherwise, and for agents of Orgs that the caller has left.
  */
 export async function agentFor(parts: AgentParts, id: string, context: CallContext): Promise<AgentRecord> {
   const { caller, work } = context;

@@ -8,13 +8,13 @@ import { addMemory, changeMemory, type MemoryDraft } from './write.js';
 
 type ToolParts = Pick<Parts, 'memories' | 'quotas' | 'store'>;
 
-/** What a run writes into a memory. */
+/** A text that a run writes into a memory. */
 export interface RunText {
   readonly content: string;
   readonly kind: MemoryKind;
-  /** Where it is kept. */
+  /** The place of the memory. */
   readonly place: Pick<MemoryRecord, 'scope' | 'tenant' | 'orgId' | 'workspaceId' | 'userId' | 'agentId' | 'subjectId'>;
-  /** All that the run has read so far: it may have been drawn from any of it. */
+  /** The resources that the run has read so far, from any of which the text may be drawn. */
   readonly sourceIds: readonly string[];
 }
 
@@ -27,8 +27,8 @@ export const agentActor = ({ agentId = '', agentName = '' }: RunRecord): Actor =
 export const isTainted = ({ taintSources }: RunRecord): boolean => (taintSources ?? []).length > 0;
 
 /**
- * Remembers a text for a run. What a tainted run writes is only proposed: nothing uses it until a person accepts it, and
- * the person whom it concerns is told.
+ * Stores a memory for a run. A memory of a tainted run is only proposed: nothing uses it until a person accepts it, and
+ * the person whom it concerns is notified.
  */
 export async function remember(parts: ToolParts, run: RunRecord, text: RunText): Promise<MemoryRecord> {
   const proposed = isTainted(run);
@@ -47,7 +47,7 @@ export async function remember(parts: ToolParts, run: RunRecord, text: RunText):
   );
 }
 
-/** Two runs may write the same text at once: whoever is later finds it. */
+/** Repeats a write that failed because another run stored the same text, so that it finds that text. */
 async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -63,17 +63,17 @@ function proposal(run: RunRecord, { id, tenant, orgId, workspaceId = '' }: Memor
   return createEvent({ service: 'agents', type: 'memory.proposed', subject: id, data, tenant, actor: agentActor(run) });
 }
 
-/** Calls whose appending is remembered. */
+/** Maximum number of calls that are remembered for a memory. */
 const MAX_CALLS = 200;
-/** Characters of a memory. */
+/** Maximum characters of a memory. */
 export const MAX_CONTENT = 8_000;
 
-/** A memory has become too long. */
+/** Thrown if a memory would become too long. */
 export class TooLong extends Error {}
 
 /**
- * Appends a line to a memory. Whoever else appends at the same time loses nothing: it is read again. A call that has
- * appended already does not do so twice. Returns undefined if the memory is gone.
+ * Appends a line to a memory. Concurrent appends all take effect, since each reads the memory again. A call that has
+ * already appended does not append twice. Returns undefined if the memory no longer exists.
  */
 export function append(
   parts: ToolParts,
@@ -94,7 +94,7 @@ export function append(
   });
 }
 
-/** Replaces the text of a memory of a certain version. Returns the memory as it is if that is another one. */
+/** Replaces the text of a memory if its version is the given one. Otherwise it returns the memory unchanged. */
 export function revise(
   parts: ToolParts,
   run: RunRecord,
@@ -119,10 +119,10 @@ export function forget({ memories, store }: ToolParts, id: string): Promise<void
   });
 }
 
-/** Rounds of units that lose their race; each has a dozen tries. */
+/** Maximum rounds of units of work that lose their race; each round is a dozen attempts. */
 const ROUNDS = 10;
 
-/** Runs a change again for as long as others change the same memory: of any that meet, one commits. */
+/** Repeats a change while others change the same memory. Of concurrent changes one always commits. */
 async function patiently<T>({ store }: ToolParts, change: (work: UnitOfWork) => Promise<T>): Promise<T> {
   for (let round = 1; ; round++) {
     try {

@@ -8,15 +8,17 @@ import { activeIn, type MemoryAsker, type MemoryReach, type RunParts, reachOf, w
 import { rankMemories } from './rank.js';
 import { memoryText } from './text.js';
 
-/** Pinned memories, and memories with words of a question, that are compared: the newest of each holder. */
+/**
+ * Maximum number of pinned memories, and of matching memories of each holder, that are considered; the newest are read.
+ */
 const MAX_PINNED = 200;
 const MAX_COMPARED = 500;
-/** Words of a question by which memories are found. */
+/** Maximum number of words of a question that are searched for. */
 const MAX_TERMS = 64;
 
 /**
- * Returns the memories that a run begins with: the pinned ones, the newest first, then those that answer the question by
- * relevance and importance, as far as they fit into the limit of tokens.
+ * Returns the memories for the start of a run: pinned ones first, the newest first, then those that match the question,
+ * by relevance and importance, as far as they fit into the token limit.
  */
 export async function chooseMemories(parts: RunParts, question: string, asker: MemoryAsker): Promise<MemoryRecord[]> {
   const reach = await reachOf(parts, asker);
@@ -29,7 +31,7 @@ export async function chooseMemories(parts: RunParts, question: string, asker: M
   return fitting(await withReadableSources(parts, all, asker), parts.settings.memoryTokens);
 }
 
-/** Returns the active memories that have words of a question, best first. */
+/** Returns the active memories that contain words of a question, best first. */
 export async function findRelevant(
   parts: RunParts,
   { groups }: MemoryReach,
@@ -52,7 +54,10 @@ export async function findRelevant(
   return rankMemories(question, open, createBreathe());
 }
 
-/** Returns the memories that fit into so many tokens together; one that is too long makes room for shorter ones. */
+/**
+ * Returns the memories that fit into `maxTokens` together. A memory that does not fit is skipped in favour of shorter
+ * ones.
+ */
 function fitting(memories: readonly MemoryRecord[], maxTokens: number): MemoryRecord[] {
   let left = maxTokens;
   return memories.filter((memory) => {
@@ -63,12 +68,12 @@ function fitting(memories: readonly MemoryRecord[], maxTokens: number): MemoryRe
   });
 }
 
-/** Milliseconds between two times at which the time of the last use is written. */
+/** Milliseconds between two writes of the time of last use. */
 const LAST_USED_MS = 60_000;
 
 /**
- * Counts a use of memories in the unit that records it. Their versions stay, since a use is no change, and those that
- * were erased meanwhile stay erased.
+ * Counts a use of memories, in the unit of work that records the use. It does not change their versions, and skips
+ * memories that were erased.
  */
 export async function countUse(
   { memories }: Pick<Parts, 'memories'>,
@@ -80,7 +85,8 @@ export async function countUse(
     const memory = await work.get(memories, id);
     if (memory === undefined) continue;
     work.incrementWithin(memories, id, 'usedCount', 1, { atLeast: 0 });
-    // Of two that raise it at once, one would come to lie in the future: it is refused, and runs again.
+    // If two units increase the time concurrently, it would lie in the future; the second one is refused and runs
+    // again.
     const by = now - memory.lastUsedMs;
     if (by >= LAST_USED_MS) work.incrementWithin(memories, id, 'lastUsedMs', by, { atMost: now });
   }

@@ -5,8 +5,8 @@ import type { MemoryRecord } from '../stores/memories.js';
 const CHUNK = 200;
 
 /**
- * Erases all memories that match, a few hundred in one unit. Returns their number. Whatever stops it, what it has not
- * erased yet is as it was, and a further call erases the rest.
+ * Erases all matching memories, a few hundred per unit of work. Returns their number. If it is interrupted, another
+ * call erases the rest.
  */
 export async function eraseMemories(
   { memories, store }: Pick<Parts, 'memories' | 'store'>,

@@ -22,14 +22,14 @@ export interface MemoryFilter {
   readonly subjectId?: string | undefined;
   readonly kind?: MemoryKind | undefined;
   readonly status?: MemoryStatus | undefined;
-  /** Words that a text has to have; any if it is empty. */
+  /** Words that a text must contain; empty for any text. */
   readonly q: string;
   readonly tag: string;
 }
 
 type ListParts = Pick<Parts, 'memories' | 'index'>;
 
-/** Returns a page of the memories that the caller may read: pinned ones first, then the newest. */
+/** Returns a page of the memories that the caller can read: pinned ones first, then the newest. */
 export async function listMemories(
   parts: ListParts,
   rights: MemoryRights,
@@ -48,7 +48,7 @@ async function matching(
   context: CallContext,
 ): Promise<Where<MemoryRecord>> {
   const terms = queryTerms(filter.q);
-  // Words without a letter or a digit are in no text.
+  // A query without letters or digits matches no text.
   if (filter.q.trim() !== '' && terms.length === 0) return NOTHING;
   const visible = { or: await visibleArms(parts, rights, terms, context) };
   const { q, tag, ...fields } = filter;
@@ -64,7 +64,7 @@ export const unexpired = (): Where<MemoryRecord> => ({
   or: [{ expiresAt: { exists: false } }, { expiresAt: { gt: new Date().toISOString() } }],
 });
 
-/** Returns a condition for each group of memories that the caller may read and that have all the terms. */
+/** Returns a filter for each group of memories that the caller can read and that contain all terms. */
 async function visibleArms(
   { memories }: ListParts,
   rights: MemoryRights,
@@ -102,12 +102,12 @@ async function visibleArms(
   ];
 }
 
-/** Memories with sources that one request looks at, the newest first. */
+/** Maximum number of memories with sources that one request checks, the newest first. */
 const MAX_CHECKED = 2_000;
 
 /**
- * Returns a condition that leaves out memories that were drawn from something which the caller may not read: whether a
- * hidden text has a word must not be told.
+ * Returns a filter that leaves out memories drawn from resources that the caller cannot read, so that a search does not
+ * reveal whether a hidden text contains a word.
  */
 async function openOnes(
   parts: ListParts,

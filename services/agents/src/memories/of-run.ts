@@ -11,24 +11,24 @@ import { unexpired } from './list.js';
 
 export type RunParts = Pick<Parts, 'memories' | 'agents' | 'memberships' | 'index' | 'settings'>;
 
-/** A run that is given memories, and how calls are made with its rights. */
+/** A run that uses memories, and a way to make calls with its rights. */
 export interface MemoryAsker {
   readonly run: RunRecord;
   acting(timeoutMs?: number): Promise<CallOptions>;
 }
 
-/** What a run may use of memories at this moment. */
+/** The memories that a run may use now. */
 export interface MemoryReach {
   readonly agent: AgentRecord | undefined;
-  /** Rights of the person who has started it. */
+  /** The rights of the person who started it. */
   readonly rights: MemoryRights;
-  /** One condition for each holder that it reads. */
+  /** One filter for each holder whose memories it reads. */
   readonly groups: readonly (Where<MemoryRecord> & { readonly holder: string })[];
 }
 
 /**
- * Returns what a run reads: memories of the person who started it, of its workspace and, for an agent, of its Org and of
- * the agent itself, as far as the person may read them now. Undefined if it uses none.
+ * Returns the memories that a run may use: those of the person who started it, of its workspace and, for an agent, of
+ * its Org and of the agent itself, as far as the person can read them now. Returns undefined if it uses none.
  */
 export async function reachOf(parts: RunParts, { run, acting }: MemoryAsker): Promise<MemoryReach | undefined> {
   if (!run.scopes.includes('memory:read')) return undefined;
@@ -42,8 +42,8 @@ export async function reachOf(parts: RunParts, { run, acting }: MemoryAsker): Pr
 function groupsOf(run: RunRecord, agent: AgentRecord | undefined, rights: MemoryRights): MemoryReach['groups'] {
   const { tenant, orgId, workspaceId, userId } = run;
   const groups: (Where<MemoryRecord> & { readonly holder: string })[] = [];
-  // A key of the Org reaches nothing Personal, and one of certain workspaces nothing else: only what a person starts
-  // themselves uses what is theirs.
+  // Only runs started by a person use that person's own memories. A key of the Org must not reach Personal ones, and a
+  // key of certain workspaces nothing else.
   if (run.initiator.type === 'user') {
     for (const one of new Set([tenant, homeOf(userId)])) groups.push({ holder: holderOfUser(userId, one) });
   }
@@ -60,12 +60,12 @@ function groupsOf(run: RunRecord, agent: AgentRecord | undefined, rights: Memory
   return groups;
 }
 
-/** Returns a condition for the memories of some holders that are active now. */
+/** Returns the filter for active and unexpired memories of the given groups. */
 export function activeIn(groups: MemoryReach['groups']): Where<MemoryRecord> {
   return { status: 'active', and: [{ or: [...groups] }, unexpired()] };
 }
 
-/** Returns those of some memories all of whose sources the person may read now. */
+/** Returns the memories whose sources the person can all read now. */
 export async function withReadableSources(
   parts: RunParts,
   memories: readonly MemoryRecord[],
@@ -76,7 +76,7 @@ export async function withReadableSources(
   return memories.filter(({ sourceIds }) => sourceIds.every((id) => readable.has(id)));
 }
 
-/** Returns those of some memories that the run may still use, as they are now, in the order of `ids`. */
+/** Returns the given memories that the run may still use, in their current state and in the order of `ids`. */
 export async function stillUsable(
   parts: RunParts,
   ids: readonly string[],

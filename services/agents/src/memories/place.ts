@@ -14,7 +14,7 @@ interface PlaceWish {
   readonly orgId?: string | undefined;
 }
 
-/** Returns where a new memory is to be. Throws unless the caller may write there. */
+/** Returns the place of a new memory. Throws unless the caller may write there. */
 export async function choosePlaceOfMemory(parts: Parts, wish: PlaceWish, context: CallContext): Promise<PlaceOfMemory> {
   const place = await placeOf(parts, wish, context);
   requireReach(context.caller, place);

@@ -2,12 +2,12 @@ import type { Breathe } from '@commonplace/kit/slices';
 import { questionTerms } from '../models/extractive/terms.js';
 import type { MemoryRecord } from '../stores/memories.js';
 
-/** BM25's constants. */
+/** Constants of BM25. */
 const [K1, B] = [1.2, 0.75];
-/** Share of the best score below which a memory is not relevant. */
+/** Minimum score of a relevant memory, as a share of the best score. */
 const LEAST_SHARE = 0.2;
 
-/** Returns the memories that have words of a question, by relevance and importance, best first. */
+/** Returns the memories that contain words of a question, by relevance and importance, best first. */
 export async function rankMemories(
   question: string,
   memories: readonly MemoryRecord[],

@@ -8,7 +8,7 @@ import { kindOf } from '../wire/memories.js';
 import type { MemoryRights } from './access.js';
 import type { MemoryChange } from './write.js';
 
-/** Returns ids of resources, all of which the caller may read. Throws `NotFound` otherwise. */
+/** Returns the ids of resources without duplicates. Throws `NotFound` unless the caller can read all of them. */
 export async function readableSources(
   parts: Pick<Parts, 'index'>,
   ids: readonly string[],
@@ -28,7 +28,7 @@ export function requireFuture(expiresAt: string | undefined): void {
   }
 }
 
-/** Returns what a PATCH changes. Throws for what the caller may not change. */
+/** Returns the changes of a PATCH. Throws if the caller may not make them. */
 export async function changeOf(
   parts: Pick<Parts, 'index'>,
   request: UpdateMemoryRequest,
@@ -43,7 +43,7 @@ export async function changeOf(
   const sourceIds = sourceResourceIds && (await readableSources(parts, sourceResourceIds.items, context));
   const kind = kindOf(request.kind);
   return {
-    // A text that a person has written is theirs, whatever was there before.
+    // A text that a person has written is trusted, even if it replaces an untrusted one.
     ...(content !== undefined && { content, ...(content !== before.content && { isTainted: false }) }),
     ...(kind !== undefined && { kind }),
     ...(tags !== undefined && { tags: [...new Set(tags.items)] }),
@@ -57,7 +57,7 @@ export async function changeOf(
   };
 }
 
-/** Only whoever owns the agent says whom its memories concern. */
+/** Throws unless the caller may set the subject of a memory, which only the owner of the agent may. */
 function requireSubject(memory: MemoryRecord, rights: MemoryRights): void {
   if (memory.scope !== 'agent') {
     throw invalidField('subject_user_id', 'invalid_value', 'is of memories of agents only.');

@@ -2,18 +2,18 @@ import { fingerprint } from '@commonplace/kit/id';
 import { visible } from '../domain/passage.js';
 import type { MemoryRecord } from '../stores/memories.js';
 
-/** Writes a memory as a model is given it. */
+/** Returns the text of a memory for a model. */
 export function memoryText({ id, version, kind, scope, content }: MemoryRecord): string {
   return `<memory id="${id}" version="${version}" kind="${kind}" scope="${scope}">\n${inert(content)}\n</memory>`;
 }
 
-/** Removes what people do not see, and what could end the fence. */
+/** Removes invisible characters and escapes everything that could end the fence. */
 const inert = (text: string): string => visible(text).replace(/<(\/?)(memory)/gi, '‹$1$2');
 
-/** Adds memories to the instructions of a run: as data, between lines that no memory can contain. */
+/** Adds memories to the instructions of a run as data, between boundaries that no memory can contain. */
 export function withMemories(instructions: string, memories: readonly MemoryRecord[], runId: string): string {
   if (memories.length === 0) return instructions;
-  // The same for the whole run, so that providers can cache the prompt.
+  // The boundary is the same for the whole run, so that providers can cache the prompt.
   const boundary = `memories-${fingerprint('memories', runId).slice(0, 16)}`;
   return [
     instructions,
@@ -27,7 +27,7 @@ export function withMemories(instructions: string, memories: readonly MemoryReco
   ].join('\n');
 }
 
-/** Stands for a memory in what a run stores, so that its text is stored with the memory alone. */
+/** Returns a placeholder for a memory, so that runs do not store its text. */
 export const memoryMark = (id: string): string => `{{memory:${id}}}`;
 const MARK = /\{\{memory:([0-9a-f-]{36})\}\}/g;
 
@@ -35,7 +35,7 @@ export function markedIds(text: string): string[] {
   return [...text.matchAll(MARK)].map(([, id]) => id as string);
 }
 
-/** Puts the texts of memories in the place of their marks. */
+/** Replaces the placeholders of memories by their texts. */
 export function resolveMarks(text: string, memories: ReadonlyMap<string, MemoryRecord>): string {
   return text.replace(MARK, (_, id: string) => {
     const memory = memories.get(id);

@@ -13,18 +13,19 @@ type WriteParts = Pick<Parts, 'memories' | 'quotas' | 'store'>;
 type Derived = 'id' | 'version' | 'holder' | 'textKey' | 'terms' | 'place' | 'hasSources' | 'createdAt' | 'updatedAt';
 type Counted = 'revisions' | 'usedCount' | 'lastUsedMs';
 
-/** What is to be remembered, and where. */
+/** A new memory with its place. */
 export type MemoryDraft = Omit<MemoryRecord, Derived | Counted>;
 
 export interface Written {
   readonly memory: MemoryRecord;
-  /** False if there was one with the same normalised text, which is returned instead. */
+  /** False if a memory with the same normalized text exists, which is returned instead. */
   readonly isNew: boolean;
 }
 
 /**
- * Adds a memory in a unit of work, unless its holder has one with the same normalised text. Of two units that add the same
- * text at once the second commit rejects with `UniqueTaken`. Throws `limit_reached` if the holder has too many.
+ * Adds a memory in a unit of work, unless its holder has one with the same normalized text. If two units of work add
+ * the same text concurrently, the second commit rejects with `UniqueTaken`. Throws `limit_reached` if the holder has
+ * too many memories.
  */
 export async function addMemory(parts: WriteParts, draft: MemoryDraft, work: UnitOfWork): Promise<Written> {
   const holder = holderOf(draft);
@@ -56,10 +57,10 @@ export type MemoryChange = Partial<
   >
 >;
 
-/** Earlier texts that are kept. */
+/** Maximum number of earlier texts that are kept. */
 const MAX_REVISIONS = 20;
 
-/** Changes a memory in a unit of work. Throws `already_exists` if its holder has another one with the new text. */
+/** Changes a memory in a unit of work. Throws `already_exists` if its holder has another memory with the new text. */
 export async function changeMemory(
   parts: WriteParts,
   before: MemoryRecord,
@@ -99,7 +100,7 @@ function textKeyOf(holder: string, { content, subjectId = '' }: Pick<MemoryRecor
   return fingerprint(holder, subjectId, normalised(content));
 }
 
-/** Returns the memory with a text key. An expired one that is still stored is deleted, since its key is taken. */
+/** Returns the memory with a text key. It deletes an expired memory with this key, since keys are unique. */
 async function findSame({ memories, store }: WriteParts, textKey: string): Promise<MemoryRecord | undefined> {
   const [same] = await memories.find({ where: { textKey }, limit: 1 });
   if (same === undefined || !isExpired(same)) return same;

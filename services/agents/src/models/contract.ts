@@ -2,16 +2,16 @@ import { getEventListeners, setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ChatModel, ModelEvent, ModelRequest } from './port.js';
 
-/** Holds what the suite needs of an adapter. */
+/** The parts of an adapter that the suite needs. */
 export interface Subject {
-  /** Opens the model; its default reply is a text of several pieces. */
+  /** Opens the model. Its default reply is a text of several pieces. */
   open(): Promise<ChatModel> | ChatModel;
   close?(): Promise<void>;
-  /** A request that the default reply answers, in at least three pieces and ten tokens. */
+  /** A request whose default reply has at least three pieces and ten tokens. */
   readonly request: ModelRequest;
-  /** Characters of a text that the model takes; longer ones are cut. */
+  /** Maximum characters of a text that the model accepts; the suite cuts longer ones. */
   readonly maxChars?: number;
-  /** Returns how often the model was called so far; undefined for a model in the process. */
+  /** Returns the number of calls of the model so far; undefined for a model in the process. */
   calls?(): number;
 }
 
@@ -42,12 +42,12 @@ export async function eventsOf(
   return events;
 }
 
-/** Joins the text of a reply. */
+/** Returns the joined text of a reply. */
 export function textOf(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
 }
 
-/** Tests an adapter against each duty of the port that needs no particular reply. */
+/** Tests an adapter against those duties of the port that need no particular reply. */
 export function chatModelContract(name: string, subject: Subject): void {
   const { request } = subject;
 

@@ -1,12 +1,12 @@
 import type { ModelInfo, ModelRequest } from './port.js';
 
-/** Tokens that a reply may have at the most. */
+/** Maximum tokens of a reply. */
 const REPLY_TOKENS = 4_096;
 
-/** UTF-8 bytes that count as one token where no provider has counted; on the safe side for most languages. */
+/** UTF-8 bytes per token if no provider has counted; a conservative value for most languages. */
 const BYTES_PER_TOKEN = 3;
 
-/** Returns the estimated number of tokens of so many UTF-8 bytes. */
+/** Returns the estimated number of tokens of a number of UTF-8 bytes. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
@@ -24,12 +24,12 @@ export function estimateInputTokens({ messages, tools, outputSchema }: ModelRequ
   return tokensOfBytes(bytes);
 }
 
-/** Returns the number of tokens that a reply of a model may have. */
+/** Returns the maximum number of tokens of a model's reply. */
 export function maxReplyTokens({ maxOutputTokens }: Pick<ModelInfo, 'maxOutputTokens'>): number {
   return Math.min(maxOutputTokens, REPLY_TOKENS);
 }
 
-/** Returns what tokens cost at the rates of a model, rounded half up to a millionth of a credit. */
+/** Returns the cost of tokens at the rates of a model, in micro-credits, rounded half up. */
 export function costOf({ rates }: Pick<ModelInfo, 'rates'>, inputTokens: number, outputTokens: number): number {
   return Math.floor((inputTokens * rates.inputPer1k + outputTokens * rates.outputPer1k) / 1000 + 0.5);
 }

@@ -4,13 +4,13 @@ import { MICROS_PER_CREDIT, type ModelRates } from './port.js';
 export interface RemoteModel {
   readonly id: string;
   readonly name: string;
-  /** What the API calls it. */
+  /** The name of the model in the API. */
   readonly model: string;
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
   readonly supportsTools: boolean;
   readonly supportsStreaming: boolean;
-  /** Whether `response_format` with a JSON Schema is sent. */
+  /** Whether `response_format` with a JSON Schema may be sent. */
   readonly supportsOutputSchema: boolean;
   readonly rates: ModelRates;
   readonly isDefault: boolean;
@@ -24,7 +24,7 @@ const MAX_CREDITS = 1_000_000;
 const RESERVED = 'builtin:';
 const ID = /^[^\s,[\]{}"\\\p{Cc}]{1,200}$/u;
 
-/** Reads the members of one model. */
+/** Reads the fields of one model. */
 interface Fields {
   text(name: string, fallback?: string): string;
   tokens(name: string, fallback: number): number;
@@ -33,8 +33,8 @@ interface Fields {
 }
 
 /**
- * Parses the list of models: comma-separated ids, or a JSON list of objects with the names that `GET /models` uses.
- * Throws for anything that is not a list of different models.
+ * Parses the list of models: comma-separated ids, or a JSON list of objects with the field names of `GET /models`.
+ * Throws for invalid lists and duplicate models.
  */
 export function parseModelList(value: string): readonly RemoteModel[] {
   const listed = value.trim().startsWith('[') ? jsonList(value) : value.split(',').map((id) => ({ id: id.trim() }));
@@ -147,7 +147,7 @@ function microsOf(credits: string): number {
   return Math.round(Number(credits) * MICROS_PER_CREDIT);
 }
 
-/** Writes micro-credits as a decimal number of credits. */
+/** Converts micro-credits into a decimal number of credits. */
 export function creditsOf(micros: number): string {
   const whole = Math.floor(micros / MICROS_PER_CREDIT);
   const decimals = String(micros % MICROS_PER_CREDIT)

@@ -1,23 +1,23 @@
-/** Identifies the model that answers when the operator has configured none. It quotes passages and invents nothing. */
+/** The id of the model that answers if the operator has configured none. It quotes passages and invents nothing. */
 export const EXTRACTIVE_MODEL_ID = 'builtin:extractive';
 
-/** Micro-credits in one credit. Ledgers keep six decimals. */
+/** Micro-credits per credit. Ledgers keep six decimal places. */
 export const MICROS_PER_CREDIT = 1_000_000;
 
-/** Prices of a model in micro-credits per 1,000 tokens; safe integers. */
+/** Prices of a model in micro-credits per 1,000 tokens, as safe integers. */
 export interface ModelRates {
   readonly inputPer1k: number;
   readonly outputPer1k: number;
 }
 
-/** Describes a chat model. */
+/** The properties of a chat model. */
 export interface ModelInfo {
   /** Identifies the model in the API and in stored messages. */
   readonly id: string;
   readonly name: string;
-  /** `local` for a model in this process, otherwise the kind of API through which it is called. */
+  /** `local` for a model in this process, otherwise the kind of API that it is called by. */
   readonly provider: 'local' | 'openai_compatible';
-  /** Tokens that prompt and reply may have together. */
+  /** Maximum tokens of prompt and reply together. */
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
   readonly supportsTools: boolean;
@@ -29,10 +29,10 @@ export interface ModelInfo {
 
 /** A call of a tool that the model asked for. */
 export interface ModelToolCall {
-  /** Given by the model; the result refers to it. */
+  /** Chosen by the model; the result refers to it. */
   readonly id: string;
   readonly name: string;
-  /** JSON as the model wrote it, `{}` where it wrote nothing: it may be malformed, or unfit for the tool's schema. */
+  /** JSON as written by the model, or `{}` if it wrote nothing. It may be malformed or violate the tool's schema. */
   readonly arguments: string;
 }
 
@@ -46,58 +46,58 @@ export type ModelMessage =
   | { readonly role: 'assistant'; readonly content: string; readonly toolCalls?: readonly ModelToolCall[] }
   | { readonly role: 'tool'; readonly toolCallId: string; readonly content: string; readonly isError?: boolean };
 
-/** A tool as the model sees it. */
+/** A tool as described to the model. */
 export interface ToolSchema {
   /** 1 to 64 of `a-z A-Z 0-9 _ -`. */
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of an object. */
+  /** A JSON Schema of an object. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A passage of a source that the asking person may read; the caller has checked it. Models that read prompts find the
- * passages in the messages too; the built-in one reads them only here.
+ * A passage of a source that the asking person can read, as checked by the caller. Models that read prompts find the
+ * passages in the messages as well; the built-in model reads them only here.
  */
 export interface Passage {
   /** The number by which the reply cites this passage: `[1]`. */
   readonly marker: number;
-  /** Passages of one source are quoted together. Absent: passages of the same name are. */
+  /** Groups the quotes of a source. If absent, passages with the same name are grouped. */
   readonly sourceId?: string;
   /** Name of the source, shown above its quotes. */
   readonly name: string;
   readonly text: string;
   /**
-   * Whether the passage fits the question by its meaning, even if it has none of its words. The built-in model quotes
-   * such passages where no words match.
+   * Whether the passage matches the question by meaning, even without common words. The built-in model quotes such
+   * passages if no words match.
    */
   readonly isClose?: boolean;
 }
 
 export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
-  /** Empty: the model may call nothing. */
+  /** If empty, the model cannot call tools. */
   readonly tools: readonly ToolSchema[];
   /** Positive; values above the model's limit are lowered to it. */
   readonly maxOutputTokens: number;
   readonly temperature?: number;
   /**
-   * JSON Schema that the reply's text is to obey. Models that the operator has not marked ignore it, so the prompt has
-   * to ask for it too, and the caller validates.
+   * A JSON Schema for the reply's text. Models without this option ignore it, so the prompt has to ask for it as well,
+   * and the caller has to validate the reply.
    */
   readonly outputSchema?: Readonly<Record<string, unknown>>;
   readonly passages?: readonly Passage[];
-  /** What was asked, for the model that quotes passages. Absent: the last user message. */
+  /** The question, for the model that quotes passages; if absent, the last user message. */
   readonly question?: string;
 }
 
-/** Tokens as the provider counted them. */
+/** Tokens as counted by the provider. */
 export interface ModelUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** Why a reply ended; `aborted` means by the caller's signal. */
+/** The reason for the end of a reply; `aborted` is the caller's signal. */
 export type EndReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'aborted';
 
 export type ModelEvent =
@@ -108,11 +108,11 @@ export type ModelEvent =
   | {
       readonly type: 'end';
       readonly reason: EndReason;
-      /** Absent when the provider sent none: the caller estimates. */
+      /** Absent if the provider sent none; the caller then estimates it. */
       readonly usage?: ModelUsage;
       /**
-       * UTF-8 bytes of text and arguments that were received, including those after an abort that were not emitted; for
-       * the estimate.
+       * UTF-8 bytes of received text and arguments, including those received after an abort and not emitted; for the
+       * estimate.
        */
       readonly receivedBytes?: number;
     };
@@ -141,19 +141,19 @@ export interface ChatModel {
   generate(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
 
-/** Code of the error that a run ends with when this failure is not overcome. */
+/** The code of the error that a run ends with if retries do not help. */
 export type ModelFailureCode = 'model_unavailable' | 'model_error';
 
 interface FailureOptions extends ErrorOptions {
   readonly receivedBytes?: number | undefined;
 }
 
-/** Reports that there is no complete reply. */
+/** Thrown if there is no complete reply. */
 export abstract class ModelFailure extends Error {
   abstract readonly code: ModelFailureCode;
   /** Whether the same request may succeed later. */
   abstract readonly retryable: boolean;
-  /** UTF-8 bytes of text and arguments that were received before, which the provider may charge. */
+  /** UTF-8 bytes of text and arguments received before the failure, which the provider may charge. */
   readonly receivedBytes: number;
 
   constructor(message: string, { receivedBytes = 0, ...options }: FailureOptions = {}) {
@@ -162,7 +162,7 @@ export abstract class ModelFailure extends Error {
   }
 }
 
-/** Reports that the model was not reached, is overloaded or too slow, broke off, or answered what is no reply. */
+/** Thrown if the model cannot be reached, is overloaded or too slow, or its reply is incomplete or malformed. */
 export class ModelUnavailable extends ModelFailure {
   override readonly name: string = 'ModelUnavailable';
   readonly code = 'model_unavailable';
@@ -176,12 +176,15 @@ export class ModelUnavailable extends ModelFailure {
   }
 }
 
-/** Reports that the provider refused the request for good. */
+/** Thrown if the provider refuses the request for good. */
 export class ModelRefused extends ModelFailure {
   override readonly name: string = 'ModelRefused';
   readonly code = 'model_error';
   readonly retryable = false;
-  /** `endpoint` when every request would be refused (wrong key, unknown model), so that the operator must act. */
+  /**
+   * `endpoint` if every request would be refused, as for a wrong key or an unknown model, so that the operator must
+   * act.
+   */
   readonly concerns: 'request' | 'endpoint';
 
   constructor(message: string, options: FailureOptions & { readonly concerns?: 'request' | 'endpoint' } = {}) {
@@ -190,28 +193,28 @@ export class ModelRefused extends ModelFailure {
   }
 }
 
-/** Reports that the prompt has more tokens than the model accepts. A shorter prompt may succeed. */
+/** Thrown if the prompt exceeds the context of the model. A shorter prompt may succeed. */
 export class ContextTooLong extends ModelRefused {
   override readonly name: string = 'ContextTooLong';
 }
 
-/** State of a model after its last calls. */
+/** The state of a model after its latest calls. */
 export type ModelStatus = 'available' | 'degraded' | 'unavailable';
 
 /** The models of this installation; there is always at least the built-in one. */
 export interface ChatModels {
-  /** All models, sorted by id. */
+  /** The models, sorted by id. */
   list(): readonly ModelInfo[];
-  /** Whether the operator has configured a model; otherwise the built-in one is the only one. */
+  /** Whether the operator has configured a model; otherwise there is only the built-in one. */
   readonly isConfigured: boolean;
-  /** The model that answers when a request names none. */
+  /** The model for requests that name none. */
   readonly default: ChatModel;
   /** Returns a model by its id, or undefined. */
   find(id: string): ChatModel | undefined;
-  /** Returns a model by its id, or the default one when the id is absent. Throws `ModelNotFound`. */
+  /** Returns a model by its id, or the default model if the id is undefined. Throws `ModelNotFound`. */
   get(id: string | undefined): ChatModel;
   /** Returns the state of a model in this process. */
   status(id: string): ModelStatus;
-  /** Ends all calls. */
+  /** Aborts all calls. */
   close(): Promise<void>;
 }

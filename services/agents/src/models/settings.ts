@@ -2,10 +2,10 @@ import { integer, shaped, type Table, text, url } from '@commonplace/kit/config'
 import { parseModelList, type RemoteModel } from './model-list.js';
 
 const MODEL = '[^\\s,\\[\\]{}]{1,200}';
-/** A JSON list, or ids separated by commas. */
+/** A JSON list, or comma-separated ids. */
 const MODELS = `\\s*\\[(.|\\s)*\\]\\s*|${MODEL}( *, *${MODEL})*`;
 
-/** Settings of chat models. */
+/** The settings of chat models. */
 export const chatModelSettings = {
   chatModelUrl: {
     variable: 'COMMONPLACE_CHAT_MODEL_URL',

@@ -1,7 +1,10 @@
 import { type ChatModel, ModelFailure, ModelRefused, type ModelStatus } from './port.js';
 
 export interface WatchedModel extends ChatModel {
-  /** Returns `degraded` after a failure that may pass, and `unavailable` when the provider refuses every request. */
+  /**
+   * Returns `degraded` after a failure that a retry may resolve, and `unavailable` if the provider refuses every
+   * request.
+   */
   status(): ModelStatus;
 }
 
@@ -25,7 +28,7 @@ export function watched(model: ChatModel): WatchedModel {
   };
 }
 
-/** A model that refuses one request has answered. */
+/** Returns the state after a failure. A model that refuses a single request is available. */
 function statusAfter(failure: ModelFailure): ModelStatus {
   if (!(failure instanceof ModelRefused)) return 'degraded';
   return failure.concerns === 'endpoint' ? 'unavailable' : 'available';

@@ -10,7 +10,7 @@ type RemovalParts = Omit<Parts, 'agentRemovals' | 'removals'>;
 
 const CHUNK = 200;
 
-/** Opens the queue that works off what deleted agents leave. */
+/** Opens the queue that removes what deleted agents leave. */
 export function openAgentRemovalQueue(parts: RemovalParts): Promise<Queue<AgentRemovalRecord>> {
   const { store, log } = parts;
   return openQueue<AgentRemovalRecord>({
@@ -18,7 +18,7 @@ export function openAgentRemovalQueue(parts: RemovalParts): Promise<Queue<AgentR
     async run(job) {
       const agentId = job.record.id;
       await cancelRunsOf(parts, agentId, 'agent_deleted');
-      // Runs under way may still read their version; they find the agent gone before they call anything.
+      // Active runs may still read their version; before each call they find that the agent is gone.
       await removeAll(parts, parts.agentVersions, { agentId });
       await removeAll(parts, parts.skillContents, { agentId });
       await removeAll(parts, parts.agentPins, { id: agentId });
@@ -29,7 +29,7 @@ export function openAgentRemovalQueue(parts: RemovalParts): Promise<Queue<AgentR
   });
 }
 
-/** Deletes the MCP servers of an agent after all that was granted for them. */
+/** Deletes the MCP servers of an agent, after their grants, authorizations and registrations. */
 async function removeMcpServers(parts: RemovalParts, agentId: string): Promise<void> {
   const servers = await parts.mcpServers.find({ where: { agentId }, limit: CHUNK });
   for (const { id: serverId } of servers) {

@@ -8,8 +8,8 @@ import { hasEnded, type RunRecord } from '../stores/runs.js';
 import { ENDED, type RunChange, settleApproval } from './approval-writes.js';
 
 /**
- * Writes a person's decision in this call's unit of work. Of two decisions at once the first wins. Approving reserves the
- * credits that the next step of the run needs; if they are not to be had the approval stays as it is.
+ * Writes a person's decision in the unit of work of a call. Of concurrent decisions the first one wins. An approval
+ * reserves the credits for the run's next step; if they are not available, the approval stays pending.
  */
 export async function decideApproval(
   parts: Parts,
@@ -38,7 +38,7 @@ export async function decideApproval(
 
 const toolOf = ({ toolName, serverId, toolHash }: ApprovalRecord) => ({ name: toolName, serverId, toolHash });
 
-/** Reserves what the last call of the model was estimated at. Returns whether that was anything. */
+/** Reserves the estimate of the last call of the model. Returns whether there was anything to reserve. */
 async function reserveNextStep({ steps, ledger }: Parts, run: RunRecord, approvalId: string): Promise<boolean> {
   const where = { runId: run.id, type: 'message' } as const;
   const [last] = await steps.find({ where, sort: ['-seq'], limit: 1 });

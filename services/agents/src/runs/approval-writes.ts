@@ -7,15 +7,15 @@ import { logEvents } from './log.js';
 
 type WriteParts = Pick<Parts, 'approvals' | 'runs' | 'sessions' | 'runEvents' | 'settings'>;
 
-/** Fields of an approval that ends. */
+/** The fields of an ended approval. */
 export const ENDED = { rank: 1, dueAt: undefined } as const;
 
-/** What a decision changes about its run besides. */
+/** The additional changes of the run by a decision. */
 export type RunChange = Pick<Partial<RunRecord>, 'remembered' | 'reservedApprovalIds'>;
 
 /**
- * Ends a pending approval by a decision or for want of one, in a unit: its run takes note, and is due once nothing of its
- * turn is undecided. Returns the approval as it is then.
+ * Ends a pending approval, by a decision or by expiry, in a unit of work. It updates the run, which becomes due once
+ * all approvals of its turn are decided. Returns the ended approval.
  */
 export async function settleApproval(
   parts: WriteParts,
@@ -46,7 +46,7 @@ async function noteInRun(
   if (goesOn) await tellSession(parts, work, run, false);
 }
 
-/** Notes in the session of a run whether its reply waits for approvals. */
+/** Records in the session of a run whether its reply waits for approvals. */
 export async function tellSession(
   { sessions }: Pick<Parts, 'sessions'>,
   work: UnitOfWork,
@@ -57,7 +57,7 @@ export async function tellSession(
   if (session !== undefined) work.replace(sessions, session, { ...session, awaitsApproval });
 }
 
-/** Cancels what a run that ends has left undecided: its approvals, and the calls that they were about. */
+/** Cancels the pending approvals of an ending run, and its calls without results. */
 export async function cancelPending(
   { approvals, steps }: Pick<Parts, 'approvals' | 'steps'>,
   work: UnitOfWork,

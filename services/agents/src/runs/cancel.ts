@@ -5,12 +5,12 @@ import { endedFields, writeEnd } from './end.js';
 import type { Outcome } from './outcome.js';
 import { cancelTopic } from './topic.js';
 
-/** Milliseconds after which another worker ends a cancelled run, if the one that works on it does not. */
+/** Milliseconds after which another worker ends a canceled run if its own worker does not. */
 const GRACE_MS = 6_000;
 
 /**
- * Cancels a run in this call's unit of work: at once if no worker has taken it up, otherwise its worker is told to end it.
- * Changes nothing about a run that has ended or is being cancelled. Returns the run as it is then.
+ * Cancels a run in the unit of work of a call. A waiting run ends at once; otherwise its worker is notified to end it.
+ * Does nothing if the run has ended or is being canceled. Returns the run after the change.
  */
 export async function cancelRun(
   parts: Pick<

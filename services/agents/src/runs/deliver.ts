@@ -7,7 +7,7 @@ import { type DeliveryRecord, deliveryQueue } from '../stores/deliveries.js';
 import type { RunRecord } from '../stores/runs.js';
 import type { Outcome } from './outcome.js';
 
-/** Has the answer of a run written into the conversation that started it, in the unit that ends the run. */
+/** Enqueues the delivery of a run's answer to its conversation, in the unit of work that ends the run. */
 export function deliver(
   { deliveries }: Pick<Parts, 'deliveries'>,
   work: UnitOfWork,
@@ -23,14 +23,17 @@ export function deliver(
   work.insert(deliveries, {
     ...{ id, tenant, conversationId: conversation.id, messageId: conversation.messageId, agentId, agentName, failed },
     ...{ text: failed ? reasonOf(agentName, outcome) : text, resourceIds: failed ? [] : resourceIds },
-    // Nobody has mentioned the agent: it says there what its person could.
+    // If no message mentioned the agent, it may post only what its person could.
     ...{ userId: conversation.messageId === undefined ? userId : undefined, chain },
     dueAt: new Date().toISOString(),
     traceparent: traceparentNow(),
   });
 }
 
-/** The members of the conversation learn that there is no answer, and only who asked may read in the run why. */
+/**
+ * Returns the text for the conversation if there is no answer. It does not say why the run failed, which only the
+ * person who asked may read in the run.
+ */
 function reasonOf(name: string, { status, answer }: Outcome): string {
   if (status === 'completed' && answer === 'withheld') return `The answer of ${name} was not approved.`;
   if (status === 'canceled') return `The run of ${name} was canceled.`;
@@ -40,7 +43,7 @@ function reasonOf(name: string, { status, answer }: Outcome): string {
 
 const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED']);
 
-/** Opens the queue that writes answers into conversations. Each is written once, however often it is tried. */
+/** Opens the queue that posts answers into conversations. Each is posted once, even if the call is repeated. */
 export function openDeliveryQueue({
   store,
   log,
@@ -59,7 +62,7 @@ export function openDeliveryQueue({
           systemCall(),
         );
       } catch (error) {
-        // The conversation was deleted, or who would say it there may not any more: nobody waits for the answer.
+        // The conversation was deleted, or the agent or person may no longer post there, so the answer is dropped.
         if (!(error instanceof AppError && LASTING.has(error.code))) throw error;
       }
       await job.remove();

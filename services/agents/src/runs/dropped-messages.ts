@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 
-/** Warns of an answer that was written without the oldest messages of its conversation, if there are any. */
+/** Adds a warning if an answer was written without the oldest messages of its conversation. */
 export function warnOfDropped(droppedMessages: number | undefined, { reply }: Pick<CallContext, 'reply'>): void {
   if (droppedMessages === undefined || droppedMessages === 0) return;
   const message = 'The conversation did not fit into the window of the model: its oldest messages were left out.';

@@ -12,7 +12,7 @@ import { addToSession, messageStatusOf } from './session-answer.js';
 
 type EndParts = Pick<Parts, 'sessions' | 'messages' | 'steps' | 'approvals' | 'runEvents' | 'deliveries' | 'settings'>;
 
-/** Fields of a run that has ended; the caller writes them in the unit that `endOf` fills. */
+/** Returns the fields of an ended run; the caller writes them in the unit of work that `writeEnd` fills. */
 export function endedFields(
   settings: Parts['settings'],
   run: RunRecord,
@@ -38,7 +38,10 @@ export function endedFields(
   };
 }
 
-/** Writes the end of a run to its message, its session and its log, and publishes it, in the unit that ends the run. */
+/**
+ * Writes the end of a run to its message, its session and its log, and publishes it, in the unit of work that ends the
+ * run.
+ */
 export async function writeEnd(parts: EndParts, work: UnitOfWork, run: RunRecord, outcome: Outcome): Promise<void> {
   const { status, error } = outcome;
   await cancelPending(parts, work, run);
@@ -74,7 +77,7 @@ export async function writeEnd(parts: EndParts, work: UnitOfWork, run: RunRecord
   work.publish(finishedEvent(run, outcome));
 }
 
-/** Ends a held run. A run that was cancelled meanwhile is canceled and not completed. */
+/** Ends a run that its worker holds. A run that was canceled in the meantime ends as canceled instead of completed. */
 export async function endRun(parts: Parts, job: HeldJob<RunRecord>, outcome: Outcome): Promise<void> {
   const actual = (run: RunRecord): Outcome =>
     run.status === 'canceling' && outcome.status === 'completed' ? { ...outcome, status: 'canceled' } : outcome;

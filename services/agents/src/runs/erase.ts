@@ -7,8 +7,8 @@ import { hasEnded, type RunRecord } from '../stores/runs.js';
 type EraseParts = Pick<Parts, 'store' | 'runs' | 'steps' | 'approvals' | 'runEvents'>;
 
 /**
- * Erases the texts of a run that has ended: its input and output, and those of its steps and approvals. Ids, usage and state stay.
- * Returns false, without a change, for a run that has not ended.
+ * Erases the texts of an ended run: its input and output, and those of its steps and approvals. Ids, usage and state
+ * are kept. Returns false, without any change, if the run has not ended.
  */
 export async function eraseRun(
   { store, runs, steps, approvals, runEvents }: EraseParts,
@@ -48,7 +48,7 @@ function withoutTexts(approval: ApprovalRecord): ApprovalRecord {
 const EVERY_MS = 3_600_000;
 const CHUNK = 100;
 
-/** Erases the texts of runs whose time to keep them is over, and deletes steps and events of deleted runs. */
+/** Creates the job that erases the texts of runs when their retention time is over. */
 export function createErasure(parts: EraseParts & Pick<Parts, 'log'>): Periodic {
   return createPeriodic({
     name: 'agents.erasure',
@@ -58,7 +58,7 @@ export function createErasure(parts: EraseParts & Pick<Parts, 'log'>): Periodic 
   });
 }
 
-/** Yields the runs whose time is over, each once. */
+/** Yields the runs whose texts are to be erased, each once. */
 async function* runsToErase({ runs }: Pick<Parts, 'runs'>, signal: AbortSignal): AsyncGenerator<RunRecord> {
   const where = { eraseAt: { lte: new Date().toISOString() } };
   for (let after: Scalar[] | undefined; ; ) {

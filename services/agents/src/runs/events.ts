@@ -4,14 +4,14 @@ import type { ApprovalRecord } from '../stores/approvals.js';
 import type { RunRecord } from '../stores/runs.js';
 import type { Outcome } from './outcome.js';
 
-/** Tells that there is a run, in the unit that creates it. */
+/** Returns the event that a run was created, for the unit of work that creates it. */
 export function startedEvent(run: RunRecord): DomainEvent {
   const { id, tenant, chain, initiator } = run;
   const about = { service: 'agents', type: 'agent_run.started', subject: id, tenant, chain };
   return createEvent({ ...about, data: aboutRun(run), actor: initiator });
 }
 
-/** Tells how a run has ended, in the unit that ends it. */
+/** Returns the event that a run has ended, for the unit of work that ends it. */
 export function finishedEvent(run: RunRecord, { status, error }: Outcome): DomainEvent {
   const { id, tenant, chain } = run;
   const about = { service: 'agents', type: 'agent_run.finished', subject: id, tenant, chain };
@@ -27,15 +27,18 @@ function aboutRun(run: RunRecord): object {
 type Asked = Omit<ApprovalRecord, 'version'>;
 type Led = Pick<RunRecord, 'chain'> | undefined;
 
-/** Tells those who may decide an approval of it, in the unit that opens it; later those who may since others have left. */
+/**
+ * Returns the event that notifies approvers of an approval, for the unit of work that opens it. `asked` are the people
+ * to notify, who may be later replacements.
+ */
 export function requestEvent(approval: Asked, run: Led, asked = approval.approverIds): DomainEvent {
   const { title, status } = approval;
-  // One that nobody may decide has ended already.
+  // An approval without approvers has ended already.
   const notifyUserIds = status === 'pending' ? asked : [];
   return approvalEvent('requested', approval, run, { title, notifyUserIds }, agentOf(approval));
 }
 
-/** Tells how an approval has ended, in the unit that ends it. */
+/** Returns the event that an approval has ended, for the unit of work that ends it. */
 export function decisionEvent(approval: Asked, run: Led): DomainEvent {
   const { status, deciderId = '', reason = '', decidedBy = agentOf(approval) } = approval;
   return approvalEvent('decided', approval, run, { status, deciderId, reason }, decidedBy);

@@ -8,12 +8,12 @@ import { ENDED, settleApproval } from './approval-writes.js';
 import { requestEvent } from './events.js';
 
 const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
-/** Approvals of one person that are considered; more runs of a tenant do not wait. */
+/** Maximum number of pending approvals of one person that are read. */
 const MAX_APPROVALS = 1_000;
 
 /**
- * Follows approvers who leave: whoever decides in their place is asked, and an approval that nobody is left to decide
- * ends at once.
+ * Subscribes to approvers leaving. Their replacements are notified, and an approval without any approver left ends at
+ * once.
  */
 export function watchLeavingApprovers(parts: Parts, bus: EventBus): Promise<Subscription> {
   return bus.subscribe({ consumer: 'agents.leaving-approvers', types: LEFT }, async (events) => {
@@ -24,7 +24,10 @@ export function watchLeavingApprovers(parts: Parts, bus: EventBus): Promise<Subs
   });
 }
 
-/** Finds out anew who decides what a person was asked. It goes by the present state, so that an event may come twice. */
+/**
+ * Determines the approvers of a person's pending approvals again. It uses the current state, so that an event may
+ * arrive twice.
+ */
 async function replaceApprover(parts: Parts, userId: string): Promise<void> {
   const { approvals, memberships, systemCall } = parts;
   await memberships.fresh(userId, systemCall());

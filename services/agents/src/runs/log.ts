@@ -8,7 +8,7 @@ export interface NewRunEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Adds events to the log of a run, in the unit that changes it. Returns the new number of its events. */
+/** Adds events to the log of a run, in the unit of work that changes the run. Returns the new number of events. */
 export function logEvents(
   { runEvents, settings }: Pick<Parts, 'runEvents' | 'settings'>,
   work: UnitOfWork,
@@ -25,10 +25,10 @@ export function logEvents(
   return eventCount + events.length;
 }
 
-/** Days that a run may take, its waiting included. */
+/** Maximum number of days that a run may take, including its waiting time. */
 const MAX_RUN_DAYS = 45;
 
-/** Returns when what is written for a run now is deleted: never before the run itself. */
+/** Returns when a record of a run that is written now is deleted: never before the run itself. */
 export function deletionOf({ runDays }: Pick<Parts['settings'], 'runDays'>, now: Date): string {
   return new Date(now.getTime() + (runDays + MAX_RUN_DAYS) * DAY_MS).toISOString();
 }

@@ -4,7 +4,7 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { distinctTaints, type TaintSource } from '../domain/taint.js';
 import type { Parts } from '../parts.js';
 
-/** The roles of people whose words are trusted. */
+/** Roles of people whose text is trusted. */
 const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
   WorkspaceRole.COMMENTER,
   WorkspaceRole.EDITOR,
@@ -12,12 +12,12 @@ const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
   WorkspaceRole.OWNER,
 ]);
 
-/** Who has written a message, and the run that has written one of an agent. */
+/** The author of a message, and for an agent the run that wrote it. */
 export type MessageAuthor = Pick<EarlierMessage, 'authorId' | 'authorName' | 'byAgent' | 'runId'>;
 
 /**
- * Returns what makes messages of a conversation untrusted: those of people who may not even comment where the run is, and those
- * of agents' runs that had read untrusted content.
+ * Returns the taints of messages in a conversation: authors with less than the role commenter in the run's workspace,
+ * and agents whose runs had read untrusted content.
  */
 export async function taintsOfMessages(
   { runs, memberships, systemCall }: Pick<Parts, 'runs' | 'memberships' | 'systemCall'>,

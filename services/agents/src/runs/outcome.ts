@@ -3,15 +3,15 @@ import type { MessageRecord } from '../stores/sessions.js';
 
 export type Ending = 'completed' | 'failed' | 'canceled' | 'expired';
 
-/** What a run leaves when it ends. */
+/** The result of a run. */
 export interface Outcome extends Pick<RunRecord, 'output' | 'error' | 'droppedMessages'> {
   readonly status: Ending;
   /**
-   * What a completed run says in the conversation that it was asked for, if somebody had to decide about it; absent for
-   * what is in `output`.
+   * The approved answer of a completed run for its conversation, or `withheld` if it was not approved; if absent, the
+   * answer is that of `output`.
    */
   readonly answer?: { readonly text: string } | 'withheld' | undefined;
-  /** What the reply's message is then. */
+  /** The fields of the reply's message. */
   readonly message: Partial<
     Pick<MessageRecord, 'content' | 'citations' | 'sourceIds' | 'isPrivate' | 'degraded' | 'droppedMessages'>
   >;

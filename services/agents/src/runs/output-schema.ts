@@ -8,7 +8,7 @@ const MAX_BYTES = 16 * 1024;
 const MAX_DEPTH = 32;
 
 /**
- * Checks a JSON Schema for the result of a run. Throws `invalid_output_schema` for one that is too long or too deep, is
+ * Checks the JSON Schema for the result of a run. Throws `invalid_output_schema` if it is too long, too deep or
  * malformed, refers to other documents or to nothing, or applies too many schemas to one value.
  */
 export function checkOutputSchema(bytes: Buffer): Record<string, unknown> {
@@ -23,7 +23,10 @@ export function checkOutputSchema(bytes: Buffer): Record<string, unknown> {
   return schema;
 }
 
-/** Throws for what is too deep, and for references to other documents. Names and data may look like references. */
+/**
+ * Throws if the schema is too deep or refers to other documents. Names and data are skipped, since they may look like
+ * references.
+ */
 function checkReferences(value: unknown, depth: number, isNames = false): void {
   if (depth > MAX_DEPTH) throw refuse(`is nested more than ${MAX_DEPTH} levels deep.`);
   if (typeof value !== 'object' || value === null) return;

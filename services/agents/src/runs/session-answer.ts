@@ -6,14 +6,14 @@ import { addSpent, type RunRecord } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import type { Ending, Outcome } from './outcome.js';
 
-/** Returns the status of the message of a run that has ended. */
+/** Returns the status of the message of an ended run. */
 export function messageStatusOf(status: Ending): MessageRecord['status'] {
   return status === 'completed' ? 'complete' : status === 'canceled' ? 'canceled' : 'failed';
 }
 
 /**
- * Adds the question and the answer of a run to the chat session that it was started for, in the unit that ends the run.
- * A reply that is under way there is not disturbed. A session that was deleted meanwhile, or that is full, gets nothing.
+ * Adds the question and the answer of a run to the chat session that it was started for, in the unit of work that ends
+ * the run. It does not affect a reply in progress there, and does nothing if the session was deleted or is full.
  */
 export async function addToSession(
   { sessions, messages, settings }: Pick<Parts, 'sessions' | 'messages' | 'settings'>,

@@ -14,18 +14,18 @@ import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
 import { startedEvent } from './events.js';
 import { logEvents } from './log.js';
 
-/** What a run is to do. */
+/** The parameters of a new run. */
 export interface RunWish {
-  /** A new id when absent. */
+  /** The id of the run; a new one if absent. */
   readonly id?: string | undefined;
   readonly place: Place;
   readonly source: RunSource;
   readonly input: RunInput;
   readonly resourceIds: readonly string[];
   readonly searches: boolean;
-  /** The agent whose run it is; the built-in assistant's when absent. The caller has checked that it may be used. */
+  /** The agent of the run, or the built-in assistant if absent. The caller has checked that it may be used. */
   readonly agent?: AgentRecord | undefined;
-  /** What the request sets beside the agent's policy. */
+  /** The policy of the request, in addition to the agent's. */
   readonly policy?: ApprovalPolicy | undefined;
   readonly model?: string | undefined;
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined;
@@ -33,19 +33,19 @@ export interface RunWish {
   readonly maxMicros?: number | undefined;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly retryOf?: string | undefined;
-  /** The session to which the reply is added, as this unit of work leaves it without the reply. */
+  /** The session that the reply is added to, as it is in this unit of work without the reply. */
   readonly session?: SessionRecord | undefined;
-  /** The conversation into which the answer is written. */
+  /** The conversation that receives the answer. */
   readonly conversation?: Conversation | undefined;
-  /** What is untrusted of that which it is given. */
+  /** The taints of everything that the run is given. */
   readonly taintSources?: readonly TaintSource[] | undefined;
-  /** What of it is in the input itself. */
+  /** The taints of the input itself. */
   readonly inputTaints?: readonly TaintSource[] | undefined;
-  /** Automations whose runs led to this one, oldest first. */
+  /** The automations whose runs led to this one, oldest first. */
   readonly chain?: readonly string[] | undefined;
   readonly workItemId?: string | undefined;
   readonly scheduleId?: string | undefined;
-  /** The session to which its question and answer are added when it ends. */
+  /** The session that receives question and answer when the run ends. */
   readonly answersTo?: string | undefined;
 }
 
@@ -57,10 +57,10 @@ export interface StartedRun {
 type Starting = Pick<Asking, 'caller' | 'actor' | 'work'>;
 
 /**
- * Queues a run in this call's unit of work. In a session its reply is a message from the start, so that its number is
- * fixed; the caller writes the session with `activeRunId` and `lastSeq`. Throws `limit_reached` if too many runs of the
- * tenant wait, `model_not_found` for an unknown model, and `insufficient_credits` or `usage_cap_reached` where not even
- * its first step could be paid. What it throws leaves nothing in the unit.
+ * Queues a run in the unit of work of a call. In a session it also inserts the reply's message, so that its number is
+ * fixed; the caller writes `activeRunId` and `lastSeq` of the session. Throws `limit_reached` if too many runs of the
+ * tenant wait, `model_not_found`, and `insufficient_credits` or `usage_cap_reached` if the first step could not be
+ * paid. After an error the unit of work is unchanged.
  */
 export async function startRun(parts: Parts, wish: RunWish, asking: Starting): Promise<StartedRun> {
   const { work } = asking;
@@ -84,7 +84,7 @@ export async function startRun(parts: Parts, wish: RunWish, asking: Starting): P
   return { run, message };
 }
 
-/** Returns the record of a run that is to be queued. */
+/** Returns the record of a new run. */
 async function newRun(parts: Parts, wish: RunWish, { caller, actor, work }: Starting): Promise<NewRun> {
   const { place, session, source, input, agent } = wish;
   const model = parts.models.get(wish.model ?? agent?.model).info;
@@ -108,7 +108,7 @@ async function newRun(parts: Parts, wish: RunWish, { caller, actor, work }: Star
     conversation: wish.conversation,
     taintSources: wish.taintSources ?? wish.inputTaints,
     inputTaints: wish.inputTaints,
-    // A run that a call of an automation has started is led by it too.
+    // A run that an automation's call has started continues the chain of the automation.
     chain: wish.chain ?? caller.chain,
     workItemId: wish.workItemId,
     scheduleId: wish.scheduleId,
@@ -140,7 +140,7 @@ async function newRun(parts: Parts, wish: RunWish, { caller, actor, work }: Star
 
 type NewRun = Omit<RunRecord, 'version'>;
 
-/** Returns what a run keeps of its agent. */
+/** Returns the fields that a run copies from its agent. */
 async function agentFields({ agentPins }: Parts, agent: AgentRecord, work: UnitOfWork): Promise<AgentPart> {
   const { id, name, promptVersion, maxMinutes, policy } = agent;
   const pins = await work.get(agentPins, id);
@@ -155,10 +155,10 @@ type AgentPart = Pick<
   'agentId' | 'agentName' | 'agentVersion' | 'maxMinutes' | 'pinnedIds' | 'pinnedPolicy'
 >;
 
-/** Returns the least of some limits, of which at least one is set. */
+/** Returns the least of the limits, at least one of which must be set. */
 function least(...limits: readonly (number | undefined)[]): number {
   return Math.min(...limits.filter((limit) => limit !== undefined));
 }
 
-/** Milliseconds that a run exists at the most, its waiting included. */
+/** Maximum age of a run in milliseconds, including its waiting time. */
 const MAX_AGE_MS = 45 * 24 * 3600 * 1000;

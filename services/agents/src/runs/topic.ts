@@ -1,13 +1,13 @@
-/** Returns the topic on which a run's progress is broadcast. */
+/** Returns the topic on which the progress of a run is broadcast. */
 export const runTopic = (runId: string): string => `run.${runId}`;
-/** Returns the topic on which a worker is told to stop a run. */
+/** Returns the topic on which the cancellation of a run is broadcast. */
 export const cancelTopic = (runId: string): string => `run-cancel.${runId}`;
 
-/** What is broadcast while a run is worked on. */
+/** A broadcast about a run in progress. */
 export type RunSignal =
-  /** Its records have changed. */
+  /** The records of the run have changed. */
   | { readonly kind: 'changed' }
-  /** More of the message that it writes; `offset` counts UTF-16 code units. */
+  /** The run has written more of its message; `offset` counts UTF-16 code units. */
   | {
       readonly kind: 'text';
       readonly attempt: number;

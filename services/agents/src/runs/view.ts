@@ -4,13 +4,13 @@ import { keepsAnswers } from '../policy.js';
 import { type Readable, readableAmong } from '../readable.js';
 import type { RunRecord, StepRecord } from '../stores/runs.js';
 
-/** What a reader may see of a run: which of its sources, and whether they see its answer. */
+/** The parts of a run that a reader may see: the readable sources, and whether the answer is shown. */
 export interface ReaderView {
   readonly readable: Readable;
   readonly isOpen: boolean;
 }
 
-/** Returns what the caller may see of a run. */
+/** Returns the parts of a run that the caller may see. */
 export async function viewOf(
   parts: Pick<Parts, 'index' | 'memberships'>,
   run: RunRecord,
@@ -21,7 +21,7 @@ export async function viewOf(
   return viewIn(parts, run, origin, await readableAmong(parts, origin.ids, context), context);
 }
 
-/** Returns what the caller may see of each of several runs, without their steps. */
+/** Returns the parts of several runs that the caller may see, without their steps. */
 export async function viewsOf(
   parts: Pick<Parts, 'index' | 'memberships'>,
   runs: readonly RunRecord[],
@@ -33,10 +33,10 @@ export async function viewsOf(
   return Promise.all(origins.map(([run, origin]) => viewIn(parts, run, origin, readable, context)));
 }
 
-/** What a run was given. */
+/** The content that a run has received. */
 interface Origin {
   readonly ids: readonly string[];
-  /** Nobody but the person who started it may be told what it was given. */
+  /** Whether only the person who started the run may be told that content. */
   readonly isPrivate: boolean;
 }
 
@@ -64,7 +64,7 @@ function originOf({ sourceIds = [], output, isPrivate }: RunRecord, steps: reado
   };
 }
 
-/** What a call of a tool has left in its step. */
+/** The output of a call of a tool, as its step stores it. */
 interface ToolOutput {
   readonly sources?: readonly { readonly resourceId: string }[];
   readonly drawnFrom?: readonly string[];

@@ -16,16 +16,18 @@ import { messageStatusOf } from './session-answer.js';
 import { readSignal, runTopic } from './topic.js';
 import { viewOf } from './view.js';
 
-/** Milliseconds after which records are read without a broadcast: one may be lost, and access may end. */
+/** Milliseconds after which records are read without a broadcast, since a broadcast may be lost and access may end. */
 const RECHECK_MS = 1_500;
 const PAGE = 200;
 const MAX_STEPS = 1_000;
-/** Ids of events are the number of a stored event times this, plus the length of the text that was sent since. */
+/**
+ * Multiplier of the number of a stored event in the id of a stream event; the length of the text sent since is added.
+ */
 const TEXT_ROOM = 1_000_000;
 
 type Body = Omit<RunEvent, 'id'>;
 
-/** A message without an event, which tells that the stream is open. */
+/** A message without an event, which only opens the stream. */
 export const NO_EVENT: Body = {
   messageCreated: undefined,
   messageDelta: undefined,
@@ -44,7 +46,7 @@ export const NO_EVENT: Body = {
   idle: undefined,
 };
 
-/** The text of a message that is being written, as it was broadcast. Offsets count UTF-16 code units. */
+/** A broadcast piece of a message's text. Offsets count UTF-16 code units. */
 interface LivePiece {
   readonly attempt: number;
   readonly offset: number;
@@ -52,8 +54,8 @@ interface LivePiece {
 }
 
 /**
- * Streams the events of a run from the one after `lastEventId` until the run ends. What was missed of a text comes as one
- * `message.snapshot`; an id that is unknown begins the stream anew.
+ * Streams the events of a run after `lastEventId` until the run ends. Missed text is sent as one `message.snapshot`; an
+ * unknown id restarts the stream from the beginning.
  */
 export async function* watchRun(
   parts: Parts,
@@ -74,7 +76,7 @@ export async function* watchRun(
   context.signal.addEventListener('abort', leave);
   const reader = new RunReader(parts, runId, lastEventId, context);
   try {
-    // A run that the caller may not see is refused like any request, before the stream is open.
+    // Reading before the stream opens refuses an invisible run like any other request.
     let events = await reader.readRecords();
     yield { ...NO_EVENT, id: lastEventId };
     for (let checkAt = Date.now() + RECHECK_MS; !context.signal.aborted; ) {
@@ -97,11 +99,11 @@ export async function* watchRun(
   }
 }
 
-/** Wakes the one who waits. An AbortSignal for each wait would cost more than the piece of text that ends it. */
+/** Wakes a waiting loop. An AbortSignal for each wait would cost more than handling a piece of text. */
 class Bell {
   ring: () => void = () => {};
 
-  /** Waits until it rings, or for so long. */
+  /** Waits until `ring` is called, or for `ms`. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -117,18 +119,21 @@ class Bell {
 /** Reads the events of one run for one reader, in order. */
 class RunReader {
   hasEnded = false;
-  /** Number of the last stored event that was sent. */
+  /** The number of the last stored event that was sent. */
   private position: number;
-  /** The text of the message under way that was sent; undefined while none is. */
+  /** The sent text of the current message; undefined if there is none. */
   private sent: string | undefined;
-  /** How many code points so many of its code units are. */
+  /** The number of code points in a beginning of the sent text, for incremental counting. */
   private counted = { units: 0, points: 0 };
   private attempt: number | undefined;
   private messageId = '';
   private reader: MessageReader = { isAsker: false, keepsAnswers: false };
-  /** Whether the reader sees the text while it is written: until its end nobody else knows what it is drawn from. */
+  /**
+   * Whether the reader sees the text while it is written. Until the run ends, its sources are known only for the person
+   * who asked.
+   */
   private seesText = false;
-  /** Pieces that are ahead of what was sent. */
+  /** Pieces that do not yet connect to the sent text. */
   private ahead: LivePiece[] = [];
 
   constructor(
@@ -141,7 +146,7 @@ class RunReader {
     this.position = Math.floor(id / TEXT_ROOM);
   }
 
-  /** Returns the events of what is stored and was not sent yet. Throws if the reader may not read the run any more. */
+  /** Returns the stored events that were not sent yet. Throws if the reader can no longer read the run. */
   async readRecords(): Promise<RunEvent[]> {
     let run = await seeRun(this.parts, this.runId, this.context);
     if (this.position > run.eventCount) this.position = 0;
@@ -166,14 +171,14 @@ class RunReader {
     return events;
   }
 
-  /** Returns one event with the pieces that were broadcast, as far as they continue what was sent. */
+  /** Returns one event with the broadcast pieces that continue the sent text. */
   readLive(pieces: readonly LivePiece[]): RunEvent[] {
     if (this.sent === undefined || !this.seesText) return [];
     this.ahead.push(...pieces);
     let more = '';
     for (const { attempt, offset, text } of this.ahead.splice(0)) {
       this.attempt ??= attempt;
-      // A text that begins anew is announced by a stored event first.
+      // A stored event announces the restart of a text before its pieces are sent.
       if (attempt < this.attempt) continue;
       const known = this.sent.length + more.length;
       if (attempt > this.attempt || offset > known) this.ahead.push({ attempt, offset, text });
@@ -182,7 +187,10 @@ class RunReader {
     return more === '' ? [] : [this.delta(more)];
   }
 
-  /** Finds out what the reader may see now: of a run that is drawn from what they have lost, or do not reach, no text. */
+  /**
+   * Determines what the reader may see now. If the run has used sources that the reader cannot read, its text is
+   * hidden.
+   */
   private async findWhatIsSeen(run: RunRecord): Promise<void> {
     const { parts, context } = this;
     const isAsker = run.userId === context.caller.userId;
@@ -196,13 +204,13 @@ class RunReader {
     return (await viewOf(this.parts, run, steps, this.context)).isOpen;
   }
 
-  /** Takes up a message whose creation the reader has seen before. */
+  /** Continues a message whose creation the reader has already seen. */
   private resume(run: RunRecord): void {
     this.messageId = run.messageId;
     if (this.position > 0) this.sent = '';
   }
 
-  /** Sends what a worker has saved of the text, if it is more than was sent. */
+  /** Returns the text that a worker has saved beyond what was sent. */
   private async catchUp({ draft = '' }: RunRecord): Promise<RunEvent[]> {
     const message = await this.message();
     const text = message?.content ?? draft;
@@ -263,7 +271,7 @@ class RunReader {
     return [this.event(seq, { toolFinished: { ...about, status: stepStatus(step), error } })];
   }
 
-  /** Sends an approval, as it is now, to those whom it concerns. */
+  /** Returns the current state of an approval if it concerns the reader. */
   private async presentApproval(seq: number, name: 'approvalRequested' | 'approvalDecided', id: string) {
     const access = new ApprovalAccess(this.parts, this.context);
     const approval = await access.find(id);
@@ -271,7 +279,7 @@ class RunReader {
     return [this.event(seq, { [name]: approvalMessage(approval, await access.canDecide(approval)) })];
   }
 
-  /** Sends the rest of a message, its citations, and the message itself. */
+  /** Returns the rest of a message's text, its citations, and the completed message. */
   private async complete(seq: number, run: RunRecord): Promise<RunEvent[]> {
     const { messageId } = run;
     const stored = (await this.message()) ?? messageOf(run);
@@ -286,7 +294,7 @@ class RunReader {
     return events;
   }
 
-  /** Sends what is missing of a text that is complete. */
+  /** Returns the missing part of a completed text. */
   private restOf(text: string): RunEvent[] {
     const known = this.sent ?? '';
     if (text === known) return [];
@@ -315,7 +323,7 @@ class RunReader {
     return this.event(this.position, { messageDelta: delta }, this.sent.length);
   }
 
-  /** Returns the code points of what was sent; of a long text only those are counted that are new. */
+  /** Returns the number of code points of the sent text, counting only the new part. */
   private pointsOf(text: string): number {
     const { units, points } = text.length < this.counted.units ? { units: 0, points: 0 } : this.counted;
     this.counted = { units: text.length, points: points + [...text.slice(units)].length };
@@ -336,7 +344,7 @@ const ENDINGS = {
 
 const stepStatus = ({ status }: StepRecord): StepStatus => StepStatus[status.toUpperCase() as keyof typeof StepStatus];
 
-/** The message of a run without a session, which is stored nowhere else. */
+/** Returns the message of a run without a session, which is not stored elsewhere. */
 function messageOf(run: RunRecord): MessageRecord {
   const { id, messageId, tenant, output, createdAt, model, spent, error, status } = run;
   return {

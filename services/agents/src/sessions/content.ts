@@ -8,11 +8,11 @@ import {
 } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import type { Role } from '../stores/sessions.js';
 
-/** A message as a client has given it. */
+/** A message as a client has sent it. */
 export interface GivenMessage {
   readonly role: Role;
   readonly content: string;
-  /** Resources that its parts name. */
+  /** The resources that its parts name. */
   readonly resourceIds: readonly string[];
 }
 
@@ -71,7 +71,7 @@ function readContent(bytes: Buffer, param: string, faults: Fault[]): Omit<GivenM
 const UNKNOWN_PART =
   'has a part that is no text, image or file with a resource_id, tool_call with a name, tool_result with content, or citation with a resource_id.';
 
-/** Reads a part of a conversation that was held elsewhere: what a tool was called with and has answered, and what was cited. */
+/** Reads a part of an imported conversation: a tool call, a tool result or a citation. */
 function readRecord(part: Record<string, unknown>): Omit<GivenMessage, 'role'> | undefined {
   switch (part?.type) {
     case 'tool_call': {
@@ -93,7 +93,7 @@ function readRecord(part: Record<string, unknown>): Omit<GivenMessage, 'role'> |
 
 const jsonOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Shows a text as a block of code, which nothing in it can end. */
+/** Writes a text as a code block whose fence cannot occur in the text. */
 function recordOf(text: string): Omit<GivenMessage, 'role'> {
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
   return { content: `${fence}\n${text}\n${fence}`, resourceIds: [] };

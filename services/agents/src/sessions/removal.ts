@@ -6,7 +6,7 @@ import { eraseRun } from '../runs/erase.js';
 import { type RemovalRecord, removalQueue } from '../stores/removals.js';
 import type { SessionRecord } from '../stores/sessions.js';
 
-/** Has a session's messages and runs erased, in the unit that deletes it. */
+/** Enqueues the erasure of a session's messages and runs, in the unit of work that deletes the session. */
 export function beginRemoval(
   { removals }: Pick<Parts, 'removals'>,
   { id, tenant }: Pick<SessionRecord, 'id' | 'tenant'>,
@@ -16,10 +16,10 @@ export function beginRemoval(
 }
 
 const CHUNK = 200;
-/** Milliseconds until a run that is still being cancelled is looked at again. */
+/** Milliseconds between two checks of a run that is being canceled. */
 const LATER_MS = 2_000;
 
-/** Opens the queue that erases what deleted sessions leave: messages, and texts of their runs. Usage stays. */
+/** Opens the queue that erases what deleted sessions leave: messages, and the texts of their runs. Usage is kept. */
 export function openRemovalQueue(parts: Omit<Parts, 'removals' | 'agentRemovals'>): Promise<Queue<RemovalRecord>> {
   const { store, log } = parts;
   return openQueue<RemovalRecord>({

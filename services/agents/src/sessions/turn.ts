@@ -14,14 +14,14 @@ import type { RunRecord } from '../stores/runs.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
 import type { GivenMessage } from './content.js';
 
-/** A session as this call's unit of work is to leave it, with what the call adds to it. */
+/** A session as this unit of work leaves it, with the messages and the run that the call adds. */
 export interface Turn {
   readonly session: SessionRecord;
   readonly added: readonly MessageRecord[];
   readonly run?: RunRecord;
 }
 
-/** Adds messages to a session. Throws `limit_reached` when it would have more than it may. */
+/** Adds messages to a session. Throws `limit_reached` if it would have too many. */
 export function addMessages(
   parts: Parts,
   session: SessionRecord,
@@ -53,13 +53,13 @@ export function addMessages(
 }
 
 export interface ReplyOptions {
-  /** Id of the run; a new one when absent. */
+  /** The id of the run; a new one if absent. */
   readonly runId?: string | undefined;
-  /** What the request sets beside the agent's approval policy. */
+  /** The policy of the request, in addition to the agent's. */
   readonly policy?: ApprovalPolicy | undefined;
 }
 
-/** Starts the reply to the last message of a session, which must be a question. */
+/** Starts the reply to a question, which must be the last message of the session. */
 export async function respond(
   parts: Parts,
   { session, added }: Turn,
@@ -68,9 +68,9 @@ export async function respond(
   { runId, policy }: ReplyOptions = {},
 ): Promise<Turn> {
   const { tenant, orgId, workspaceId, agentId, model, resourceIds, search } = session;
-  // Whether the agent may be used, where and by whom, is asked at each turn.
+  // Each turn checks where the agent acts and whether the person may use it.
   const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, workspaceId, context);
-  // Another credential of the same person may have named what this one does not reach.
+  // The resources may have been named with another credential, which reaches more than this one.
   const named = [...new Set([...resourceIds, ...question.sourceIds])];
   const readable = await readableAmong(parts, named, context);
   const { run, message } = await startRun(
@@ -103,21 +103,21 @@ export async function respond(
 }
 
 /**
- * Stops the reply under way, if there is one; what was written stays. Returns the session as this unit of work leaves it:
- * whoever writes it replaces this version of it. The unit loses its race if the session is no longer what was given here.
+ * Cancels the reply in progress, if any, and keeps the text written so far. Returns the session as this unit of work
+ * leaves it, which the caller has to write. The commit fails if the stored session differs from the given one.
  */
 export async function interrupt(parts: Parts, session: SessionRecord, context: CallContext): Promise<SessionRecord> {
   const { activeRunId } = session;
   const run = activeRunId === undefined ? undefined : await context.work.get(parts.runs, activeRunId);
   if (run === undefined) return { ...session, activeRunId: undefined };
-  // The end of the run is written to the session as it is stored then, which may be newer than what this call has read.
+  // The end of the run is written to the stored session, which may be newer than the one that this call has read.
   context.work.expect(parts.sessions, session);
   await cancelRun(parts, run, 'interrupted', context);
   const after = (await context.work.get(parts.sessions, session.id)) ?? session;
   return { ...after, activeRunId: undefined, awaitsApproval: undefined };
 }
 
-/** Throws while a reply is under way, with the approvals that it waits for. */
+/** Throws `reply_in_progress`, with the approvals that the reply waits for. */
 export async function requireIdle(
   { runs }: Pick<Parts, 'runs'>,
   { activeRunId }: SessionRecord,
@@ -129,8 +129,8 @@ export async function requireIdle(
 }
 
 /**
- * Marks the messages behind a question as replaced by the run that answers it again. `seq` is that of a question or of a
- * reply to it. Returns the question and the number of messages that were marked.
+ * Marks the messages after a question as superseded by the run that answers it again. `seq` is the number of the
+ * question or of a reply to it. Returns the question and the number of marked messages.
  */
 export async function supersede(
   parts: Parts,
@@ -152,7 +152,7 @@ export async function supersede(
 
 const CHUNK = 500;
 
-/** Returns all messages of a session, oldest first; their number is limited. */
+/** Returns all messages of a session, oldest first. Their number is limited. */
 export async function allMessages({ messages }: Pick<Parts, 'messages'>, sessionId: string): Promise<MessageRecord[]> {
   const all: MessageRecord[] = [];
   for (;;) {

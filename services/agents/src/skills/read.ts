@@ -9,7 +9,7 @@ import { NoSkillMd, readSkillMd, type SkillMd } from '../domain/skill-md.js';
 import type { PinnedSkill } from '../stores/agents.js';
 import type { SkillContentRecord, StoredSkillFile } from '../stores/skills.js';
 
-/** A skill as a request gives it, with what of it is stored here. */
+/** A skill in a request, with the content to be stored. */
 export interface GivenSkill {
   readonly skill: PinnedSkill;
   readonly stored: Pick<SkillContentRecord, 'hash' | 'content' | 'files'>;
@@ -22,7 +22,7 @@ const MAX_DESCRIPTION = 1_024;
 const MAX_METADATA_BYTES = 4_096;
 const MAX_TOOLS = 50;
 
-/** Reads the full list of an agent's skills. One that is unchanged stays the same, with its time. */
+/** Reads the full list of an agent's skills. An unchanged skill keeps its time of update. */
 export function readSkills(
   inputs: readonly SkillInput[],
   before: readonly PinnedSkill[],
@@ -103,7 +103,7 @@ function readContent(input: SkillInput, file: SkillMd | undefined, { skillBytes 
   return text;
 }
 
-/** Reads files; those whose text is a resource's are not stored. */
+/** Reads the files of a skill, without those whose text is that of a resource. */
 function readFiles(files: readonly SkillFile[], limits: Limits, add: AddFault): StoredSkillFile[] {
   if (files.length > limits.skillFiles) add('files', 'too_many_items', `may have ${limits.skillFiles} items.`);
   const paths = new Set<string>();
@@ -146,11 +146,11 @@ function readMetadata(bytes: Buffer, file: SkillMd | undefined, add: AddFault): 
     add('metadata', 'invalid_value', `may have ${MAX_METADATA_BYTES} bytes at the most.`);
     return {};
   }
-  // As JSON has it: YAML knows values that JSON does not.
+  // YAML has values that JSON does not have; this is what JSON keeps of them.
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-/** Returns the hash of what a skill says when it is used; of live documents, their ids. */
+/** Returns the hash of a skill's content; for documents that are read live, of their ids. */
 function hashOf(
   { content, files }: Omit<GivenSkill['stored'], 'hash'>,
   resourceId: string | undefined,

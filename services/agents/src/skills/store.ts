@@ -8,7 +8,7 @@ import type { GivenSkill } from './read.js';
 
 type SkillParts = Pick<Parts, 'skillContents' | 'index'>;
 
-/** Stores the contents of skills that are not stored yet, in this call's unit of work. */
+/** Stores the contents of skills that are not stored yet, in the unit of work of a call. */
 export async function storeContents(
   { skillContents }: SkillParts,
   { id: agentId, tenant }: Pick<AgentRecord, 'id' | 'tenant'>,
@@ -20,12 +20,12 @@ export async function storeContents(
     const id = skillContentId(agentId, stored.hash);
     const before = await work.get(skillContents, id);
     if (before === undefined) work.insert(skillContents, { id, tenant, agentId, ...stored });
-    // A concurrent change must not delete what this one uses again.
+    // Makes the commit fail if a concurrent change deletes the content.
     else work.expect(skillContents, before);
   }
 }
 
-/** Returns what is stored of skills, by the hash of their contents. */
+/** Returns the stored contents of skills, by hash. */
 export async function contentsOf(
   { skillContents }: Pick<SkillParts, 'skillContents'>,
   agentId: string,
@@ -38,7 +38,7 @@ export async function contentsOf(
 
 const CHUNK = 200;
 
-/** Throws `NotFound` unless the caller may read every document that skills use live. */
+/** Throws `NotFound` unless the caller can read every document that skills refer to. */
 export async function requireReadable(
   { index }: Pick<SkillParts, 'index'>,
   given: readonly GivenSkill[],

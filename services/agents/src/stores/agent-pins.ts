@@ -8,11 +8,11 @@ export interface AgentPinEntry {
   readonly createdAt: string;
 }
 
-/** The pins of an agent, by its id. They are one record, so that order, limit and items change together. */
+/** The pins of an agent; `id` is the agent's. They are one record, so that order, limit and items change together. */
 export interface AgentPinList extends StoredRecord {
   readonly tenant: string;
   readonly pins: readonly AgentPinEntry[];
-  /** Ids of the resources of all pins, for queries. */
+  /** The ids of the pinned resources, for queries. */
   readonly resourceIds: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec } from '@commonplace/kit/store';
 
-/** A deleted agent whose runs are still to be canceled, and whose versions to be deleted. Its id is that of the agent. */
+/** The job that cancels the runs of a deleted agent and deletes its records. Its id is the agent's. */
 export interface AgentRemovalRecord extends JobRecord {
   readonly tenant: string;
   readonly dueAt?: string | undefined;

@@ -10,7 +10,7 @@ export interface ApprovalRule {
   readonly server?: string | undefined;
   readonly action?: string | undefined;
   readonly decision: 'allow' | 'ask' | 'deny';
-  /** `allow` holds even after the run has read untrusted content. */
+  /** Whether `allow` applies even after the run has read untrusted content. */
   readonly evenIfTainted: boolean;
 }
 
@@ -38,14 +38,14 @@ export interface AgentPlace {
   readonly role: AgentRole;
 }
 
-/** What a run keeps of its agent for its whole time. */
+/** The fields of an agent that a run pins for its whole time. */
 export interface AgentPrompt {
   readonly instructions: string;
-  /** The default model when absent. */
+  /** The default model if absent. */
   readonly model?: string | undefined;
   readonly temperature?: number | undefined;
   readonly tools: readonly ToolGroup[];
-  /** The skills as they were; their contents are records of their own, by `contentHash`. */
+  /** The skills at that time. Their contents are separate records, by `contentHash`. */
   readonly skills: readonly PinnedSkill[];
 }
 
@@ -55,9 +55,9 @@ export interface PinnedSkill {
   readonly name: string;
   readonly description: string;
   readonly isEnabled: boolean;
-  /** A document whose text is the content, as it is when a run uses it; absent for a skill with a content of its own. */
+  /** The document whose current text is the content; absent if the skill has its own content. */
   readonly resourceId?: string | undefined;
-  /** Files, with the resource whose text is used live if it is not stored here. */
+  /** The files; a file with a resource uses its current text. */
   readonly files: readonly SkillFileRef[];
   readonly allowedTools: readonly string[];
   readonly license?: string | undefined;
@@ -71,7 +71,7 @@ export interface SkillFileRef {
   readonly resourceId?: string | undefined;
 }
 
-/** An agent that a person has made. */
+/** An agent that a person has created. */
 export interface AgentRecord extends StoredRecord, AgentPrompt {
   readonly tenant: string;
   /** Empty for a Personal tenant. */
@@ -86,16 +86,16 @@ export interface AgentRecord extends StoredRecord, AgentPrompt {
   readonly policy: ApprovalPolicy;
   readonly maxSteps?: number | undefined;
   readonly maxMinutes?: number | undefined;
-  /** Millionths of a credit. */
+  /** The maximum cost of a run, in millionths of a credit. */
   readonly maxMicros?: number | undefined;
   readonly memoryMode: 'off' | 'read' | 'read_write';
   readonly autoRun: boolean;
   readonly onUnknown: 'ask' | 'continue' | 'fail';
   readonly places: readonly AgentPlace[];
-  /** Ids of `places`, for queries. */
+  /** The ids in `places`, for queries. */
   readonly workspaceIds: readonly string[];
   readonly mcpServerCount: number;
-  /** Number of the version that runs which start now use. */
+  /** The number of the version that new runs use. */
   readonly promptVersion: number;
   /** Name and description, folded for queries. */
   readonly words: string;
@@ -113,11 +113,11 @@ export const agentCollection: CollectionSpec<AgentRecord> = {
   ],
 };
 
-/** A state of an agent as runs of that time use it, by `agentVersionId`. */
+/** A version of an agent, which runs pin; see `agentVersionId`. */
 export interface AgentVersionRecord extends StoredRecord, AgentPrompt {
   readonly tenant: string;
   readonly agentId: string;
-  /** The agent's version that it is. */
+  /** The version number of the agent's record at that time. */
   readonly number: number;
   readonly changedBy: { readonly id: string; readonly name: string };
   readonly changedAt: string;

@@ -8,17 +8,19 @@ import type { ApprovalPolicy } from './agents.js';
 export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'canceled' | 'superseded';
 export type ApprovalKind = 'tool_call' | 'publish' | 'share' | 'delete' | 'spend' | 'question' | 'retry';
 
-/** Who decides, as the policies have said when the approval was opened. They are resolved to people at each decision. */
+/**
+ * The rules for deciding an approval, from the policies when it was opened. The people are determined at each decision.
+ */
 export interface ApprovalTerms {
   readonly approvers: ApprovalPolicy['approvers'];
-  /** Whom the request of the run has named besides: of both, those who are in both. */
+  /** The approvers of the run's request. Only people in both sets may decide. */
   readonly alsoAmong?: ApprovalPolicy['approvers'] | undefined;
   readonly fourEyes: boolean;
   readonly timeoutSeconds: number;
   readonly onTimeout: ApprovalPolicy['onTimeout'];
 }
 
-/** A call of a tool that waits for a person's decision; while it is pending, a job that ends it when its time is over. */
+/** A call of a tool that needs a person's decision. While it is pending, the record is also the job that expires it. */
 export interface ApprovalRecord extends JobRecord {
   readonly tenant: string;
   /** Empty for a Personal tenant. */
@@ -29,7 +31,7 @@ export interface ApprovalRecord extends JobRecord {
   readonly agentId?: string | undefined;
   readonly agentName?: string | undefined;
   readonly agentOwnerId?: string | undefined;
-  /** The person who started the run, and the credential. */
+  /** The person who started the run, and the credential used. */
   readonly runUserId: string;
   readonly runCredentialId: string;
 
@@ -38,34 +40,34 @@ export interface ApprovalRecord extends JobRecord {
   readonly toolName: string;
   readonly serverId?: string | undefined;
   readonly action: ToolAction;
-  /** Absent once they have been erased. */
+  /** Absent after it was erased. */
   readonly input?: unknown;
   readonly preview?: Preview | undefined;
   readonly inputHash: string;
   readonly toolHash: string;
   readonly policyHash: string;
-  /** The schema that an edited input follows. */
+  /** The schema that an edited input has to follow. */
   readonly inputSchema?: Readonly<Record<string, unknown>> | undefined;
   readonly risk: Risk;
   readonly taintSources: readonly TaintSource[];
   readonly terms: ApprovalTerms;
-  /** Who may decide as it was opened, for lists. */
+  /** The approvers when it was opened, for lists. */
   readonly approverIds: readonly string[];
-  /** Whether the workspace's administrators may decide. */
+  /** Whether administrators of the workspace may decide. */
   readonly asksAdmins: boolean;
 
-  /** For a question: the schema of its answer, a page to open instead, and what its tool is given back. */
+  /** For a question: the schema of the answer, a page to open instead, and the state for the tool. */
   readonly requestedSchema?: Readonly<Record<string, unknown>> | undefined;
   readonly url?: string | undefined;
   readonly questionState?: string | undefined;
   readonly answer?: Readonly<Record<string, unknown>> | undefined;
 
   readonly status: ApprovalState;
-  /** 0 while it is pending, so that those come first. */
+  /** 0 while it is pending, so that pending approvals sort first. */
   readonly rank: 0 | 1;
   readonly requestedAt: string;
   readonly expiresAt: string;
-  /** While it is pending: when it expires. */
+  /** When it expires; absent if it is not pending. */
   readonly dueAt?: string | undefined;
   readonly decidedBy?: Actor | undefined;
   readonly deciderId?: string | undefined;

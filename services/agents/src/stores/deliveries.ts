@@ -1,20 +1,20 @@
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec } from '@commonplace/kit/store';
 
-/** What a run that has ended says in a conversation. Its id is that of the run. */
+/** The job that posts the answer of an ended run into a conversation. Its id is the run's. */
 export interface DeliveryRecord extends JobRecord {
   readonly tenant: string;
   readonly conversationId: string;
-  /** The message that mentioned the agent; absent where no message has started the run. */
+  /** The message that mentioned the agent; absent if no message started the run. */
   readonly messageId?: string | undefined;
-  /** The person without whom the agent says nothing there: set where no message has started the run. */
+  /** The person whose right to post is required; present if no message started the run. */
   readonly userId?: string | undefined;
   readonly chain?: readonly string[] | undefined;
   readonly agentId: string;
   readonly agentName: string;
   readonly text: string;
   readonly resourceIds: readonly string[];
-  /** There is no answer: the text says why. */
+  /** Whether there is no answer, in which case the text says why. */
   readonly failed: boolean;
   readonly dueAt?: string | undefined;
 }

@@ -4,50 +4,50 @@ import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 export type McpState = 'unverified' | 'connected' | 'auth_required' | 'error' | 'disabled';
 export type McpTransportName = 'streamable_http' | 'sse';
 
-/** How requests to a server are authorized, without secrets. */
+/** The authorization settings of a server, without secrets. */
 export interface McpAuthTerms {
   readonly type: 'none' | 'bearer' | 'header' | 'oauth2';
   readonly headerName?: string | undefined;
-  /** A client that is registered at the authorization server already. */
+  /** A client that is already registered at the authorization server. */
   readonly clientId?: string | undefined;
   readonly scopes: readonly string[];
-  /** Whether a token or the secret of a client is stored. */
+  /** Whether a token or a client secret is stored. */
   readonly hasSecret: boolean;
 }
 
-/** What is sealed on a server's record. */
+/** The encrypted part of a server's record. */
 export interface McpSecrets {
-  /** Token of `bearer` or value of `header`. */
+  /** The token of `bearer` or the value of `header`. */
   readonly token?: string | undefined;
   readonly clientSecret?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Which tools wait for an approval; tools of neither list do. */
+/** The tools that require an approval. Tools in neither list do. */
 export type RequireApproval =
   | 'always'
   | 'never'
   | { readonly always: readonly string[]; readonly never: readonly string[] };
 
-/** A tool as its server has described it, without text that people do not see. */
+/** A tool as described by its server, without invisible text. */
 export interface McpToolRecord {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
   readonly annotations: Readonly<Record<string, unknown>>;
-  /** SHA-256 of the description and the schema as the server has sent them. */
+  /** SHA-256 of the description and the schema as sent by the server. */
   readonly hash: string;
 }
 
-/** The era of the protocol that a server speaks, as it was found out. */
+/** The detected protocol revision of a server. */
 export interface McpVerdict {
   readonly kind: 'modern' | 'legacy';
-  /** What a modern server has said of itself, as JSON. */
+  /** The self-description of a modern server, as JSON. */
   readonly discover?: string | undefined;
   readonly at: string;
 }
 
-/** An MCP server of an agent. It is a job as well: that of calling the server and listing its tools. */
+/** An MCP server of an agent. The record is also the job that lists the server's tools. */
 export interface McpServerRecord extends JobRecord {
   readonly tenant: string;
   readonly agentId: string;
@@ -57,10 +57,10 @@ export interface McpServerRecord extends JobRecord {
   readonly url: string;
   readonly transport: McpTransportName;
   readonly auth: McpAuthTerms;
-  /** `McpSecrets`, encrypted; absent if there are none. */
+  /** The encrypted `McpSecrets`; absent if there are none. */
   readonly sealed?: string | undefined;
   readonly headerNames: readonly string[];
-  /** All tools when absent. */
+  /** The allowed tools; all if absent. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly blockedTools: readonly string[];
   readonly requireApproval: RequireApproval;
@@ -73,22 +73,22 @@ export interface McpServerRecord extends JobRecord {
   readonly lastError?: string | undefined;
   readonly verdict?: McpVerdict | undefined;
   readonly protocolVersion?: string | undefined;
-  /** Tools that are accepted. */
+  /** The accepted tools. */
   readonly tools: readonly McpToolRecord[];
-  /** Tools that are new or changed since, and wait for the owner. */
+  /** New and changed tools, which wait for the owner's acceptance. */
   readonly heldTools: readonly McpToolRecord[];
-  /** Names of accepted tools that the server does not list any more. */
+  /** Names of accepted tools that the server no longer lists. */
   readonly goneTools: readonly string[];
-  /** Whether a first list of tools was accepted. */
+  /** Whether the first list of tools was accepted. */
   readonly hasAccepted: boolean;
   readonly toolsUpdatedAt?: string | undefined;
-  /** When the list of tools is to be read anew. */
+  /** When the list of tools has to be read again. */
   readonly listStaleAt?: string | undefined;
-  /** Failures of calls in a row. */
+  /** Number of consecutive failed calls. */
   readonly failureCount: number;
-  /** Rises with each change of what a probe depends on, so that one that was under way then is made again. */
+  /** Increases with each change that affects a probe, so that a probe in progress is repeated. */
   readonly revision: number;
-  /** When the server is to be called to list its tools. */
+  /** When the tools are to be listed. */
   readonly probeAt?: string | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -115,23 +115,23 @@ export const mcpProbeQueue: QueueSpec<McpServerRecord> = {
 
 export const nameKeyOf = (agentId: string, name: string): string => `${agentId}:${name}`;
 
-/** Tokens that a person has granted for a server. Its id is made of the server, the person, the issuer and the resource. */
+/** The tokens that a person has granted for a server. The id is derived from server, person, issuer and resource. */
 export interface McpGrantRecord extends StoredRecord {
   readonly tenant: string;
   readonly serverId: string;
   readonly userId: string;
-  /** The URL of the server that it was granted for. */
+  /** The URL of the server when the grant was given. */
   readonly url: string;
   readonly issuer: string;
   readonly resource: string;
-  /** `GrantSecrets`, encrypted. */
+  /** The encrypted `GrantSecrets`. */
   readonly sealed: string;
-  /** When the access token expires; absent if the server has not said so. */
+  /** When the access token expires; absent if unknown. */
   readonly expiresAt?: string | undefined;
   readonly renewable: boolean;
-  /** The authorization server takes the refresh token no more: the person has to authorize anew. */
+  /** Whether the refresh token is no longer valid, so that the person has to authorize again. */
   readonly isRevoked: boolean;
-  /** Who refreshes the tokens now, and until when nobody else does. */
+  /** The lease for refreshing the tokens. */
   readonly refresh?: { readonly holder: string; readonly until: string } | undefined;
   readonly updatedAt: string;
 }
@@ -141,14 +141,14 @@ export const mcpGrantCollection: CollectionSpec<McpGrantRecord> = {
   indexes: [{ fields: ['serverId', 'userId'] }, { fields: ['tenant'] }],
 };
 
-/** An authorization that a person has begun. Its id is the hash of its state. */
+/** A pending authorization by a person. Its id is the hash of its state. */
 export interface McpAuthorizationRecord extends StoredRecord {
   readonly tenant: string;
   readonly serverId: string;
   readonly userId: string;
-  /** The browser session that began it; absent where another credential or a run did. */
+  /** The browser session that began it; absent if another credential or a run did. */
   readonly sessionId?: string | undefined;
-  /** `PendingAuthorization`, encrypted. */
+  /** The encrypted `PendingAuthorization`. */
   readonly sealed: string;
   readonly expiresAt: string;
 }
@@ -159,16 +159,16 @@ export const mcpAuthorizationCollection: CollectionSpec<McpAuthorizationRecord> 
   expires: 'expiresAt',
 };
 
-/** This client as an authorization server has registered it for an MCP server. Its id is made of both. */
+/** The registration of this client at an authorization server, for one MCP server. */
 export interface McpClientRecord extends StoredRecord {
   readonly tenant: string;
   readonly serverId: string;
   readonly issuer: string;
-  /** The registration, encrypted. */
+  /** The encrypted registration. */
   readonly sealed: string;
-  /** When the first authorization was begun that has not been completed since it was last of use. */
+  /** When the first authorization was begun that is still not completed. */
   readonly askedAt?: string | undefined;
-  /** When it is registered anew. */
+  /** When the registration is replaced. */
   readonly deleteAt: string;
 }
 

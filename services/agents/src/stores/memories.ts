@@ -7,7 +7,7 @@ export type MemoryKind = 'fact' | 'preference' | 'instruction' | 'episode' | 'su
 export type MemoryStatus = 'active' | 'proposed' | 'inactive';
 export type MemorySourceType = 'manual' | 'chat' | 'agent_run' | 'import';
 
-/** An earlier text, and the resources from which it was drawn. */
+/** An earlier text, with the resources that it was drawn from. */
 export interface Revision {
   readonly content: string;
   readonly sourceIds: readonly string[];
@@ -15,48 +15,48 @@ export interface Revision {
   readonly changedAt: string;
 }
 
-/** Something that agents and people are to remember, with all that it is found by: it is gone when its record is. */
+/** A memory of agents and people. The record contains its search terms too, so that deleting it erases everything. */
 export interface MemoryRecord extends StoredRecord {
   readonly tenant: string;
   /** Empty for a Personal tenant. */
   readonly orgId: string;
   readonly scope: MemoryScope;
-  /** What it belongs to, see `holderOf`: limits and duplicates are counted there. */
+  /** The holder, which limits and duplicates are counted by; see `holderOf`. */
   readonly holder: string;
-  /** Of scope `user`: whose it is. */
+  /** The owner, for the scope `user`. */
   readonly userId?: string | undefined;
   readonly workspaceId?: string | undefined;
   readonly agentId?: string | undefined;
-  /** Of scope `agent`: whom it concerns. */
+  /** The person whom it concerns, for the scope `agent`. */
   readonly subjectId?: string | undefined;
   readonly content: string;
   /** Identifies the normalised text within its holder and subject. */
   readonly textKey: string;
-  /** Terms of the text as `termWithin` writes them, so that finding one costs no more than its holder has. */
+  /** The search terms, prefixed by `termWithin`, so that a search reads only the holder's terms. */
   readonly terms: readonly string[];
   readonly kind: MemoryKind;
   readonly tags: readonly string[];
   readonly importance: number;
   readonly isPinned: boolean;
-  /** Sorts pinned ones after others, and later ones after earlier ones. */
+  /** The sort key: pinned memories after others, and later ones after earlier ones. */
   readonly place: string;
   readonly status: MemoryStatus;
-  /** Whether the text is of a run that had read untrusted content, and no person has written it anew. */
+  /** Whether a run that had read untrusted content wrote the text, and no person has rewritten it. */
   readonly isTainted: boolean;
   readonly source: { readonly type: MemorySourceType; readonly id?: string | undefined };
   readonly sourceIds: readonly string[];
-  /** Calls of the tool that have appended to it, the last ones: none does so twice. */
+  /** The latest calls of the tool that have appended, so that none appends twice. */
   readonly appendedBy?: readonly string[] | undefined;
   /** Present if there are sources. */
   readonly hasSources?: true | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly revisions: readonly Revision[];
-  /** Counted without a new version, since a use is no change. */
+  /** Counted without a new version, since a use is not a change. */
   readonly usedCount: number;
   /** Epoch milliseconds; 0 if it was never used. */
   readonly lastUsedMs: number;
   readonly expiresAt?: string | undefined;
-  /** The person, whatever their credential. */
+  /** The person who created it, also if an agent or a key acted for them. */
   readonly creatorId: string;
   readonly createdBy: Actor;
   readonly createdAt: string;
@@ -79,7 +79,7 @@ export const memoryCollection: CollectionSpec<MemoryRecord> = {
   expires: 'expiresAt',
 };
 
-/** Returns the holder of the memories of a person in one tenant. */
+/** Returns the holder for the memories of a person in one tenant. */
 export const holderOfUser = (userId: string, tenant: string): string => `user:${userId}:${tenant}`;
 export const holderOfWorkspace = (workspaceId: string): string => `workspace:${workspaceId}`;
 export const holderOfOrg = (orgId: string): string => `org:${orgId}`;
@@ -87,7 +87,7 @@ export const holderOfAgent = (agentId: string): string => `agent:${agentId}`;
 
 export const placeOf = (isPinned: boolean, createdAt: string): string => `${isPinned ? 1 : 0}:${createdAt}`;
 
-/** Returns a term of a text as it is stored for a holder. */
+/** Returns a function that converts a term into its stored form for a holder. */
 export function termWithin(holder: string): (term: string) => string {
   const mark = fingerprint(holder).slice(0, 10);
   return (term) => `${mark}${term}`;

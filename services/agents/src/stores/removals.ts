@@ -1,7 +1,7 @@
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec } from '@commonplace/kit/store';
 
-/** A deleted session whose messages and runs are still to be erased. Its id is that of the session. */
+/** The job that erases the messages and runs of a deleted session. Its id is the session's. */
 export interface RemovalRecord extends JobRecord {
   readonly tenant: string;
   readonly dueAt?: string | undefined;

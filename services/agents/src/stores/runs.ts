@@ -17,7 +17,7 @@ export type RunState =
   | 'expired';
 export type RunSource = 'api' | 'chat' | 'im' | 'schedule' | 'automation' | 'work_item';
 
-/** States in which a run waits for a worker or is held by one; while it awaits approvals it is not due. */
+/** The states of a run that has not ended. A run that waits for approvals is not due. */
 export const LIVE: readonly RunState[] = ['queued', 'running', 'awaiting_approval', 'canceling'];
 const ENDED: ReadonlySet<RunState> = new Set(['completed', 'failed', 'canceled', 'expired']);
 
@@ -29,14 +29,14 @@ export interface Failure {
   readonly retryable: boolean;
 }
 
-/** Tokens and credits of a run, a step or a session. */
+/** Used tokens and credits of a run, a step or a session. */
 export interface Spent {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Millionths of a credit. */
   readonly micros: number;
   readonly toolCalls: number;
-  /** Whether any of it was estimated because a provider sent no count. */
+  /** Whether a part of it is estimated because a provider sent no usage. */
   readonly estimated: boolean;
 }
 
@@ -65,105 +65,105 @@ export interface RunOutput {
   readonly degraded: boolean;
 }
 
-/** A tool of which a person has said that they need not be asked again in a run. */
+/** A tool that a person has allowed for the rest of a run. */
 export interface RememberedTool {
   readonly name: string;
   readonly serverId?: string | undefined;
   readonly toolHash: string;
 }
 
-/** The conversation into which the answer of a run is written. */
+/** The conversation that receives the answer of a run. */
 export interface Conversation {
   readonly id: string;
-  /** The message that mentions the agent; absent where no message has started the run. */
+  /** The message that mentions the agent; absent if no message started the run. */
   readonly messageId?: string | undefined;
-  /** Messages before it, oldest first. Empty once they have been erased. */
+  /** The messages before it, oldest first. Empty after they were erased. */
   readonly earlier: readonly EarlierMessage[];
 }
 
 export interface EarlierMessage {
-  /** The name of who has written it. */
+  /** The name of the author. */
   readonly author: string;
-  /** The agent of the run has written it. */
+  /** Whether the agent of the run wrote it. */
   readonly isOwn: boolean;
   readonly text: string;
 }
 
-/** Work for a person, from a question to its answer. Its steps and events are records of their own. */
+/** A run of an agent or the assistant, from a question to its answer. Steps and events are separate records. */
 export interface RunRecord extends JobRecord {
   readonly tenant: string;
   /** Empty for a Personal tenant. */
   readonly orgId: string;
   readonly workspaceId?: string | undefined;
-  /** The person with whose rights it runs. */
+  /** The person whose rights the run has. */
   readonly userId: string;
   readonly initiator: Actor;
-  /** The credential that started it: its id, and the scopes that bound what the run may read. */
+  /** The credential that started it: its id, and the scopes that limit the run. */
   readonly credentialId: string;
   readonly scopes: readonly string[];
-  /** Whether that credential reaches some workspaces only. */
+  /** Whether the credential is limited to some workspaces. */
   readonly isLimited?: boolean | undefined;
   readonly agentId?: string | undefined;
-  /** Which of the agent's versions it uses, and its name. */
+  /** The version of the agent that it uses, and the agent's name. */
   readonly agentVersion?: number | undefined;
   readonly agentName?: string | undefined;
-  /** Resources that the agent always sees, as they were pinned when the run was created. */
+  /** The resources that were pinned to the agent when the run was created. */
   readonly pinnedIds?: readonly string[] | undefined;
-  /** Minutes that it may run, if the agent allows fewer than the server. */
+  /** The agent's limit of running time in minutes; the server's limit applies as well. */
   readonly maxMinutes?: number | undefined;
-  /** What the request has set beside the agent's policy. */
+  /** The policy of the request, in addition to the agent's. */
   readonly policy?: ApprovalPolicy | undefined;
-  /** The agent's policy when the run began; of it and the present one the stricter decides. */
+  /** The agent's policy when the run began. The stricter of it and the current policy applies. */
   readonly pinnedPolicy?: ApprovalPolicy | undefined;
-  /** Untrusted content that it has read: it is tainted if there is any. */
+  /** The untrusted sources that the run has read. The run is tainted if there are any. */
   readonly taintSources?: readonly TaintSource[] | undefined;
-  /** What of it is in the input itself: then the words of the input are not taken for those of the person. */
+  /** The taints of the input itself. If there are any, the words of the input do not count as the person's. */
   readonly inputTaints?: readonly TaintSource[] | undefined;
-  /** Automations whose runs led to this one, oldest first. */
+  /** The automations whose runs led to this one, oldest first. */
   readonly chain?: readonly string[] | undefined;
   readonly workItemId?: string | undefined;
   readonly scheduleId?: string | undefined;
-  /** What shares the limit of concurrent runs: the agent, or the person with the built-in assistant. */
+  /** The key for the limit of concurrent runs: the agent, or the person for the built-in assistant. */
   readonly lane: string;
   readonly source: RunSource;
-  /** The session whose reply it is; from its end on also the session to which its question and answer were added. */
+  /** The session of the reply, or the session that received question and answer when the run ended. */
   readonly sessionId?: string | undefined;
-  /** The session to which its question and answer are added when it ends. */
+  /** The session that receives question and answer when the run ends. */
   readonly answersTo?: string | undefined;
-  /** The conversation that its answer is written into. */
+  /** The conversation that receives the answer. */
   readonly conversation?: Conversation | undefined;
-  /** The chat message that it writes. */
+  /** The message that it writes. */
   readonly messageId: string;
   readonly messageSeq?: number | undefined;
-  /** Absent once it has been erased. */
+  /** Absent after it was erased. */
   readonly input?: RunInput | undefined;
   readonly resourceIds: readonly string[];
-  /** Whether it searches, besides what it is given. */
+  /** Whether it searches, in addition to reading the named resources. */
   readonly searches: boolean;
   readonly model: string;
   readonly outputSchema?: Readonly<Record<string, unknown>> | undefined;
   readonly maxSteps: number;
-  /** Millionths of a credit; no limit of its own when absent. */
+  /** The maximum cost in millionths of a credit; absent without an own limit. */
   readonly maxMicros?: number | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly retryOf?: string | undefined;
 
   readonly status: RunState;
-  /** When a worker takes it up next, or its lease ends. */
+  /** When a worker can claim it, or its lease ends. */
   readonly dueAt?: string | undefined;
-  /** How often a worker has taken it up. */
+  /** Number of attempts by workers, not counting those that continue after approvals. */
   readonly attempt: number;
   readonly stepCount: number;
   readonly eventCount: number;
   readonly spent: Spent;
   readonly output?: RunOutput | undefined;
-  /** Resources that the model was given: who may not read all of them sees no output of the run. */
+  /** The resources that the model has received. Readers who cannot read all of them do not see the output. */
   readonly sourceIds?: readonly string[] | undefined;
-  /** Nobody but the person who started it may see its output. */
+  /** Whether only the person who started it may see its output. */
   readonly isPrivate?: boolean | undefined;
-  /** Messages of the conversation that did not fit into the model's window. */
+  /** Number of history messages that did not fit into the model's context. */
   readonly droppedMessages?: number | undefined;
-  /** The text under way of a run outside chat sessions, as it was saved last. */
+  /** The last saved text of a running run without a chat session. */
   readonly draft?: string | undefined;
   readonly error?: Failure | undefined;
   readonly cancelReason?: string | undefined;
@@ -172,17 +172,17 @@ export interface RunRecord extends JobRecord {
   readonly finishedAt?: string | undefined;
   /** When it ends at the latest. */
   readonly endsBy: string;
-  /** Approvals that nobody has decided yet. */
+  /** The undecided approvals. */
   readonly pendingApprovalIds?: readonly string[] | undefined;
-  /** Approvals with which credits were reserved for the step after them. */
+  /** The approvals that have reserved credits for the next step. */
   readonly reservedApprovalIds?: readonly string[] | undefined;
   /** Tools that a person has allowed for the rest of the run. */
   readonly remembered?: readonly RememberedTool[] | undefined;
-  /** Milliseconds that it may still take, while it awaits approvals. */
+  /** Milliseconds left of its time limit while it waits for approvals. */
   readonly remainingMs?: number | undefined;
-  /** Whether the worker that holds it goes on after approvals, rather than after a worker that has died. */
+  /** Whether the current worker continues after approvals, rather than after a worker that has died. */
   readonly isResumed?: boolean | undefined;
-  /** Number of the text that it writes: one that begins anew has a higher one. */
+  /** The version of its text, which a restart increases. */
   readonly textNumber?: number | undefined;
   /** When its inputs and outputs are erased, and when it is deleted. */
   readonly eraseAt?: string | undefined;
@@ -226,30 +226,30 @@ export interface StepRecord extends StoredRecord {
   readonly runId: string;
   readonly seq: number;
   readonly type: 'message' | 'tool_call' | 'memory';
-  /** The model or the tool. */
+  /** The name of the model or the tool. */
   readonly name: string;
   readonly toolCallId?: string | undefined;
   readonly serverId?: string | undefined;
   readonly effect: Effect;
-  /** The approval that it waits for, or has waited for last. */
+  /** The latest approval of the call. */
   readonly approvalId?: string | undefined;
-  /** Hash of the tool, the policy and the input for which a person has approved it. */
+  /** The hash of tool, policy and input that a person has approved. */
   readonly grantedFor?: string | undefined;
-  /** Questions that its tool has asked. */
+  /** Number of questions that its tool has asked. */
   readonly questions?: number | undefined;
-  /** A result came after the step was closed. It is kept and not used. */
+  /** Whether a result arrived after the step was closed. It is stored but not used. */
   readonly isLate?: boolean | undefined;
   readonly lateOutput?: unknown;
   readonly attempt: number;
-  /** Absent once they have been erased. */
+  /** Absent after they were erased. */
   readonly input?: unknown;
   readonly output?: unknown;
   readonly truncated: boolean;
   readonly status: StepState;
   readonly spent?: Spent | undefined;
-  /** What its last attempt has cost, which is charged once this is stored. */
+  /** The cost of the last attempt, which is charged after this is stored. */
   readonly owed?: Spent | undefined;
-  /** Millionths of a credit that are reserved for this attempt. */
+  /** The reserved credits of this attempt, in millionths. */
   readonly reservedMicros?: number | undefined;
   readonly error?: Failure | undefined;
   readonly startedAt: string;
@@ -279,7 +279,7 @@ export type RunEventType =
   | 'run.canceled'
   | 'run.expired';
 
-/** An event of a run, as it is kept for streams that begin or resume later. The text of a message is not part of it. */
+/** A stored event of a run, for streams that begin or resume later. It does not contain the text of messages. */
 export interface RunEventRecord extends StoredRecord {
   readonly tenant: string;
   readonly runId: string;

@@ -3,7 +3,7 @@ import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { StoredCitation } from '../domain/citation.js';
 import type { Failure, Spent } from './runs.js';
 
-/** A conversation. Its messages are records of their own. */
+/** A chat session. Its messages are separate records. */
 export interface SessionRecord extends StoredRecord {
   readonly tenant: string;
   /** Empty for a Personal tenant. */
@@ -13,21 +13,21 @@ export interface SessionRecord extends StoredRecord {
   readonly ownerId: string;
   readonly createdBy: Actor;
   readonly title: string;
-  /** Whether a client gave the title; otherwise it follows from the first question. */
+  /** Whether a client set the title; otherwise it is derived from the first question. */
   readonly isTitleGiven: boolean;
   readonly agentId?: string | undefined;
-  /** The default model when absent. */
+  /** The default model if absent. */
   readonly model?: string | undefined;
   readonly resourceIds: readonly string[];
   readonly search: boolean;
   readonly visibility: 'private' | 'workspace';
   readonly isArchived: boolean;
   readonly activeRunId?: string | undefined;
-  /** Whether the reply under way waits for approvals. */
+  /** Whether the reply in progress waits for approvals. */
   readonly awaitsApproval?: boolean | undefined;
-  /** The highest number that a message has had; numbers are never used again. */
+  /** The highest number of a message so far. Numbers are never reused. */
   readonly lastSeq: number;
-  /** Messages that were not superseded. */
+  /** Number of messages that are not superseded. */
   readonly messageCount: number;
   readonly spent: Spent;
   readonly lastMessageAt: string;
@@ -52,12 +52,12 @@ export interface MessageRecord extends StoredRecord {
   readonly sessionId: string;
   readonly seq: number;
   readonly role: Role;
-  /** Markdown. While a reply is being written: what a worker has last saved of it. */
+  /** Markdown. While a reply is written, the text that a worker has saved last. */
   readonly content: string;
   readonly citations: readonly StoredCitation[];
-  /** Resources that the model was given for this reply, cited or not: who may not read all of them may not read it. */
+  /** The resources that the model received for this reply, cited or not. Readers must be able to read all of them. */
   readonly sourceIds: readonly string[];
-  /** Nobody but the session's owner may read it, such as what was drawn from messages of a conversation. */
+  /** Whether only the session's owner may read it, as for content drawn from private messages. */
   readonly isPrivate?: boolean | undefined;
   readonly runId?: string | undefined;
   readonly status: 'complete' | 'streaming' | 'failed' | 'canceled';
@@ -65,10 +65,10 @@ export interface MessageRecord extends StoredRecord {
   readonly spent?: Spent | undefined;
   readonly degraded: boolean;
   readonly isImported: boolean;
-  /** The run whose reply replaces it; empty if the history was replaced. */
+  /** The run whose reply replaces it; empty if the whole history was replaced. */
   readonly supersededBy?: string | undefined;
   readonly error?: Failure | undefined;
-  /** How many of the oldest messages its model was not given, because they did not fit. */
+  /** Number of the oldest messages that did not fit into the model's context. */
   readonly droppedMessages?: number | undefined;
   readonly createdAt: string;
 }

@@ -3,7 +3,7 @@ import type { CollectionSpec } from '@commonplace/kit/store';
 import type { Attribution, ChargeKey } from '../domain/charge.js';
 import type { Spent } from './runs.js';
 
-/** What an attempt at a step has used and could not be charged with before its run ended. */
+/** The job that charges an attempt which could not be charged before its run ended. */
 export interface SettlementRecord extends JobRecord {
   readonly tenant: string;
   readonly key: ChargeKey;

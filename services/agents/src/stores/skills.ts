@@ -1,13 +1,13 @@
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
-/** What a skill of an agent contains, by `skillContentId`: the same content is stored once, whatever version uses it. */
+/** The content of a skill, by `skillContentId`. The same content is stored once for all versions of an agent. */
 export interface SkillContentRecord extends StoredRecord {
   readonly tenant: string;
   readonly agentId: string;
   readonly hash: string;
-  /** Markdown; empty if a document is used live. */
+  /** Markdown; empty if a document is read live. */
   readonly content: string;
-  /** Files that are stored here. */
+  /** The files with stored content. */
   readonly files: readonly StoredSkillFile[];
 }
 

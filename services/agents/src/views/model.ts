@@ -15,7 +15,7 @@ const EMBEDDING_STATUS: Partial<Record<EmbeddingModelStatus, ModelStatus>> = {
   [EmbeddingModelStatus.UNAVAILABLE]: ModelStatus.UNAVAILABLE,
 };
 
-/** Describes a chat model in the form of the API. */
+/** Converts a chat model into a message of the API. */
 export function chatModel({ rates, ...info }: ModelInfo, status: Status): Model {
   return {
     ...info,
@@ -26,7 +26,7 @@ export function chatModel({ rates, ...info }: ModelInfo, status: Status): Model 
   };
 }
 
-/** Describes the model that texts are embedded with in the form of the API. Embedding costs no credits. */
+/** Converts the embedding model into a message of the API. Embedding costs no credits. */
 export function embeddingModel({ id, name, provider, contextTokens, status }: EmbeddingModel): Model {
   return {
     id,

@@ -42,12 +42,12 @@ export const NEW_AGENT: AgentFields = {
   status: 'active',
 };
 
-/** Returns the fields of a creation: those that are absent have their defaults. */
+/** Returns the fields of a new agent. Absent fields have their defaults. */
 export function readNewAgent(request: CreateAgentRequest, faults: Fault[]): AgentFields {
   return readFields(request, NEW_AGENT, () => true, faults);
 }
 
-/** Returns the fields as a change leaves them: `paths` are those that it names, with null for a value that is cleared. */
+/** Returns the fields after a change. The update mask names the changed fields, including those that are cleared. */
 export function readChange(
   { updateMask, ...request }: UpdateAgentRequest,
   before: AgentFields,
@@ -84,7 +84,9 @@ function readFields(request: Request, before: AgentFields, names: (path: string)
   return fields;
 }
 
-/** Names each group once, in the order of the contract, so that the order of a request is no change. */
+/**
+ * Returns the groups without duplicates in the order of the contract, so that their order in a request does not matter.
+ */
 function toolsIn(items: readonly AgentTool[]): ToolGroup[] {
   return Object.values(AgentTool).flatMap((tool) =>
     items.includes(tool) ? (nameIn<ToolGroup>(tool, 'AGENT_TOOL_') ?? []) : [],
@@ -122,7 +124,7 @@ function policyIn(
   return { ...before, ...Object.fromEntries(changed) };
 }
 
-/** Throws if an earlier version is to be restored together with what it would bring back. */
+/** Throws if a request restores an earlier version and also sets a field that the version contains. */
 export function requireRestoreAlone({ updateMask = [] }: UpdateAgentRequest): void {
   const beside = ['instructions', 'model', 'temperature', 'tools'].find((path) => updateMask.includes(path));
   if (beside !== undefined) throw invalidField(beside, 'ambiguous_target', 'does not go with restore_version.');

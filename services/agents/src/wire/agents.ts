@@ -16,12 +16,12 @@ import type { AgentPlace, AgentRecord, AgentRole, AgentVersionRecord } from '../
 import { enumNamed } from './enums.js';
 import { policyMessage } from './policy.js';
 
-/** What of an agent depends on who reads it, and on what they ask for. */
+/** The parts of an agent's message that depend on the reader and the request. */
 export interface AgentView {
   readonly isOwner: boolean;
   readonly lastRunAt?: string | undefined;
   readonly avatarUrl?: string | undefined;
-  /** Workspaces of the agent that the reader can see. */
+  /** Number of the agent's workspaces that the reader can see. */
   readonly workspaceCount: number;
   readonly skills?: readonly Skill[];
   readonly mcp?: readonly McpServer[];
@@ -77,7 +77,7 @@ const ROLES: Readonly<Record<AgentRole, WorkspaceRole>> = {
 
 export const workspaceRole = (role: AgentRole): WorkspaceRole => ROLES[role];
 
-/** Returns the role that a request gives an agent: `viewer` if it names none. */
+/** Returns the role of an agent in a request, `viewer` by default. */
 export function agentRole(role: WorkspaceRole): AgentRole {
   return (Object.keys(ROLES) as AgentRole[]).find((one) => ROLES[one] === role) ?? 'viewer';
 }

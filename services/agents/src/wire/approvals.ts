@@ -1,9 +1,7 @@
 import { type Approval, ApprovalKind, ApprovalRisk, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
+import { enumNamed } from './enums.js';
 import { actorMessage, jsonBytes } from './runs.js';
-
-const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
-  values[value.toUpperCase()] as E;
 
 const bytesOf = (value: unknown): Buffer => (value === undefined ? Buffer.alloc(0) : jsonBytes(value));
 
@@ -14,7 +12,7 @@ export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): A
     runId: approval.runId,
     agentId: approval.agentId,
     workspaceId: approval.workspaceId,
-    kind: name(ApprovalKind, approval.kind),
+    kind: enumNamed(ApprovalKind, approval.kind),
     title: approval.title,
     tool: { serverId, name: toolName },
     input: bytesOf(approval.input),
@@ -25,8 +23,8 @@ export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): A
       recipients: [...preview.recipients],
       hosts: [...preview.hosts],
     },
-    risk: name(ApprovalRisk, approval.risk),
-    status: name(ApprovalStatus, approval.status),
+    risk: enumNamed(ApprovalRisk, approval.risk),
+    status: enumNamed(ApprovalStatus, approval.status),
     requestedAt: approval.requestedAt,
     expiresAt: approval.expiresAt,
     decidedBy: decidedBy && actorMessage(decidedBy),

@@ -9,14 +9,14 @@ import { pendingTools } from '../mcp/tool-list.js';
 import type { McpServerRecord, McpToolRecord } from '../stores/mcp-servers.js';
 import { jsonBytes } from './runs.js';
 
-/** What the answer to a request shows besides the record. */
+/** The parts of a server's message that are not in its record. */
 export interface McpServerView {
   /** Whether the owner has authorized. */
   readonly isGranted: boolean;
   readonly authorizeUrl?: string | undefined;
 }
 
-/** Returns a server as the owner of its agent sees it: everything but secrets. */
+/** Returns a server for the owner of its agent, without secrets. */
 export function mcpServerMessage(server: McpServerRecord, { isGranted, authorizeUrl }: McpServerView): McpServer {
   const { auth, allowedTools } = server;
   return {
@@ -50,7 +50,7 @@ export function mcpServerMessage(server: McpServerRecord, { isGranted, authorize
   };
 }
 
-/** Returns a server as others who may use its agent see it: its name, status and names of tools. */
+/** Returns a server for other people who may use its agent: its name, its status and the names of its tools. */
 export function namesMessage(server: McpServerRecord): McpServer {
   return {
     id: server.id,

@@ -7,27 +7,21 @@ import {
 } from '@commonplace/proto/agents/v1/memory.js';
 import type { Readable } from '../readable.js';
 import type * as records from '../stores/memories.js';
+import { enumNamed, nameIn } from './enums.js';
 import { actorMessage, jsonBytes } from './runs.js';
 
-const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
-  values[value.toUpperCase()] as E;
+export const kindOf = (kind: MemoryKind) => nameIn<records.MemoryKind>(kind, 'MEMORY_KIND_');
+export const statusOf = (status: MemoryStatus) => nameIn<records.MemoryStatus>(status, 'MEMORY_STATUS_');
+export const scopeOf = (scope: MemoryScope) => nameIn<records.MemoryScope>(scope, 'MEMORY_SCOPE_');
 
-/** Returns the stored name of a value of the contract; undefined for the unspecified one. */
-const named = <T extends string>(value: string, prefix: string): T | undefined =>
-  value.endsWith('_UNSPECIFIED') ? undefined : (value.slice(prefix.length).toLowerCase() as T);
-
-export const kindOf = (kind: MemoryKind) => named<records.MemoryKind>(kind, 'MEMORY_KIND_');
-export const statusOf = (status: MemoryStatus) => named<records.MemoryStatus>(status, 'MEMORY_STATUS_');
-export const scopeOf = (scope: MemoryScope) => named<records.MemoryScope>(scope, 'MEMORY_SCOPE_');
-
-/** What of a memory depends on who reads it. */
+/** The parts of a memory's message that depend on the reader. */
 export interface MemoryView {
   readonly readable: Readable;
   readonly isReadOnly: boolean;
   readonly withRevisions?: boolean;
 }
 
-/** Returns the resources that are needed to present memories. */
+/** Returns the ids of the resources that presenting memories needs. */
 export function resourcesOf(memories: readonly records.MemoryRecord[]): string[] {
   return [
     ...new Set(
@@ -36,7 +30,7 @@ export function resourcesOf(memories: readonly records.MemoryRecord[]): string[]
   ];
 }
 
-/** Returns whether a reader may read all that a text was drawn from. */
+/** Returns whether a reader can read all sources of a text. */
 export function isOpen({ sourceIds }: Pick<records.MemoryRecord, 'sourceIds'>, readable: Readable): boolean {
   return sourceIds.every((id) => readable.has(id));
 }
@@ -48,20 +42,20 @@ export function memoryMessage(
   const open = isOpen(memory, readable);
   return {
     id: memory.id,
-    scope: name(MemoryScope, memory.scope),
+    scope: enumNamed(MemoryScope, memory.scope),
     workspaceId: memory.workspaceId,
     orgId: memory.orgId || undefined,
     agentId: memory.agentId,
     subjectUserId: memory.subjectId,
     content: open ? memory.content : '',
-    kind: name(MemoryKind, memory.kind),
+    kind: enumNamed(MemoryKind, memory.kind),
     tags: open ? [...memory.tags] : [],
     importance: memory.importance,
     isPinned: memory.isPinned,
     isActive: memory.status === 'active',
-    status: name(MemoryStatus, memory.status),
+    status: enumNamed(MemoryStatus, memory.status),
     isReadOnly: isReadOnly || !open,
-    source: { type: name(MemorySourceType, memory.source.type), id: memory.source.id },
+    source: { type: enumNamed(MemorySourceType, memory.source.type), id: memory.source.id },
     sourceResourceIds: memory.sourceIds.filter((id) => readable.has(id)),
     usedCount: memory.usedCount,
     lastUsedAt: memory.lastUsedMs === 0 ? undefined : new Date(memory.lastUsedMs).toISOString(),

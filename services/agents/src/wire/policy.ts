@@ -10,11 +10,11 @@ import {
 import { type ApprovalPolicy, type ApprovalRule, DEFAULT_POLICY } from '../stores/agents.js';
 import { enumNamed, nameIn } from './enums.js';
 
-/** People that a policy may name as approvers. */
+/** Maximum number of people that a policy may name as approvers. */
 const MAX_APPROVERS = 50;
 const GROUPS = ['initiator', 'owner', 'workspace_admins'] as const;
 
-/** Reads a policy as a request gives it; what is absent has its default. */
+/** Reads the policy of a request. Absent fields have their defaults. */
 export function readPolicy(input: ApprovalPolicyInput, param: string, faults: Fault[]): ApprovalPolicy {
   const { mode, rules, timeoutSeconds, onTimeout, fourEyes } = input;
   return {

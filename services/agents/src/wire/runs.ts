@@ -17,10 +17,8 @@ import type { StoredCitation } from '../domain/citation.js';
 import { formatCredits } from '../domain/micros.js';
 import type { Readable } from '../readable.js';
 import type { RunOutput, RunRecord, Spent, StepRecord } from '../stores/runs.js';
+import { enumNamed } from './enums.js';
 import { resourceType } from './resource-type.js';
-
-const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
-  values[value.toUpperCase()] as E;
 
 export const actorMessage = ({ type, id, name: called }: Doer): Actor => ({
   type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,
@@ -77,10 +75,10 @@ const HIDDEN: Citation = {
   isStale: false,
 };
 
-/** What of a run depends on who reads it, and when. */
+/** The parts of a run's message that depend on the reader and the time. */
 export interface RunView {
   readonly readable: Readable;
-  /** Whether the reader may see what the run was given and has answered. */
+  /** Whether the reader may see the run's sources and answer. */
   readonly isOpen: boolean;
   readonly steps?: readonly StepRecord[];
   readonly queuePosition?: number | undefined;
@@ -104,8 +102,8 @@ export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queue
     id: run.id,
     agentId: run.agentId,
     agentVersion: run.agentVersion,
-    status: name(RunStatus, run.status),
-    source: name(RunSource, run.source),
+    status: enumNamed(RunStatus, run.status),
+    source: enumNamed(RunSource, run.source),
     initiator: actorMessage(run.initiator),
     workspaceId: run.workspaceId,
     orgId: run.orgId || undefined,
@@ -134,17 +132,17 @@ export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queue
   };
 }
 
-/** Returns what somebody is shown of a step who may not see what its run was given. */
+/** Returns a step for a reader who may not see the run's sources. */
 function closedStep(step: StepRecord): StepRecord {
   return { ...step, input: undefined, output: undefined, error: closedFailure(step) };
 }
 
-/** Returns that a step has failed, without the message, which says about what. */
+/** Returns the failure of a step without its message, which could reveal content. */
 export function closedFailure({ error }: Pick<StepRecord, 'error'>): StepRecord['error'] {
   return error && { ...error, message: 'You may not see what has failed.' };
 }
 
-/** Bytes of input or output of a step that are shown. */
+/** Maximum bytes of a step's input or output that are shown. */
 const MAX_SHOWN = 64 * 1024;
 
 function stepMessage(step: StepRecord, readable: Readable): RunStep {
@@ -152,16 +150,16 @@ function stepMessage(step: StepRecord, readable: Readable): RunStep {
   const output = shown(visibleOutput(step, readable));
   return {
     seq: step.seq,
-    type: name(StepType, step.type),
+    type: enumNamed(StepType, step.type),
     name: step.name,
     serverId: step.serverId,
     toolCallId: step.toolCallId,
-    effect: name(StepEffect, step.effect),
+    effect: enumNamed(StepEffect, step.effect),
     attempt: step.attempt,
     input: input.bytes,
     output: output.bytes,
     truncated: input.isCut || output.isCut,
-    status: name(StepStatus, step.status),
+    status: enumNamed(StepStatus, step.status),
     usage: step.spent && usageMessage(step.spent),
     error: step.error,
     startedAt: step.startedAt,
@@ -171,7 +169,7 @@ function stepMessage(step: StepRecord, readable: Readable): RunStep {
   };
 }
 
-/** Leaves out passages that the reader may not read. */
+/** Returns the output of a step without passages that the reader cannot read. */
 function visibleOutput({ type, output }: StepRecord, readable: Readable): unknown {
   if (type === 'memory') return { memory_ids: (output as { memory_ids?: unknown } | undefined)?.memory_ids ?? [] };
   if (type !== 'tool_call' || typeof output !== 'object' || output === null) return output;

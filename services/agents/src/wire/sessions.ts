@@ -9,12 +9,10 @@ import {
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import type { Readable } from '../readable.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
+import { enumNamed } from './enums.js';
 import { actorMessage, citationMessage, usageMessage } from './runs.js';
 
-const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
-  values[value.toUpperCase()] as E;
-
-/** What an answer about one session has besides the session. */
+/** The parts of an answer about a session that are not in its record. */
 export interface SessionExtras {
   readonly messages?: readonly ChatMessage[];
   readonly page?: Page;
@@ -30,7 +28,7 @@ export function sessionMessage(session: SessionRecord, defaultModel: string, ext
     agentId: session.agentId,
     model: session.model ?? defaultModel,
     context: { resourceIds: [...session.resourceIds], search: session.search },
-    visibility: name(ChatVisibility, session.visibility),
+    visibility: enumNamed(ChatVisibility, session.visibility),
     isArchived: session.isArchived,
     status: statusOf(session),
     lastMessageAt: session.messageCount === 0 ? undefined : session.lastMessageAt,
@@ -52,20 +50,20 @@ function statusOf({ activeRunId, awaitsApproval }: SessionRecord): ChatStatus {
   return awaitsApproval ? ChatStatus.AWAITING_APPROVAL : ChatStatus.RESPONDING;
 }
 
-/** What a reader of a session may see besides what they may read. */
+/** The relation of a reader to a session's answers. */
 export interface MessageReader {
-  /** They have asked what is answered. */
+  /** Whether the reader is the person who asked. */
   readonly isAsker: boolean;
-  /** They see what they were answered whatever it is drawn from. */
+  /** Whether the reader sees answers even if they cannot read the sources. */
   readonly keepsAnswers: boolean;
 }
 
 export const ASKER: MessageReader = { isAsker: true, keepsAnswers: true };
 
-/** Converts a message for a reader; one that was drawn from a source which they may not read is withheld. */
+/** Converts a message for a reader. It is withheld if the reader cannot read one of its sources. */
 export function chatMessage(message: MessageRecord, readable: Readable, reader: MessageReader): ChatMessage {
   const { id, seq, role, createdAt } = message;
-  const about = { id, seq, role: name(ChatRole, role), createdAt };
+  const about = { id, seq, role: enumNamed(ChatRole, role), createdAt };
   const isDrawn = message.sourceIds.every((source) => readable.has(source));
   const isTold = reader.isAsker || message.isPrivate !== true;
   if (!reader.keepsAnswers && !(isDrawn && isTold)) {
@@ -77,12 +75,12 @@ export function chatMessage(message: MessageRecord, readable: Readable, reader: 
     content: message.content,
     citations: message.citations.map((citation) => citationMessage(citation, readable)),
     runId: message.runId,
-    status: name(ChatMessageStatus, message.status),
+    status: enumNamed(ChatMessageStatus, message.status),
     model: message.model,
     usage: message.spent && usageMessage(message.spent),
     degraded: message.degraded,
     imported: message.isImported,
-    // It is empty where no run has replaced the message.
+    // Empty if no run has replaced the message.
     supersededByRunId: message.supersededBy || undefined,
     droppedMessages: message.droppedMessages ?? 0,
     error: message.error,
@@ -105,7 +103,7 @@ const NOTHING = {
   reason: '',
 };
 
-/** Returns the resources that are needed to present messages. */
+/** Returns the ids of the resources that presenting messages needs. */
 export function resourcesOf(messages: readonly MessageRecord[]): string[] {
   return [
     ...new Set(

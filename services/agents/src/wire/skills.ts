@@ -3,7 +3,7 @@ import type { PinnedSkill } from '../stores/agents.js';
 import type { SkillContentRecord } from '../stores/skills.js';
 import { jsonBytes } from './runs.js';
 
-/** Converts a skill; with `stored` its contents go along as far as they are stored here. */
+/** Converts a skill; with `stored` it includes the stored contents. */
 export function skillMessage(skill: PinnedSkill, stored?: SkillContentRecord): Skill {
   const contents = new Map(stored?.files.map(({ path, content }) => [path, content]));
   const isInline = skill.resourceId === undefined;

@@ -10,8 +10,8 @@ const TYPES: Readonly<Partial<Record<UntrustedAuthor, TaintSource['type']>>> = {
 };
 
 /**
- * Returns what makes the content of a resource untrusted, of several things the first; undefined if nothing does. An author
- * of a kind that is not known counts as a guest.
+ * Returns the first taint of a resource's content; undefined if it has none. An unknown kind of author counts as a
+ * guest.
  */
 export function taintOf({ id, name, untrusted }: AccessibleResource): TaintSource | undefined {
   const [author] = untrusted;

@@ -6,15 +6,18 @@ import type { AutomationRecord } from './records.js';
 
 type AccessParts = Pick<DefinitionParts, 'automations' | 'memberships' | 'peers'>;
 
-/** An automation as a caller reaches it. */
+/** An automation, and what the caller may do with it. */
 export interface AutomationAccess {
   readonly automation: AutomationRecord;
   readonly place: Place;
-  /** The caller may change it: who has created it, as long as they edit the workspace, and its administrators. */
+  /**
+   * Whether the caller may change it: administrators of the workspace may, and its creator as long as they can edit the
+   * workspace.
+   */
   readonly isManager: boolean;
 }
 
-/** Returns whether somebody with a role in the workspace may change an automation of it. */
+/** Returns whether a person with a role in the workspace may change one of its automations. */
 export function manages(
   place: Pick<Place, 'role'>,
   automation: Pick<AutomationRecord, 'creatorId'>,
@@ -23,7 +26,10 @@ export function manages(
   return mayAdminister(place) || (mayEdit(place) && automation.creatorId === userId);
 }
 
-/** Returns an automation that the caller reads. Throws `NotFound`, and the error for a credential that does not reach it. */
+/**
+ * Returns an automation that the caller can read. Throws `NotFound`, or the error for a credential that does not reach
+ * it.
+ */
 export async function seeAutomation(parts: AccessParts, id: string, asking: Asking): Promise<AutomationAccess> {
   const automation = await parts.automations.get(id);
   if (automation === undefined) throw NotFound();
@@ -31,7 +37,10 @@ export async function seeAutomation(parts: AccessParts, id: string, asking: Aski
   return { automation, place, isManager: manages(place, automation, asking.caller.userId) };
 }
 
-/** Returns an automation that the caller may change. Throws as `seeAutomation`, `InsufficientRole`, `workspace_archived`. */
+/**
+ * Returns an automation that the caller may change. Throws the errors of `seeAutomation`, `InsufficientRole` and
+ * `workspace_archived`.
+ */
 export async function openAutomation(parts: AccessParts, id: string, asking: Asking): Promise<AutomationAccess> {
   const access = await seeAutomation(parts, id, asking);
   if (!access.isManager) throw InsufficientRole();

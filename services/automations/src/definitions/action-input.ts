@@ -10,19 +10,19 @@ import { nameIn } from './enums.js';
 import { type Faults, readJson } from './faults.js';
 import type { ActionType, StoredAction } from './records.js';
 
-/** Most bytes of the config of one action, and of those of all. */
+/** Maximum bytes of the config of one action, and of the configs of all actions of an automation. */
 export const MAX_CONFIG_BYTES = 65_536;
 export const MAX_CONFIGS_BYTES = 262_144;
 
 const ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-/** What of an earlier action a template reads. */
+/** The fields of an earlier action that a template can read. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(['output', 'status', 'error']);
 
-/** A secret as actions see it when they are saved. */
+/** A secret, as far as the checks of actions need it. */
 export interface KnownSecret {
   readonly name: string;
   readonly allowedHosts: readonly string[];
-  /** Absent if it is stored and was not sent again. */
+  /** Absent for a stored secret whose value the request does not contain. */
   readonly value?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface ActionChecks {
   readonly secrets: readonly KnownSecret[];
 }
 
-/** Reads the actions of a request. */
+/** Converts the actions of a request and adds their faults to `faults`. */
 export function readActions(given: readonly AutomationAction[], checks: ActionChecks, faults: Faults): StoredAction[] {
   const total = given.reduce((sum, { config }) => sum + config.length, 0);
   if (total > MAX_CONFIGS_BYTES) {
@@ -43,7 +43,7 @@ export function readActions(given: readonly AutomationAction[], checks: ActionCh
   return actions;
 }
 
-/** Checks actions as a whole: also those that are stored, after a change of the secrets. */
+/** Checks all actions of an automation. A change of the secrets needs it also for actions that stay as they are. */
 export function checkActions(actions: readonly StoredAction[], checks: ActionChecks, faults: Faults): void {
   for (const [index, action] of actions.entries()) {
     const param = `actions[${index}]`;
@@ -53,7 +53,10 @@ export function checkActions(actions: readonly StoredAction[], checks: ActionChe
   }
 }
 
-/** Returns actions with the ids that those without one are given: their type, with a number from the second on. */
+/**
+ * Returns the actions, giving an id to those without one: the type, with a number from the second action of that type
+ * on.
+ */
 function withIds(given: readonly AutomationAction[], faults: Faults): StoredAction[] {
   const taken = new Set(given.flatMap(({ id }) => (id === '' ? [] : [id])));
   const seen = new Set<string>();
@@ -116,7 +119,7 @@ function checkTemplates({ type, config }: StoredAction, param: string, around: S
   }
 }
 
-/** Returns the references of a config; adds a fault and returns none if it has a template that can not be parsed. */
+/** Returns the references of a config. If a template cannot be parsed it adds a fault and returns none. */
 function references(config: unknown, param: string, faults: Faults): readonly PlacedReference[] {
   try {
     return referencesOf(config);
@@ -127,7 +130,7 @@ function references(config: unknown, param: string, faults: Faults): readonly Pl
   }
 }
 
-/** Returns why a path can not be read by an action, as a sentence without subject; undefined if it can. */
+/** Returns why an action cannot read a path, as a sentence without its subject; undefined if it can. */
 function pathFault(path: readonly string[], around: Surroundings, mayHaveSecrets: boolean): string | undefined {
   const [root, name = '', field = ''] = path;
   if (root === 'trigger') return undefined;
@@ -145,7 +148,10 @@ function pathFault(path: readonly string[], around: Surroundings, mayHaveSecrets
     : `names ${name}, which is no secret of the automation.`;
 }
 
-/** Returns a condition's check of a path before the first action. */
+/**
+ * Returns why the conditions of an automation cannot read a path, as a sentence without its subject; undefined if they
+ * can.
+ */
 export function conditionPathFault(path: readonly string[]): string | undefined {
   return path[0] === 'trigger' ? undefined : 'must begin with trigger: no action has run before the conditions.';
 }
@@ -198,13 +204,13 @@ function usedIn(config: StoredAction['config']): Set<string> {
   try {
     return secretsOf({ id: '', type: 'http_request', config, onError: 'stop' });
   } catch (error) {
-    // The check of templates tells it.
+    // `checkTemplates` reports this fault.
     if (error instanceof TemplateFault) return new Set();
     throw error;
   }
 }
 
-/** Returns a URL with its templates replaced by a letter; undefined where its host depends on one. */
+/** Returns a URL with its templates replaced by a letter; undefined if a template determines the host. */
 function literalUrl(url: string): string | undefined {
   try {
     const parts = parseTemplate(url);

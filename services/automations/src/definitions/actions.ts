@@ -1,12 +1,12 @@
 import type { ActionType } from './records.js';
 
-/** 30 days. */
+/** The longest delay, which is 30 days. */
 export const MAX_DELAY_SECONDS = 2_592_000;
-/** Longest time that one attempt of an `http_request` may take. */
+/** Longest duration of one attempt of an `http_request`, in seconds. */
 export const MAX_HTTP_SECONDS = 60;
 export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** What a field of a config takes. A text that is one template may stand for each of them. */
+/** The type of a config field. A text that consists of one template is accepted for each of them. */
 export type FieldKind =
   /** A text without line breaks. */
   | 'line'
@@ -26,7 +26,7 @@ export type FieldKind =
   /** An object whose values are texts. */
   | 'headers'
   | 'url'
-  /** Conditions as those of an automation. */
+  /** Conditions in the form of an automation's conditions. */
   | 'conditions'
   /** `stop`, or `goto:` and the id of a later action. */
   | 'target'
@@ -38,19 +38,19 @@ export interface FieldSpec {
   readonly kind: FieldKind;
   readonly required?: boolean;
   readonly oneOf?: readonly string[];
-  /** Most characters of a text, items of a list, or the greatest number. */
+  /** Maximum number of characters of a text or of items of a list, or the maximum of a number. */
   readonly max?: number;
   readonly min?: number;
-  /** It can not hold a template: it has to be known when the automation is saved. */
+  /** Whether the field must not contain a template, because its value is needed when the automation is saved. */
   readonly literal?: boolean;
 }
 
-/** What an action takes and needs. The guide to automations has the same table. */
+/** The fields and the scope of an action. The guide to automations contains the same table. */
 export interface ActionSpec {
-  /** The scope of the credential with which the automation was set up; null if none is needed. */
+  /** The scope that the credential which sets the automation up must have; null if none is needed. */
   readonly scope: string | null;
   readonly fields: Readonly<Record<string, FieldSpec>>;
-  /** Fields of which exactly one has to be there. */
+  /** Fields of which exactly one is required. */
   readonly oneOf?: readonly string[];
 }
 

@@ -24,7 +24,7 @@ import { hookSecretOwner, secretOwner } from './secrets.js';
 import { requireTargets } from './targets.js';
 import { retireDefinition, writeDefinition } from './versions.js';
 
-/** Creates an automation in a workspace that the caller may change. */
+/** Creates an automation in a workspace. The caller has checked that the person may edit it. */
 export async function createAutomation(
   parts: DefinitionParts,
   place: Place,
@@ -55,7 +55,7 @@ export async function createAutomation(
   return automation;
 }
 
-/** Changes an automation, as a whole or not at all. */
+/** Changes an automation completely or, if anything is invalid, not at all. */
 export async function changeAutomation(
   parts: DefinitionParts,
   before: AutomationRecord,
@@ -101,7 +101,7 @@ export async function changeAutomation(
   return automation;
 }
 
-/** Deletes an automation. Runs that have begun finish, by the definitions that they were triggered with. */
+/** Deletes an automation. Runs that have begun continue with the definition that they were triggered with. */
 export async function removeAutomation(
   parts: DefinitionParts,
   automation: AutomationRecord,
@@ -117,7 +117,7 @@ export async function removeAutomation(
 
 export const foldWords = (text: string): string => text.normalize('NFKC').toLowerCase();
 
-/** Returns what lists are searched by. */
+/** Returns the text that searches of lists look through. */
 const wordsOf = ({ name, description }: Pick<AutomationRecord, 'name' | 'description'>): string =>
   foldWords(`${name}\n${description}`);
 
@@ -142,7 +142,7 @@ function sealSecrets(
 
 type HookFields = Pick<AutomationRecord, 'hookTokenHash' | 'hookTokenSealed' | 'hookSecretSealed'>;
 
-/** Returns the token and the secret of the webhook: both go with the trigger. */
+/** Returns the token and the secret of the webhook. Both are removed if the trigger is no longer a webhook. */
 function hookFields(
   { envelope }: Pick<DefinitionParts, 'envelope'>,
   owner: Owner,

@@ -14,10 +14,10 @@ const OPS: ReadonlySet<string> = new Set(
   Object.values(WireOp).flatMap((op) => nameIn<ConditionOp>(op, 'CONDITION_OP_') ?? []),
 );
 
-/** Returns what a condition may not read, as a sentence without subject; undefined if it may. */
+/** Returns why a condition must not read a path, as a sentence without its subject; undefined if it may. */
 export type CheckPath = (path: readonly string[]) => string | undefined;
 
-/** Returns conditions of a request as they are in the config of an action: plain JSON. */
+/** Converts the conditions of a request into the plain JSON that the config of an action contains. */
 export function plainConditions(conditions: readonly AutomationCondition[]): unknown[] {
   const plain = ({ path, op, value }: WireCondition) => ({
     ...(path !== '' && { path }),
@@ -27,7 +27,7 @@ export function plainConditions(conditions: readonly AutomationCondition[]): unk
   return conditions.map((one) => ({ ...plain(one), ...(one.any.length > 0 && { any: one.any.map(plain) }) }));
 }
 
-/** Checks conditions that are plain JSON, and returns those that are valid. */
+/** Checks conditions in plain JSON. Returns the valid ones and adds a fault for each other one. */
 export function readConditions(
   given: readonly unknown[],
   param: string,
@@ -78,7 +78,7 @@ function readSimple(given: unknown, param: string, check: CheckPath, faults: Fau
   return refused === undefined ? condition : faults.add(`${param}.path`, 'invalid_template', refused);
 }
 
-/** Returns stored conditions as the API presents them. */
+/** Converts stored conditions into messages of the API. */
 export function conditionMessages(conditions: readonly StoredCondition[]): AutomationCondition[] {
   const simple = ({ path, op, value }: SimpleCondition): WireCondition => ({
     path,

@@ -6,10 +6,10 @@ import { timeRange } from '../domain/times.js';
 import { ACTIONS, type FieldKind, type FieldSpec } from './actions.js';
 import type { ActionType } from './records.js';
 
-/** What is wrong with a field; `at` is the place in it, such as `[2]`. */
+/** A problem with a field; `at` is the place within the field, such as `[2]`. */
 interface Problem {
   readonly code: string;
-  /** A sentence whose subject is the field. */
+  /** The predicate of a sentence whose subject is the field. */
   readonly message: string;
   readonly at?: string;
 }
@@ -18,15 +18,15 @@ const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i');
 const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/;
 const LINE_BREAKS = /[\r\n]/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
-/** Headers that say how the request is sent, or that the signature fills in. */
+/** Headers that the HTTP client or the signature sets. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...['host', 'content-length', 'connection', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect', 'keep-alive'],
   ...['webhook-id', 'webhook-timestamp', 'webhook-signature', 'proxy-authorization'],
 ]);
 
 /**
- * Checks the config of an action against its type: which fields there are and what they take. Fields with templates are
- * only known when a run fills them in, so it is called again then, with all of them filled in.
+ * Checks the config of an action against its type: names, types and ranges of fields. Fields with templates are known
+ * only when a run renders them, so the engine calls it again with the rendered config.
  */
 export function checkConfig(type: ActionType, config: Readonly<Record<string, unknown>>, param = 'config'): Fault[] {
   const faults: Fault[] = [];
@@ -37,7 +37,7 @@ export function checkConfig(type: ActionType, config: Readonly<Record<string, un
   const { fields, oneOf } = ACTIONS[type];
   for (const name of Object.keys(config)) {
     if (Object.hasOwn(fields, name)) continue;
-    const message = `is no field of ${type}, which has ${Object.keys(fields).join(', ')}.`;
+    const message = `is not a field of ${type}, which has ${Object.keys(fields).join(', ')}.`;
     add(name.slice(0, 64), { code: 'unknown_field', message });
   }
   for (const [name, spec] of Object.entries(fields)) {
@@ -56,7 +56,10 @@ const ownValue = (config: Readonly<Record<string, unknown>>, name: string): unkn
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** How a text is templated: not at all, as a whole, so that it takes the type of the value, or in parts. */
+/**
+ * Returns how a text uses templates: `none`, `whole` if it is one template and takes the type of the value, otherwise
+ * `partial`.
+ */
 export function templateKind(value: unknown): 'none' | 'whole' | 'partial' {
   if (typeof value !== 'string' || !value.includes('{{')) return 'none';
   try {
@@ -64,13 +67,13 @@ export function templateKind(value: unknown): 'none' | 'whole' | 'partial' {
     if (!parts.some((part) => typeof part === 'object')) return 'none';
     return parts.length === 1 ? 'whole' : 'partial';
   } catch (error) {
-    // The check of templates tells it.
+    // The check of templates reports this fault.
     if (error instanceof SyntaxFault) return 'whole';
     throw error;
   }
 }
 
-/** Kinds that a text with templates in parts of it can become. */
+/** Kinds of fields that accept a text with templates in parts of it. */
 const TEXTUAL: ReadonlySet<FieldKind> = new Set([
   'line',
   'text',
@@ -130,7 +133,7 @@ const CHECKS: Readonly<Record<FieldKind, Check>> = {
   uuid: text('an id', (value) => UUID.test(value)),
   time: text('a time of RFC 3339', (value) => timeRange(value) !== undefined),
   decimal: text('a decimal number as a text, such as "2.5"', (value) => DECIMAL.test(value)),
-  // Whether the server may call it is checked where the whole address is known.
+  // `checkRequest` and the engine check whether the server may call the URL, once the whole address is known.
   url: text('a URL', isLine),
   secret: text('the name of a secret', () => true),
   target: text('stop, or goto: and the id of a later action', (value) => value === 'stop' || value.startsWith('goto:')),
@@ -142,7 +145,7 @@ const CHECKS: Readonly<Record<FieldKind, Check>> = {
   list: list('values', () => true),
   uuids: list('ids', (item) => isText(item, (value) => UUID.test(value))),
   lines: list('texts without line breaks', (item) => isText(item, (value) => value !== '' && isLine(value))),
-  // What is wrong with each condition is told by the check of conditions.
+  // `readConditions` checks each condition.
   conditions: list('conditions', isObject),
   object: (value) => (isObject(value) ? undefined : wrongType('must be an object.')),
   text_or_object: (value) =>

@@ -1,6 +1,10 @@
 import { AppError, defineError } from '@commonplace/kit/errors';
 
-export const NoUpdateField = defineError('INVALID_ARGUMENT', 'no_update_field', 'Nothing to change was sent.');
+export const NoUpdateField = defineError(
+  'INVALID_ARGUMENT',
+  'no_update_field',
+  'The request contains no field to change.',
+);
 export const SecretReentryRequired = defineError(
   'ABORTED',
   'secret_reentry_required',
@@ -15,10 +19,13 @@ export const PayloadTooLarge = defineError(
 export const InvalidSignature = defineError(
   'UNAUTHENTICATED',
   'invalid_signature',
-  'The signature does not fit: {why}',
+  'The signature does not match: {why}',
 );
 
-/** Returns the error for a credential that lacks a scope which the automation needs, besides that of the endpoint. */
+/**
+ * Returns the error for a credential that lacks a scope of the trigger or of an action, in addition to that of the
+ * endpoint.
+ */
 export function insufficientScope(scope: string, param: string): AppError {
   const message = `${param} needs the scope ${scope}, which this credential does not have.`;
   return new AppError('PERMISSION_DENIED', 'insufficient_scope', message, { param, details: { scope } });

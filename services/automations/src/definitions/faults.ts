@@ -1,9 +1,9 @@
 import type { Fault } from '@commonplace/kit/errors';
 
-/** Collects what is wrong with a request, each with the path of the field. */
+/** Collects the faults of a request, each with the path of its field. */
 export interface Faults {
   readonly list: Fault[];
-  /** Adds a fault; the message is a sentence whose subject is the field. */
+  /** Adds a fault. The message is the predicate of a sentence whose subject is the field. */
   add(param: string, code: string, message: string): undefined;
 }
 
@@ -18,7 +18,7 @@ export function createFaults(): Faults {
   };
 }
 
-/** Returns the JSON of a field; undefined where it is absent or null. The gateway has checked that it is JSON. */
+/** Returns the JSON value of a field; undefined if it is absent or null. The gateway has checked the syntax. */
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   return JSON.parse(bytes.toString()) ?? undefined;

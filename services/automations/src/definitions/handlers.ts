@@ -14,21 +14,21 @@ import type { DefinitionParts } from './parts.js';
 import { automationMessage } from './present.js';
 import type { AutomationRecord, TriggerType } from './records.js';
 
-/** The handlers of what automations are; those of their runs belong to the same service. */
+/** The handlers for definitions of automations. Those for runs implement the rest of the same contract. */
 export type DefinitionHandlers = Pick<
   Handlers<AutomationService>,
   'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'deleteAutomation'
 >;
 
-/** How an automation is presented by the call that has changed it. */
+/** Options for presenting an automation in the answer of the call that has changed it. */
 interface Presented {
   readonly once?: CallContext;
-  /** Its failures in a row are forgotten with the commit of this call. */
+  /** Whether this call resets the number of consecutive failures when it commits. */
   readonly isForgiven?: boolean;
 }
 
 export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHandlers {
-  /** Returns an automation as the API presents it; a replayed answer leaves the URL of its webhook out. */
+  /** Converts an automation into a message of the API. A stored answer that is replayed omits the webhook's URL. */
   async function present(automation: AutomationRecord, isManager: boolean, { once, isForgiven }: Presented = {}) {
     const summary = (await parts.runs.summaries([automation.id])).get(automation.id);
     const url = isManager ? webhookUrl(parts.envelope, parts.settings.publicUrl, automation) : undefined;
@@ -80,7 +80,7 @@ export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHand
   };
 }
 
-/** Returns the filter of a list: only workspaces that the caller reads. */
+/** Returns the filter of a list, limited to workspaces that the caller can read. */
 async function visible(
   parts: DefinitionParts,
   { workspaceId, isActive, triggerType, q }: ListAutomationsRequest,

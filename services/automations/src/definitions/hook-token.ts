@@ -6,13 +6,16 @@ import { hookTokenOwner } from './secrets.js';
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
 
-/** Returns by what a token is looked up. It has 256 random bits, so that a plain hash can not be reversed. */
+/**
+ * Returns the hash by which a token is looked up. The token has 256 random bits, so that a plain hash cannot be
+ * reversed.
+ */
 export const hashHookToken = (token: string): string => createHash('sha256').update(token).digest('base64url');
 
-/** Returns whether a text can be a token at all. */
+/** Returns whether a text has the form of a token. */
 export const isHookToken = (token: string): boolean => TOKEN.test(token);
 
-/** Creates the token of a webhook URL: its hash for lookups, and its encrypted form, for showing it. */
+/** Creates the token of a webhook's URL: its hash for lookups, and its encrypted form for showing the URL again. */
 export function mintHookToken(
   envelope: Envelope,
   automation: Pick<AutomationRecord, 'id' | 'tenant'>,
@@ -21,7 +24,7 @@ export function mintHookToken(
   return { hookTokenHash: hashHookToken(token), hookTokenSealed: envelope.seal(token, hookTokenOwner(automation)) };
 }
 
-/** Returns the URL that starts an automation; undefined for one without a webhook. */
+/** Returns the URL that starts an automation; undefined if its trigger is not a webhook. */
 export function webhookUrl(envelope: Envelope, publicUrl: string, automation: AutomationRecord): string | undefined {
   if (automation.hookTokenSealed === undefined) return undefined;
   const token = envelope.open(automation.hookTokenSealed, hookTokenOwner(automation));

@@ -26,18 +26,18 @@ const DEFAULT_RETRY: Definition['retry'] = { maxAttempts: 2, backoffSeconds: 30 
 
 type Terms = Omit<Definition, 'actsAs'>;
 
-/** What a request makes of an automation, before anything is stored. */
+/** The definition that results from a request, before anything is stored. */
 export interface ReadDefinition {
   readonly terms: Terms;
-  /** Absent where the request leaves the secrets as they are. */
+  /** Absent if the request leaves the secrets unchanged. */
   readonly secrets?: readonly GivenSecret[] | undefined;
-  /** The secret for signatures of its webhook, where the request has one. */
+  /** The secret for verifying signatures of the webhook, if the request contains one. */
   readonly verifySecret?: string | undefined;
 }
 
 type Request = Pick<CreateAutomationRequest, 'trigger' | 'runAs' | 'concurrency' | 'retry' | 'timeoutSeconds'>;
 
-/** Reads what a new automation is to do. */
+/** Reads the definition of a new automation and adds its faults to `faults`. */
 export function readNewDefinition(
   request: CreateAutomationRequest,
   guard: ActionChecks['guard'],
@@ -54,7 +54,7 @@ export function readNewDefinition(
   return { terms, secrets, verifySecret: given?.verifySecret };
 }
 
-/** Reads what a change makes of an automation; what it does not name stays. */
+/** Reads the definition after a change. Fields that the request does not name keep their values. */
 export function readChangedDefinition(
   request: UpdateAutomationRequest,
   { definition: before, secrets: stored }: AutomationRecord,
@@ -76,7 +76,7 @@ export function readChangedDefinition(
         ? before.actions
         : readActions(request.actions.items, { guard, secrets: known }, faults),
   };
-  // Actions that stay may use a secret that goes.
+  // Unchanged actions may use a secret that the request removes.
   if (request.actions === undefined && secrets !== undefined) checkActions(before.actions, { guard, secrets }, faults);
   return { terms, secrets, verifySecret: given?.verifySecret };
 }
@@ -95,8 +95,9 @@ function termsOf({ runAs, concurrency, retry, timeoutSeconds }: Request, before:
 }
 
 /**
- * Returns with whose rights a definition runs: who has changed last what it does or as whom it does it, so that nobody
- * borrows the rights of another person by editing. `isSecretChanged`: the secret of its webhook was replaced.
+ * Returns the person whose rights a definition runs with: whoever last changed the trigger, conditions, actions or
+ * `run_as`. This keeps editors from using another person's rights. `isSecretChanged`: the request replaces the secret
+ * of the webhook.
  */
 export function actsAsAfter(
   terms: Terms,
@@ -128,8 +129,8 @@ export function requireScopes({ trigger, actions }: Terms, { credential }: Pick<
 }
 
 /**
- * Throws `secret_reentry_required` if an editor changes an action that uses a secret which somebody else has entered, or
- * lets such a secret be sent to further hosts, without entering it again.
+ * Throws `secret_reentry_required` if the caller, without entering the secret again, changes an action that uses a
+ * secret entered by another person, or adds hosts that such a secret may be sent to.
  */
 export function requireSecretsEntered(
   actions: readonly StoredAction[],

@@ -5,7 +5,7 @@ import { createDefinitionHandlers, type DefinitionHandlers } from './handlers.js
 import type { RunsOfAutomations } from './parts.js';
 import { automationCollection, definitionCollection } from './records.js';
 
-/** Opens the definitions of automations. `runs` is what they need of the runs. */
+/** Opens the feature of automation definitions. `runs` is what it needs of the runs. */
 export async function openDefinitions(
   { settings, store, memberships, guard, envelope, now, peers }: Shared,
   runs: RunsOfAutomations,

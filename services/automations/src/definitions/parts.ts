@@ -3,20 +3,20 @@ import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { Shared } from '../parts.js';
 import type { AutomationRecord, DefinitionRecord } from './records.js';
 
-/** How the runs of an automation stand. */
+/** The state of an automation's runs. */
 export interface RunSummary {
-  /** Runs in a row that have failed. */
+  /** Number of consecutive failed runs. */
   readonly failureCount: number;
   readonly lastRun?: { readonly id: string; readonly status: string; readonly at: string } | undefined;
 }
 
-/** What definitions need of the runs. */
+/** The operations on runs that definitions need. */
 export interface RunsOfAutomations {
-  /** Returns how the runs of automations stand, by the id of the automation; those that never ran are left out. */
+  /** Returns the summaries by automation id; automations that have never run are left out. */
   summaries(automationIds: readonly string[]): Promise<ReadonlyMap<string, RunSummary>>;
-  /** Marks the runs that wait behind others as skipped, in the unit that switches the automation off or deletes it. */
+  /** Marks the waiting runs to be skipped, in the unit of work that switches the automation off or deletes it. */
   skipQueued(work: UnitOfWork, automation: Pick<AutomationRecord, 'id'>): Promise<void>;
-  /** Forgets the failures in a row, in the unit that switches the automation on. */
+  /** Resets the number of consecutive failures, in the unit of work that switches the automation on. */
   resetFailures(work: UnitOfWork, automation: Pick<AutomationRecord, 'id'>): Promise<void>;
 }
 

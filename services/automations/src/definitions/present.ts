@@ -15,10 +15,10 @@ import { enumNamed } from './enums.js';
 import type { RunSummary } from './parts.js';
 import type { AutomationRecord, StoredTrigger } from './records.js';
 
-/** What of an automation depends on its runs and on who reads it. */
+/** The parts of an automation's message that depend on its runs and its reader. */
 export interface AutomationView {
   readonly summary: RunSummary | undefined;
-  /** For those who may change the automation. */
+  /** Present if the reader may change the automation. */
   readonly webhookUrl?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export function automationMessage(automation: AutomationRecord, { summary, webho
   };
 }
 
-/** A run that was skipped or canceled says nothing of whether the automation works. */
+/** Skipped and canceled runs do not change the status, since they do not show whether the automation works. */
 function statusOf({ disabledAt }: AutomationRecord, failureCount: number): AutomationStatus {
   if (disabledAt !== undefined) return AutomationStatus.DISABLED;
   return failureCount > 0 ? AutomationStatus.FAILING : AutomationStatus.OK;

@@ -16,7 +16,7 @@ export type TriggerType =
 
 export type VerifyType = 'none' | 'standard_webhooks' | 'github' | 'hmac_sha256';
 
-/** What an automation starts at. Which fields there are depends on the type. */
+/** The trigger of an automation. Which fields are present depends on the type. */
 export interface StoredTrigger {
   readonly type: TriggerType;
   readonly types?: readonly string[] | undefined;
@@ -42,7 +42,7 @@ export interface StoredAction {
   readonly onError: string;
 }
 
-/** With whose rights something runs, and the scopes of the credential with which it was set up. */
+/** The person whose rights a run has, and the scopes of the credential that set it up. */
 export interface ActsAs {
   readonly userId: string;
   readonly userName: string;
@@ -55,11 +55,11 @@ export interface StoredSecret {
   /** Encrypted. */
   readonly sealed: string;
   readonly allowedHosts: readonly string[];
-  /** Who has entered it: somebody else who changes an action that uses it enters it again. */
+  /** The person who entered the value. Another person who changes an action that uses it has to enter it again. */
   readonly enteredBy: string;
 }
 
-/** What a run carries out; it is kept for each version that a run was triggered with. */
+/** The part of an automation that its runs execute. Each version that a run was triggered with is kept. */
 export interface Definition {
   readonly trigger: StoredTrigger;
   readonly conditions: readonly StoredCondition[];
@@ -72,7 +72,7 @@ export interface Definition {
 }
 
 export interface AutomationRecord extends StoredRecord {
-  /** The Org, or the workspace of a Personal tenant. */
+  /** The id of the Org, or of the workspace for a Personal tenant. */
   readonly tenant: string;
   /** Empty for a Personal tenant. */
   readonly orgId: string;
@@ -80,23 +80,23 @@ export interface AutomationRecord extends StoredRecord {
   readonly name: string;
   readonly description: string;
   readonly isActive: boolean;
-  /** The version of the definition: rises when anything of it changes. */
+  /** The version of the definition, which increases with each change of it. */
   readonly definitionVersion: number;
   readonly definition: Definition;
-  /** `definition.trigger.type`, for lookups. */
+  /** A copy of `definition.trigger.type`, for lookups. */
   readonly triggerType: TriggerType;
   readonly secrets: readonly StoredSecret[];
-  /** Hash and encrypted form of the token in its webhook's URL. */
+  /** The hash and the encrypted form of the token in the webhook's URL. */
   readonly hookTokenHash?: string | undefined;
   readonly hookTokenSealed?: string | undefined;
-  /** The secret that webhooks are signed with, encrypted. */
+  /** The encrypted secret that verifies signatures of webhooks. */
   readonly hookSecretSealed?: string | undefined;
-  /** It was switched off because too many runs in a row had failed. */
+  /** When the system switched the automation off because too many runs in a row had failed. */
   readonly disabledAt?: string | undefined;
   readonly createdBy: Actor;
-  /** The person who has created it, by whatever credential. */
+  /** The person who created the automation, also if an agent or a key acted for them. */
   readonly creatorId: string;
-  /** Name and description as lists are searched by them. */
+  /** Name and description, folded for searches of lists. */
   readonly words: string;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -112,12 +112,12 @@ export const automationCollection: CollectionSpec<AutomationRecord> = {
   ],
 };
 
-/** A definition as it was saved; `id` is `<automation>:<definition version>`. */
+/** A saved version of a definition; `id` is `<automation>:<definition version>`. */
 export interface DefinitionRecord extends StoredRecord {
   readonly tenant: string;
   readonly automationId: string;
   readonly definition: Definition;
-  /** Set when a newer one takes its place: after the time for which its runs are kept. */
+  /** Set when a newer version replaces it, to a time when its runs have expired. */
   readonly deleteAt?: string | undefined;
 }
 

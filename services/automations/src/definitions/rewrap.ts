@@ -16,7 +16,8 @@ const CHUNK = 100;
 
 /**
  * Re-encrypts every secret of automations with the current master key, so that older keys can be removed from the
- * settings. Records are committed one by one: an interrupted run keeps what it has done. Calls `each` after every record.
+ * settings. It commits record by record, so that an interrupted run keeps its progress. Calls `each` after every
+ * record.
  */
 export async function rewrapAutomationSecrets(
   { store, envelope, log }: { readonly store: Store; readonly envelope: Envelope; readonly log: Log },
@@ -38,7 +39,7 @@ export async function rewrapAutomationSecrets(
           sum.rewrapped++;
         }
       } catch (error) {
-        // The record has changed meanwhile: the next pass finds it again if it has to.
+        // The record has changed in the meantime; the next pass re-encrypts it if that is still needed.
         if (error instanceof LostRace) sum.rewrapped++;
         else if (error instanceof SecretUnreadable) {
           log.error('secret.unreadable', { record: automation.id, error });
@@ -53,7 +54,7 @@ export async function rewrapAutomationSecrets(
   }
 }
 
-/** Returns an automation with all of its secrets under the current key; undefined if they are already. */
+/** Returns an automation with all of its secrets encrypted under the current key; undefined if they already are. */
 function rewrap(envelope: Envelope, automation: AutomationRecord): AutomationRecord | undefined {
   const { secrets, hookTokenSealed, hookSecretSealed } = automation;
   const sealed = [...secrets.map((secret) => secret.sealed), hookTokenSealed, hookSecretSealed];

@@ -7,8 +7,8 @@ import type { StoredSecret } from './records.js';
 type Owner = { readonly id: string; readonly tenant: string };
 
 /**
- * Returns to what an encrypted value is bound: the automation and the place in it, so that it can not be moved. Names of
- * secrets have no hyphen.
+ * Returns what an encrypted value is bound to, the automation and the place in it, so that it cannot be moved
+ * elsewhere. Names of secrets contain no hyphen, so that they never equal the names of the webhook's token and secret.
  */
 export const secretOwner = ({ id, tenant }: Owner, name: string): SecretOwner => ({
   tenant,
@@ -22,7 +22,7 @@ export function openSecret(envelope: Envelope, automation: Owner, { name, sealed
   return envelope.open(sealed, secretOwner(automation, name));
 }
 
-/** A secret of a request: `value` is absent where it keeps the one that is stored. */
+/** A secret in a request. `value` is absent if the stored one is kept. */
 export interface GivenSecret {
   readonly name: string;
   readonly value?: string | undefined;
@@ -31,7 +31,7 @@ export interface GivenSecret {
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Reads the secrets of a request. Values are needed for those that `before` does not have. */
+/** Reads the secrets of a request. A value is required for each secret that `before` does not contain. */
 export function readSecrets(
   given: readonly AutomationSecretInput[],
   before: readonly StoredSecret[],

@@ -4,10 +4,10 @@ import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { DefinitionParts } from './parts.js';
 import type { StoredTrigger } from './records.js';
 
-/** What the trigger of a change is compared with. */
+/** The context that a trigger is checked in. */
 interface Comparison {
   readonly workspaceId: string;
-  /** The trigger before the change: what it names may stay, even if it is gone. */
+  /** The trigger before the change. Targets that it already names are not checked, even if they no longer exist. */
   readonly before: StoredTrigger | undefined;
 }
 
@@ -21,8 +21,8 @@ const PARAMS: Readonly<Record<Named, string>> = {
 };
 
 /**
- * Throws `not_found` unless what a trigger names lies in the workspace and the caller may read it, and `invalid_value` for
- * a `table_id` that is no table.
+ * Throws `not_found` unless the targets of a trigger are in the workspace and readable for the caller, and
+ * `invalid_value` if `table_id` is not a table.
  */
 export async function requireTargets(
   { peers: { index } }: Pick<DefinitionParts, 'peers'>,

@@ -5,7 +5,7 @@ import { nameIn } from './enums.js';
 import type { Faults } from './faults.js';
 import type { StoredTrigger, TriggerType, VerifyType } from './records.js';
 
-/** A trigger of a request, and the secret for its signatures if the request has one. */
+/** A trigger in a request, and the secret for its signatures if the request contains one. */
 export interface GivenTrigger {
   readonly trigger: StoredTrigger;
   readonly verifySecret?: string | undefined;
@@ -13,7 +13,7 @@ export interface GivenTrigger {
 
 type Field = keyof TriggerConfig;
 
-/** The fields of the config of each type of trigger. */
+/** The config fields of each type of trigger. */
 const FIELDS: Readonly<Record<TriggerType, readonly Field[]>> = {
   manual: [],
   schedule: [],
@@ -37,16 +37,16 @@ const NAMES: Readonly<Record<Field, string>> = {
   verify: 'verify',
 };
 
-/** Events of a person or of a tenant: no workspace has them. */
+/** Events of a person or a tenant, which belong to no workspace. */
 const NOT_OF_WORKSPACES: ReadonlySet<EventType> = new Set(['conversation.read', 'usage.alert', 'credits.low']);
 const TYPES = EVENT_TYPES.filter((type) => !NOT_OF_WORKSPACES.has(type));
 
-/** Headers that the gateway keeps to itself, and those that other types of verification use. */
+/** Headers with credentials of this API, which the gateway does not pass on to automations. */
 const NO_SIGNATURE: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const FIELD_NAME = /^[a-z][a-z_]*$/;
 
-/** Reads the trigger of a request. A secret that `before` has stays where the type of verification does. */
+/** Reads the trigger of a request. The stored secret is kept as long as the type of verification stays the same. */
 export function readTrigger(
   given: Trigger,
   before: StoredTrigger | undefined,
@@ -81,7 +81,7 @@ const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.lengt
 const defined = <T extends object>(fields: T): Partial<T> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 
-/** Returns lists without doubles; an empty one is left out. */
+/** Returns the lists without duplicates; empty lists become undefined. */
 const lists = (fields: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, list]) => [name, list.length > 0 ? [...new Set(list)] : undefined]),
@@ -132,7 +132,10 @@ function checkHeader(header: string | undefined, param: string, faults: Faults):
   }
 }
 
-/** Returns the scopes of which a credential needs at least one each to set up a trigger: it reads what runs are given. */
+/**
+ * Returns the scopes that setting up a trigger requires, because its runs read the data of events. Of each `anyOf` one
+ * scope is enough.
+ */
 export function triggerScopes({
   type,
   types = [],

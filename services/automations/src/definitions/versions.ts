@@ -4,12 +4,12 @@ import type { DefinitionParts } from './parts.js';
 import { type AutomationRecord, type Definition, definitionId } from './records.js';
 
 const DAY_MS = 86_400_000;
-/** Longest time that a run of an agent may take. */
+/** Maximum number of days that a run of an agent may take. */
 const AGENT_RUN_DAYS = 45;
-/** Time that a run may wait behind others before it begins. */
+/** Number of days that a run may wait for earlier runs before it begins. */
 const QUEUE_DAYS = 30;
 
-/** Writes the definition that an automation's record names, in the unit that writes the record. */
+/** Writes the current definition of an automation, in the unit of work that writes the automation's record. */
 export function writeDefinition(
   { definitions }: Pick<DefinitionParts, 'definitions'>,
   automation: AutomationRecord,
@@ -19,7 +19,7 @@ export function writeDefinition(
   work.insert(definitions, { id: definitionId(id, definitionVersion), tenant, automationId: id, definition });
 }
 
-/** Lets the definition that an automation has had so far expire once no run can need it any more. */
+/** Lets the previous definition of an automation expire once no run can need it any more. */
 export async function retireDefinition(
   { definitions, settings, now }: Pick<DefinitionParts, 'definitions' | 'settings' | 'now'>,
   { id, definition, definitionVersion }: AutomationRecord,
@@ -31,7 +31,7 @@ export async function retireDefinition(
   work.replace(definitions, record, { ...record, deleteAt: new Date(now() + days * DAY_MS).toISOString() });
 }
 
-/** Returns how long one run can take: its own time limit, its delays, and the runs of agents that it waits for. */
+/** Returns the maximum number of days of one run: its time limit, its delays, and the agent runs that it waits for. */
 export function longestRunDays({ actions, timeoutSeconds }: Definition): number {
   const waits = actions.map(({ type, config }) => {
     if (type === 'run_agent') return AGENT_RUN_DAYS;

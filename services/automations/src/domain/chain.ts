@@ -1,6 +1,6 @@
-/** Most automations and agents of one chain: what starts each other any further is a loop. */
+/** Maximum number of automations and agents in a chain. A longer chain counts as a loop. */
 const MAX_CHAIN = 5;
 
-/** Returns whether an automation or an agent, which a chain of others has led to, may not be started by it. */
+/** Returns whether starting an automation or an agent would make its chain a loop. */
 export const isLoop = (chain: readonly string[], id: string): boolean =>
   chain.includes(id) || chain.length >= MAX_CHAIN;

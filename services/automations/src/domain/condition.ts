@@ -8,5 +8,5 @@ export interface SimpleCondition {
   readonly value?: unknown;
 }
 
-/** A condition, or several of which one has to hold. */
+/** A condition, or a group of conditions of which at least one has to hold. */
 export type StoredCondition = SimpleCondition | { readonly any: readonly SimpleCondition[] };

@@ -4,38 +4,38 @@ import type { Scope } from './templates.js';
 import { timeRange } from './times.js';
 
 export const MAX_CONDITIONS = 10;
-/** Most values of `in`, and of the lists that `contains`, `eq` and `neq` compare with. */
+/** Maximum number of values of `in`, and of lists that `contains`, `eq` and `neq` compare with. */
 export const MAX_VALUES = 100;
-/** Longest text that a condition compares with. */
+/** Maximum length of a text that a condition compares with. */
 export const MAX_VALUE_CHARACTERS = 4096;
-/** Characters of a text that are searched, and items of a list: what is behind them is not looked at. */
+/** Maximum number of characters of a text, and of items of a list, that conditions look at; the rest is ignored. */
 export const MAX_SEARCHED_CHARACTERS = 262_144;
 export const MAX_SEARCHED_ITEMS = 10_000;
 
-/** What conditions are tested on. */
+/** The data that conditions are evaluated on. */
 export interface Facts {
   readonly scope: Scope;
-  /** Returns whether the trigger has changed a field or a column, by the last name of a path. */
+  /** Returns whether the trigger changed a field or a column; `field` is the last name of the path. */
   hasChanged(field: string): boolean;
   /** Returns the name of a tag of the workspace. */
   tagName(id: string): string | undefined;
 }
 
-/** Operators that have no value. */
+/** Operators without a value. */
 const ALONE: ReadonlySet<ConditionOp> = new Set(['empty', 'not_empty', 'exists', 'not_exists', 'changed']);
 const collator = new Intl.Collator(['en', 'zh'], { numeric: true, caseFirst: 'lower' });
 
 const isScalar = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
 
-/** Returns the paths that a list of conditions reads. Throws `SyntaxFault`. */
+/** Returns the paths that conditions read. Throws `SyntaxFault`. */
 export function pathsOf(conditions: readonly StoredCondition[]): (readonly string[])[] {
   return conditions
     .flatMap((condition) => ('any' in condition ? condition.any : [condition]))
     .map(({ path }) => parsePath(path));
 }
 
-/** Returns what is wrong with a condition, as a sentence without subject; undefined if it is valid. */
+/** Returns the fault of a condition, as a sentence without its subject; undefined if it is valid. */
 export function conditionFault({
   path,
   op,
@@ -82,7 +82,7 @@ const ORDERS: Partial<Record<ConditionOp, (a: number, b: number) => boolean>> = 
   before: (a, b) => a < b,
 };
 
-/** Returns whether all conditions hold: of a group at least one. An empty list holds. */
+/** Returns whether all conditions hold. A group holds if one of its conditions does, an empty list always. */
 export function conditionsHold(conditions: readonly StoredCondition[], facts: Facts): boolean {
   const search = createSearch();
   const holds = (condition: SimpleCondition): boolean => conditionHolds(condition, facts, search);
@@ -108,7 +108,10 @@ function conditionHolds({ path: text, op, value }: SimpleCondition, facts: Facts
   }
 }
 
-/** Applies an operator of tables to a value of the data: by the type of the value, as tables do by that of the column. */
+/**
+ * Applies an operator in the way tables do. Tables choose the comparison by the type of the column, this by the type of
+ * the value.
+ */
 function compare(op: ConditionOp, actual: unknown, value: unknown, search: Search): boolean {
   switch (op) {
     case 'empty':
@@ -134,7 +137,10 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
-/** A list equals exactly these items in any order, a day the whole of it, and a flag that was never set false. */
+/**
+ * Returns whether two values are equal. A list equals exactly the same items in any order, a day equals each time on
+ * it, and a missing flag equals false.
+ */
 function equals(actual: unknown, value: unknown, search: Search): boolean {
   if (Array.isArray(actual)) return equalsList(actual, Array.isArray(value) ? value : [value], search);
   if (Array.isArray(value)) return value.length === 1 && equals(actual, value[0], search);
@@ -147,7 +153,7 @@ function equals(actual: unknown, value: unknown, search: Search): boolean {
   return isNumberLike(actual) && isNumberLike(value) && Number(actual) === Number(value);
 }
 
-/** Returns whether a value is a number, or a text that is one in decimal notation. */
+/** Returns whether a value is a number or a text in decimal notation. */
 function isNumberLike(value: unknown): boolean {
   return (
     typeof value === 'number' || (typeof value === 'string' && value.length <= 40 && /^-?\d+(?:\.\d+)?$/.test(value))
@@ -161,7 +167,10 @@ function equalsList(actual: readonly unknown[], values: readonly unknown[], sear
   return keys.size === wanted.size && [...wanted].every((key) => key !== undefined && keys.has(key));
 }
 
-/** A list contains all of the values by id or text; a text contains each as a part, whatever its case and width. */
+/**
+ * Returns whether a list contains all of the values, by id or text, or whether a text contains each of them, ignoring
+ * case and width.
+ */
 function contains(actual: unknown, value: unknown, search: Search): boolean {
   const values = Array.isArray(value) ? value : [value];
   if (Array.isArray(actual)) {
@@ -191,7 +200,7 @@ function isOrdered(op: ConditionOp, actual: unknown, value: unknown): boolean {
   if (op === 'before' || op === 'after') return false;
   if (isNumberLike(actual) && isNumberLike(value)) return order(Number(actual), Number(value));
   if (typeof actual !== 'string' || typeof value !== 'string') return false;
-  // Collation is slow: texts differ before this, or they are taken as equal.
+  // Collation is slow, so only the beginnings of long texts are compared.
   const [a, b] = [actual.slice(0, 2 * MAX_VALUE_CHARACTERS), value.slice(0, 2 * MAX_VALUE_CHARACTERS)];
   return order(collator.compare(a, b), 0);
 }
@@ -210,7 +219,7 @@ function hasTag(actual: unknown, wanted: string, { tagName }: Facts): boolean {
   });
 }
 
-/** Returns by what an item of a list is compared: its text, or the id of an object. */
+/** Returns the key by which list items are compared: the text of a scalar, or the id of an object. */
 function keyOf(item: unknown): string | undefined {
   if (isScalar(item)) return String(item);
   const id = lookUp(item, ['id']);
@@ -219,7 +228,7 @@ function keyOf(item: unknown): string | undefined {
 
 const fold = (text: string): string => text.slice(0, MAX_SEARCHED_CHARACTERS).normalize('NFKC').toLowerCase();
 
-/** Folds each text and indexes each list once, however many conditions look at it. */
+/** Caches folded texts and indexed lists, so that each is processed once for all conditions. */
 interface Search {
   folded(text: string): string;
   keys(list: readonly unknown[]): ReadonlySet<string>;

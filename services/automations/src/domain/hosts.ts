@@ -1,7 +1,7 @@
 const HOST = /^(?:\*\.)?[a-z0-9](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9](?:[a-z0-9_-]{0,62}))*$/;
 const MAX_HOST_CHARACTERS = 253;
 
-/** Returns a host, or `*.` and a domain, in lower case; undefined for a text that is neither. */
+/** Returns a host, or `*.` and a domain, in lower case; undefined if the text is neither. */
 export function readHostPattern(text: string): string | undefined {
   const host = text.trim().toLowerCase();
   if (host.length > MAX_HOST_CHARACTERS) return undefined;
@@ -9,7 +9,9 @@ export function readHostPattern(text: string): string | undefined {
   return HOST.test(host) ? host : undefined;
 }
 
-/** Returns whether a host of a URL is one of the allowed ones. `*.example.com` is each host below it, not itself. */
+/**
+ * Returns whether the host of a URL is allowed. `*.example.com` matches each subdomain, but not `example.com` itself.
+ */
 export function isAllowedHost(host: string, patterns: readonly string[]): boolean {
   const asked = host.toLowerCase();
   return patterns.some((pattern) => {

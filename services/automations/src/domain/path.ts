@@ -1,11 +1,11 @@
-/** Longest text of a path, and the most names in it. */
+/** Maximum length of a path, and maximum number of names in it. */
 export const MAX_PATH_CHARACTERS = 255;
 const MAX_PATH_NAMES = 32;
 
 const PLAIN_NAME = /[A-Za-z0-9_-]+/y;
 const INDEX = /\[(\d{1,9})\]/y;
 
-/** A text that is no path or no template; `at` is the index of the character that does not fit. */
+/** A syntax error in a path or a template; `at` is the index of the offending character. */
 export class SyntaxFault extends Error {
   constructor(
     message: string,
@@ -17,7 +17,7 @@ export class SyntaxFault extends Error {
 
 export interface ScannedPath {
   readonly path: readonly string[];
-  /** Index of the first character behind the path. */
+  /** Index of the first character after the path. */
   readonly end: number;
 }
 
@@ -42,7 +42,7 @@ export function scanPath(text: string, start: number): ScannedPath {
   }
 }
 
-/** Returns the names of a text that is one path. Throws `SyntaxFault`. */
+/** Returns the names of a text that consists of one path. Throws `SyntaxFault`. */
 export function parsePath(text: string): readonly string[] {
   const { path, end } = scanPath(text, 0);
   if (end < text.length) throw new SyntaxFault('has a character that a path can not have', end);
@@ -75,7 +75,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
   return pattern.exec(text) ?? undefined;
 }
 
-/** Returns the index behind a JSON string that begins at an index. Throws `SyntaxFault` if it does not end. */
+/** Returns the index after a JSON string that begins at `start`. Throws `SyntaxFault` if the string does not end. */
 export function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;
@@ -93,8 +93,8 @@ export function parseJson(text: string, at: number): unknown {
 }
 
 /**
- * Returns what a path leads to, undefined if there is nothing. Only properties of the data itself count, never those
- * that JavaScript adds; `length` of a list is its number of items.
+ * Returns the value that a path leads to; undefined if there is none. Only own properties of the data count, never
+ * inherited ones; `length` of a list is its number of items.
  */
 export function lookUp(scope: unknown, path: readonly string[]): unknown {
   let value = scope;

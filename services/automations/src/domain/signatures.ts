@@ -6,8 +6,8 @@ const BASE64 = /^[A-Za-z0-9+/_-]{43}=?$/;
 const PREFIX = 'sha256=';
 
 /**
- * Returns whether a text is the HMAC-SHA256 of a body: hexadecimal or base64, with or without `sha256=` before it. It is
- * compared in constant time.
+ * Returns whether a text is the HMAC-SHA256 of a body, in hexadecimal or base64, with or without the prefix `sha256=`.
+ * The comparison takes constant time.
  */
 export function isHmacOf(body: string, secret: string, given: string): boolean {
   const digest = readDigest(given.trim());

@@ -1,27 +1,27 @@
 import { endOfString, lookUp, parseJson, SyntaxFault, scanPath } from './path.js';
 
-/** Most bytes of a config with its templates filled in, as JSON. */
+/** Maximum bytes of a rendered config, as JSON. */
 export const MAX_RENDERED_BYTES = 65_536;
-/** Most levels of lists and objects in a config or in a value that is filled in. */
+/** Maximum nesting of lists and objects in a config or in a value that is filled in. */
 export const MAX_DEPTH = 64;
 
-/** Data that templates are filled in from: `trigger`, `steps`, `secrets`. Plain JSON. */
+/** The data that templates read: `trigger`, `steps` and `secrets`, as plain JSON. */
 export type Scope = Readonly<Record<string, unknown>>;
 
 /** `{{path}}` or `{{path | default: json}}` in a text. */
 export interface Reference {
   /** Names of the path, never empty. */
   readonly path: readonly string[];
-  /** The path as it was written. */
+  /** The path as it is written. */
   readonly text: string;
-  /** Takes the place of a value that is missing or null. */
+  /** Replaces a missing or null value. */
   readonly fallback?: { readonly value: unknown };
 }
 
-/** Literal text, or what is filled in. */
+/** Literal text, or a reference to be filled in. */
 export type TemplatePart = string | Reference;
 
-/** A reference, and where in the config it stands, such as `rows[0].name`. */
+/** A reference with its place in the config, such as `rows[0].name`. */
 export interface PlacedReference {
   readonly reference: Reference;
   readonly at: string;
@@ -29,7 +29,7 @@ export interface PlacedReference {
 
 export type TemplateFaultCode = 'invalid_template' | 'template_unresolved' | 'template_too_long';
 
-/** Why templates can not be parsed or filled in; `at` is the place in the config, such as `rows[0].name`. */
+/** The reason why templates cannot be parsed or filled in; `at` is the place in the config, such as `rows[0].name`. */
 export class TemplateFault extends Error {
   constructor(
     readonly code: TemplateFaultCode,
@@ -45,8 +45,8 @@ const CLOSE = '}}';
 const DEFAULT = /\|[ \t]*default[ \t]*:[ \t]*/y;
 
 /**
- * Splits a text into literal parts and references. `{{"text"}}` is the text itself, so that `{{"{{"}}` writes two braces.
- * Time is linear in the length: the first fault ends it. Throws `SyntaxFault`.
+ * Splits a text into literal parts and references. `{{"text"}}` stands for the text itself, so that `{{"{{"}}` writes
+ * two braces. It takes linear time and stops at the first fault. Throws `SyntaxFault`.
  */
 export function parseTemplate(text: string): readonly TemplatePart[] {
   const parts: TemplatePart[] = [];
@@ -64,7 +64,7 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
   return parts;
 }
 
-/** Reads one `{{…}}` that begins at an index. */
+/** Parses the `{{…}}` that begins at an index. */
 function parseReference(text: string, open: number): { readonly part: TemplatePart; readonly end: number } {
   const start = skipBlanks(text, open + OPEN.length);
   if (text[start] === '"') {
@@ -95,7 +95,7 @@ function skipBlanks(text: string, start: number): number {
   return at;
 }
 
-/** Returns the index behind the JSON value that begins at an index; whether it is valid is not checked. */
+/** Returns the index after the JSON value that begins at `start`. It does not check whether the value is valid. */
 function endOfJson(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; ) {
@@ -107,7 +107,7 @@ function endOfJson(text: string, start: number): number {
     }
     if (character === '{' || character === '[') depth++;
     if (character === '}' || character === ']') {
-      // A number, true, false or null ends where the template does.
+      // A number, true, false or null ends where the template ends.
       if (depth === 0) return at;
       depth--;
       if (depth === 0) return at + 1;
@@ -118,8 +118,8 @@ function endOfJson(text: string, start: number): number {
 }
 
 /**
- * Returns all references in the texts of a config, in order. Names of fields have no templates. Throws `TemplateFault`
- * with `invalid_template`.
+ * Returns all references in the texts of a config, in order. Throws `TemplateFault` with `invalid_template` for a
+ * template that cannot be parsed or is in the name of a field.
  */
 export function referencesOf(config: unknown): PlacedReference[] {
   const found: PlacedReference[] = [];
@@ -153,10 +153,10 @@ function partsOf(text: string, at: string): readonly TemplatePart[] {
 }
 
 /**
- * Returns a copy of a config with its templates filled in, once: what is filled in is data and never read as a template.
- * A text that is one whole template becomes the value with its type; elsewhere objects and lists become JSON, and null an
- * empty text. Throws `TemplateFault`: `template_unresolved` for a missing value without default, `template_too_long` over
- * `maxBytes`.
+ * Returns a copy of a config with its templates filled in. Filled-in values are never parsed as templates. A text that
+ * is one whole template becomes the value with its type; inside longer texts, objects and lists become JSON, and null
+ * becomes empty. Throws `TemplateFault`: `template_unresolved` for a missing value without default, `template_too_long`
+ * above `maxBytes`.
  */
 export function renderTemplates(config: unknown, scope: Scope, maxBytes: number = MAX_RENDERED_BYTES): unknown {
   const budget = createBudget(maxBytes);
@@ -206,11 +206,11 @@ function resolve({ path, text, fallback }: Reference, scope: Scope, at: string):
   throw new TemplateFault('template_unresolved', `{{${text}}} has no value and no default`, at);
 }
 
-/** Returns a value as it stands inside a text. */
+/** Returns the form of a value inside a text. */
 function pieceOf(value: unknown, budget: Budget, at: string): string {
   if (value === null) return '';
   if (typeof value !== 'object') return String(value);
-  // Measures it first: JSON of a long value would hold up the process.
+  // Checks the size first, because converting a huge value to JSON would block the process.
   budget.check(value, at);
   return JSON.stringify(value);
 }
@@ -219,7 +219,7 @@ interface Budget {
   take(bytes: number, at: string): void;
   takeText(text: string, at: string): void;
   takeValue(value: unknown, at: string): void;
-  /** Throws if the value does not fit, and takes nothing. */
+  /** Throws if the value does not fit, without using up the budget. */
   check(value: unknown, at: string): void;
 }
 
@@ -232,7 +232,7 @@ function createBudget(maxBytes: number): Budget {
     if (left < 0) throw tooLong(at);
   };
   const takeText = (text: string, at: string): void => {
-    // A text has at least as many bytes as UTF-16 units, so a long one need not be measured.
+    // A text has at least as many bytes as UTF-16 units, so a text with too many units need not be measured.
     take(text.length > left ? text.length : Buffer.byteLength(text) + 3, at);
   };
   const takeValue = (value: unknown, at: string, depth = 0): void => {
@@ -248,7 +248,7 @@ function createBudget(maxBytes: number): Budget {
       for (const item of value) takeValue(item, at, depth + 1);
       return;
     }
-    // A loop instead of `Object.entries`, which would list all of a long object first.
+    // A loop instead of `Object.entries`, which would first list all keys of a large object.
     for (const key in value) {
       if (!Object.hasOwn(value, key)) continue;
       takeText(key, at);

@@ -11,15 +11,15 @@ import type { AutomationRunRecord } from './records.js';
 type ActingParts = Pick<RunParts, 'memberships' | 'peers' | 'systemCall' | 'now'>;
 
 /**
- * Returns the options of a call with the rights of a run, with a deadline in `timeoutMs`. The person's access is read
- * before each call. Throws `permission_lost` and `workspace_archived`, which end the run.
+ * Returns the options of a call with the rights of a run, with a deadline after `timeoutMs`. It checks the person's
+ * access before each call. Throws `permission_lost` and `workspace_archived`, which end the run.
  */
 export type Acting = (run: AutomationRunRecord, signal: AbortSignal, timeoutMs?: number) => Promise<CallOptions>;
 
 const CALL_MS = 20_000;
-/** Milliseconds before its expiry at which a token is renewed: it outlives the call, also where the owner is slow. */
+/** Milliseconds before its expiry at which a token is renewed, so that it outlasts a slow call. */
 const SPARE_MS = CALL_MS;
-/** Tokens that are kept in memory: runs of one automation use the same. */
+/** Maximum number of tokens kept in memory. Runs of one automation share a token. */
 const MAX_TOKENS = 1_000;
 
 interface Token {
@@ -28,7 +28,10 @@ interface Token {
   readonly until: number;
 }
 
-/** Acts as the person with whose rights an automation runs, in its workspace only. No token is stored. */
+/**
+ * Creates tokens for the person whose rights an automation runs with, limited to its workspace. Tokens are kept in
+ * memory only.
+ */
 export function createActing(parts: ActingParts): Acting {
   const { peers, systemCall } = parts;
   const tokens = new Map<string, Token>();
@@ -40,7 +43,7 @@ export function createActing(parts: ActingParts): Acting {
     if (known === undefined || Date.now() > known.until - SPARE_MS) {
       const { token, expiresAt = '' } = await peers.auth.actAs(request, systemCall()).catch(lostAccess);
       known = { token, until: Date.parse(expiresAt) };
-      // All of them are valid for seconds only.
+      // All tokens expire within seconds, so dropping them costs little.
       if (tokens.size >= MAX_TOKENS) tokens.clear();
       tokens.set(key, known);
     }
@@ -51,7 +54,7 @@ export function createActing(parts: ActingParts): Acting {
 
 const MEMBERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 
-/** Throws where the person does not belong to the workspace any more, or it is archived. */
+/** Throws if the person no longer belongs to the workspace, or if it is archived. */
 export async function requireAccess(
   { memberships, systemCall }: Pick<ActingParts, 'memberships' | 'systemCall'>,
   { actsAs, workspaceId }: Pick<AutomationRunRecord, 'actsAs' | 'workspaceId'>,
@@ -74,7 +77,10 @@ function requestOf(run: AutomationRunRecord): ActAsRequest {
 
 const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);
 
-/** Throws the failure of a run whose person has lost access; rethrows other errors, which are retried. */
+/**
+ * Throws `permission_lost` if the error means that the person has lost access; rethrows other errors, which are
+ * retried.
+ */
 function lostAccess(error: unknown): never {
   if (error instanceof AppError && REFUSALS.has(error.code)) throw permissionLost();
   throw error;

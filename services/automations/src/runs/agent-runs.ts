@@ -6,13 +6,16 @@ import type { RunParts } from './parts.js';
 
 type WakeParts = Pick<RunParts, 'runs' | 'steps' | 'store' | 'now'>;
 
-/** Makes runs due that wait for runs of agents which have ended. */
+/** Resumes runs whose agent run has ended. */
 export function watchAgentRuns(parts: WakeParts, bus: EventBus): Promise<Subscription> {
   const events = ['agents.agent_run.finished'] as const;
   return consume(bus, { consumer: 'automations.agent_runs', events }, ({ subject }) => wake(parts, subject));
 }
 
-/** A run that its worker holds right now comes again at once: it may have looked at the agent before. */
+/**
+ * Makes the run due. A run that a worker holds becomes due again right after, since the worker may have checked the
+ * agent before.
+ */
 async function wake({ runs, steps, store, now }: WakeParts, agentRunId: string): Promise<void> {
   const [step] = await steps.find({ where: { agentRunId }, limit: 1 });
   if (step === undefined || (step.status !== 'running' && step.status !== 'waiting')) return;

@@ -2,7 +2,7 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import { type EndParts, endIdleRun } from './end.js';
 import { type AutomationRunRecord, LIVE_STATES } from './records.js';
 
-/** The topic on which the ids of runs are broadcast that were canceled while a worker holds them. */
+/** The topic on which the ids of canceled runs are broadcast. */
 export const CANCEL_TOPIC = 'automations.canceled-runs';
 
 const LIVE: ReadonlySet<string> = new Set(LIVE_STATES);
@@ -10,8 +10,8 @@ const LIVE: ReadonlySet<string> = new Set(LIVE_STATES);
 export const hasEnded = ({ status }: Pick<AutomationRunRecord, 'status'>): boolean => !LIVE.has(status);
 
 /**
- * Cancels a run in a unit of work. One that has not begun ends with it. Of any other, whoever works on it ends it, at once
- * after `CANCEL_TOPIC` was told.
+ * Cancels a run in a unit of work. A queued run ends in it. Otherwise its worker ends it, at once if the caller then
+ * broadcasts on `CANCEL_TOPIC`.
  */
 export async function cancelRun(
   parts: EndParts,

@@ -7,7 +7,7 @@ import type { RunParts } from './parts.js';
 import type { AutomationRunRecord, LaneRecord, RunFailure, SkipReason } from './records.js';
 import { deleteAfter } from './retention.js';
 
-/** How a run ends. */
+/** The result of a run. */
 export interface Ending {
   readonly status: 'completed' | 'failed' | 'canceled' | 'skipped';
   readonly error?: RunFailure | undefined;
@@ -16,7 +16,7 @@ export interface Ending {
 
 export type EndParts = Pick<RunParts, 'runs' | 'lanes' | 'automations' | 'settings' | 'now'>;
 
-/** Returns the fields of a run that has ended; the caller writes them in the unit that `writeEnd` fills. */
+/** Returns the fields of an ended run; the caller writes them in the unit of work that `writeEnd` fills. */
 export function endedFields({ settings, now }: Pick<RunParts, 'settings' | 'now'>, ending: Ending) {
   const at = now();
   return {
@@ -27,7 +27,7 @@ export function endedFields({ settings, now }: Pick<RunParts, 'settings' | 'now'
   };
 }
 
-/** Writes what else changes when a run ends: its lane with the run behind it, the automation, and the event. */
+/** Writes the other changes at the end of a run: its lane and the next run in it, the automation, and the event. */
 export async function writeEnd(
   parts: EndParts,
   work: UnitOfWork,
@@ -42,8 +42,8 @@ export async function writeEnd(
 }
 
 /**
- * Switches an automation off that has failed too often in a row. Its people are told of the first failure in a row and of
- * that, not of each.
+ * Counts a failure, and switches the automation off after too many in a row. Its people are notified of the first
+ * failure in a row and of the switch, not of every failure.
  */
 async function countFailure(
   { automations, settings }: EndParts,
@@ -68,7 +68,10 @@ function ownersOf(automation: AutomationRecord | undefined, { actsAs }: Automati
   return [...new Set([definition.actsAs.userId, ...(createdBy.type === 'user' ? [createdBy.id] : [])])];
 }
 
-/** Ends a run that its worker holds; `also` is written with it. A run that was canceled meanwhile is not completed. */
+/**
+ * Ends a run that its worker holds; `also` adds writes to the commit. A run that was canceled in the meantime ends as
+ * canceled instead of completed.
+ */
 export async function endRun(
   parts: EndParts,
   job: HeldJob<AutomationRunRecord>,
@@ -87,7 +90,7 @@ export async function endRun(
   );
 }
 
-/** Ends a run that no worker holds, in a unit of its own. Returns the run as it is then. */
+/** Ends a run that no worker holds, in a given unit of work. Returns the ended run. */
 export async function endIdleRun(
   parts: EndParts,
   work: UnitOfWork,

@@ -5,4 +5,4 @@ export const RunNotCancelable = defineError(
   'run_not_cancelable',
   'The run has ended: its status is {status}.',
 );
-export const RunNotRetryable = defineError('ABORTED', 'run_not_retryable', 'The run can not be repeated: {why}.');
+export const RunNotRetryable = defineError('ABORTED', 'run_not_retryable', 'The run cannot be repeated: {why}.');

@@ -4,19 +4,19 @@ import { LostRace } from '@commonplace/kit/store';
 import { TemplateFault } from '../domain/templates.js';
 import type { RunFailure } from './records.js';
 
-/** Characters of the message of an error that are stored. */
+/** Maximum characters of a stored error message. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
 export interface ActionErrorOptions {
-  /** The same again may succeed. */
+  /** Whether the same attempt may succeed later. */
   readonly retryable?: boolean;
-  /** Milliseconds for which the other side asked not to be called. */
+  /** Milliseconds that the other service asked to wait. */
   readonly waitMs?: number;
-  /** Whether the call has taken effect is not known, and it must not be repeated. */
+  /** Whether it is unknown if the call has taken effect, so that it must not be repeated. */
   readonly isUnknown?: boolean;
 }
 
-/** Why an action has failed, as readers of the run see it. */
+/** The error of a failed action, as readers of the run see it. */
 export class ActionError extends Error {
   readonly retryable: boolean;
   readonly waitMs: number;
@@ -48,23 +48,24 @@ export class RunError extends Error {
 }
 
 export const permissionLost = (): RunError =>
-  new RunError('permission_lost', 'The person with whose rights the automation runs has no access any more.');
+  new RunError('permission_lost', 'The person with whose rights the automation runs no longer has access.');
 
 const PASSING_CODES: ReadonlySet<AppError['code']> = new Set([
   ...(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'] as const),
 ]);
 /**
- * Refusals that pass by themselves, and that no service keeps as the answer under an idempotency key. Credentials are tokens of the
- * run, which have expired on their way through a slow service; lost access is told by `permission_lost`.
+ * Temporary refusals that no service stores under an idempotency key. `invalid_credentials` occurs if a run's token
+ * expires during a slow call; lost access is reported by `permission_lost`.
  */
 const PASSING_REASONS: ReadonlySet<string> = new Set(['idempotency_in_progress', 'invalid_credentials']);
 
-/** Returns an error of an action as its readers see it. */
+/** Converts an error into one that readers of the run may see. */
 export function actionErrorOf(error: unknown): ActionError {
   if (error instanceof ActionError) return error;
   if (error instanceof TemplateFault) return new ActionError(error.code, `config.${error.at} ${error.message}.`);
   if (error instanceof UrlNotAllowed) return new ActionError('url_not_allowed', error.message);
-  if (error instanceof LostRace) return new ActionError('conflict', 'Others were faster.', { retryable: true });
+  if (error instanceof LostRace)
+    return new ActionError('conflict', 'Other changes to the same data were committed first.', { retryable: true });
   if (!(error instanceof AppError) || error.code === 'INTERNAL') {
     return new ActionError('internal', 'Something went wrong on our side.', { retryable: true });
   }

@@ -4,12 +4,12 @@ import type { AutomationRunRecord, RunFailure, RunState } from './records.js';
 export interface FinishedFacts {
   readonly status: RunState;
   readonly error?: RunFailure | undefined;
-  /** The automation was switched off with it. */
+  /** Whether this failure switched the automation off. */
   readonly disabled?: boolean;
   readonly notifyUserIds?: readonly string[];
 }
 
-/** Returns the event of a run that has ended; its chain has the automation itself as the last. */
+/** Returns the event for an ended run. Its chain ends with the automation itself. */
 export function finishedEvent(run: AutomationRunRecord, facts: FinishedFacts): DomainEvent {
   const { id, tenant, automationId, automationName, workspaceId, trigger } = run;
   const { status, error, disabled = false, notifyUserIds = [] } = facts;
@@ -27,7 +27,7 @@ export function finishedEvent(run: AutomationRunRecord, facts: FinishedFacts): D
   });
 }
 
-/** Returns the chain of what a run does: the automations that led to it, and its own. */
+/** Returns the chain for everything a run causes: the automations that led to it, then its own. */
 export const chainOf = ({ chain, automationId }: Pick<AutomationRunRecord, 'chain' | 'automationId'>): string[] => [
   ...chain,
   automationId,

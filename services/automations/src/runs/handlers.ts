@@ -23,13 +23,13 @@ import { retryRun } from './retry.js';
 import { startRun } from './start.js';
 import { type RunView, runMessage } from './wire.js';
 
-/** The handlers of runs; those of what automations are belong to the same service. */
+/** The handlers for runs. Those for definitions implement the rest of the same contract. */
 export type RunHandlers = Pick<
   Handlers<AutomationService>,
   'runAutomation' | 'listAutomationRuns' | 'getAutomationRun' | 'cancelAutomationRun' | 'retryAutomationRun'
 >;
 
-/** An automation whose runs a caller reads. */
+/** An automation whose runs the caller can read. */
 interface Access {
   readonly automation: AutomationRecord;
   readonly place: Place;
@@ -88,7 +88,7 @@ async function editing(access: Access): Promise<Access> {
   return access;
 }
 
-/** A run belongs to one automation: under another it does not exist. */
+/** Returns a run of an automation. Throws `NotFound` if the run belongs to another automation. */
 async function readRun({ runs }: RunParts, automationId: string, runId: string): Promise<AutomationRunRecord> {
   const run = await runs.get(runId);
   if (run === undefined || run.automationId !== automationId) throw NotFound();
@@ -122,7 +122,7 @@ async function run(
   return startRun(parts, automation, request, context.work, parts.now());
 }
 
-/** Refuses a run that would only be skipped, because too many wait. */
+/** Throws if the run would be skipped because too many runs wait. */
 async function requireRoom({ lanes, settings }: RunParts, { id, definition }: AutomationRecord): Promise<void> {
   if (definition.concurrency === 'skip') return;
   const { active = 0, queued = 0 } = (await lanes.get(id)) ?? {};
@@ -140,7 +140,7 @@ function actsAsOf(
 
 const STAND_INS = ['event', 'resource', 'row', 'form', 'webhook', 'message', 'work_item'] as const;
 
-/** Returns what of a dry run's input stands for what a trigger would give. */
+/** Returns the fields of a dry run's input that replace data of a trigger. */
 const standIns = (given: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(STAND_INS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
 
@@ -156,9 +156,9 @@ function runsWhere({ automationId, status, createdAfter }: ListAutomationRunsReq
   };
 }
 
-/** Steps of one run: each action has one. */
+/** Maximum number of steps of a run; each action has one. */
 const MAX_STEPS = 100;
-/** Bytes of inputs and outputs of steps in one list; later ones are left out. */
+/** Maximum bytes of inputs and outputs of steps in one list; the data of later steps is omitted. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
 const stepsOf = ({ steps }: RunParts, { id, stepCount }: AutomationRunRecord): Promise<StepRecord[]> | StepRecord[] =>
@@ -195,8 +195,8 @@ const withoutData = (step: AutomationRun['steps'][number]): AutomationRun['steps
 });
 
 /**
- * A run reads with the rights of one person: that person and administrators of the workspace see what it has read. Whoever
- * has asked for it sees what they gave.
+ * Returns the parts of a run that the caller may see. A run reads with one person's rights, so only that person and
+ * administrators of the workspace see its data. The person who started it manually sees its input.
  */
 function viewOf(run: AutomationRunRecord, { place }: Access, { caller, actor }: CallContext): RunView {
   const showsData = mayAdminister(place) || run.actsAs.userId === caller.userId;

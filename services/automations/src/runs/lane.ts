@@ -7,10 +7,10 @@ export interface LaneParts {
   readonly lanes: Collection<LaneRecord>;
 }
 
-/** How a run begins: due at once, behind others, or not at all. */
+/** How a run begins: due at once, waiting for earlier runs, or skipped with a reason. */
 export type Admission = 'due' | 'behind' | SkipReason;
 
-/** Returns how the next run of an automation begins, by the runs that it has. */
+/** Returns how the next run of an automation begins, given the numbers of its active and queued runs. */
 export function admit(
   concurrency: AutomationRecord['definition']['concurrency'],
   { active, queued }: Pick<LaneRecord, 'active' | 'queued'>,
@@ -22,10 +22,10 @@ export function admit(
   return queued < maxQueued ? 'behind' : 'queue_full';
 }
 
-/** Returns whether a run waits behind others of its automation. */
+/** Returns whether a run waits for earlier runs of its automation. */
 export const isBehind = ({ status, dueAt }: AutomationRunRecord): boolean => status === 'queued' && dueAt === undefined;
 
-/** What a run leaves in its lane when it ends. */
+/** The end of a run, as its lane records it. */
 export interface LaneEnding {
   readonly status: RunState;
   /** RFC 3339. */
@@ -33,8 +33,8 @@ export interface LaneEnding {
 }
 
 /**
- * Takes a run that ends out of its lane, and makes the next one due if it was the last that went on. Returns the lane as
- * the unit leaves it. A dry run has no place in the lane.
+ * Removes an ending run from its lane, and makes the next one due if no other run is active. Returns the lane as the
+ * unit of work leaves it. Dry runs are not counted in lanes.
  */
 export async function leaveLane(
   { runs, lanes }: LaneParts,
@@ -54,7 +54,7 @@ export async function leaveLane(
   return work.replace(lanes, lane, { ...lane, ...counts, failureCount, lastRun });
 }
 
-/** Makes the run that has waited for the longest due, and returns the counts of the lane after that. */
+/** Makes the run that has waited longest due. Returns the new counts of the lane. */
 async function promoteNext(
   runs: LaneParts['runs'],
   work: UnitOfWork,
@@ -65,7 +65,7 @@ async function promoteNext(
   const where = { automationId: ended.automationId, status: 'queued', dueAt: { exists: false } };
   const waiting = await runs.find({ where, sort: ['seq'], limit: 2 });
   const next = waiting.find(({ id }) => id !== ended.id);
-  // Each change of what waits writes the lane, so that the commit fails if this reading is out of date.
+  // Each change of waiting runs writes the lane, so the commit fails if this read is outdated.
   if (next === undefined) return { active: 0, queued: 0 };
   work.replace(runs, next, { ...next, dueAt: at });
   return { active: 1, queued: queued - 1 };

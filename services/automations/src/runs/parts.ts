@@ -3,7 +3,7 @@ import type { AutomationRecord, DefinitionRecord } from '../definitions/records.
 import type { Shared } from '../parts.js';
 import type { AutomationRunRecord, LaneRecord, StepRecord } from './records.js';
 
-/** What the engine of runs works with. */
+/** Dependencies of the engine of runs. */
 export interface RunParts extends Shared {
   readonly runs: Collection<AutomationRunRecord>;
   readonly steps: Collection<StepRecord>;

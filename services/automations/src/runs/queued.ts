@@ -23,11 +23,11 @@ export async function openRunsOfAutomations({ store }: Pick<Shared, 'store'>): P
   };
 }
 
-/** Runs that one unit skips: few enough not to hold up the process. */
+/** Number of runs that one unit of work skips; small, so that it does not block the process. */
 const CHUNK = 20;
 const LANES = 100;
 
-/** Skips the runs of automations that were switched off or deleted while they waited. */
+/** Skips the waiting runs of automations that were switched off or deleted. */
 export async function skipMarkedRuns(parts: EndParts & Pick<Shared, 'store'>, signal: AbortSignal): Promise<void> {
   await runEach(markedLanes(parts, signal), async ({ id }) => {
     while (!signal.aborted && (await skipSome(parts, id)));
@@ -44,7 +44,7 @@ async function* markedLanes({ lanes }: Pick<EndParts, 'lanes'>, signal: AbortSig
   }
 }
 
-/** Skips some runs of an automation. Returns whether there may be more. */
+/** Skips some runs of an automation. Returns whether more may follow. */
 function skipSome(parts: EndParts & Pick<Shared, 'store'>, automationId: string): Promise<boolean> {
   const { store, lanes, runs } = parts;
   return inWork(store, async (work) => {

@@ -8,7 +8,7 @@ export type RunState = (typeof LIVE_STATES)[number] | 'completed' | 'failed' | '
 
 export type SkipReason = 'conditions_not_met' | 'inactive' | 'queue_full' | 'concurrency' | 'target_gone' | 'loop';
 
-/** Why a run or an action has failed. */
+/** The reason why a run or an action failed. */
 export interface RunFailure {
   readonly code: string;
   readonly message: string;
@@ -23,7 +23,7 @@ export interface Taint {
   readonly name: string;
 }
 
-/** What has started a run. */
+/** The cause of a run. */
 export interface StoredRunTrigger {
   readonly type: TriggerType;
   readonly eventId?: string | undefined;
@@ -39,39 +39,45 @@ export interface AutomationRunRecord extends JobRecord {
   readonly automationId: string;
   readonly automationName: string;
   readonly definitionVersion: number;
-  /** Order of the triggers of one automation. */
+  /** Number of the run in the order of the automation's triggers. */
   readonly seq: number;
   readonly status: RunState;
-  /** When a worker takes it up, or its lease ends. Absent while it waits for runs before it. */
+  /** When a worker can claim it, or its lease ends. Absent while it waits for earlier runs. */
   readonly dueAt?: string | undefined;
   readonly trigger: StoredRunTrigger;
   readonly actsAs: ActsAs;
   /**
-   * `trigger` of its templates as it was known when it was triggered: `input`, `event`, `webhook`, `form`. What `resource`,
-   * `row` and `message` are is read when it starts. Absent once it has been erased.
+   * The part of `trigger` in templates that is known when the run is triggered: `input`, `event`, `webhook`, `form`.
+   * The run reads `resource`, `row` and `message` when it starts. Absent after it was erased.
    */
   readonly input?: Readonly<Record<string, unknown>> | undefined;
-  /** `resource`, `row`, `message` and such of its templates, as they were when it started. Absent before, and once erased. */
+  /**
+   * The part of `trigger` in templates that the run read when it started, such as `resource`, `row` and `message`.
+   * Absent before, and after it was erased.
+   */
   readonly data?: Readonly<Record<string, unknown>> | undefined;
   readonly taints: readonly Taint[];
-  /** Automations whose runs led to this one, oldest first, without its own. */
+  /** The automations whose runs led to this one, oldest first, without its own automation. */
   readonly chain: readonly string[];
   readonly dryRun: boolean;
   readonly retryOf?: string | undefined;
-  /** The key of the action that it repeats, where the earlier attempt may have taken effect. */
+  /** The idempotency key of an action of the repeated run that may have taken effect. */
   readonly keptKey?: { readonly actionId: string; readonly key: string } | undefined;
-  /** Index of the action that comes next. */
+  /** Index of the next action. */
   readonly position: number;
   readonly stepCount: number;
   readonly error?: RunFailure | undefined;
   readonly skipReason?: SkipReason | undefined;
   readonly cancelRequested?: boolean | undefined;
   readonly cancelReason?: string | undefined;
-  /** When it ends at the latest, while its clock runs. */
+  /** When the time limit ends the run, while the limit is not suspended. */
   readonly endsBy?: string | undefined;
-  /** Milliseconds of its time limit that are left, while its clock is stopped or has to be read by `clock`. */
+  /** Milliseconds of the time limit that were left when the run began to wait for a delay or an agent; see `clock`. */
   readonly remainingMs?: number | undefined;
-  /** Of a run that waits for an agent: since when, and whether the agent was seen to wait for an approval then. */
+  /**
+   * Set while the run waits for an agent: since when, and whether the agent was waiting for an approval, which suspends
+   * the time limit.
+   */
   readonly clock?: { readonly since: string; readonly isStopped: boolean } | undefined;
   readonly createdAt: string;
   readonly startedAt?: string | undefined;
@@ -106,7 +112,7 @@ export type StepState =
   | ('running' | 'waiting' | 'completed' | 'failed')
   | ('skipped' | 'canceled' | 'unknown' | 'planned');
 
-/** One action of a run; `id` is `<run>:<seq>`. */
+/** The execution of one action in a run; `id` is `<run>:<seq>`. */
 export interface StepRecord extends StoredRecord {
   readonly tenant: string;
   readonly runId: string;
@@ -114,11 +120,11 @@ export interface StepRecord extends StoredRecord {
   readonly actionId: string;
   readonly type: ActionType;
   readonly status: StepState;
-  /** How often it has begun. */
+  /** Number of attempts that have begun. */
   readonly attempt: number;
-  /** Attempts that have failed. */
+  /** Number of failed attempts. */
   readonly failures: number;
-  /** The idempotency key of what it changes, the same for each attempt. */
+  /** The idempotency key of its changes, the same for each attempt. */
   readonly key: string;
   readonly input?: unknown;
   readonly output?: unknown;
@@ -145,18 +151,18 @@ export const stepCollection: CollectionSpec<StepRecord> = {
 export const stepId = (runId: string, seq: number): string => `${runId}:${seq}`;
 
 /**
- * What the runs of one automation share; `id` is that of the automation. Every unit that creates or ends a run writes it,
- * so that runs are numbered and begin in the order of their triggers.
+ * The state that the runs of one automation share; `id` is the automation's. Every unit of work that creates or ends a
+ * run writes it, so that runs are numbered and begin in the order of their triggers.
  */
 export interface LaneRecord extends StoredRecord {
   readonly tenant: string;
   readonly lastSeq: number;
-  /** Runs that go on, and runs that wait for them. */
+  /** Number of runs that are due, executing or suspended, and of runs that wait for them. */
   readonly active: number;
   readonly queued: number;
-  /** Runs that wait and are numbered up to this one are skipped: the automation was switched off or deleted. */
+  /** Waiting runs with numbers up to this one are to be skipped, because the automation was switched off or deleted. */
   readonly skipTo?: number | undefined;
-  /** Runs in a row that have failed. */
+  /** Number of consecutive failed runs. */
   readonly failureCount: number;
   readonly lastRun?: { readonly id: string; readonly status: RunState; readonly at: string } | undefined;
 }

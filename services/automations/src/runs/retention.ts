@@ -4,10 +4,10 @@ import { longestRunDays } from '../definitions/versions.js';
 
 const DAY_MS = 86_400_000;
 
-/** Returns until when a run that ends now is kept, with its steps. */
+/** Returns when a run that ends now expires. */
 export const deleteAfter = ({ runDays }: Pick<Settings, 'runDays'>, now: number): string =>
   new Date(now + runDays * DAY_MS).toISOString();
 
-/** Returns until when a step that begins now is kept: at least as long as its run, however long that takes. */
+/** Returns when a step that begins now expires: not before its run, even if the run takes as long as it can. */
 export const deleteStepAfter = (settings: Pick<Settings, 'runDays'>, definition: Definition, now: number): string =>
   new Date(now + (settings.runDays + longestRunDays(definition) + 1) * DAY_MS).toISOString();

@@ -14,7 +14,7 @@ export interface RetryOptions {
   readonly useCurrent: boolean;
 }
 
-/** Starts a run that repeats one which has failed or was canceled, in the unit of the call. */
+/** Repeats a failed or canceled run as a new run, in the unit of work of the call. */
 export async function retryRun(
   parts: RunParts,
   automation: AutomationRecord,
@@ -28,7 +28,7 @@ export async function retryRun(
   const pinned = await versionOf(parts, before, automation);
   const definition = useCurrent ? automation.definition : pinned;
   if (definition === undefined || pinned === undefined)
-    throw RunNotRetryable({ why: 'its version is not kept any more' });
+    throw RunNotRetryable({ why: 'its version is no longer stored' });
   const id = newId();
   const kept = from === 'start' ? undefined : await keptOf(parts, before, pinned, definition, useCurrent);
   const { trigger, taints, chain, dryRun } = before;
@@ -45,7 +45,10 @@ export async function retryRun(
   return run;
 }
 
-/** Nobody lends the rights of a person who has triggered a run to what somebody else makes of it later. */
+/**
+ * Returns the rights of the repeated run. If the automation runs with the rights of whoever triggers it, these are the
+ * caller's, so that nobody can repeat a run with another person's rights.
+ */
 function actsAsOf(
   { actsAs }: AutomationRunRecord,
   definition: Definition,
@@ -56,7 +59,7 @@ function actsAsOf(
   return { userId, userName, credentialId: credential.id, scopes: [...credential.scopes] };
 }
 
-/** Returns where the run goes on, and the steps that it keeps. */
+/** Returns the position where the repeated run begins, and the steps that it keeps. */
 async function keptOf(
   { steps }: Pick<RunParts, 'steps'>,
   before: AutomationRunRecord,
@@ -71,12 +74,12 @@ async function keptOf(
   if (position < 0) throw RunNotRetryable({ why: `the automation has no action ${action?.id} any more` });
   const kept = found.filter(({ actionId }) => actionId !== action?.id);
   const again = found.find(({ actionId }) => actionId === action?.id);
-  // A repetition that was canceled before it came to the action has no step of it.
+  // The repeated run may itself be a repetition that was canceled before this action, and has no step for it.
   const keptKey = useCurrent ? undefined : again === undefined ? before.keptKey : keptKeyOf(again);
   return { steps: kept, from: { position, stepCount: kept.length, data: before.data, keptKey } };
 }
 
-/** Returns the key of a step that may have taken effect without an answer, so that it does not take effect twice. */
+/** Returns the key of a step that may have taken effect, so that it does not take effect twice. */
 function keptKeyOf(step: StepRecord | undefined): AutomationRunRecord['keptKey'] {
   if (step === undefined || step.type === 'run_agent') return undefined;
   const { status, error, actionId, key } = step;

@@ -3,14 +3,14 @@ import type { Scope } from '../domain/templates.js';
 import { isObject } from './json.js';
 import type { AutomationRunRecord, StepRecord } from './records.js';
 
-/** What templates see of a step. */
+/** The result of a step that templates can read. */
 export interface SeenStep {
   readonly status: StepRecord['status'];
   readonly output?: unknown;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** Returns what templates and conditions of a run see: its trigger, and its steps by their actions. */
+/** Returns the data for templates and conditions of a run: its trigger, and its steps by action id. */
 export function scopeOf(
   { trigger, input = {}, data = {} }: AutomationRunRecord,
   steps: Readonly<Record<string, SeenStep>>,
@@ -26,7 +26,7 @@ const scheduleOf = ({ scheduleId, scheduledFor = '' }: AutomationRunRecord['trig
   scheduled_for: scheduledFor,
 });
 
-/** Returns what templates see of the steps that have ended. */
+/** Returns the results of the ended steps for templates. */
 export function seenSteps(steps: readonly StepRecord[]): Record<string, SeenStep> {
   const ended = steps.filter(({ status }) => status !== 'running' && status !== 'waiting' && status !== 'skipped');
   return Object.fromEntries(
@@ -41,7 +41,7 @@ export function seenSteps(steps: readonly StepRecord[]): Record<string, SeenStep
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Returns what conditions are tested on. What was created has changed in all fields that it has. */
+/** Returns the data for evaluating conditions. For something newly created all fields count as changed. */
 export function factsOf(run: AutomationRunRecord, scope: Scope): Facts {
   const { event } = run.input ?? {};
   const { type, data } = isObject(event) ? event : { type: '', data: {} };

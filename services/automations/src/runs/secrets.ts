@@ -5,20 +5,20 @@ import { referencesOf } from '../domain/templates.js';
 import { ActionError } from './failure.js';
 import type { RunParts } from './parts.js';
 
-/** What stands in the place of a secret wherever people can see it. */
+/** The text that replaces a secret wherever people can see it. */
 export const MASK = '***';
-/** Shorter values are not masked in responses: they would match what has nothing to do with them. */
+/** Minimum length of a masked value. Shorter values would match unrelated text. */
 const MIN_MASKED_LENGTH = 4;
 
-/** The secrets of one request. */
+/** The secrets that one request uses. */
 export interface UsedSecrets {
   readonly values: Readonly<Record<string, string>>;
   readonly used: readonly Pick<StoredSecret, 'name' | 'allowedHosts'>[];
-  /** Those that the request is signed with. */
+  /** The secrets that sign the request. */
   readonly signing: readonly string[];
 }
 
-/** Returns the names of the secrets that a config refers to, and of the one that signs. */
+/** Returns the names of the secrets that a config refers to, and of the secret that signs. */
 export function secretsIn(config: Readonly<Record<string, unknown>>): {
   readonly filledIn: readonly string[];
   readonly signWith: string | undefined;
@@ -30,7 +30,7 @@ export function secretsIn(config: Readonly<Record<string, unknown>>): {
   return { filledIn: [...new Set(names)], signWith };
 }
 
-/** Decrypts the secrets of an automation that a request uses. Throws for one that it does not have any more. */
+/** Decrypts the secrets that a request uses. Throws `secret_missing` if the automation no longer has one of them. */
 export function openSecrets(
   { envelope }: Pick<RunParts, 'envelope'>,
   automation: AutomationRecord | undefined,
@@ -59,24 +59,24 @@ function signingSecret(name: string, value: string): string {
   );
 }
 
-/** Returns the scope in which the input of a step is shown: with a mask for each secret. */
+/** Returns a mask for each secret, for showing the input of a step. */
 export const maskedSecrets = (automation: AutomationRecord | undefined): Readonly<Record<string, string>> =>
   Object.fromEntries((automation?.secrets ?? []).map(({ name }) => [name, MASK]));
 
 type Masked = Pick<UsedSecrets, 'values' | 'signing'>;
 
-/** Returns the forms in which secrets are masked, the longest first. */
+/** Returns all forms of secrets that are masked, the longest first. */
 function formsOf({ values, signing }: Masked): string[] {
   const plain = [...Object.values(values), ...signing].filter((value) => value.length >= MIN_MASKED_LENGTH);
   const forms = plain.flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)]);
   return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }
 
-/** Returns the bytes that have to be read behind a place at which a text is cut, so that no part of a secret stays before it. */
+/** Returns the number of bytes to read beyond a cut, so that masking leaves no part of a secret before it. */
 export const longestForm = (secrets: Masked): number =>
   Math.max(0, ...formsOf(secrets).map((form) => Buffer.byteLength(form)));
 
-/** Returns data in which the values of secrets are masked, as they are and as parts of URLs and of JSON. */
+/** Returns data with the values of secrets masked, including their URL-encoded and JSON-escaped forms. */
 export function masked(data: unknown, secrets: Masked): unknown {
   const wanted = formsOf(secrets);
   const mask = (value: unknown): unknown => {

@@ -11,30 +11,30 @@ export interface RunRecords extends LaneParts {
   readonly settings: Pick<Settings, 'queuedRuns' | 'runDays'>;
 }
 
-/** What starts a run of an automation. */
+/** A request to start a run of an automation. */
 export interface RunRequest {
-  /** Derived from the automation and what has triggered it where a second trigger must not start another run. */
+  /** Derived from the automation and the trigger if a repeated trigger must not start another run. */
   readonly id: string;
   readonly trigger: StoredRunTrigger;
   readonly input: Readonly<Record<string, unknown>>;
   readonly taints?: readonly Taint[];
   readonly chain?: readonly string[];
-  /** The person whose rights it has, where that is not who has set the automation up. */
+  /** The person whose rights it has, if not the one who set the automation up. */
   readonly actsAs?: ActsAs;
   readonly dryRun?: boolean;
   readonly retryOf?: string;
-  /** Where a run that repeats another one begins, and what it keeps of it. */
+  /** Where a repeated run begins, and what it keeps of the earlier run. */
   readonly from?: Pick<AutomationRunRecord, 'position' | 'stepCount' | 'data' | 'keptKey'>;
-  /** The version that it carries out, where that is not the present one. */
+  /** The version to execute, if not the current one. */
   readonly definitionVersion?: number;
-  /** Why it is only recorded. */
+  /** Why the run is only recorded, and not executed. */
   readonly skipReason?: SkipReason;
 }
 
 /**
- * Creates a run of an automation in a unit of work: due at once, waiting behind those before it, or skipped, as the
- * automation's `concurrency` says. Runs of one automation are numbered in the order of the commits. Returns the run that
- * there is already under the same id.
+ * Creates a run of an automation in a unit of work. Depending on the automation's `concurrency`, the run is due at
+ * once, waits for earlier runs or is skipped. Runs of one automation are numbered in commit order. Returns the existing
+ * run if there is one with the same id.
  */
 export async function startRun(
   { runs, lanes, settings }: RunRecords,

@@ -14,16 +14,16 @@ import type { AutomationRunRecord } from './records.js';
 type Data = Readonly<Record<string, unknown>>;
 type ReadParts = Pick<RunParts, 'peers'>;
 
-/** What a trigger was about is gone, or the person with whose rights the run reads may not see it. */
+/** Thrown if the target of a trigger no longer exists, or the person whose rights the run has cannot read it. */
 export class TargetGone extends Error {}
 
-/** Events about what is gone by then: nothing of it is read. */
+/** Events about deleted things, of which no data is read. */
 const GONE = new Set(['resource.trashed', 'resource.purged', 'row.deleted', 'comment.deleted', 'message.deleted']);
 const UNREADABLE: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION']);
 
 /**
- * Reads what a trigger was about, with the rights of the run: `resource`, `row`, `message`, `work_item` and `form` of its
- * templates. Throws `TargetGone`.
+ * Reads the current data of an event's targets with the rights of the run: `resource`, `row`, `message`, `work_item`
+ * and `form` for templates. Throws `TargetGone`.
  */
 export async function readTriggerData(
   parts: ReadParts,
@@ -65,7 +65,7 @@ async function readResource({ peers }: ReadParts, resourceId: string, options: (
   return resourceData(await peers.resources.getResource(request, await options()));
 }
 
-/** Returns a resource as templates see it: as in the API, without what depends on who reads it. */
+/** Returns a resource for templates, with the fields of the API that do not depend on the reader. */
 function resourceData(resource: Resource): Data {
   const { type, metadata, tagRecords } = resource;
   return {
@@ -107,7 +107,7 @@ async function readRow(
   return row && { ...row, changed_columns: changedColumns(content, facts) };
 }
 
-/** Returns the columns that an event has changed, by which conditions know them under their names as well. */
+/** Returns ids and names of the columns that an event changed. Conditions may use the names. */
 function changedColumns({ columns }: Pick<Content, 'columns'>, { changed_fields: changed }: Data): Data[] {
   const ids = new Set(Array.isArray(changed) ? changed : []);
   return listIn<ShownColumn>(columns).flatMap(({ id, name }) => (ids.has(id) ? [{ id, name }] : []));
@@ -124,7 +124,9 @@ interface ShownColumn {
   readonly options?: { readonly choices?: readonly { readonly id: string; readonly name: string }[] };
 }
 
-/** Returns the first row of a content: its cells by the names and the ids of the columns, with choices by their names. */
+/**
+ * Returns the first row of a content for templates: its cells by name and by id of the columns, with choices as names.
+ */
 export function rowData(tableId: string, content: Pick<Content, 'rows' | 'columns'>): Data | undefined {
   const [row] = listIn<ShownRow>(content.rows);
   if (row === undefined) return undefined;
@@ -133,7 +135,7 @@ export function rowData(tableId: string, content: Pick<Content, 'rows' | 'column
   return {
     id: row.id,
     table_id: tableId,
-    // An id takes precedence over a name.
+    // A column's id takes precedence over another column's name.
     cells: Object.fromEntries([
       ...cells.map(([{ name }, value]) => [name, value] as const),
       ...cells.map(([{ id }, value]) => [id, value] as const),
@@ -190,7 +192,7 @@ function workItemData(item: WorkItem): Data {
   };
 }
 
-/** Returns a submission: its values are those of its row, where the event had no room for them. */
+/** Returns a form submission. If the event does not contain the values, they are those of the row. */
 function formOf(facts: Data, row: unknown): Data {
   const values = isObject(facts.values) ? facts.values : isObject(row) ? row.cells : {};
   return { ...facts, values };

@@ -2,7 +2,7 @@ import { type AutomationRecord, type Definition, definitionId } from '../definit
 import type { RunParts } from './parts.js';
 import type { AutomationRunRecord } from './records.js';
 
-/** Returns the definition that a run was triggered with; undefined if it is not kept any more. */
+/** Returns the definition that a run was triggered with; undefined if it has expired. */
 export async function versionOf(
   { definitions }: Pick<RunParts, 'definitions'>,
   { automationId, definitionVersion }: Pick<AutomationRunRecord, 'automationId' | 'definitionVersion'>,

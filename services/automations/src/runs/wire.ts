@@ -10,11 +10,11 @@ import type {
 } from '@commonplace/proto/automations/v1/automation.js';
 import type { AutomationRunRecord, StepRecord } from './records.js';
 
-/** What of a run its reader may see. */
+/** The parts of a run that its reader may see. */
 export interface RunView {
-  /** What it was given. */
+  /** Whether the input of the run is shown. */
   readonly showsInput: boolean;
-  /** The input and the output of its steps, which were read with the rights of a person. */
+  /** Whether the inputs and outputs of steps are shown, which were read with a person's rights. */
   readonly showsData: boolean;
 }
 

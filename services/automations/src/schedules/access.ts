@@ -9,10 +9,10 @@ import type { Target } from './fields.js';
 import type { ScheduleParts } from './parts.js';
 import type { ScheduleRecord } from './records.js';
 
-/** Ids that one call to the agents service names. */
+/** Maximum ids in one call to the agents service. */
 const CHUNK = 200;
 
-/** Returns with whose rights a schedule fires that the caller has set. */
+/** Returns the rights of a schedule that the caller sets. */
 export function actsAsOf({ userId, userName, credential }: Caller): ActsAs {
   return { userId, userName, credentialId: credential.id, scopes: credential.scopes };
 }
@@ -20,8 +20,8 @@ export function actsAsOf({ userId, userName, credential }: Caller): ActsAs {
 // ---- who may start a target
 
 /**
- * Returns the workspace of a schedule for a target that the caller may run. Throws `not_found` for a target that they do not see,
- * and the errors of the workspace.
+ * Returns the workspace of a schedule for a target that the caller may run. Throws `not_found` for a target that the
+ * caller cannot see, and the errors of the workspace.
  */
 export async function placeOfTarget(
   parts: ScheduleParts,
@@ -63,16 +63,21 @@ async function placeOfAgent(
 
 // ---- who may see and change a schedule
 
-export interface Standing {
+export interface ScheduleAccess {
   readonly schedule: ScheduleRecord;
   readonly place: Place;
 }
 
 /**
- * Returns a schedule that the caller sees: of an automation, as a reader of its workspace; of an agent, as a reader who may use the
- * agent, has created the schedule or administers the workspace. Throws `not_found` for others.
+ * Returns a schedule that the caller can see. Readers of the workspace see the schedules of automations; a schedule of
+ * an agent is visible to readers who may use the agent, created the schedule or administer the workspace. Throws
+ * `not_found` for all others.
  */
-export async function seeSchedule(parts: ScheduleParts, scheduleId: string, context: CallContext): Promise<Standing> {
+export async function seeSchedule(
+  parts: ScheduleParts,
+  scheduleId: string,
+  context: CallContext,
+): Promise<ScheduleAccess> {
   const schedule = await context.work.get(parts.schedules, scheduleId);
   if (schedule === undefined) throw NotFound();
   const place = await readPlace(parts, schedule.workspaceId, context);
@@ -95,12 +100,12 @@ async function usableAgents(parts: ScheduleParts, ids: readonly string[], { onwa
   return usable;
 }
 
-/** Throws unless the caller has created a schedule or administers its workspace. */
-export function requireMayChange({ schedule, place }: Standing, { userId }: Caller): void {
+/** Throws unless the caller created the schedule or administers its workspace. */
+export function requireMayChange({ schedule, place }: ScheduleAccess, { userId }: Caller): void {
   if (schedule.createdById !== userId && !mayAdminister(place)) throw InsufficientRole();
 }
 
-/** Returns the filter of the schedules that the caller sees, within one workspace or in all. */
+/** Returns the filter for the schedules that the caller can see, in one workspace or in all. */
 export async function visibleSchedules(
   parts: ScheduleParts,
   workspaceId: string | undefined,

@@ -10,8 +10,8 @@ import { releaseWaiting } from './run-ended.js';
 import { countFailure } from './start.js';
 
 /**
- * Has the agents service start the run of a fire that has been marked as started. It is asked until it answers; the id of the run
- * follows from the fire, so that it starts once.
+ * Asks the agents service to start the run of a fire that is marked as started. The call is retried until it is
+ * answered; the run's id is derived from the fire, so that the run starts once.
  */
 export async function startAgentRun(parts: ScheduleParts, job: HeldJob<FireRecord>): Promise<void> {
   const { refusalCode, refusal } = await askToStart(parts, job.record);
@@ -21,10 +21,10 @@ export async function startAgentRun(parts: ScheduleParts, job: HeldJob<FireRecor
   await job.endIn((work, fire) => refuse(parts, work, fire, refusalCode || 'refused'));
 }
 
-/** Cancels the run of a fire whose place a newer one has taken. */
+/** Cancels the run of a fire that a newer fire replaces. */
 export async function cancelAgentRun(parts: ScheduleParts, job: HeldJob<FireRecord>): Promise<void> {
   const { runId = '', launch, reason = '' } = job.record;
-  // The start may be under way. Once it has been answered, the run is there to be canceled.
+  // The start may be in progress. Once the start is answered, the run exists and can be canceled.
   if (launch !== undefined) await askToStart(parts, job.record);
   await parts.peers.agentRuns.cancelWorkRun({ runId, reason }, parts.systemCall());
   await job.endIn((work, fire) => void work.replace(parts.fires, fire, doneFire(parts, fire, parts.now(), {})));
@@ -52,16 +52,16 @@ async function askToStart(
   );
 }
 
-/** Ends a fire of which every try fails in the same way, in a unit of work. */
+/** Ends a fire that fails in every attempt, in a unit of work. */
 export async function giveUpFire(parts: ScheduleParts, work: UnitOfWork, fire: FireRecord): Promise<void> {
   if (fire.state === 'canceling') work.replace(parts.fires, fire, doneFire(parts, fire, parts.now(), {}));
   else await refuse(parts, work, fire, 'internal_error');
 }
 
-/** Refusals that will last until a person changes something. */
+/** Refusals that last until a person changes something. */
 const ERRORS: Readonly<Record<string, ScheduleError>> = { not_found: 'target_gone', permission_lost: 'access_lost' };
 
-/** Ends a fire that could not be started, and counts the failure with its schedule, in a unit of work. */
+/** Ends a fire that could not be started, and counts the failure in its schedule, in a unit of work. */
 async function refuse(parts: ScheduleParts, work: UnitOfWork, fire: FireRecord, reason: string): Promise<void> {
   const now = parts.now();
   const refused = { outcome: 'failed_to_start' as const, reason, runId: undefined, runEnded: true };

@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { toInstant, toLocal } from './zones.js';
 
-/** How long in the future a pattern has to fire for the first time. February 29 comes at least so often. */
+/** Maximum number of years until the first fire of a pattern. February 29 occurs at least every eight years. */
 const MAX_WAIT_YEARS = 8;
 const YEAR_MS = 366 * 86_400_000;
 const MAX_KEPT = 2_000;
@@ -14,20 +14,20 @@ const NICKNAMES: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
 };
 
-/** Parsed patterns by zone and text, those used for the longest time ago first. */
+/** Cache of parsed patterns by zone and text, least recently used first. */
 const parsed = new Map<string, Cron>();
 
 /**
- * Returns the first fire of a pattern after an instant; both are epoch milliseconds. Undefined where there is none.
- *
- * A pattern without `*` and step in minute and hour names fixed times of day: those that a change of the clock leaves out
- * are one fire at the first moment after it, and of an hour that comes twice the first counts. All others follow real time.
+ * Returns the first fire of a pattern after an instant; both are epoch milliseconds. Returns undefined if there is
+ * none. A pattern without `*` and steps in minute and hour names fixed times of day: times skipped by a clock change
+ * become one fire at the first moment after it, and of a repeated hour the first one counts. All other patterns follow
+ * real time.
  */
 export function nextCronFire(pattern: string, timezone: string, after: number): number | undefined {
   const [minute = '', hour = ''] = fieldsOf(pattern);
   if (/[*/]/.test(minute + hour)) return nextMatch(pattern, timezone, after);
-  // croner loses a time that is left out where the first moment after it is on a day that the pattern does not name, as in
-  // Nuuk, whose clocks go from 23:00 to 0:00. So the times of day are found without a zone, and placed in it then.
+  // croner loses a skipped time if the first moment after it is on a day that the pattern does not name, as in Nuuk,
+  // where clocks go from 23:00 to 0:00. The times of day are therefore computed in UTC and then converted to the zone.
   let local: number | undefined = toLocal(timezone, after);
   for (;;) {
     local = nextMatch(pattern, 'UTC', local);
@@ -41,7 +41,7 @@ function nextMatch(pattern: string, timezone: string, after: number): number | u
   return open(pattern, timezone).nextRun(new Date(after))?.getTime();
 }
 
-/** Returns what is wrong with a pattern, as the end of a sentence; undefined for a good one. */
+/** Returns the fault of a pattern, as the end of a sentence; undefined for a valid one. */
 export function cronFault(pattern: string, timezone: string, now: number): string | undefined {
   const fields = fieldsOf(pattern);
   if (fields.length === 1) return 'must have five fields, or be @hourly, @daily, @weekly, @monthly or @yearly.';
@@ -60,15 +60,15 @@ export function cronFault(pattern: string, timezone: string, now: number): strin
   return undefined;
 }
 
-/** Returns croner's message as ours: it counts days and months from 0. */
+/** Rewrites croner's message, which counts days and months from 0. */
 function faultIn(message: string): string {
   const field = /^Invalid value for (\w+)/.exec(message)?.[1];
   return field === undefined ? `can not be read: ${message.slice(0, 200)}.` : `has a value that is no ${field}.`;
 }
 
 /**
- * Returns the shortest time in seconds between two times of day that a valid pattern names, counted over midnight too. The
- * days that it names are left aside.
+ * Returns the shortest interval in seconds between two times of day of a valid pattern, also across midnight. It
+ * ignores which days the pattern names.
  */
 export function shortestPeriodSeconds(pattern: string): number {
   const [minute = '*', hour = '*'] = fieldsOf(pattern);
@@ -79,7 +79,7 @@ export function shortestPeriodSeconds(pattern: string): number {
   return Math.min(...gaps) * 60;
 }
 
-/** Returns the values of a field of minutes or hours, which contains digits and `* , - /` alone. */
+/** Returns the values of a field of minutes or hours, which consists of digits and `* , - /`. */
 function valuesOf(field: string, max: number): number[] {
   const values = new Set<number>();
   for (const part of field.split(',')) {
@@ -96,7 +96,7 @@ const fieldsOf = (pattern: string): string[] =>
 function open(pattern: string, timezone: string): Cron {
   const key = `${timezone}\n${pattern}`;
   const known = parsed.get(key);
-  // The options are a must: by default croner takes six fields, and skips days on which the clock changes.
+  // These options are required: by default croner accepts six fields, and skips days on which the clock changes.
   const cron =
     known ??
     new Cron(fieldsOf(pattern).join(' '), { mode: '5-part', fixedTimeRule: 'no-wildcard', timezone, paused: true });

@@ -15,7 +15,7 @@ import { readInput } from './input.js';
 import type { Catchup, Delivery, Overlap, ScheduleRecord, TargetType } from './records.js';
 import { isTimezone, nextSlot, type Timing } from './slots.js';
 
-/** What requests set of a schedule, besides its target. */
+/** The fields of a schedule that requests set, besides its target. */
 export type ScheduleFields = Pick<
   ScheduleRecord,
   | ('name' | 'input' | 'timing' | 'maxRuns' | 'overlap' | 'catchup')
@@ -25,7 +25,7 @@ export type ScheduleFields = Pick<
 export interface Target {
   readonly type: TargetType;
   readonly id: string;
-  /** The field that names it. */
+  /** The request field that names the target. */
   readonly param: string;
 }
 
@@ -35,17 +35,20 @@ type TargetFields = {
   automationId?: string | undefined;
 };
 
-/** The shortest period of agents, whose runs cost credits; automations may start each minute. */
+/** The shortest period in seconds for agents, whose runs cost credits; automations may start every minute. */
 const MIN_AGENT_PERIOD_SECONDS = 300;
 
-/** Fields of a request that decide with whose rights a schedule fires: what it starts, with what, when, and who reads the answer. */
+/**
+ * Request fields whose change makes the schedule run with the caller's rights: target, input, time and recipient of the
+ * answer.
+ */
 const ACTING = [
   ...['target', 'agent_id', 'automation_id', 'input', 'deliver_to'],
   ...['cron', 'interval_seconds', 'run_at', 'timezone', 'start_at', 'end_at', 'max_runs', 'jitter_seconds'],
 ];
 const TIMING = ['cron', 'interval_seconds', 'run_at', 'timezone', 'start_at', 'end_at', 'jitter_seconds'];
 
-/** Whether a change names a field; a field of a message counts for the message. */
+/** Returns whether a mask names one of the fields; a path inside a message counts for the message. */
 const names = (mask: readonly string[], fields: readonly string[]): boolean =>
   mask.some((path) => fields.includes(path.split('.')[0] ?? ''));
 
@@ -53,7 +56,7 @@ export const changesActing = (mask: readonly string[]): boolean => names(mask, A
 export const changesTiming = (mask: readonly string[]): boolean => names(mask, TIMING);
 export const changesTarget = (mask: readonly string[]): boolean => names(mask, ['target', 'agent_id', 'automation_id']);
 
-/** Returns what a request names as the target; undefined where it names none. Throws if it names two. */
+/** Returns the target that a request names; undefined if it names none. Throws if it names two different ones. */
 export function targetIn({ target, agentId, automationId }: TargetFields): Target | undefined {
   const named: Target[] = [];
   if (agentId !== undefined) named.push({ type: 'agent', id: agentId, param: 'agent_id' });
@@ -68,7 +71,7 @@ export function targetIn({ target, agentId, automationId }: TargetFields): Targe
   throw invalidField(other.param, 'ambiguous_target', `${other.param} and ${first?.param} name different targets.`);
 }
 
-/** Returns the fields of a new schedule. Throws all that is wrong with them. */
+/** Returns the fields of a new schedule. Throws an error that lists all faults. */
 export function readNewSchedule(
   request: CreateScheduleRequest,
   targetType: TargetType,
@@ -98,7 +101,7 @@ export function readNewSchedule(
   return fields;
 }
 
-/** Returns the fields as a change leaves them. Throws all that is wrong with them. */
+/** Returns the fields after a change. Throws an error that lists all faults. */
 export function readChange(
   request: UpdateScheduleRequest,
   before: ScheduleRecord,
@@ -141,14 +144,14 @@ function changedTiming(request: UpdateScheduleRequest, before: Timing, has: (fie
   };
 }
 
-/** What decides when a schedule fires: one of these. */
+/** The alternatives for the timing of a schedule, of which one is set. */
 interface Kind {
   readonly cron?: string | undefined;
   readonly intervalSeconds?: number | undefined;
   readonly runAt?: string | undefined;
 }
 
-/** Returns whether a request has a new kind of timing. Throws if it has two. */
+/** Returns whether a request sets the kind of timing. Throws if it sets two kinds. */
 function requireOneKind({ cron, intervalSeconds, runAt }: Kind): boolean {
   const given = Object.entries({ cron, interval_seconds: intervalSeconds, run_at: runAt });
   const [first, second] = given.flatMap(([name, value]) => (value === undefined ? [] : [name]));
@@ -165,7 +168,7 @@ const kindOf = ({ cron, intervalSeconds, runAt }: Kind) => ({
 const timeOf = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : new Date(text).toISOString();
 
-/** Returns JSON in bytes; none for undefined. */
+/** Returns a value as JSON bytes; no bytes for undefined. */
 export const jsonBytes = (value: unknown): Buffer =>
   value === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(value));
 

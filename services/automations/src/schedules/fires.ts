@@ -5,10 +5,10 @@ import type { Slot } from './slots.js';
 
 type FireParts = Pick<ScheduleParts, 'fires' | 'keepMs'>;
 
-/** Fires of one schedule that have not started: those written ahead, and those that are caught up. */
+/** Maximum number of fires of one schedule that have not started: those written ahead, and those that are caught up. */
 const MAX_UNSTARTED = 500;
 
-/** Returns the record of a slot that is to come. */
+/** Returns the record of a future slot. */
 export function newFire(
   { id, tenant, workspaceId, automationId }: ScheduleRecord,
   slot: Slot,
@@ -21,7 +21,7 @@ export function newFire(
   };
 }
 
-/** Returns a fire as it is when it waits for nothing more. A worker that holds it has lost it. */
+/** Returns a fire in its final state. A worker that holds it loses its lease. */
 export function doneFire<T extends Omit<FireRecord, 'version'>>(
   { keepMs }: Pick<ScheduleParts, 'keepMs'>,
   fire: T,
@@ -35,7 +35,7 @@ export function doneFire<T extends Omit<FireRecord, 'version'>>(
   };
 }
 
-/** The lease of a fire that no worker holds any more. */
+/** Returns a lease without holder, which releases the fire. */
 export const unheld = ({ lease }: Pick<FireRecord, 'lease'>): Pick<FireRecord, 'lease'> => ({
   lease: lease && { holder: '', epoch: lease.epoch },
 });
@@ -48,15 +48,15 @@ export function unstartedFires({ fires }: Pick<ScheduleParts, 'fires'>, schedule
 
 export interface Withdrawal {
   readonly reason: string;
-  /** A fire that the unit decides itself. */
+  /** The id of a fire that the caller handles itself. */
   readonly except?: string | undefined;
-  /** Whether slots to come keep their fires. */
+  /** Whether the fires of future slots are kept. */
   readonly keepsFuture?: boolean;
 }
 
 /**
- * Takes back the fires of a schedule that have not started, in a unit of work; those of `trigger_now` stay. Slots that have
- * passed stay on record as missed. Returns the number of these.
+ * Withdraws the fires of a schedule that have not started, in a unit of work, except those of `trigger_now`. Past slots
+ * stay on record as missed. Returns the number of missed slots.
  */
 export async function withdrawFires(
   parts: FireParts,

@@ -16,7 +16,7 @@ import type { PauseReason, ScheduleRecord } from './records.js';
 
 const CHUNK = 100;
 
-/** Pauses the schedules of workspaces that are archived, and has them go on when these are active again. */
+/** Pauses the schedules of archived workspaces, and resumes them when these are unarchived. */
 export function watchWorkspaces(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
   const events = ['tenancy.workspace.archived', 'tenancy.workspace.unarchived'] as const;
   return consume(bus, { consumer: 'automations.schedule-workspaces', events }, ({ name, subject: workspaceId }) =>
@@ -26,7 +26,7 @@ export function watchWorkspaces(parts: ScheduleParts, bus: EventBus): Promise<Su
   );
 }
 
-/** Pauses the schedules of automations that have been deleted. */
+/** Pauses the schedules of deleted automations. */
 export function watchAutomations(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
   const events = ['automations.automation.deleted'] as const;
   return consume(bus, { consumer: 'automations.schedule-targets', events }, ({ subject: automationId }) =>
@@ -34,7 +34,7 @@ export function watchAutomations(parts: ScheduleParts, bus: EventBus): Promise<S
   );
 }
 
-/** Deletes the schedules of agents that have been deleted. */
+/** Deletes the schedules of deleted agents. */
 export function watchAgents(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
   const events = ['agents.agent.deleted'] as const;
   return consume(bus, { consumer: 'automations.schedule-agents', events }, ({ subject: agentId }) =>
@@ -42,12 +42,12 @@ export function watchAgents(parts: ScheduleParts, bus: EventBus): Promise<Subscr
   );
 }
 
-/** Deletes what belongs to Orgs and workspaces that have been purged. */
+/** Deletes the records of purged Orgs and workspaces. */
 export function watchPurges(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
   const events = ['tenancy.org.purged', 'tenancy.workspace.purged'] as const;
   return consume(bus, { consumer: 'automations.schedule-purges', events }, async ({ name, subject }) => {
     const where = name === 'tenancy.org.purged' ? { tenant: subject } : { workspaceId: subject };
-    // Schedules first, so that no fire is written any more.
+    // Schedules are deleted first, so that no further fire is written.
     for (const records of [parts.schedules, parts.states, parts.fires]) {
       await removeAll(parts.store, records as unknown as Collection<StoredRecord>, where as Where<StoredRecord>);
     }
@@ -71,7 +71,10 @@ async function resumeAll(parts: ScheduleParts, workspaceId: string): Promise<voi
   });
 }
 
-/** Deletes a schedule in a unit of work, with what has not started. What has been decided stays on record until it expires. */
+/**
+ * Deletes a schedule in a unit of work, with its fires that have not started. Other fires stay on record until they
+ * expire.
+ */
 export async function removeSchedule(
   parts: Pick<ScheduleParts, 'schedules' | 'states' | 'fires' | 'keepMs' | 'now'>,
   work: UnitOfWork,
@@ -82,7 +85,7 @@ export async function removeSchedule(
   work.remove(parts.states, state);
 }
 
-/** Changes the schedules that match, each in a unit of its own. */
+/** Changes each matching schedule in a unit of work of its own. */
 async function forEach(
   parts: ScheduleParts,
   where: Where<ScheduleRecord>,

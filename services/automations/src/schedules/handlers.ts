@@ -49,12 +49,12 @@ export function createScheduleHandlers(parts: ScheduleParts): Handlers<ScheduleS
 
     async deleteSchedule({ scheduleId }, context) {
       await context.inTurn(parts.schedules.spec.name, scheduleId);
-      const standing = await seeSchedule(parts, scheduleId, context);
-      requireMayChange(standing, context.caller);
-      requireVersion(context, standing.schedule.version, standing.schedule);
+      const access = await seeSchedule(parts, scheduleId, context);
+      requireMayChange(access, context.caller);
+      requireVersion(context, access.schedule.version, access.schedule);
       const state = await context.work.get(parts.states, scheduleId);
       if (state === undefined) throw NotFound();
-      await removeSchedule(parts, context.work, { schedule: standing.schedule, state });
+      await removeSchedule(parts, context.work, { schedule: access.schedule, state });
       return { id: scheduleId, deleted: true };
     },
   };

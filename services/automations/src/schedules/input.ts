@@ -4,11 +4,11 @@ import type { AgentInput, TargetType } from './records.js';
 
 const MAX_TEXT = 100_000;
 const MAX_ATTACHMENTS = 50;
-/** Bytes of JSON. */
+/** Maximum bytes of the input as JSON. */
 const MAX_INPUT = 262_144;
 const AGENT_FIELDS = ['text', 'attachments', 'parameters'];
 
-/** Reads the input of a target, as it is stored; undefined for none. Adds what is wrong with it to `faults`. */
+/** Returns the input of a target in its stored form; undefined if there is none. Adds its faults to `faults`. */
 export function readInput(bytes: Buffer, targetType: TargetType, faults: Fault[]): unknown {
   const add = (param: string, code: string, message: string) =>
     faults.push({ param, code, message: `${param} ${message}` });
@@ -39,7 +39,7 @@ function checkAgentInput(value: unknown, add: (param: string, code: string, mess
   }
 }
 
-/** Returns what an agent is given, from an input that was found good. */
+/** Returns the input of an agent's run from a checked input. */
 export function agentInputOf(input: unknown): AgentInput {
   const object = typeof input === 'string' ? { text: input } : ((input ?? {}) as Partial<AgentInput>);
   const { text = '', attachments = [], parameters = {} } = object;

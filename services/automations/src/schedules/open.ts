@@ -77,12 +77,12 @@ export async function openSchedules(shared: Shared): Promise<Feature> {
   };
 }
 
-/** Failures in a row after which an error is final, unless it comes of a service or a store that is away. */
+/** Number of consecutive failures after which an error is final, unless a service or a store is unavailable. */
 const MAX_FAILURES = 12;
 
 /**
- * A schedule waits for what is away as long as it takes: what it misses meanwhile is decided when its turn comes. Any other
- * error that stays ends its job.
+ * Retries without limit as long as a service or store is unavailable; slots missed in the meantime are handled
+ * afterwards. Any other persistent error ends the job.
  */
 const PERSISTENT = {
   maxFailures: Number.POSITIVE_INFINITY,
@@ -96,10 +96,10 @@ function isPassing(error: unknown): boolean {
 }
 
 const PASSING: ReadonlySet<AppError['code']> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED']);
-/** A schedule of which no more fires could be written is tried again after so long, without an operator. */
+/** Interval in which a planning job that became a dead letter is retried without an operator. */
 const RETRY_DEAD_MS = 3_600_000;
 
-/** Writes fires ahead. */
+/** Opens the queue that writes fires ahead. */
 export function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleStateRecord>> {
   const { store, log, now } = parts;
   return openQueue<ScheduleStateRecord>({
@@ -121,18 +121,18 @@ export function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleState
   });
 }
 
-/** Whether no slot up to now is undecided, so that what was written ahead can be computed anew. */
+/** Returns whether all slots up to now are decided, so that the fires written ahead can be computed again. */
 const isPlanned = ({ plannedUntil }: ScheduleStateRecord, now: number): boolean => Date.parse(plannedUntil) >= now;
 
-/** How long a fire waits for another worker after the one that held it has died. */
+/** Lease of a fire: how long it waits for another worker after its worker has died. */
 const LEASE_MS = 3_000;
 
-/** Starts what has come to its time. */
+/** Opens the queue that starts due fires. */
 export function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> {
   const { store, log, now } = parts;
   return openQueue<FireRecord>({
     ...{ store, log, now, spec: fireQueue, concurrency: 32, leaseMs: LEASE_MS, ...PERSISTENT },
-    // Starts of one automation write the same record, and decisions about one schedule depend on each other.
+    // Starts of one automation write the same record, and decisions for one schedule depend on each other.
     group: { of: ({ lane }) => lane, concurrency: 1 },
     pick: (room, running) => pickDue(parts, room, running),
     onGivenUp: (job) => job.endIn((work, fire) => giveUpFire(parts, work, fire)),
@@ -144,13 +144,14 @@ export function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> 
   });
 }
 
-/** Fires that one query reads. */
+/** Number of fires that one query reads. */
 const PAGE = 200;
 
 /**
- * Returns due fires of lanes in which none runs here, those that have waited for the longest first, and reads on until there is
- * one for each place: behind many fires of one lane others may stand. Of more than there is room for, processes that share the
- * store take different ones.
+ * Returns due fires of lanes that this process is not working on, those due for the longest time first. It reads
+ * further pages until there is a lane for each free worker, since fires of other lanes may come after many fires of one
+ * lane. If there are more than free workers, it starts at a random one, so that processes sharing the store pick
+ * different fires.
  */
 async function pickDue(
   { fires, store, now }: ScheduleParts,
@@ -174,7 +175,7 @@ async function pickDue(
   return [...found.slice(from), ...found.slice(0, from)];
 }
 
-/** Has all schedules compute their fires anew after the time zone database has changed. */
+/** Makes all active schedules compute their fires again if the time zone database has changed. */
 async function replanForNewZones(parts: ScheduleParts, zones: Collection<TzRecord>): Promise<void> {
   const { store, states, tzVersion, log, now } = parts;
   const from = (await zones.get('tz'))?.tzVersion;

@@ -10,15 +10,15 @@ const LIVE_AGENT_RUNS: ReadonlySet<Status> = new Set([
   ...[RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.AWAITING_APPROVAL, RunStatus.CANCELING],
 ]);
 
-/** What was known of a schedule's last run before a unit of work began. */
+/** The state of a schedule's last run, as read before a unit of work. */
 export interface LastRunSeen {
   readonly runId: string | undefined;
   readonly isLive: boolean;
 }
 
 /**
- * Returns whether the last run of a schedule goes on. Runs of agents are asked for, so that an end whose event has not come yet
- * counts already.
+ * Returns whether the last run of a schedule is still live. It asks the agents service about agent runs, so that it
+ * knows of an end whose event has not arrived yet.
  */
 export async function seeLastRun(
   { fires, peers, systemCall }: Pick<ScheduleParts, 'fires' | 'peers' | 'systemCall'>,
@@ -33,7 +33,7 @@ export async function seeLastRun(
   return { runId: lastRun.id, isLive: items.some(({ status }) => LIVE_AGENT_RUNS.has(status)) };
 }
 
-/** Whether the last run goes on, as a unit of work sees it. */
+/** Returns whether the last run is still live, as read within a unit of work. */
 export async function isRunLive(
   { runs }: Pick<ScheduleParts, 'runs'>,
   work: UnitOfWork,
@@ -49,8 +49,8 @@ export async function isRunLive(
 const REASON = 'a newer fire of its schedule has taken its place';
 
 /**
- * Has the last run canceled, because a newer fire takes its place, and says so on its fire. Returns the id of a run of an automation
- * on which somebody may work, who has to be told after the commit.
+ * Cancels the last run because a newer fire replaces it, and records that in its fire. Returns the id of an automation
+ * run that a worker may be executing, which the caller broadcasts after the commit.
  */
 export async function replaceLastRun(
   parts: Pick<ScheduleParts, 'fires'> & EndParts,
@@ -63,7 +63,7 @@ export async function replaceLastRun(
   const fire = await work.get(fires, fireId);
   if (fire !== undefined) {
     const replaced: FireRecord = { ...fire, ...unheld(fire), outcome: 'replaced', reason: REASON };
-    // A worker tells the agents service.
+    // The fire queue sends the cancellation to the agents service.
     const toCancel = { state: 'canceling' as const, dueAt: timestamp(now()), deleteAt: undefined };
     work.replace(fires, fire, targetType === 'agent' ? { ...replaced, ...toCancel } : replaced);
   }

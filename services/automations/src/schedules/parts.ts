@@ -19,25 +19,25 @@ export interface ScheduleParts extends ScheduleRecords {
   readonly settings: Shared['settings'];
   readonly peers: Pick<Shared['peers'], 'agents' | 'agentRuns' | 'directory' | 'workspaces'>;
   readonly systemCall: Shared['systemCall'];
-  /** Epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
   readonly automations: Collection<AutomationRecord>;
   readonly runs: Collection<AutomationRunRecord>;
   readonly lanes: Collection<LaneRecord>;
   readonly quota: Quota;
-  /** Milliseconds for which a fire is kept after it was decided. */
+  /** Milliseconds that a fire is kept after it is done. */
   readonly keepMs: number;
   /** The version of this process's time zone database. */
   readonly tzVersion: string;
 }
 
-/** A schedule with what has become of it. */
+/** The two records of a schedule: its settings and its state. */
 export interface Pair {
   readonly schedule: ScheduleRecord;
   readonly state: ScheduleStateRecord;
 }
 
-/** Reads both records of a schedule; undefined for one that has been deleted. */
+/** Reads both records of a schedule; undefined if it was deleted. */
 export async function readPair(
   { schedules, states }: Pick<ScheduleRecords, 'schedules' | 'states'>,
   work: UnitOfWork,
@@ -49,8 +49,8 @@ export async function readPair(
 }
 
 /**
- * Writes what has changed of a schedule. The state is written always, and the commit depends on the schedule: a change by a
- * person and the start of a fire never pass each other by.
+ * Writes the changed records of a schedule. It always writes the state and makes the commit depend on the schedule, so
+ * that a change by a person and the start of a fire cannot both commit on outdated data.
  */
 export function savePair(
   { schedules, states }: Pick<ScheduleRecords, 'schedules' | 'states'>,

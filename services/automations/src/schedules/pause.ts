@@ -4,12 +4,15 @@ import { withdrawFires } from './fires.js';
 import { type Pair, type ScheduleParts, timestamp } from './parts.js';
 import type { PauseReason } from './records.js';
 
-/** Why a schedule has the status `error`. */
+/** The reason for the status `error` of a schedule. */
 export type ScheduleError = 'target_gone' | 'access_lost';
 
 type PauseParts = Pick<ScheduleParts, 'fires' | 'keepMs'>;
 
-/** Pauses a schedule, takes back what has not started and says so, in a unit of work. `except` is the fire that the unit decides. */
+/**
+ * Pauses an active schedule, withdraws its fires that have not started, and publishes the event, in a unit of work.
+ * `except` is the id of the fire that the caller handles.
+ */
 export async function pauseSchedule(
   parts: PauseParts,
   work: UnitOfWork,
@@ -24,7 +27,7 @@ export async function pauseSchedule(
   return { schedule, state: await stop(parts, work, pair, now, except) };
 }
 
-/** Ends an active schedule with an error that only a person can mend. */
+/** Ends an active schedule with an error that only a person can fix. */
 export async function failSchedule(
   parts: PauseParts,
   work: UnitOfWork,

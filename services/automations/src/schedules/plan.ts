@@ -5,24 +5,24 @@ import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './
 import { type FireOutcome, type FireRecord, type ScheduleRecord, UNSTARTED_STATES } from './records.js';
 import { nextSlot, type Slot, slotsAfter } from './slots.js';
 
-/** A slot is written down at least so long before it comes; then those of the time up to `HORIZON_MS` are. */
+/** Minimum time that a slot is written before it is due. Each planning writes the slots of the next `HORIZON_MS`. */
 const AHEAD_MS = 180_000;
 const HORIZON_MS = 360_000;
-/** A fire that has not started so long after its time was missed, and the rule of catching up holds. */
+/** A fire that has not started this long after its time counts as missed, and the catch-up setting applies. */
 export const LATE_MS = 30_000;
-/** Slots that one unit looks at: each costs up to a third of a millisecond. */
+/** Maximum number of slots in one unit of work; each takes up to a third of a millisecond. */
 const MAX_SLOTS = 40;
-/** The most fires that are caught up with `all`. */
+/** Maximum number of fires that `catchup: all` starts. */
 const MAX_CAUGHT_UP = 100;
-/** Slots that were missed earlier than that have one record for many: the longest window of catching up. */
+/** The longest catch-up window. Slots missed before it share one record. */
 const MAX_WINDOW_MS = 7 * 86_400_000;
 
-/** A slot that was missed, with its record where it had been written down. */
+/** A missed slot, with its record if it was written ahead. */
 interface MissedSlot extends Slot {
   readonly fire?: FireRecord;
 }
 
-/** Writes down what is due of an active schedule, in a unit of its own. */
+/** Decides missed slots of an active schedule and writes the next ones ahead, in a unit of work of its own. */
 export async function advanceSchedule(parts: ScheduleParts, scheduleId: string): Promise<void> {
   await inWork(parts.store, async (work) => {
     const before = await readPair(parts, work, scheduleId);
@@ -32,8 +32,8 @@ export async function advanceSchedule(parts: ScheduleParts, scheduleId: string):
 }
 
 /**
- * Decides about slots that were missed while no process was there, and writes down those of the next minutes. Returns the
- * schedule as the unit leaves it; after a long time it is due again at once, with more to decide.
+ * Decides slots that were missed while no process was running, and writes those of the next minutes ahead. Returns the
+ * schedule as the unit of work leaves it. After a long outage it is due again at once, to decide the remaining slots.
  */
 export async function advance(parts: ScheduleParts, work: UnitOfWork, before: Pair, now: number): Promise<Pair> {
   const { schedule } = before;
@@ -111,7 +111,7 @@ async function catchUp(
   };
 }
 
-/** Returns what becomes of a slot that was missed; undefined if it is started now. */
+/** Returns the outcome of a missed slot; undefined if it is started now. */
 function outcomeOf(
   { catchup, catchupWindowSeconds }: ScheduleRecord,
   { startsAt }: Slot,
@@ -124,7 +124,7 @@ function outcomeOf(
   return caughtUp < MAX_CAUGHT_UP ? undefined : 'missed';
 }
 
-/** Keeps slots that were missed long ago in one record. */
+/** Records slots that were missed long ago in one record. */
 async function writeAncient(
   parts: ScheduleParts,
   work: UnitOfWork,
@@ -139,9 +139,12 @@ async function writeAncient(
   await writeFire(parts, work, schedule, first, (fire) => doneFire(parts, fire, now, { outcome: 'missed', reason }));
 }
 
-// ---- slots to come
+// ---- future slots
 
-/** Writes down the slots of the next minutes. `written` are fires that the unit has written before. */
+/**
+ * Writes the slots of the next minutes ahead. `written` is the number of fires that the unit of work has written
+ * before.
+ */
 export async function planAhead(
   parts: ScheduleParts,
   work: UnitOfWork,
@@ -163,7 +166,7 @@ export async function planAhead(
   return { schedule, state: { ...planned, planAt: timestamp(Math.max(next - AHEAD_MS, now + 1_000)) } };
 }
 
-/** Completes a schedule without further slots, if none of its fires has still to start. */
+/** Completes a schedule without further slots, unless one of its fires has still to start. */
 export async function completeIfOver(
   { fires }: Pick<ScheduleParts, 'fires'>,
   work: UnitOfWork,
@@ -179,7 +182,7 @@ export async function completeIfOver(
   return completed({ schedule, state }, now);
 }
 
-/** Returns a schedule as it is when it will fire no more. */
+/** Returns a schedule in the state `completed`. */
 export const completed = ({ schedule, state }: Pair, now: number): Pair => ({
   schedule: { ...schedule, status: 'completed', updatedAt: timestamp(now) },
   state: { ...state, planAt: undefined },
@@ -188,7 +191,7 @@ export const completed = ({ schedule, state }: Pair, now: number): Pair => ({
 const writeAhead = (parts: ScheduleParts, work: UnitOfWork, schedule: ScheduleRecord, slot: Slot): Promise<void> =>
   writeFire(parts, work, schedule, slot, (fire) => fire);
 
-/** Writes the record of a slot. A slot that has been decided keeps its record: nothing fires twice. */
+/** Writes the record of a slot. A slot that has a record already keeps it, so that no slot fires twice. */
 async function writeFire(
   parts: ScheduleParts,
   work: UnitOfWork,
@@ -206,8 +209,8 @@ async function writeFire(
 }
 
 /**
- * Brings the fires that are written down in line with the schedule as it is now: slots to come that it has no more are taken
- * back, and those that it has get their new start.
+ * Updates the fires that were written ahead to the current schedule: it removes those of slots that no longer exist,
+ * and corrects the start of the others.
  */
 export async function planAnew(
   parts: ScheduleParts,

@@ -28,7 +28,10 @@ export interface Shown {
   readonly recentRuns?: readonly FireRecord[];
 }
 
-/** Returns schedules as clients see them. They are computed one by one, so that others get their turn between two. */
+/**
+ * Returns schedules as messages. It yields between two of them, so that computing their slots does not block other
+ * requests.
+ */
 export async function presentSchedules(
   parts: ScheduleParts,
   schedules: readonly ScheduleRecord[],
@@ -62,9 +65,9 @@ export async function presentSchedule(
   };
 }
 
-/** The last fires that were decided about, newest first. */
+/** Returns the last decided fires, newest first. */
 async function lastFires({ fires }: ScheduleParts, scheduleId: string, limit: number): Promise<FireRecord[]> {
-  // Those written ahead are few, and the newest.
+  // Fires written ahead are few, and are the newest.
   const found = await fires.find({ where: { scheduleId }, sort: ['-scheduledFor'], limit: limit + FIRES });
   return found.filter(({ outcome }) => outcome !== undefined).slice(0, limit);
 }
@@ -91,7 +94,7 @@ async function lastRuns({ fires }: ScheduleParts, scheduleId: string): Promise<L
     .slice(0, RECENT_RUNS);
 }
 
-/** Returns the present statuses of the runs of automations, which are records of this service. */
+/** Returns the current statuses of automation runs, which are records of this service. */
 async function statusesOf(
   { runs }: ScheduleParts,
   shown: readonly (LastRun | undefined)[],
@@ -156,7 +159,7 @@ function fireMessage({ scheduledFor, outcome, runId, startedAt, lagMs, reason }:
   return { scheduledFor, outcome: named, runId, startedAt, lagMs, reason };
 }
 
-/** Returns the slots that will fire: what is left of `max_runs` bounds them. */
+/** Returns the next slots, at most as many as `max_runs` leaves. */
 function nextSlots(
   { id, timing, maxRuns }: ScheduleRecord,
   state: ScheduleStateRecord | undefined,
@@ -173,14 +176,14 @@ function median(values: readonly number[]): number | undefined {
   return low === undefined || high === undefined ? undefined : (low + high) / 2;
 }
 
-/** Returns the median time between the last fires, in seconds. */
+/** Returns the median interval between the last fires, in seconds. */
 function effectivePeriod(state: ScheduleStateRecord | undefined): number | undefined {
   const starts = (state?.recentStarts ?? []).map((at) => Date.parse(at));
   const distance = median(starts.slice(1).map((at, index) => at - (starts[index] ?? at)));
   return distance === undefined ? undefined : distance / 1000;
 }
 
-/** The cadence is not kept if runs usually take longer than the time to the slot after next. */
+/** Returns the warning `cadence_not_kept` if runs usually take longer than the interval between the next two slots. */
 function warningsOf(
   { timing, status }: ScheduleRecord,
   state: ScheduleStateRecord | undefined,

@@ -11,7 +11,7 @@ export type Catchup = 'none' | 'latest' | 'all';
 export type ScheduleStatus = 'active' | 'paused' | 'completed' | 'error';
 export type PauseReason = 'failures' | 'workspace_archived' | 'automation_deleted' | 'person';
 
-/** What an agent is given. */
+/** The input of an agent's run. */
 export interface AgentInput {
   readonly text: string;
   readonly attachments: readonly string[];
@@ -23,9 +23,12 @@ export interface Delivery {
   readonly id: string;
 }
 
-/** What people have set. Its version rises with their changes and with a change of `status`, never with a fire. */
+/**
+ * The settings of a schedule. Its version increases with changes by people and with each change of `status`, never with
+ * a fire.
+ */
 export interface ScheduleRecord extends StoredRecord {
-  /** The Org, or the workspace of a Personal tenant. */
+  /** The id of the Org, or of the workspace for a Personal tenant. */
   readonly tenant: string;
   /** Empty for a Personal tenant. */
   readonly orgId: string;
@@ -34,20 +37,20 @@ export interface ScheduleRecord extends StoredRecord {
   readonly targetType: TargetType;
   readonly agentId?: string | undefined;
   readonly automationId?: string | undefined;
-  /** As it was given: a text or an object. */
+  /** The input as given: a text or an object. */
   readonly input?: unknown;
   readonly timing: Timing;
   readonly maxRuns?: number | undefined;
   readonly overlap: Overlap;
   readonly catchup: Catchup;
   readonly catchupWindowSeconds: number;
-  /** 0: never. */
+  /** 0 never pauses the schedule. */
   readonly pauseAfterFailures: number;
   readonly deliverTo?: Delivery | undefined;
   readonly status: ScheduleStatus;
   readonly pausedReason?: PauseReason | undefined;
   readonly error?: string | undefined;
-  /** Who has changed target, input or timing last, with the scopes of that credential. */
+  /** The person who last changed target, input or timing, with the scopes of the credential used. */
   readonly actsAs: ActsAs;
   readonly createdBy: Actor;
   /** The person behind `createdBy`. */
@@ -71,7 +74,7 @@ export interface LastRun {
   readonly id: string;
   readonly fireId: string;
   readonly targetType: TargetType;
-  /** As it was last known. */
+  /** The last known status. */
   readonly status: string;
   readonly hasEnded: boolean;
   readonly scheduledFor: string;
@@ -79,28 +82,28 @@ export interface LastRun {
 }
 
 /**
- * What has become of a schedule; `id` is that of the schedule. Every unit that changes its fires writes it, so that their
- * decisions come one after the other. It is also the job that writes fires ahead.
+ * The state of a schedule; `id` is the schedule's. Every unit of work that changes its fires writes it, so that
+ * decisions about them are serialized. It is also the job that writes fires ahead.
  */
 export interface ScheduleStateRecord extends JobRecord {
   readonly tenant: string;
   readonly workspaceId: string;
-  /** When further fires have to be written; absent while the schedule is not active. */
+  /** When the next fires have to be written ahead; absent while the schedule is not active. */
   readonly planAt?: string | undefined;
-  /** All slots up to here have been written down, or lie before the schedule's last change. */
+  /** All slots up to this time are written, or precede the schedule's last change. */
   readonly plannedUntil: string;
   /** The version of the time zone database that future fires were computed with. */
   readonly tzVersion: string;
-  /** Fires that the catch-up under way has started. */
+  /** Number of fires that the current catch-up has started. */
   readonly caughtUp: number;
   readonly runCount: number;
   readonly skippedCount: number;
   readonly missedCount: number;
   readonly consecutiveFailures: number;
   readonly lastRun?: LastRun | undefined;
-  /** When the last fires started, newest last. */
+  /** The start times of the last fires, newest last. */
   readonly recentStarts: readonly string[];
-  /** Milliseconds that the last runs took, newest last. */
+  /** The durations of the last runs in milliseconds, newest last. */
   readonly recentDurations: readonly number[];
 }
 
@@ -122,8 +125,8 @@ export type FireOutcome =
   | ('buffered' | 'replaced' | 'failed_to_start' | 'manual');
 
 /**
- * `pending` waits for its time; `waiting` for the end of the run before it; `starting` was started, and the agents service has
- * not answered yet; `canceling` has a run that is to be canceled; `done` waits for nothing.
+ * `pending` waits for its time; `waiting` waits for the end of the previous run; `starting` waits for the answer of the
+ * agents service; `canceling` has a run to be canceled; `done` is final.
  */
 export type FireState = 'pending' | 'waiting' | 'starting' | 'canceling' | 'done';
 
@@ -131,7 +134,7 @@ export const WAITING_STATES: readonly FireState[] = ['pending', 'waiting', 'star
 /** Fires that have not started. */
 export const UNSTARTED_STATES: readonly FireState[] = ['pending', 'waiting'];
 
-/** What the run of an agent is started with. */
+/** The parameters for starting the run of an agent. */
 export interface Launch {
   readonly agentId: string;
   readonly actsAs: ActsAs;
@@ -139,23 +142,25 @@ export interface Launch {
   readonly deliverTo?: Delivery | undefined;
 }
 
-/** A slot of a schedule: its id follows from both, so that there is one record for each, whoever writes it. */
+/**
+ * A slot of a schedule. Its id is derived from the schedule and the time, so that there is one record for each slot.
+ */
 export interface FireRecord extends JobRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly scheduleId: string;
   readonly scheduledFor: string;
-  /** `scheduledFor` and the jitter. */
+  /** `scheduledFor` plus the jitter. */
   readonly startsAt: string;
   readonly state: FireState;
-  /** What the starts of several schedules write: the automation that they start, otherwise the schedule. */
+  /** The group whose fires are handled one after another: the automation that they start, otherwise the schedule. */
   readonly lane: string;
   readonly dueAt?: string | undefined;
   readonly outcome?: FireOutcome | undefined;
   readonly reason?: string | undefined;
-  /** It was asked for by `trigger_now`. */
+  /** Whether `trigger_now` requested it. */
   readonly isManual: boolean;
-  /** It was missed, and is caught up. */
+  /** Whether it was missed and is being caught up. */
   readonly isCatchup: boolean;
   readonly targetType?: TargetType | undefined;
   readonly runId?: string | undefined;
@@ -195,7 +200,7 @@ export const fireIdOf = (scheduleId: string, scheduledFor: string): string =>
   derivedId(`schedule-fire:${scheduleId}:${scheduledFor}`);
 export const runIdOf = (fireId: string): string => derivedId(`schedule-run:${fireId}`);
 
-/** The version of the time zone database that the last process started with. */
+/** The version of the time zone database when the last process started. */
 export interface TzRecord extends StoredRecord {
   readonly tzVersion: string;
 }

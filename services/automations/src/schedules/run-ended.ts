@@ -7,7 +7,7 @@ import type { FireRecord, ScheduleStateRecord } from './records.js';
 import { countFailure } from './start.js';
 
 const FAILURES: ReadonlySet<string> = new Set(['failed', 'expired']);
-/** Runs of which the duration is kept. */
+/** Number of runs whose duration is kept. */
 const RECENT = 10;
 
 const ENDED = [
@@ -16,7 +16,7 @@ const ENDED = [
   'automations.automation_run.failed',
 ] as const;
 
-/** Follows the ends of runs that schedules have started. */
+/** Subscribes to the ends of runs, and records those of runs that schedules have started. */
 export function watchRunEnds(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
   return consume(bus, { consumer: 'automations.schedule-runs', events: ENDED }, async (event) => {
     const status = await statusIn(parts, event);
@@ -24,7 +24,7 @@ export function watchRunEnds(parts: ScheduleParts, bus: EventBus): Promise<Subsc
   });
 }
 
-/** Returns how a run has ended; undefined where it goes on, because a retry has begun. */
+/** Returns the final status of a run; undefined if it goes on because a retry has begun. */
 async function statusIn(
   { runs }: ScheduleParts,
   { name, subject, data }: TypedEvent<(typeof ENDED)[number]>,
@@ -35,7 +35,7 @@ async function statusIn(
   return (LIVE_STATES as readonly string[]).includes(status) ? undefined : status;
 }
 
-/** Notes the end of a run with its fire and its schedule, once. The oldest fire that waits comes next. */
+/** Records the end of a run in its fire and its schedule, once. Makes the oldest waiting fire due. */
 export async function endRun(parts: ScheduleParts, runId: string, status: string): Promise<void> {
   const [known] = await parts.fires.find({ where: { runId }, limit: 1 });
   if (known === undefined || known.runEnded === true) return;
@@ -72,7 +72,7 @@ async function countEnd(
   return FAILURES.has(status) ? countFailure(parts, work, pair, now) : pair;
 }
 
-/** Makes the oldest fire due that waits for a run, in a unit of work in which one has ended. */
+/** Makes the oldest waiting fire due, in the unit of work in which a run has ended. */
 export async function releaseWaiting(
   { fires }: Pick<ScheduleParts, 'fires'>,
   work: UnitOfWork,

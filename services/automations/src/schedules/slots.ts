@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { nextCronFire } from './cron.js';
 
-/** When a schedule fires. Exactly one of `cron`, `intervalSeconds` and `runAt` is present. Times are RFC 3339. */
+/** The timing of a schedule. Exactly one of `cron`, `intervalSeconds` and `runAt` is present. Times are RFC 3339. */
 export interface Timing {
   readonly cron?: string | undefined;
   readonly intervalSeconds?: number | undefined;
   readonly runAt?: string | undefined;
-  /** A name of the IANA database. */
+  /** A name in the IANA database. */
   readonly timezone: string;
-  /** There is no slot before it, and none after `endAt`. */
+  /** There is no slot before `startAt`, and none after `endAt`. */
   readonly startAt?: string | undefined;
   readonly endAt?: string | undefined;
-  /** An interval counts from `startAt`, and without one from here. */
+  /** The origin of an interval without `startAt`. */
   readonly createdAt: string;
   readonly jitterSeconds: number;
 }
@@ -19,14 +19,14 @@ export interface Timing {
 /** A time at which a schedule fires, in epoch milliseconds. */
 export interface Slot {
   readonly scheduledFor: number;
-  /** `scheduledFor` and the slot's share of the jitter. */
+  /** `scheduledFor` plus the jitter of the slot. */
   readonly startsAt: number;
 }
 
-/** Jitter never takes a slot nearer than this to the next one, so that slots start in their order. */
+/** Minimum distance of a delayed slot from the next one, so that slots start in order. */
 const MIN_DISTANCE_MS = 1_000;
 
-/** Returns the first slot after an instant; both are epoch milliseconds. Undefined where there is none. */
+/** Returns the first slot after an instant; both are epoch milliseconds. Returns undefined if there is none. */
 export function nextSlot(timing: Timing, after: number): number | undefined {
   const from = timing.startAt === undefined ? after : Math.max(after, Date.parse(timing.startAt) - 1);
   const slot = nextUnbounded(timing, from);
@@ -45,7 +45,7 @@ function nextUnbounded({ cron, timezone, intervalSeconds, runAt, startAt, create
   return after < start ? start : start + (Math.floor((after - start) / period) + 1) * period;
 }
 
-/** Returns the slots after one instant up to another, at most `limit`, in order. */
+/** Returns the slots after `after` up to `upTo`, at most `limit`, in order. */
 export function slotsAfter(id: string, timing: Timing, after: number, upTo: number, limit: number): Slot[] {
   const slots: Slot[] = [];
   let slot = nextSlot(timing, after);
@@ -57,7 +57,10 @@ export function slotsAfter(id: string, timing: Timing, after: number, upTo: numb
   return slots;
 }
 
-/** Returns the delay of a slot, in milliseconds: a hash of schedule and slot, so that it is the same on every server. */
+/**
+ * Returns the delay of a slot in milliseconds. It is a hash of schedule and slot, so that every process computes the
+ * same.
+ */
 function jitterMs(id: string, { jitterSeconds }: Timing, slot: number, next: number | undefined): number {
   const room = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next - slot - MIN_DISTANCE_MS);
   const most = Math.min(jitterSeconds * 1000, room);
@@ -66,7 +69,9 @@ function jitterMs(id: string, { jitterSeconds }: Timing, slot: number, next: num
   return hash % (most + 1);
 }
 
-/** Whether the server knows a time zone by its name in the IANA database. Offsets such as `+02:00` are none. */
+/**
+ * Returns whether a name is a time zone in the IANA database that this process knows. Offsets such as `+02:00` are not.
+ */
 export function isTimezone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
   try {

@@ -14,20 +14,20 @@ import { failSchedule, pauseSchedule, type ScheduleError } from './pause.js';
 import { advanceSchedule, completed, completeIfOver, LATE_MS } from './plan.js';
 import { type FireRecord, runIdOf, type ScheduleRecord, type ScheduleStateRecord } from './records.js';
 
-/** A fire that waits for a run looks again after so long, should nobody tell of the run's end. */
+/** Milliseconds after which a waiting fire checks again, in case the event of the run's end is lost. */
 const WAIT_MS = 15_000;
-/** Starts of which the distance is measured. */
+/** Number of start times that are kept, for the median interval. */
 const RECENT = 11;
 
-/** What was found out about a schedule before the unit that decides about its fire. */
+/** Facts about a schedule that are read before the unit of work that decides its fire. */
 interface Facts {
-  readonly standing: 'ok' | 'archived' | 'lost';
+  readonly actorAccess: 'ok' | 'archived' | 'lost';
   readonly lastRun: LastRunSeen;
-  /** Runs of automations that the unit has canceled, for whoever works on them. */
+  /** Automation runs that the unit of work has canceled, to be broadcast. */
   readonly canceled: Set<string>;
 }
 
-/** Decides about a fire whose time has come: it starts the target, waits, or is left out. */
+/** Decides a due fire: it starts the target, waits, or is skipped. */
 export async function decideFire(parts: ScheduleParts, job: HeldJob<FireRecord>): Promise<void> {
   const { scheduleId, isManual, isCatchup, state: waits, startsAt } = job.record;
   const [schedule, state] = await Promise.all([parts.schedules.get(scheduleId), parts.states.get(scheduleId)]);
@@ -37,7 +37,11 @@ export async function decideFire(parts: ScheduleParts, job: HeldJob<FireRecord>)
     return advanceSchedule(parts, scheduleId);
   }
   const canceled = new Set<string>();
-  const facts = { standing: await standingOf(parts, schedule), lastRun: await seeLastRun(parts, state), canceled };
+  const facts = {
+    actorAccess: await actorAccessOf(parts, schedule),
+    lastRun: await seeLastRun(parts, state),
+    canceled,
+  };
   await job.endIn((work, fire) => decide(parts, work, fire, facts));
   for (const id of canceled) parts.bus.broadcast(CANCEL_TOPIC, id);
 }
@@ -68,15 +72,15 @@ async function outcomeOf(
   work: UnitOfWork,
   pair: Pair,
   fire: FireRecord,
-  { standing, lastRun, canceled }: Facts,
+  { actorAccess, lastRun, canceled }: Facts,
   now: number,
 ): Promise<Decided> {
   const { schedule, state } = pair;
-  if (standing === 'archived') {
+  if (actorAccess === 'archived') {
     const paused = await pauseSchedule(parts, work, pair, 'workspace_archived', now, fire.id);
     return notStarted(parts, paused, fire, 'workspace_archived', now);
   }
-  if (standing === 'lost') return failed(parts, work, pair, fire, 'access_lost', now);
+  if (actorAccess === 'lost') return failed(parts, work, pair, fire, 'access_lost', now);
   if (!fire.isManual && schedule.maxRuns !== undefined && state.runCount >= schedule.maxRuns) {
     const over = doneFire(parts, fire, now, { outcome: 'coalesced', reason: 'max_runs was reached' });
     return { pair: completed(pair, now), fire: over };
@@ -106,7 +110,7 @@ function waiting(pair: Pair, fire: FireRecord, now: number): Decided {
   return { pair, fire: { ...fire, state: 'waiting', outcome: 'buffered', dueAt: timestamp(now + WAIT_MS) } };
 }
 
-/** Whether an earlier fire of the schedule waits for a run, or is being caught up. */
+/** Returns whether an earlier fire of the schedule waits for a run or is being caught up. */
 async function earlierWaiting(parts: ScheduleParts, work: UnitOfWork, fire: FireRecord): Promise<boolean> {
   const { scheduleId, scheduledFor } = fire;
   const where = { scheduleId, state: { in: ['waiting', 'pending'] }, scheduledFor: { lt: scheduledFor } };
@@ -156,7 +160,7 @@ async function start(
   return started(work, pair, doneFire(parts, fire, now, ending), run.status, now);
 }
 
-/** Marks a fire as started that a worker then has the agents service start. */
+/** Marks a fire as started; the queue then asks the agents service to start the run. */
 function startAgent(work: UnitOfWork, pair: Pair, fire: FireRecord, now: number): Decided {
   const { agentId = '', actsAs, input, deliverTo } = pair.schedule;
   const launch = { agentId, actsAs, input: agentInputOf(input), deliverTo };
@@ -187,7 +191,7 @@ function started(work: UnitOfWork, { schedule, state }: Pair, fire: FireRecord, 
   };
 }
 
-// ---- what was not started
+// ---- fires that do not start
 
 function notStarted(parts: ScheduleParts, pair: Pair, fire: FireRecord, reason: string, now: number): Decided {
   return { pair, fire: doneFire(parts, fire, now, { outcome: 'failed_to_start', reason }) };
@@ -204,7 +208,7 @@ async function failed(
   return notStarted(parts, await failSchedule(parts, work, pair, error, now, fire.id), fire, error, now);
 }
 
-/** Counts a failure, and pauses the schedule when there are too many in a row. */
+/** Counts a failure, and pauses the schedule after too many in a row. */
 export async function countFailure(
   parts: ScheduleParts,
   work: UnitOfWork,
@@ -219,11 +223,11 @@ export async function countFailure(
   return pauseSchedule(parts, work, pair, 'failures', now, except);
 }
 
-/** Returns whether the person with whose rights a schedule fires may still start its target. */
-async function standingOf(
+/** Returns whether the person whose rights a schedule has may still start its target. */
+async function actorAccessOf(
   { memberships, systemCall }: Pick<ScheduleParts, 'memberships' | 'systemCall'>,
   { workspaceId, targetType, actsAs }: ScheduleRecord,
-): Promise<Facts['standing']> {
+): Promise<Facts['actorAccess']> {
   const known = (await memberships.of(actsAs.userId, systemCall())).workspaces.get(workspaceId);
   const suffices = (role: WorkspaceRole | undefined) =>
     role !== undefined && (targetType === 'automation' ? mayEdit({ role }) : role !== WorkspaceRole.GUEST);

@@ -13,8 +13,8 @@ import { presentSchedule } from './present.js';
 import type { ScheduleRecord } from './records.js';
 
 /**
- * Changes a schedule. What has not started is taken back in the same commit as far as the schedule does not fire then any more,
- * and nothing fires for a time that has passed.
+ * Changes a schedule. The same commit withdraws the fires that no longer belong to it, and nothing fires for a time
+ * that has passed.
  */
 export async function updateSchedule(
   parts: ScheduleParts,
@@ -23,13 +23,13 @@ export async function updateSchedule(
 ): Promise<Schedule> {
   const { scheduleId, updateMask: mask = [] } = request;
   await context.inTurn(parts.schedules.spec.name, scheduleId);
-  const standing = await seeSchedule(parts, scheduleId, context);
-  requireMayChange(standing, context.caller);
-  requireVersion(context, standing.schedule.version, standing.schedule);
+  const access = await seeSchedule(parts, scheduleId, context);
+  requireMayChange(access, context.caller);
+  requireVersion(context, access.schedule.version, access.schedule);
   const state = await context.work.get(parts.states, scheduleId);
   if (state === undefined) throw NotFound();
-  const before: Pair = { schedule: standing.schedule, state };
-  if (standing.place.archived) throw WorkspaceArchived();
+  const before: Pair = { schedule: access.schedule, state };
+  if (access.place.archived) throw WorkspaceArchived();
   if (before.schedule.status === 'completed') throw ScheduleCompleted();
   const changed = await changedSchedule(parts, request, before, context);
   const now = parts.now();
@@ -66,7 +66,7 @@ function targetOf({ targetType: type, agentId, automationId }: ScheduleRecord): 
   return { type, id: agentId ?? automationId ?? '', param: 'target.id' };
 }
 
-/** Whoever changes what a schedule starts, and when, has it fire with their rights: they need to have these. */
+/** Throws unless the caller may start the target, since the schedule will run with the caller's rights. */
 async function requireMayStart(
   parts: ScheduleParts,
   target: Target,
@@ -79,7 +79,7 @@ async function requireMayStart(
   throw invalidField(target.param, 'invalid_value', `${target.param} must be in the workspace of the schedule.`);
 }
 
-/** Throws `not_found` for an automation that has been deleted: its schedule would stop again at the next slot. */
+/** Throws `not_found` for a deleted automation, whose schedule would pause again at the next slot. */
 async function requireTarget(parts: ScheduleParts, { type, id }: Target, { work }: CallContext): Promise<void> {
   if (type !== 'automation') return;
   const automation = await work.get(parts.automations, id);
@@ -93,7 +93,7 @@ function statusFields({ status }: ScheduleRecord, isActive: boolean | undefined)
   return { status: 'paused', pausedReason: 'person', error: undefined };
 }
 
-/** Has the fires follow a change, from now on. */
+/** Adapts the fires to a change of the schedule, from now on. */
 async function replan(
   parts: ScheduleParts,
   schedule: ScheduleRecord,
@@ -117,7 +117,7 @@ async function replan(
 
 const CHANGED = 'the schedule was changed';
 
-/** Starts the target once, beside the slots, in a fire of its own. */
+/** Starts the target once, independently of the slots, by a fire of its own. */
 function trigger(parts: ScheduleParts, schedule: ScheduleRecord, now: number, { work }: CallContext): void {
   const fire = newFire(schedule, { scheduledFor: now, startsAt: now });
   work.insert(parts.fires, { ...fire, id: derivedId(`schedule-manual:${newId()}`), isManual: true });

@@ -1,4 +1,7 @@
-/** A local time is the time that clocks of a zone show, in milliseconds as if the clocks were those of UTC. */
+/**
+ * Conversion between instants and local times. A local time is what clocks in a zone show, in milliseconds as if they
+ * showed UTC.
+ */
 
 const DAY_MS = 86_400_000;
 const MAX_KEPT = 1_000;
@@ -26,8 +29,8 @@ function offsetAt(timezone: string, instant: number): number {
 export const toLocal = (timezone: string, instant: number): number => instant + offsetAt(timezone, instant);
 
 /**
- * Returns when clocks show a local time: for the first time where they do so twice, and the first moment after the change where
- * they leave it out.
+ * Returns the instant at which clocks show a local time: the first one if they show it twice, and the first moment
+ * after the clock change if they skip it.
  */
 export function toInstant(timezone: string, local: number): number {
   const before = offsetAt(timezone, local - DAY_MS);
@@ -38,7 +41,7 @@ export function toInstant(timezone: string, local: number): number {
   return shown ?? firstAfterGap(timezone, local, candidates[0], candidates[1]);
 }
 
-/** Returns the first instant, to the second, after `from` and up to `to` at which clocks have passed a local time. */
+/** Returns the first instant between `from` and `to`, to the second, at which clocks are past a local time. */
 function firstAfterGap(timezone: string, local: number, from: number, to: number): number {
   let [low, high] = [from / 1000, to / 1000];
   while (high - low > 1) {

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type ActsAs, type AutomationRecord, automationCollection, type Definition } from '../definitions/records.js';
 import { EVENT_TRIGGERS } from './match.js';
 
-/** What is known of an active automation that events start. */
+/** The part of an active automation that matching events needs. */
 export interface ActiveTrigger extends Pick<Definition, 'trigger' | 'runAs'> {
   readonly automationId: string;
   readonly workspaceId: string;
@@ -13,12 +13,12 @@ export interface ActiveTrigger extends Pick<Definition, 'trigger' | 'runAs'> {
   readonly actsAs: ActsAs;
 }
 
-/** Automations and workspaces without any that a process remembers. */
+/** Maximum size of the cache, counting automations and workspaces. */
 const MAX_REMEMBERED = 200_000;
-/** Milliseconds for which they are remembered where other processes write, in case that an announcement is lost. */
+/** Milliseconds that entries are cached if other processes write to the store, since a broadcast may be lost. */
 const SHARED_MAX_AGE_MS = 1_000;
 const MAX_AGE_MS = 60_000;
-/** Tells the other processes that automations have changed. */
+/** The topic on which changes of automations are broadcast to other processes. */
 const TOPIC = 'automations.definitions';
 const PAGE = 500;
 
@@ -29,15 +29,15 @@ interface Parts {
 }
 
 /**
- * Knows the automations that events start, by their workspaces, and those workspaces that have none. Any commit to an
- * automation, in this process or another, makes it forget all: events are far more frequent.
+ * Caches the automations that events start, by workspace, including workspaces without any. Any commit to an
+ * automation, in this or another process, clears the cache, since events are far more frequent.
  */
 export class ActiveTriggers {
   private readonly known;
   private epoch = 0;
   private unwatch: () => void = () => {};
   private listener: Subscription | undefined;
-  /** Queries that were made, for tests. */
+  /** Number of queries made, for tests. */
   queries = 0;
 
   constructor(private readonly parts: Parts) {
@@ -67,7 +67,7 @@ export class ActiveTriggers {
     this.known.clear();
   }
 
-  /** Returns the active automations of workspaces that events start, in the order of their ids. */
+  /** Returns the active automations of workspaces that events can start, in the order of their ids. */
   async of(workspaceIds: Iterable<string>): Promise<ReadonlyMap<string, readonly ActiveTrigger[]>> {
     const found = new Map<string, readonly ActiveTrigger[]>();
     const missing: string[] = [];

@@ -10,27 +10,27 @@ interface ConsumerParts extends StartParts {
   readonly turns: Collection<ContentTurnRecord>;
 }
 
-/** Events that one call of the handler gets. */
+/** Maximum number of events in one call of the handler. */
 const BATCH = 100;
 
 /**
- * Subscribes to the events that automations start at. One process handles them, in the order in which the bus has them:
- * that of their commits for one resource, and for one store.
+ * Subscribes to the events that start automations. One process handles them, in the order of the bus, which for one
+ * resource and one store is the order of commits.
  */
 export function watchTriggers(parts: ConsumerParts, bus: EventBus): Promise<Subscription> {
   const options = {
     ...{ consumer: 'automations.triggers', types: BUS_TYPES, batch: BATCH },
-    // What happened before there were automations starts none.
+    // Events from before the first start of this consumer start nothing.
     from: 'now',
   } as const;
   return bus.subscribe(options, (events) => handleEvents(parts, events));
 }
 
-/** Starts the runs of events, once for each automation and event, however often they arrive. */
+/** Starts the runs for events, once for each automation and event, however often an event arrives. */
 export async function handleEvents(parts: ConsumerParts, events: readonly DomainEvent[]): Promise<void> {
   const told = events.flatMap((event) => triggerEventOf(event) ?? []);
   if (told.length === 0) return;
-  // Asked for once for the whole batch; what follows finds the answer remembered.
+  // One query for the whole batch; later lookups hit the cache.
   const candidates = await candidatesOf(parts, told);
   const started = new Set<TriggerEvent>(candidates.map(({ event }) => event));
   for (const event of started) {

@@ -12,14 +12,17 @@ import {
 import { type TriggerEvent, triggerEventOf } from './trigger-event.js';
 
 interface TurnParts extends Pick<Shared, 'store' | 'log' | 'now'> {
-  /** Starts the runs of an event, once for each automation however often it is called. */
+  /** Starts the runs for events, once for each automation and event, however often it is called. */
   start(events: readonly TriggerEvent[]): Promise<void>;
 }
 
-/** Resources whose turns this process works on at the same time. */
+/** Number of resources whose changes this process handles concurrently. */
 const AT_ONCE = 4;
 
-/** Opens the queue that starts automations at changes of contents: at one in ten seconds for each resource. */
+/**
+ * Opens the queue that starts automations after changes of contents, throttled to one start per resource in ten
+ * seconds.
+ */
 export async function openContentTurns(parts: TurnParts): Promise<Queue<ContentTurnRecord>> {
   const { store, log, now } = parts;
   const turns = await store.collection(contentTurnCollection);
@@ -28,7 +31,7 @@ export async function openContentTurns(parts: TurnParts): Promise<Queue<ContentT
     async run(job) {
       const told = job.record.waiting;
       if (told === undefined) {
-        // Something may have come to wait since the record was read.
+        // A change may have arrived since the record was read.
         return job.endIn((work, record) => {
           const rest = { ...record, dueAt: timestamp(record.waiting === undefined ? undefined : now()) };
           const expiresAt = record.waiting === undefined ? timestamp(now() + CONTENT_KEEP_MS) : undefined;
@@ -45,7 +48,10 @@ export async function openContentTurns(parts: TurnParts): Promise<Queue<ContentT
 const timestamp = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : new Date(ms).toISOString();
 
-/** Has a change of the content of a resource wait for its turn, which is now if there was none in the last ten seconds. */
+/**
+ * Queues a content change of a resource. It is handled now if there was none in the last ten seconds, otherwise at the
+ * end of that interval.
+ */
 export function awaitTurn(
   { store, now }: Pick<TurnParts, 'store' | 'now'>,
   turns: Collection<ContentTurnRecord>,
@@ -67,8 +73,8 @@ export function awaitTurn(
 }
 
 /**
- * Returns the later event, with the changed fields of both. Its cause is the one with the shorter chain: what a person has
- * changed is not lost as the loop of an automation that changed the same right after.
+ * Returns the later event with the changed fields of both. It takes actor and chain from the event with the shorter
+ * chain, so that a person's change is not dropped as a loop because an automation changed the same content right after.
  */
 function merge(earlier: DomainEvent, later: DomainEvent): DomainEvent {
   const fields = [earlier, later].flatMap(({ data }) => (Array.isArray(data.changedFields) ? data.changedFields : []));

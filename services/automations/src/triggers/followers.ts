@@ -12,18 +12,18 @@ export interface FollowParts
   readonly definitions: Collection<DefinitionRecord>;
 }
 
-/** Automations that one query reads. */
+/** Number of automations that one query reads. */
 const CHUNK = 200;
 
 /**
- * Follows people who leave. Automations that run with their rights are switched off. Where they leave an Org and somebody
- * takes over what they had, that person becomes their successor in those of its workspaces in which they may edit.
+ * Subscribes to people leaving. Automations that run with their rights are switched off. If a person leaves an Org and
+ * a successor was named, the successor takes over the automations in those workspaces that they may edit.
  */
 export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
   return consume(bus, { consumer: 'automations.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
-/** Handles one event by the present state, so that it may come late and twice. */
+/** Handles one event by the current state, so that it may arrive late or twice. */
 async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
   const { userId } = event.data;
   if (userId === '') return;
@@ -42,11 +42,11 @@ async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)
 interface Heir {
   readonly id: string;
   readonly name: string;
-  /** Where they may edit. */
+  /** The workspaces that the successor may edit. */
   readonly workspaceIds: ReadonlySet<string>;
 }
 
-/** Returns the person who takes over, if they belong to the Org. */
+/** Returns the successor, if they belong to the Org. */
 async function heirOf(parts: FollowParts, orgId: string, id: string): Promise<Heir | undefined> {
   if (id === '') return undefined;
   const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
@@ -82,8 +82,8 @@ const concerns = ({ definition, creatorId }: AutomationRecord, userId: string): 
   definition.actsAs.userId === userId || creatorId === userId;
 
 /**
- * Switches an automation off that runs with the rights of a person who has left. A successor becomes the one with whose
- * rights it runs, and switches it on again.
+ * Switches off an automation that runs with the rights of a person who has left. A successor becomes the person whose
+ * rights it runs with, and can switch it on again.
  */
 async function handOver(
   parts: FollowParts,

@@ -1,6 +1,6 @@
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
-/** A delivery to the webhook of an automation, so that a repeated one starts no second run. */
+/** A delivery to an automation's webhook, stored so that a repeated delivery starts no second run. */
 export interface HookDeliveryRecord extends StoredRecord {
   readonly tenant: string;
   readonly automationId: string;
@@ -14,5 +14,5 @@ export const hookDeliveryCollection: CollectionSpec<HookDeliveryRecord> = {
   expires: 'deleteAt',
 };
 
-/** 24 hours. */
+/** Milliseconds that a delivery is remembered: 24 hours. */
 export const DELIVERY_KEPT_MS = 86_400_000;

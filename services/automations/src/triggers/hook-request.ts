@@ -6,27 +6,27 @@ import type { VerifyType } from '../definitions/records.js';
 import { withPrefix } from '../definitions/trigger-input.js';
 import { isHmacOf } from '../domain/signatures.js';
 
-/** Most levels of lists and objects in the body of a webhook. */
+/** Maximum nesting of lists and objects in the body of a webhook. */
 export const MAX_BODY_DEPTH = 64;
-/** Headers of a webhook that a run is given, and most characters of each. */
+/** Maximum number of webhook headers that a run receives, and maximum characters of each. */
 const MAX_HEADERS = 50;
 const MAX_HEADER_CHARACTERS = 1024;
-/** Longest id of a delivery; the rest is ignored. */
+/** Maximum characters of a delivery's id; the rest is ignored. */
 const MAX_DELIVERY_CHARACTERS = 255;
 
-/** A webhook as it has arrived. */
+/** A received webhook request. */
 export interface HookRequest {
-  /** JSON, or the fields of a form. */
+  /** The parsed JSON, or the fields of a form. */
   readonly payload: unknown;
-  /** The body as it was sent. */
+  /** The body as received, which signatures cover. */
   readonly raw: string;
-  /** Names are in lower case. */
+  /** The headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty if the sender has not named one. */
+  /** Empty if the sender has set none. */
   readonly deliveryId: string;
 }
 
-/** Reads a webhook. Throws for a body that is nested too deep. */
+/** Reads a webhook request. Throws if the body is nested too deeply. */
 export function readHookRequest({ payload, body, headers, deliveryId }: TriggerAutomationRequest): HookRequest {
   const json = payload.length > 0 ? payload.toString() : body.trim() === 'null' ? 'null' : '{}';
   if (isTooDeep(json)) {
@@ -50,7 +50,10 @@ function readHeaders(json: string): Record<string, string> {
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/** Counts the brackets of a JSON text outside of its strings: parsing a deep one could end the process. */
+/**
+ * Returns whether a JSON text is nested too deeply, by counting its brackets outside of strings. Parsing a very deep
+ * text could crash the process.
+ */
 function isTooDeep(json: string): boolean {
   let depth = 0;
   let quoted = false;
@@ -70,7 +73,7 @@ function isTooDeep(json: string): boolean {
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** How the sender of a webhook is verified. */
+/** The settings for verifying the sender of a webhook. */
 export interface Verification {
   readonly type: VerifyType;
   readonly header?: string | undefined;
@@ -78,7 +81,7 @@ export interface Verification {
   readonly secret?: string | undefined;
 }
 
-/** Throws `invalid_signature` unless a webhook is signed as an automation wants it. */
+/** Throws `invalid_signature` unless a webhook is signed as the automation requires. */
 export function verifyHook({ type, header, secret }: Verification, request: HookRequest): void {
   if (type === 'none') return;
   const why = secret === undefined ? 'the automation has no secret.' : faultOf(type, header ?? '', secret, request);
@@ -98,7 +101,10 @@ const KEPT = /^(?:content-type|user-agent|webhook-id|webhook-timestamp|idempoten
 const DROPPED =
   /signature|token|secret|auth|api-key|^x-(?:forwarded|real-ip|request-id|client-request-id|share-link|tenant|workspace-id)/;
 
-/** Returns the headers that a run is given: those that say what was sent, without signatures and without the network's. */
+/**
+ * Returns the headers that a run receives: those that describe the content, without signatures, credentials and headers
+ * of proxies.
+ */
 export function shownHeaders(headers: HookRequest['headers']): Record<string, string> {
   const shown = Object.entries(headers).filter(([name]) => KEPT.test(name) && !DROPPED.test(name));
   return Object.fromEntries(
@@ -106,7 +112,7 @@ export function shownHeaders(headers: HookRequest['headers']): Record<string, st
   );
 }
 
-/** Returns by what a repeated delivery is known; GitHub has a header of its own. */
+/** Returns the id by which a repeated delivery is recognized; GitHub sends it in a header of its own. */
 export function deliveryOf({ deliveryId, headers }: HookRequest, type: VerifyType): string {
   if (deliveryId !== '' || type !== 'github') return deliveryId;
   return (headers['x-github-delivery'] ?? '').slice(0, MAX_DELIVERY_CHARACTERS);

@@ -35,7 +35,10 @@ export async function openHooks({ store, envelope, memberships, now, systemCall,
   return { implementations, begin: async () => {}, close: async () => {} };
 }
 
-/** There is no caller: the token in the path is the credential, and the signature proves the sender. */
+/**
+ * Creates the handlers. Requests have no caller: the token in the path is the credential, and the signature proves the
+ * sender.
+ */
 function createHookHandlers(parts: HookParts): Handlers<AutomationHookService> {
   return {
     async triggerAutomation(request, context) {
@@ -65,7 +68,7 @@ function secretOf({ envelope }: HookParts, automation: AutomationRecord): string
   return hookSecretSealed === undefined ? undefined : envelope.open(hookSecretSealed, hookSecretOwner(automation));
 }
 
-/** Throws if the workspace is archived. Whether the person may still act is decided when the run begins. */
+/** Throws if the workspace is archived. The run checks when it begins whether the person may still act. */
 async function requireLive(
   { memberships, systemCall }: HookParts,
   { workspaceId, definition }: AutomationRecord,
@@ -74,7 +77,7 @@ async function requireLive(
   if (workspaces.get(workspaceId)?.archived) throw WorkspaceArchived();
 }
 
-/** Starts a run, or returns the one that the same delivery has started within the last 24 hours. */
+/** Starts a run, or returns the run that the same delivery started within the last 24 hours. */
 async function startOnce(
   parts: HookParts,
   automation: AutomationRecord,
@@ -98,7 +101,7 @@ async function startOnce(
     taints: [{ type: 'webhook', id: automation.id, name: automation.name }],
   } as const;
   await startRun(records, automation, request, work, at);
-  // The automation may be switched off, deleted or given another token at the same time: then this is decided anew.
+  // Makes the handler run again if the automation is switched off, deleted or given another token at the same time.
   work.expect(automations, automation);
   if (delivery !== '') {
     const { tenant } = automation;

@@ -2,7 +2,7 @@ import type { EventType } from '@commonplace/platform/public-events';
 import type { StoredTrigger, TriggerType } from '../definitions/records.js';
 import type { TriggerEvent } from './trigger-event.js';
 
-/** The triggers that events start; the others are started by requests and schedules. */
+/** The types of triggers that events start; requests and schedules start the others. */
 export const EVENT_TRIGGERS = [
   'event',
   'form_submission',
@@ -18,12 +18,12 @@ const OWN_TYPES: Partial<Record<TriggerType, readonly EventType[]>> = {
   work_item_changed: ['work_item.created', 'work_item.updated'],
 };
 
-/** Returns the types of events that a trigger starts at. */
+/** Returns the types of events that start a trigger. */
 export function typesOf({ type, types = [] }: StoredTrigger): readonly string[] {
   return type === 'event' ? types : (OWN_TYPES[type] ?? []);
 }
 
-/** Returns whether an event may start a trigger, as far as the event itself tells. */
+/** Returns whether an event matches a trigger, as far as the event's own data shows. */
 export function matchesEvent(trigger: StoredTrigger, { type, data }: TriggerEvent): boolean {
   if (!typesOf(trigger).includes(type)) return false;
   const changed = listIn(data.changed_fields);
@@ -41,19 +41,19 @@ export function matchesEvent(trigger: StoredTrigger, { type, data }: TriggerEven
   }
 }
 
-/** Returns whether a trigger asks what the resources of an event are. */
+/** Returns whether a trigger filters by properties of the event's resources. */
 export function filtersResources({ type, parentId, resourceType, tagId }: StoredTrigger): boolean {
   return type === 'event' && (parentId ?? resourceType ?? tagId) !== undefined;
 }
 
-/** What a trigger can ask of a resource. */
+/** The properties of a resource that a trigger can filter by. */
 export interface ResourceFacts {
   readonly type: string;
   readonly ancestorIds: readonly string[];
   readonly tagIds: readonly string[];
 }
 
-/** Returns whether a resource is one of those that a trigger asks for. */
+/** Returns whether a resource passes the filters of a trigger. */
 export function matchesResource(
   { parentId, resourceType, tagId }: StoredTrigger,
   { type, ancestorIds, tagIds }: ResourceFacts,

@@ -9,7 +9,7 @@ import { watchLeavers } from './followers.js';
 import { watchPurges } from './purge.js';
 import { type StartParts, startRuns } from './start-runs.js';
 
-/** Opens what starts automations at events, and what follows changes of tenants and their people. */
+/** Opens the feature that starts automations on events, and that follows changes of tenants and their members. */
 export async function openTriggers(shared: Shared): Promise<Feature> {
   const { store, bus, settings } = shared;
   const automations = await store.collection(automationCollection);

@@ -8,7 +8,10 @@ import { purgeWorkItems } from '../work-items/purge.js';
 import { hookDeliveryCollection } from './hook-records.js';
 import { contentTurnCollection } from './records.js';
 
-/** What is kept of the automations of a tenant. What starts runs comes before the runs, so that none is added behind them. */
+/**
+ * The collections of automations that name a tenant. Those that lead to new runs come before the runs, so that no run
+ * is added after they were deleted.
+ */
 const SPECS = [
   automationCollection,
   contentTurnCollection,
@@ -21,7 +24,7 @@ const SPECS = [
 
 const FOLLOWED = ['tenancy.org.purged', 'tenancy.workspace.purged'] as const;
 
-/** Deletes the automations and work items of Orgs that have been purged. */
+/** Deletes the automations and work items of purged Orgs and Personal workspaces. */
 export async function watchPurges(store: Store, bus: EventBus): Promise<Subscription> {
   const collections = await Promise.all(SPECS.map((spec) => store.collection(spec)));
   const workItems = { store, ...(await openWorkItemRecords(store)) };
@@ -33,7 +36,10 @@ export async function watchPurges(store: Store, bus: EventBus): Promise<Subscrip
   });
 }
 
-/** A workspace of an Org is purged with it, so the Org's own event follows; a Personal one is its own tenant. */
+/**
+ * Returns the tenant to purge. A workspace of an Org is purged with the Org, whose own event follows; a Personal
+ * workspace is its own tenant.
+ */
 function tenantOf({ name, tenant, data }: TypedEvent<(typeof FOLLOWED)[number]>): string | undefined {
   return name === 'tenancy.org.purged' || data.orgId === '' ? tenant : undefined;
 }

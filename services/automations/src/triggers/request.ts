@@ -7,20 +7,26 @@ import type { Taint } from '../runs/records.js';
 import type { RunRequest } from '../runs/start.js';
 import type { TriggerEvent } from './trigger-event.js';
 
-/** Returns the id of the run that an event starts: the same however often the event arrives. */
+/** Returns the id of the run that an event starts, which is the same however often the event arrives. */
 export const runIdOf = (automationId: string, eventId: string): string =>
   derivedId(`automation-run:${automationId}:${eventId}`);
 
-/** Returns with whose rights an automation runs at an event: those of the person who has caused it, where it says so. */
+/**
+ * Returns the rights of a run that an event starts: those of the person who caused the event if `run_as` says so,
+ * otherwise those of the automation.
+ */
 export function actsAsOf({ runAs, actsAs }: Pick<Definition, 'runAs' | 'actsAs'>, { source }: TriggerEvent): ActsAs {
   const { actor, credential } = source;
-  // Neither a key nor an agent nor an automation lends the rights of its person to somebody's automation.
+  // Keys, agents and automations do not lend their person's rights to another automation.
   if (runAs !== 'triggering_user' || actor?.type !== 'user') return actsAs;
   const credentialId = credential?.id ?? '';
   return { userId: actor.id, userName: actor.name, credentialId, scopes: actsAs.scopes };
 }
 
-/** Returns the run that an event starts. `data` is what the person with whose rights it runs may see of the event. */
+/**
+ * Returns the request for the run that an event starts. `data` is what the person whose rights it has may see of the
+ * event.
+ */
 export function requestOf(
   automationId: string,
   definition: Definition,
@@ -40,7 +46,7 @@ export function requestOf(
   };
 }
 
-/** Returns the event as templates see it: as clients do, with what a run reads about it first. */
+/** Returns the event for templates: as clients see it, with the fields that the run reads its data by. */
 function inputOf({ id, type, time, workspaceId, chain, source }: TriggerEvent, data: EventDraft['data']) {
   const { type: actorType, id: actorId } = causeOf({ source });
   const rowIds = Array.isArray(data.row_ids) ? data.row_ids : [];
@@ -58,7 +64,10 @@ function causeOf({ source: { actor, source } }: Pick<TriggerEvent, 'source'>): A
   return { type: actor.type as Actor['type'], id, name };
 }
 
-/** Returns what of an event was not written by people of the workspace who may at least comment. */
+/**
+ * Returns the taints of an event: the sources of its content that are not members of the workspace with at least the
+ * role commenter.
+ */
 function taintsOf(event: TriggerEvent, isGuest: boolean): Taint[] {
   const { type, data, source } = event;
   const { id, name, type: actorType } = causeOf(event);

@@ -1,7 +1,7 @@
 import { enumName } from '@commonplace/platform/enums';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import {
-  type ConversationStanding,
+  type ConversationMembership,
   type EventDraft,
   type ResourceAccess,
   seenData,
@@ -16,13 +16,13 @@ import type { TriggerEvent } from './trigger-event.js';
 
 type SightParts = Pick<Shared, 'peers' | 'memberships' | 'systemCall'>;
 
-/** An event, and the person with whose rights an automation would run at it. */
+/** An event, and the person whose rights the run of an automation would have. */
 export interface Asked {
   readonly event: TriggerEvent;
   readonly userId: string;
 }
 
-/** Resources and people of one call to their owner. */
+/** Maximum resources, people and pairs in one call to their service. */
 const MAX_RESOURCES = 200;
 const MAX_PEOPLE = 500;
 const MAX_PAIRS = 1_000;
@@ -32,23 +32,23 @@ interface KnownResource extends ResourceFacts {
   readonly trashed: boolean;
 }
 
-/** What people may see of events, as it is now. */
+/** What people may currently see of events. */
 export class Sights {
   private readonly resources = new Map<string, KnownResource>();
-  /** By `<user>:<resource>` and `<user>:<conversation>`. */
+  /** Keyed by `<user>:<resource>` and `<user>:<conversation>`. */
   private readonly roles = new Map<string, ResourceRole>();
-  private readonly standings = new Map<string, ConversationStanding>();
+  private readonly conversationMemberships = new Map<string, ConversationMembership>();
   private readonly people = new Map<string, PersonMemberships>();
 
   private constructor(private readonly parts: SightParts) {}
 
-  /** Reads what is needed to decide about events. */
+  /** Reads the data for deciding about events. */
   static async read(parts: SightParts, asked: readonly Asked[], members: Iterable<string>): Promise<Sights> {
     const sights = new Sights(parts);
     await Promise.all([
       sights.readPeople(new Set([...members, ...asked.map(({ userId }) => userId)])),
       sights.readResources(asked),
-      sights.readStandings(asked),
+      sights.readConversationMemberships(asked),
     ]);
     return sights;
   }
@@ -57,7 +57,7 @@ export class Sights {
     return this.people.get(userId);
   }
 
-  /** Returns what a person sees of an event that a trigger asks for; undefined if that is nothing. */
+  /** Returns the data of an event that a person may see and the trigger's filters pass; undefined if there is none. */
   dataFor(trigger: StoredTrigger, event: TriggerEvent, userId: string): EventDraft['data'] | undefined {
     const wanted = this.wantedOf(trigger, event);
     if (wanted === undefined) return undefined;
@@ -70,12 +70,12 @@ export class Sights {
     return seenData(wanted, {
       person: this.people.get(userId),
       resources,
-      standing: this.standings.get(`${userId}:${event.audience.conversation?.id}`),
+      membership: this.conversationMemberships.get(`${userId}:${event.audience.conversation?.id}`),
       reaches: (workspaceId) => workspaceId === event.workspaceId,
     });
   }
 
-  /** Returns an event with those of its resources that a trigger asks for; undefined without any. */
+  /** Returns an event with those of its resources that pass the trigger's filters; undefined if none does. */
   private wantedOf(trigger: StoredTrigger, event: TriggerEvent): TriggerEvent | undefined {
     if (!filtersResources(trigger)) return event;
     const { resources } = event.audience;
@@ -97,7 +97,7 @@ export class Sights {
     );
   }
 
-  /** Asks for the resources of one workspace at once, for all people who would be told of one of them. */
+  /** Checks access per workspace: all resources of its events for all people concerned, in as few calls as possible. */
   private async readResources(asked: readonly Asked[]): Promise<void> {
     const groups = new Map<string, { ids: Set<string>; users: Set<string> }>();
     for (const { event, userId } of asked) {
@@ -126,7 +126,7 @@ export class Sights {
     }
   }
 
-  private async readStandings(asked: readonly Asked[]): Promise<void> {
+  private async readConversationMemberships(asked: readonly Asked[]): Promise<void> {
     const pairs = new Map<string, { userId: string; conversationId: string }>();
     for (const { event, userId } of asked) {
       const conversationId = event.audience.conversation?.id;
@@ -135,7 +135,7 @@ export class Sights {
     const { peers, systemCall } = this.parts;
     for (const some of chunksOf([...pairs.values()], MAX_PAIRS)) {
       const { standings } = await peers.conversations.checkMembers({ pairs: [...some] }, systemCall());
-      for (const one of standings) this.standings.set(`${one.userId}:${one.conversationId}`, one);
+      for (const one of standings) this.conversationMemberships.set(`${one.userId}:${one.conversationId}`, one);
     }
   }
 }

@@ -15,22 +15,22 @@ export interface StartParts extends Pick<Shared, 'store' | 'peers' | 'membership
   readonly active: ActiveTriggers;
 }
 
-/** An event, and an automation that may start at it. */
+/** An event, and an automation that it may start. */
 export interface Candidate {
   readonly event: TriggerEvent;
   readonly trigger: ActiveTrigger;
 }
 
-/** Runs that one unit creates. */
+/** Maximum number of runs that one unit of work creates. */
 const MAX_RUNS_PER_UNIT = 20;
-/** Automations whose runs are created at the same time. */
+/** Number of automations whose runs are created concurrently. */
 const AT_ONCE = 8;
-/** How often events are matched again because an automation was changed meanwhile. */
+/** Maximum attempts to match events, since automations may change in the meantime. */
 const MAX_TRIES = 5;
 /** Milliseconds by which the clocks of two processes may differ. */
 const CLOCK_SKEW_MS = 1_000;
 
-/** Returns the automations that may start at events, as far as the events themselves tell, in the order of the events. */
+/** Returns the automations that events may start, as far as the events' own data shows, in the order of the events. */
 export async function candidatesOf(
   { active, store }: Pick<StartParts, 'active' | 'store'>,
   events: readonly TriggerEvent[],
@@ -44,11 +44,11 @@ export async function candidatesOf(
   );
 }
 
-/** What happened before there was the automation starts nothing, however late it arrives. */
+/** Returns whether an event is older than an automation. Such an event starts nothing, however late it arrives. */
 const isBefore = (time: string, createdAt: string, skewMs: number): boolean =>
   Date.parse(time) < Date.parse(createdAt) - skewMs;
 
-/** Starts the runs of events, once for each automation and event, however often it is called. */
+/** Starts the runs for events, once for each automation and event, however often it is called. */
 export async function startRuns(parts: StartParts, events: readonly TriggerEvent[]): Promise<void> {
   for (let left = events, tries = 1; left.length > 0; tries++) {
     const stale = await startMatching(parts, await candidatesOf(parts, left));
@@ -59,7 +59,7 @@ export async function startRuns(parts: StartParts, events: readonly TriggerEvent
   }
 }
 
-/** Returns the events that are to be matched again. */
+/** Starts the runs of matching candidates. Returns the events that have to be matched again. */
 async function startMatching(parts: StartParts, candidates: readonly Candidate[]): Promise<Set<TriggerEvent>> {
   const stale = new Set<TriggerEvent>();
   if (candidates.length === 0) return stale;
@@ -81,7 +81,7 @@ async function startMatching(parts: StartParts, candidates: readonly Candidate[]
   return stale;
 }
 
-/** Returns whether an automation's person still belongs to its workspace, and the workspace is not archived. */
+/** Returns whether the automation's person still belongs to its workspace, and the workspace is not archived. */
 function isOpen({ trigger }: Candidate, sights: Sights): boolean {
   const membership = sights.person(trigger.actsAs.userId)?.workspaces.get(trigger.workspaceId);
   return membership !== undefined && !membership.archived;
@@ -129,7 +129,10 @@ const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
   WorkspaceRole.OWNER,
 ]);
 
-/** Returns whether the person behind an event is no commenter of the workspace: their words are no instructions. */
+/**
+ * Returns whether the person behind an event has less than the role commenter, so that their text must not be taken as
+ * instructions.
+ */
 function isGuest(event: TriggerEvent, sights: Sights): boolean {
   const userId = personOf(event);
   if (userId === undefined) return false;

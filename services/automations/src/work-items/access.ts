@@ -1,4 +1,10 @@
-import { agentRoleIn, beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
+import {
+  agentRoleIn,
+  type Caller,
+  credentialOutOfScope,
+  reachesWorkspace,
+  taintedWriterOf,
+} from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
@@ -11,14 +17,14 @@ type AccessParts = Pick<WorkItemParts, 'items' | 'memberships'>;
 
 type About = Pick<WorkItemRecord, 'workspaceId' | 'assignee' | 'creatorId' | 'createdBy'>;
 
-/** What a caller may do with work items by their roles, whatever credential they come with. */
+/** Decides what a caller may do with work items, by role; the reach of the credential is checked elsewhere. */
 export class ItemRights {
   constructor(
     private readonly caller: Caller,
     private readonly person: PersonMemberships,
   ) {}
 
-  /** Whether the caller reads all work items of a workspace. */
+  /** Returns whether the caller can read all work items of a workspace. */
   readsAll(workspaceId: string): boolean {
     return isWorkspaceRoleAtLeast(this.roleIn(workspaceId), WorkspaceRole.VIEWER);
   }
@@ -27,12 +33,17 @@ export class ItemRights {
     return this.caller.agent === undefined && isWorkspaceRoleAtLeast(this.roleIn(workspaceId), WorkspaceRole.ADMIN);
   }
 
-  /** Whoever it is assigned to reads it as well, as long as they belong to the workspace. */
+  /**
+   * Returns whether the caller can read a work item. An assigned person can, as long as they belong to the workspace.
+   */
   canRead(item: About): boolean {
     return this.readsAll(item.workspaceId) || (this.belongsTo(item) && this.isAssigned(item));
   }
 
-  /** An agent needs what its person needs: the role, or that it is assigned to it. */
+  /**
+   * Returns whether the caller can change a work item. The person needs the role editor or the assignment; an agent
+   * needs in addition its own role editor or the assignment to itself.
+   */
   canChange(item: About): boolean {
     if (!this.canRead(item)) return false;
     if (!isWorkspaceRoleAtLeast(this.roleIn(item.workspaceId), WorkspaceRole.EDITOR) && !this.isAssigned(item))
@@ -54,14 +65,16 @@ export class ItemRights {
     return this.person.workspaces.get(workspaceId)?.archived === true;
   }
 
-  /** Ids of the workspaces that the caller belongs to, guests as well, as far as their credential reaches. */
+  /** Returns the ids of the workspaces that the caller belongs to, even as a guest, and the credential reaches. */
   reached(): string[] {
     return [...this.person.workspaces.values()]
       .filter(({ workspaceId, orgId }) => reachesWorkspace(this.caller, workspaceId, orgId || null))
       .map(({ workspaceId }) => workspaceId);
   }
 
-  /** Returns the mark of what the caller writes, if agents must not take it for the words of a member. */
+  /**
+   * Returns the taint of what the caller writes, if agents must not trust it like a member's text; undefined otherwise.
+   */
   taintOf({ workspaceId }: Pick<About, 'workspaceId'>): TextTaint | undefined {
     const { userId, userName } = this.caller;
     const writer = taintedWriterOf(this.caller);
@@ -85,7 +98,10 @@ export class ItemRights {
 
 type Asking = Pick<CallContext, 'caller' | 'onward'>;
 
-/** Returns what the caller may do. The cache of memberships is not trusted for a refusal. */
+/**
+ * Returns what the caller may do. If cached memberships do not suffice, it reads them again before the caller is
+ * refused.
+ */
 export async function rightsOf(
   { memberships }: Pick<AccessParts, 'memberships'>,
   { caller, onward }: Asking,
@@ -101,7 +117,7 @@ export interface SeenItem {
   readonly rights: ItemRights;
 }
 
-/** Returns a work item that the caller reads, with their rights. Throws `NotFound` for all others. */
+/** Returns a work item that the caller can read, with their rights. Throws `NotFound` otherwise. */
 export async function seeItem(
   parts: AccessParts,
   id: string,
@@ -110,15 +126,15 @@ export async function seeItem(
 ): Promise<SeenItem> {
   const { caller, work } = context;
   const item = await work.get(parts.items, id);
-  // What is not there takes as long as what is not the caller's to see.
+  // Looking up a missing item takes as long as one that the caller cannot see, so that timing reveals nothing.
   const rights = await rightsOf(parts, context, (known) => item !== undefined && suffices(known, item));
   if (item === undefined || !rights.canRead(item)) throw NotFound();
   const { workspaceId, orgId } = item;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   return { item, rights };
 }
 
-/** Throws unless the caller may do something with a work item whose workspace can be written to. */
+/** Throws unless `may` is true and the work item's workspace is not archived. */
 export function requireRight(may: boolean, { item, rights }: SeenItem): void {
   if (!may) throw InsufficientRole();
   if (rights.isArchived(item)) throw WorkspaceArchived();

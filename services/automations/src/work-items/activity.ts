@@ -4,11 +4,11 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import type { WorkItemRecords } from './parts.js';
 import type { ActivityRecord, StoredChange, WorkItemRecord } from './records.js';
 
-/** Changes that are shown. */
+/** Number of changes that are shown. */
 export const SHOWN_ACTIVITIES = 100;
-/** Changes after which those that are shown no more are removed. */
+/** Number of changes of a work item between two removals of entries that are no longer shown. */
 const TRIM_EVERY = 20;
-/** Characters of a text that an entry keeps. */
+/** Maximum characters of a text in an entry. */
 const MAX_TEXT = 500;
 
 type ActivityParts = Pick<WorkItemRecords, 'activities'>;
@@ -16,7 +16,7 @@ type ActivityParts = Pick<WorkItemRecords, 'activities'>;
 export type NewActivity = Pick<ActivityRecord, 'type' | 'actor'> &
   Partial<Pick<ActivityRecord, 'changes' | 'runId' | 'reason'>>;
 
-/** Records what has happened to a work item, in the unit in which it happens. */
+/** Records an activity of a work item, in the unit of work that causes it. */
 export function recordActivity(
   { activities }: ActivityParts,
   { id: itemId, tenant, workspaceId }: Pick<WorkItemRecord, 'id' | 'tenant' | 'workspaceId'>,
@@ -27,7 +27,7 @@ export function recordActivity(
   work.insert(activities, { id: newId(), tenant, workspaceId, itemId, at, changes: [], ...activity });
 }
 
-/** Records a change of fields. Now and then it removes the entries that are shown no more. */
+/** Records a change of fields. Every `TRIM_EVERY` versions it removes the entries that are no longer shown. */
 export async function recordChange(
   parts: ActivityParts,
   before: WorkItemRecord,
@@ -69,7 +69,7 @@ export function changedFields(before: WorkItemRecord, after: WorkItemRecord): st
     .map(([field]) => field);
 }
 
-/** Positions mean nothing to people, so they are named without their values. */
+/** Returns the changes with old and new values. Positions mean nothing to people, so they have no values. */
 function changesBetween(before: WorkItemRecord, after: WorkItemRecord): StoredChange[] {
   return changedFields(before, after).map((field) => {
     const read = FIELDS[field];

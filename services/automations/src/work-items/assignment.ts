@@ -2,8 +2,8 @@ import type { Caller } from '@commonplace/kit/auth';
 import type { WorkItemRecord } from './records.js';
 
 /**
- * Returns the people who are notified that a work item was assigned to them. Nobody is told of what they have done
- * themselves; of what an agent or an automation does in their name they are.
+ * Returns the people to notify that a work item was assigned to them. A person is not notified of their own action, but
+ * is notified of those of an agent or an automation in their name.
  */
 export function newlyAssigned(
   before: Pick<WorkItemRecord, 'assignee'> | undefined,

@@ -14,7 +14,7 @@ import { chooseResources } from './resources.js';
 import { requestRun } from './run-starts.js';
 import { lineOfParent, parentKeyOf, positionFor, recount, requireMovable } from './tree.js';
 
-/** Changes a work item in the unit of work of a call. What changes nothing writes nothing. */
+/** Changes a work item in the unit of work of a call. A request that changes nothing writes nothing. */
 export async function changeItem(
   parts: WorkItemParts,
   seen: SeenItem,
@@ -57,7 +57,7 @@ export async function changeItem(
   return item;
 }
 
-/** Whoever writes a text anew answers for it. */
+/** Returns the changed texts with the caller's taint, since whoever replaces a text becomes its author. */
 function textsOf({ item, rights }: SeenItem, { title, description }: UpdateWorkItemRequest, named: NamedFields) {
   const taint = rights.taintOf(item);
   const text = description ?? '';
@@ -81,7 +81,7 @@ function plainFields(request: UpdateWorkItemRequest, named: NamedFields): Partia
   };
 }
 
-/** Returns the assignee after a change, and whether this assignment starts a run: each does so once at the most. */
+/** Returns the assignee after a change, and whether the assignment starts a run. Each assignment starts at most one. */
 function assignmentOf(
   before: WorkItemRecord,
   { autoRun }: UpdateWorkItemRequest,
@@ -94,7 +94,7 @@ function assignmentOf(
   const assignment = before.assignment + Number(isNew);
   const mayStart = assignee?.type === 'agent' && before.startedAssignment !== assignment;
   const isAsked = isNew ? (autoRun ?? chosen?.autoRun ?? false) : autoRun === true;
-  // The name is kept as it was when the assignment was made.
+  // The name is stored as of the assignment.
   const known = isNew ? assignee : before.assignee;
   return {
     assignee: known,
@@ -133,7 +133,7 @@ async function statusChange(
   if (status === 'done' && !request.force) {
     const { open = 0 } = (await work.get(parts.counts, id)) ?? {};
     if (open > 0) throw OpenChildren({ open });
-    // One that is opened at the same time makes this run again.
+    // Makes the handler run again if a child is opened at the same time.
     work.incrementWithin(parts.counts, id, 'open', 0, { atMost: 0 });
   }
   return { status, completedAt: isOpen(status) ? undefined : new Date(parts.now()).toISOString() };

@@ -31,7 +31,7 @@ export async function createItem(
   const resourceIds = await chooseResources(parts, request.resourceIds, [], place.workspaceId, context);
   await requireRoom(parts, request, place, context);
   await parts.quota.reserve(work, place.workspaceId);
-  // The number is taken for good, whatever becomes of this unit.
+  // The number is used up even if this unit of work fails.
   context.acts();
   const number = await parts.numbers.next(place);
   const draft = await draftOf(parts, request, place, number, context);
@@ -47,7 +47,7 @@ export async function createItem(
   return item;
 }
 
-/** Throws if a run is asked for where no agent could have it. */
+/** Throws if the request asks for a run without assigning the item to an agent. */
 export function requireAgent(autoRun: boolean | undefined, chosen: Pick<ChosenAssignee, 'assignee'> | undefined): void {
   if (autoRun !== true || chosen?.assignee.type === 'agent') return;
   throw invalidField(
@@ -57,7 +57,7 @@ export function requireAgent(autoRun: boolean | undefined, chosen: Pick<ChosenAs
   );
 }
 
-/** Throws unless the parent has room for one more, and counts it. */
+/** Throws unless the parent may have another child, and counts it. */
 async function requireRoom(
   parts: WorkItemParts,
   { parentId, status }: CreateWorkItemRequest,

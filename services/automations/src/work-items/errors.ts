@@ -8,7 +8,7 @@ export const CycleDetected = defineError(
 export const DepthExceeded = defineError(
   'ABORTED',
   'depth_exceeded',
-  'Work items may be nested {max_depth} levels deep at the most.',
+  'Work items may be nested at most {max_depth} levels deep.',
 );
 export const OpenChildren = defineError(
   'ABORTED',
@@ -17,11 +17,12 @@ export const OpenChildren = defineError(
 );
 
 export function noUpdateField(): AppError {
-  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
+  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
 }
 
-/** So many were put between two work items that there is no room for a further one. */
+/** Returns the error for a place where repeated insertions have used up the order keys. */
 export function noRoomBetween(): AppError {
-  const message = 'Too many work items were put at this place one after the other. Choose another one first.';
+  const message =
+    'Too many work items were inserted one after another at this position. Choose another position first.';
   return new AppError('ABORTED', 'limit_reached', message);
 }

@@ -7,7 +7,7 @@ export type ItemEventType = 'created' | 'updated' | 'deleted';
 
 interface ItemEventFacts {
   readonly changedFields?: readonly string[];
-  /** People to whom it was assigned by this. */
+  /** The people to notify of their assignment. */
   readonly assignedUserIds?: readonly string[];
 }
 
@@ -16,7 +16,7 @@ const dataOf = (item: WorkItemRecord, { changedFields = [], assignedUserIds = []
   return { workspaceId, number, changedFields, version, assignedUserIds, title };
 };
 
-/** Returns the event of a change by a caller. */
+/** Returns the event of a caller's change. */
 export function itemEvent(
   context: CallContext,
   type: ItemEventType,
@@ -26,7 +26,7 @@ export function itemEvent(
   return context.event(`work_item.${type}`, item.id, dataOf(item, facts), item.tenant);
 }
 
-/** Returns the event of a removal in the background. */
+/** Returns the event of a removal by a background job. */
 export function removalEvent(item: WorkItemRecord, actor: Actor): DomainEvent {
   const about = { subject: item.id, data: dataOf(item, {}), tenant: item.tenant };
   return createEvent({ service: 'automations', type: 'work_item.deleted', ...about, actor });

@@ -14,7 +14,7 @@ export const priorityOf = (value: WorkItemPriority): ItemPriority | undefined =>
 
 type Derived = 'rank' | 'assigneeKey' | 'terms' | 'parentKey' | 'dueKey' | 'dueKeyDown';
 
-/** Returns the fields by which a work item is found and sorted. */
+/** Returns the fields for lookups and sorting of a work item. */
 export function derivedFrom(item: Omit<WorkItemRecord, Derived | 'version'>): Pick<WorkItemRecord, Derived> {
   const { assignee, dueAt, priority } = item;
   return {
@@ -29,7 +29,7 @@ export function derivedFrom(item: Omit<WorkItemRecord, Derived | 'version'>): Pi
 
 export const assigneeKey = (type: 'user' | 'agent', id: string): string => `${type}:${id}`;
 
-/** The fields of a PATCH that change nothing by themselves. */
+/** Fields of a PATCH that change nothing by themselves. */
 const OPTIONS: ReadonlySet<string> = new Set(['force', 'work_item_id']);
 
 /** The fields that a PATCH names. */
@@ -49,7 +49,7 @@ export class NamedFields {
   }
 }
 
-/** Returns where a PATCH puts a work item; undefined if it does not say. Throws `ambiguous_target`. */
+/** Returns the place that a PATCH names; undefined if it names none. Throws `ambiguous_target`. */
 export function wishOf({ position, beforeId, afterId }: UpdateWorkItemRequest): Wish | undefined {
   const wishes: Wish[] = [
     ...(beforeId === undefined ? [] : [{ before: beforeId }]),

@@ -1,4 +1,4 @@
-import { beyondReach, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -9,9 +9,9 @@ import {
   invalidCursor,
   pageOf,
   pageOfAll,
+  parsePageRequest,
   type Slice,
   type Sort,
-  sliceOf,
   type Total,
   toPage,
   totalOf,
@@ -29,7 +29,7 @@ import { findInSlices } from './slices.js';
 
 type ListParts = Pick<WorkItemParts, 'items' | 'memberships' | 'peers'>;
 
-/** Returns a page of the work items that the caller reads. */
+/** Returns a page of the work items that the caller can read. */
 export async function listItems(
   parts: ListParts,
   request: ListWorkItemsRequest,
@@ -43,7 +43,7 @@ export async function listItems(
     throw invalidField('parent_id', 'invalid_value', 'parent_id must be the id of a work item, or root.');
   }
   const sort = sortOf(request.sort);
-  const slice = sliceOf(request.page);
+  const slice = parsePageRequest(request.page);
   requireCursorOf(slice, sort);
   const isOwn = assigneeId === context.caller.userId;
   const workspaceIds = await listedWorkspaces(parts, request.workspaceId, isOwn, context);
@@ -51,7 +51,10 @@ export async function listItems(
   return findPageIn(parts, workspaceIds, where, sort, slice);
 }
 
-/** Returns the workspaces of a list. Guests of a workspace see there what is assigned to them alone. */
+/**
+ * Returns the workspaces of a list. Workspaces where the caller is a guest are included only if the list is limited to
+ * the caller's own assignments.
+ */
 async function listedWorkspaces(
   parts: ListParts,
   workspaceId: string | undefined,
@@ -67,7 +70,7 @@ async function listedWorkspaces(
   const found = known ?? (await parts.memberships.fresh(caller.userId, onward)).workspaces.get(workspaceId);
   if (found === undefined) throw NotFound({}, { param: 'workspace_id' });
   const orgId = found.orgId || null;
-  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
   return [workspaceId];
 }
 
@@ -105,7 +108,7 @@ function parentFilter({ parentId }: ListWorkItemsRequest, workspaceIds: readonly
   return { parentKey: parentId === 'root' ? oneOf(workspaceIds) : parentId };
 }
 
-/** Times are compared as they are stored, in milliseconds. */
+/** Returns the filter for due times, which are compared in their stored form, in milliseconds. */
 function dueFilter({ dueAfter, dueBefore }: ListWorkItemsRequest): Where<WorkItemRecord> {
   if (dueAfter === undefined && dueBefore === undefined) return {};
   return { dueKey: { ...(dueAfter !== undefined && { gt: dueAfter }), lt: dueBefore ?? NEVER } };
@@ -132,7 +135,7 @@ const SORTS: Readonly<Record<string, ItemSort>> = {
 const sortOf = (name: string): ItemSort => SORTS[name] ?? ['-createdAt'];
 const NUMERIC: ReadonlySet<string> = new Set(['rank', 'number']);
 
-/** Throws for a cursor of a list in another order. */
+/** Throws for a cursor that belongs to a list in another order. */
 function requireCursorOf({ after }: Slice, [field]: ItemSort): void {
   if (after === undefined) return;
   const [value, id] = after;
@@ -142,7 +145,7 @@ function requireCursorOf({ after }: Slice, [field]: ItemSort): void {
 
 // ---- pages
 
-/** Workspaces whose orders one query merges; with more, each group is read by itself. */
+/** Maximum number of workspaces that one query sorts; with more, each group of them is queried separately. */
 const MERGED = 64;
 
 async function findPageIn(

@@ -14,15 +14,16 @@ interface Taker {
   refuse(error: unknown): void;
 }
 
-/** The contract has 32 bits for a number. */
+/** The greatest number that the contract can represent. */
 const MAX_NUMBER = 2 ** 31 - 1;
-/** Rounds of a dozen tries each, in which other processes may be faster. */
+/** Maximum rounds of attempts; each round is a dozen attempts, which other processes may win. */
 const ROUNDS = 20;
 const MAX_PAUSE_MS = 50;
 
 /**
- * Gives out the numbers of work items: each once in its workspace, and a later request a greater one, in whichever process.
- * Requests of this process that wait for the same workspace share one commit. A number is lost if its request fails.
+ * Allocates the numbers of work items. Each is used once in its workspace, and later requests get greater numbers,
+ * across processes. Concurrent requests of this process for one workspace share a commit. A number is lost if its
+ * request fails.
  */
 export class NumberSource {
   private readonly waiting = new Map<string, Taker[]>();
@@ -45,7 +46,7 @@ export class NumberSource {
     });
   }
 
-  /** Serves those who wait, and those who come meanwhile. */
+  /** Serves the waiting requests, including those that arrive in the meantime. */
   private async serve(place: NumberPlace): Promise<void> {
     for (;;) {
       const takers = this.waiting.get(place.workspaceId) ?? [];
@@ -63,7 +64,7 @@ export class NumberSource {
     }
   }
 
-  /** Returns the first of so many new numbers. */
+  /** Allocates `amount` numbers and returns the first. */
   private async take(place: NumberPlace, amount: number): Promise<number> {
     for (let round = 1; ; round++) {
       try {

@@ -11,7 +11,7 @@ import { openItemRemovalQueue } from './remove.js';
 import { followRuns } from './run-links.js';
 import { openRunStartQueue } from './run-starts.js';
 
-/** Opens work items: their endpoints, the runs that assignments start, and what deletions leave to do. */
+/** Opens the feature of work items: endpoints, starts of runs for assignments, and removals in the background. */
 export async function openWorkItems(shared: Shared): Promise<Feature> {
   const { store, settings } = shared;
   const records = await openWorkItemRecords(store);

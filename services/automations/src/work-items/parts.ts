@@ -19,7 +19,7 @@ import {
   workItemCollection,
 } from './records.js';
 
-/** The records of work items. */
+/** The collections of work items. */
 export interface WorkItemRecords {
   readonly items: Collection<WorkItemRecord>;
   readonly counts: Collection<ChildCountRecord>;
@@ -30,10 +30,10 @@ export interface WorkItemRecords {
   readonly removals: Collection<ItemRemovalRecord>;
 }
 
-/** What the handlers and jobs of work items share. */
+/** Dependencies of the handlers and jobs of work items. */
 export interface WorkItemParts extends WorkItemRecords, Shared {
   readonly numbers: NumberSource;
-  /** By workspace. */
+  /** The quota of work items per workspace. */
   readonly quota: Quota;
 }
 

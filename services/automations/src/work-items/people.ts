@@ -5,7 +5,7 @@ import type { AssigneeInput } from '@commonplace/proto/automations/v1/work_item_
 import type { WorkItemParts } from './parts.js';
 import type { StoredAssignee, WorkItemRecord } from './records.js';
 
-/** Somebody to whom a work item is assigned, and for an agent whether that starts a run. */
+/** The assignee of a work item, and whether the assignment starts a run by default (agents only). */
 export interface ChosenAssignee {
   readonly assignee: StoredAssignee;
   readonly autoRun: boolean;

@@ -20,21 +20,21 @@ import { readableAmong } from './resources.js';
 import { MAX_LINKS } from './run-links.js';
 import { findInSlices } from './slices.js';
 
-/** Work items whose runs one query reads. */
+/** Number of work items whose runs one query reads. */
 const CHUNK = 50;
-/** Children that `include=children` shows. */
+/** Maximum number of children that `include=children` returns. */
 const SHOWN_CHILDREN = 200;
 
 type Present = Pick<WorkItemParts, 'items' | 'counts' | 'links' | 'activities' | 'peers' | 'memberships'>;
 
-/** What of work items depends on who reads them. */
+/** The data for presenting work items that depends on the reader. */
 interface View {
   readonly readable: ReadonlyMap<string, string>;
   readonly childCounts: ReadonlyMap<string, number>;
   readonly links: ReadonlyMap<string, readonly RunLinkRecord[]>;
 }
 
-/** Returns work items as the caller sees them. */
+/** Returns work items with what the caller may see. */
 export async function presentItems(
   parts: Present,
   items: readonly WorkItemRecord[],
@@ -50,7 +50,7 @@ export async function presentItem(parts: Present, item: WorkItemRecord, context:
   return message as WorkItem;
 }
 
-/** Returns a work item with what the caller wants besides. */
+/** Returns a work item with the included parts. */
 export async function presentWith(
   parts: Present,
   item: WorkItemRecord,
@@ -98,12 +98,15 @@ async function viewOf(
   return { readable, links: byItem, childCounts: new Map(counted.map(({ id, children }) => [id, children])) };
 }
 
-/** Runs are seen by whoever has started them, and by the administrators of the workspace. */
+/**
+ * Returns a function that tells whether the caller can see a run: the person who started it and administrators of the
+ * workspace can.
+ */
 function isVisible(workspaceId: string, rights: ItemRights, { caller }: CallContext): (initiatorId: string) => boolean {
   return (initiatorId) => initiatorId === caller.userId || rights.administers(workspaceId);
 }
 
-// ---- what is included
+// ---- included parts
 
 function activitiesOf({ activities }: Present, { id: itemId }: WorkItemRecord): Promise<ActivityRecord[]> {
   return findInSlices(activities, { where: { itemId }, sort: ['-at'], limit: SHOWN_ACTIVITIES });

@@ -1,24 +1,24 @@
 import { type Collection, inWork, type Store, type StoredRecord, type Where } from '@commonplace/kit/store';
 import type { WorkItemRecords } from './parts.js';
 
-/** What has been purged: all of a tenant, or one workspace. */
+/** The purged tenant or workspace. */
 export type PurgedPlace = { readonly tenant: string } | { readonly workspaceId: string };
 
-/** Records that one unit of work removes. */
+/** Number of records that one unit of work removes. */
 const CHUNK = 100;
 
 type PlacedRecord = StoredRecord & { readonly tenant: string; readonly workspaceId: string };
 
 /**
- * Deletes all work items of a place that has been purged, with everything that belongs to them. No events are published.
- * It may be called again after it was interrupted.
+ * Deletes all work items of a purged place with everything that belongs to them. It publishes no events. After an
+ * interruption it can be called again.
  */
 export async function purgeWorkItems(
   parts: WorkItemRecords & { readonly store: Store },
   where: PurgedPlace,
 ): Promise<void> {
   const { starts, removals, items, counts, activities, links, lastNumbers } = parts;
-  // What starts runs goes first.
+  // The jobs that start runs are deleted first.
   const all: readonly unknown[] = [starts, removals, items, counts, activities, links, lastNumbers];
   for (const records of all) await removeAll(parts.store, records as Collection<PlacedRecord>, where);
 }

@@ -5,11 +5,11 @@ import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 export const STATUSES = ['backlog', 'todo', 'in_progress', 'in_review', 'done', 'canceled'] as const;
 export type ItemStatus = (typeof STATUSES)[number];
 
-/** From the least to the greatest. */
+/** The priorities in ascending order. */
 export const PRIORITIES = ['none', 'low', 'medium', 'high', 'urgent'] as const;
 export type ItemPriority = (typeof PRIORITIES)[number];
 
-/** Whether a work item is still to be done. */
+/** Returns whether a work item is neither done nor canceled. */
 export const isOpen = (status: ItemStatus): boolean => status !== 'done' && status !== 'canceled';
 
 export interface StoredAssignee {
@@ -18,16 +18,16 @@ export interface StoredAssignee {
   readonly name: string;
 }
 
-/** Who has written a text without being a person of the workspace with at least the role commenter. */
+/** The writer of a text who is not a person with at least the role commenter in the workspace. */
 export interface TextTaint {
   readonly type: 'agent' | 'guest';
   readonly id: string;
   readonly name: string;
 }
 
-/** A task of a workspace, with all that it is found and sorted by. */
+/** A task in a workspace, with the fields for lookups and sorting. */
 export interface WorkItemRecord extends StoredRecord {
-  /** The Org, or the workspace of a Personal tenant. */
+  /** The id of the Org, or of the workspace for a Personal tenant. */
   readonly tenant: string;
   /** Empty for a Personal tenant. */
   readonly orgId: string;
@@ -44,29 +44,32 @@ export interface WorkItemRecord extends StoredRecord {
   /** Index of the priority in `PRIORITIES`. */
   readonly rank: number;
   readonly assignee?: StoredAssignee | undefined;
-  /** `user:<id>` or `agent:<id>`; empty if it is assigned to nobody. */
+  /** `user:<id>` or `agent:<id>`; empty without assignee. */
   readonly assigneeKey: string;
-  /** How often the assignee has changed: a run is started once for each of these numbers. */
+  /** Number of changes of the assignee. Each assignment, identified by this number, starts at most one run. */
   readonly assignment: number;
-  /** The assignment for which a run was started. */
+  /** The number of the assignment that started a run last. */
   readonly startedAssignment?: number | undefined;
   readonly labels: readonly string[];
-  /** Words and labels, see `search.ts`. */
+  /** The search terms of words and labels, see `search.ts`. */
   readonly terms: readonly string[];
   readonly parentId?: string | undefined;
-  /** The parent, or the workspace at the top. */
+  /** The id of the parent, or of the workspace for an item without parent. */
   readonly parentKey: string;
   readonly position: string;
   readonly resourceIds: readonly string[];
   readonly estimate?: number | undefined;
   readonly startAt?: string | undefined;
   readonly dueAt?: string | undefined;
-  /** `dueAt`; what sorts after and before all times where it is absent, so that undated ones come last in both orders. */
+  /**
+   * `dueAt` for sorting upwards and downwards. Without `dueAt` they sort after and before all times, so that undated
+   * items come last in both orders.
+   */
   readonly dueKey: string;
   readonly dueKeyDown: string;
   readonly completedAt?: string | undefined;
   readonly externalId?: string | undefined;
-  /** The person, whatever their credential. */
+  /** The person who created it, also if an agent or a key acted for them. */
   readonly creatorId: string;
   readonly createdBy: Actor;
   readonly updatedBy: Actor;
@@ -77,7 +80,10 @@ export interface WorkItemRecord extends StoredRecord {
 /** Sorts after every RFC 3339 time. */
 export const NEVER = '~';
 
-/** Fields that filters compare, behind those of an order: they are decided without reading the records. */
+/**
+ * Filter fields that follow the sort field in each index, so that the index decides filters without reading the
+ * records.
+ */
 const FILTERED = ['id', 'status', 'rank', 'assigneeKey', 'parentKey', 'dueKey'] as const;
 const ORDERS = ['createdAt', 'updatedAt', 'dueKey', 'dueKeyDown', 'rank', 'number', 'position'] as const;
 
@@ -95,16 +101,16 @@ export const workItemCollection: CollectionSpec<WorkItemRecord> = {
 };
 
 /**
- * How many work items are below another one; `id` is that of the parent. Units change the numbers without reading them, so
- * that many can add to one parent at once; its version stays 1.
+ * The number of children of a work item, whose id it has. Units of work increment the numbers without reading them, so
+ * that many can add children to one parent concurrently; its version stays 1.
  */
 export interface ChildCountRecord extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly children: number;
-  /** Children that are neither done nor canceled. */
+  /** Number of children that are neither done nor canceled. */
   readonly open: number;
-  /** Of one at the top: how often something has come to stand anywhere below it. */
+  /** For an item without parent: number of times that something was added or moved below it, at any depth. */
   readonly growth: number;
 }
 
@@ -113,7 +119,7 @@ export const childCountCollection: CollectionSpec<ChildCountRecord> = {
   indexes: [{ fields: ['tenant'] }, { fields: ['workspaceId'] }],
 };
 
-/** The last number that was given in a workspace, whose id it has. */
+/** The last allocated number of a workspace, whose id it has. */
 export interface LastNumberRecord extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
@@ -126,7 +132,7 @@ export const lastNumberCollection: CollectionSpec<LastNumberRecord> = {
 };
 
 export interface StoredChange {
-  /** Name of the field in the API. */
+  /** The name of the field in the API. */
   readonly field: string;
   readonly from?: unknown;
   readonly to?: unknown;
@@ -143,7 +149,7 @@ export interface ActivityRecord extends StoredRecord {
   readonly at: string;
   readonly changes: readonly StoredChange[];
   readonly runId?: string | undefined;
-  /** Why no run was started, or how one has ended. */
+  /** Why no run was started, or the final status of a run. */
   readonly reason?: string | undefined;
 }
 
@@ -152,13 +158,13 @@ export const activityCollection: CollectionSpec<ActivityRecord> = {
   indexes: [{ fields: ['itemId', 'at'] }, { fields: ['tenant'] }, { fields: ['workspaceId'] }],
 };
 
-/** A run for a work item; `id` is that of the run. */
+/** A run for a work item. Its id is the run's. */
 export interface RunLinkRecord extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly itemId: string;
   readonly agentId: string;
-  /** The person with whose rights it runs. */
+  /** The person whose rights the run has. */
   readonly initiatorId: string;
   readonly createdAt: string;
   readonly finishedAt?: string | undefined;
@@ -169,7 +175,7 @@ export const runLinkCollection: CollectionSpec<RunLinkRecord> = {
   indexes: [{ fields: ['itemId', 'createdAt'] }, { fields: ['tenant'] }, { fields: ['workspaceId'] }],
 };
 
-/** A run that an assignment is to start; `id` is that of the run, so that it is started once. */
+/** The job that starts a run for an assignment. Its id is the run's, so that the run is started once. */
 export interface RunStartRecord extends JobRecord {
   readonly tenant: string;
   readonly workspaceId: string;
@@ -181,7 +187,7 @@ export interface RunStartRecord extends JobRecord {
   readonly userName: string;
   readonly credentialId: string;
   readonly scopes: readonly string[];
-  /** Automations, and agents started by work items, that led to this, oldest first and without this agent. */
+  /** The automations and agents that led to this run, oldest first, without this agent. */
   readonly chain: readonly string[];
   readonly dueAt?: string | undefined;
 }
@@ -204,11 +210,11 @@ export const runStartQueue: QueueSpec<RunStartRecord> = {
   describe: ({ agentName, itemId }) => `start a run of the agent ${agentName} for the work item ${itemId}`,
 };
 
-/** Work items that were deleted, whose traces and descendants are still to be removed. */
+/** The job that removes what deleted work items leave: activities, runs and descendants. */
 export interface ItemRemovalRecord extends JobRecord {
   readonly tenant: string;
   readonly workspaceId: string;
-  /** Those that are left; the last one comes next. */
+  /** The ids of items to clean up; the last one is handled next. */
   readonly itemIds: readonly string[];
   readonly deletedBy: Actor;
   readonly dueAt?: string | undefined;

@@ -12,13 +12,16 @@ import { type ItemRemovalRecord, isOpen, itemRemovalQueue, type WorkItemRecord }
 import { findInSlices } from './slices.js';
 import { countChildren } from './tree.js';
 
-/** Descendants that are deleted in the commit of the request; of more, the rest follows in the background. */
+/**
+ * Maximum number of descendants that the request deletes in its own commit. If there are more, a job deletes all of
+ * them.
+ */
 export const MAX_REMOVED_AT_ONCE = 100;
-/** Records that one unit in the background removes. */
+/** Number of records that one unit of work of the job removes. */
 const CHUNK = 50;
 const CONCURRENCY = 2;
 
-/** Deletes a work item in the unit of work of a call; those below it move up to its parent, or are deleted with it. */
+/** Deletes a work item in the unit of work of a call. Its children move up to its parent, or are deleted with it. */
 export async function removeItem(
   parts: WorkItemParts,
   item: WorkItemRecord,
@@ -44,7 +47,7 @@ async function countOut(parts: WorkItemParts, { parentId, status }: WorkItemReco
   if (parentId !== undefined) await countChildren(parts, parentId, -1, -Number(isOpen(status)), work);
 }
 
-/** Removes a work item with its count, which must be as it was read: nothing is added below it at the same time. */
+/** Removes a work item with its child count. If `isWhole`, the commit fails if a child is added at the same time. */
 async function removeRecord(
   parts: WorkItemParts,
   item: WorkItemRecord,
@@ -62,7 +65,7 @@ async function removeRecord(
   work.remove(parts.counts, count);
 }
 
-/** Returns the work items below one, one more than are deleted at once at the most. */
+/** Returns the descendants of a work item, at most one more than a request deletes at once. */
 async function descendants({ items }: WorkItemParts, id: string): Promise<WorkItemRecord[]> {
   const found: WorkItemRecord[] = [];
   for (let parents = [id]; parents.length > 0 && found.length <= MAX_REMOVED_AT_ONCE; ) {
@@ -78,7 +81,10 @@ async function descendants({ items }: WorkItemParts, id: string): Promise<WorkIt
   return found;
 }
 
-/** Puts the children of a work item in its place, in their order. Throws `limit_reached` if its parent has no room. */
+/**
+ * Moves the children of a work item to its place, in their order. Throws `limit_reached` if the parent would have too
+ * many children.
+ */
 async function moveUp(parts: WorkItemParts, item: WorkItemRecord, amount: number, context: CallContext): Promise<void> {
   const { work, actor } = context;
   const { items } = parts;
@@ -88,7 +94,7 @@ async function moveUp(parts: WorkItemParts, item: WorkItemRecord, amount: number
   if (parentId !== undefined) {
     await countChildren(parts, parentId, children.length - 1, open - Number(isOpen(item.status)), work);
   }
-  // They leave the count of what is deleted, so that it can be compared with none.
+  // Subtracts the children from the count of the deleted item; the commit fails if a child was added.
   work.incrementWithin(parts.counts, item.id, 'children', -children.length, { atLeast: 0, atMost: 0 });
   const positions = await positionsBehind(parts, item, children.length);
   const updatedAt = new Date(parts.now()).toISOString();
@@ -107,9 +113,9 @@ async function positionsBehind({ items }: WorkItemParts, item: WorkItemRecord, a
   return generateNKeysBetween(position, next?.position ?? null, amount);
 }
 
-// ---- in the background
+// ---- background job
 
-/** Opens the queue that removes what deleted work items leave: activity, runs, and descendants. */
+/** Opens the queue that removes what deleted work items leave: activities, runs and descendants. */
 export function openItemRemovalQueue(parts: WorkItemParts): Promise<Queue<ItemRemovalRecord>> {
   const { store, log, now } = parts;
   return openQueue<ItemRemovalRecord>({
@@ -125,9 +131,9 @@ export function openItemRemovalQueue(parts: WorkItemParts): Promise<Queue<ItemRe
   });
 }
 
-/** Removes some of what is left of a work item. Returns whether there was anything. */
+/** Removes some remaining records of a work item. Returns whether there were any. */
 async function removeSome(parts: WorkItemParts, job: HeldJob<ItemRemovalRecord>, id: string): Promise<boolean> {
-  // A child that was moved away before its turn came is none of them any more.
+  // A child that was moved elsewhere in the meantime still exists and is kept.
   if ((await parts.items.get(id)) !== undefined) return false;
   const below = await findInSlices(parts.items, { where: { parentKey: id }, limit: CHUNK });
   if (below.length > 0) {

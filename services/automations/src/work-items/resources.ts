@@ -2,13 +2,13 @@ import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { WorkItemParts } from './parts.js';
 
-/** Resources that one call asks for, and calls at the same time. */
+/** Number of resources in one call, and of concurrent calls. */
 const CHUNK = 200;
 const AT_ONCE = 4;
 
 type ResourceParts = Pick<WorkItemParts, 'peers'>;
 
-/** Returns the resources among some that the caller may read now, with their workspaces. */
+/** Returns the resources among `ids` that the caller can read now, with their workspaces. */
 export async function readableAmong(
   { peers }: ResourceParts,
   ids: Iterable<string>,
@@ -27,12 +27,13 @@ export async function readableAmong(
   return found;
 }
 
-/** Resources of a work item, with those that others have named and the caller does not see. */
+/** Maximum number of resources of a work item, including those that the caller cannot see. */
 const MAX_RESOURCES = 200;
 
 /**
- * Returns the resources that a work item has after a request has named some. Those of before that the caller may not read
- * stay, since they could not be named. Throws `NotFound` for one that is unreadable or of another workspace.
+ * Returns the resources of a work item after a request names some. Earlier resources that the caller cannot read are
+ * kept, since the request could not name them. Throws `NotFound` for a resource that is unreadable or in another
+ * workspace.
  */
 export async function chooseResources(
   parts: ResourceParts,

@@ -5,7 +5,7 @@ import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { recordActivity } from './activity.js';
 import type { WorkItemParts } from './parts.js';
 
-/** Runs of one work item that are kept; the oldest make room. */
+/** Maximum number of runs kept for a work item; the oldest are removed. */
 export const MAX_LINKS = 50;
 
 type LinkParts = Pick<WorkItemParts, 'items' | 'links' | 'activities' | 'now'>;
@@ -16,18 +16,18 @@ export interface LinkedRun {
   readonly itemId: string;
   readonly agentId: string;
   readonly initiatorId: string;
-  /** Who is said to have started. */
+  /** The actor of the recorded activity. */
   readonly actor: Actor;
 }
 
-/** Links a run to its work item in a unit of work, once. */
+/** Links a run to its work item in a unit of work, unless it is linked already. */
 export async function linkRun(parts: LinkParts, run: LinkedRun, work: UnitOfWork): Promise<void> {
   const { runId, itemId, agentId, initiatorId, actor } = run;
   const item = await work.get(parts.items, itemId);
   if (item === undefined || (await work.get(parts.links, runId)) !== undefined) return;
   const { tenant, workspaceId } = item;
   const at = new Date(parts.now()).toISOString();
-  // A work item that is deleted at the same time must leave nothing behind.
+  // Makes the commit fail if the work item is deleted at the same time, so that no link is left behind.
   work.expect(parts.items, item);
   work.insert(parts.links, { id: runId, tenant, workspaceId, itemId, agentId, initiatorId, createdAt: at });
   recordActivity(parts, item, { type: 'run_started', actor, runId }, at, work);
@@ -36,7 +36,7 @@ export async function linkRun(parts: LinkParts, run: LinkedRun, work: UnitOfWork
   for (const one of old) work.remove(parts.links, one);
 }
 
-/** Follows the runs of agents: those that somebody starts for a work item, and the ends of all. */
+/** Subscribes to agent runs: links those started for a work item, and records the end of linked runs. */
 export function followRuns(parts: LinkParts & Pick<WorkItemParts, 'store'>, bus: EventBus): Promise<Subscription> {
   return consume(bus, { consumer: 'automations.work_item_runs', events: FOLLOWED }, (event) =>
     inWork(parts.store, (work) => follow(parts, event, work)),
@@ -52,7 +52,7 @@ async function follow(parts: LinkParts, event: TypedEvent<(typeof FOLLOWED)[numb
   const known = await work.get(parts.links, runId);
   if (known === undefined) {
     const item = workItemId === '' ? undefined : await work.get(parts.items, workItemId);
-    // Whoever starts a run may name any id as its work item.
+    // The id of the work item comes from whoever started the run, so tenant and workspace are checked.
     if (item === undefined || item.tenant !== tenant || item.workspaceId !== workspaceId) return;
     await linkRun(parts, { runId, itemId: item.id, agentId, initiatorId: userId, actor: doer }, work);
   }

@@ -15,16 +15,16 @@ type StartParts = Pick<
   'items' | 'starts' | 'links' | 'activities' | 'peers' | 'store' | 'log' | 'now' | 'systemCall'
 >;
 
-/** Runs that this process starts at the same time. */
+/** Number of runs that this process starts concurrently. */
 const CONCURRENCY = 8;
-/** A service that restarts is away for some seconds. */
+/** The backoff of retries; a restarting service is unavailable for some seconds. */
 const BACKOFF = { firstMs: 1_000, maxMs: 600_000 };
 
-/** Returns the id of the run that an assignment starts: there is one, however often it is tried. */
+/** Returns the id of the run that an assignment starts, which is the same for every attempt. */
 export const runIdOf = (itemId: string, assignment: number): string =>
   derivedId(`work-item-run:${itemId}:${assignment}`);
 
-/** Has the agent to which a work item is assigned run, in the unit that assigns it. */
+/** Enqueues a run of the agent that a work item is assigned to, in the unit of work that assigns it. */
 export function requestRun(
   { starts, now }: Pick<StartParts, 'starts' | 'now'>,
   { id: itemId, tenant, workspaceId, assignment, assignee }: WorkItemRecord,
@@ -53,9 +53,9 @@ export function openRunStartQueue(parts: StartParts): Promise<Queue<RunStartReco
 async function startRun(parts: StartParts, job: HeldJob<RunStartRecord>): Promise<void> {
   const { record } = job;
   const item = await parts.items.get(record.itemId);
-  // It was deleted, or assigned to somebody else, before the run began.
+  // The item was deleted or assigned to somebody else before the run began.
   if (item?.assignment !== record.assignment) return job.remove();
-  // Agents that assign work to each other would never end.
+  // Without this check, agents that assign work to each other would never stop.
   if (isLoop(record.chain, record.agentId)) return refuse(parts, job, 'loop');
   const { refusalCode } = await parts.peers.agentRuns.startWorkRun(requestOf(item, record), parts.systemCall());
   if (refusalCode !== '') return refuse(parts, job, refusalCode);
@@ -80,7 +80,7 @@ function requestOf(item: WorkItemRecord, record: RunStartRecord): StartWorkRunRe
   });
 }
 
-/** Writes a work item as the task of a run. */
+/** Returns the task of a run as text. */
 function taskOf({ id, number, title, description, status, priority, dueAt, labels }: WorkItemRecord): string {
   const facts = [
     ...[`Work item #${number} (${id}) was assigned to you.`, `Title: ${title}`, `Status: ${status}`],

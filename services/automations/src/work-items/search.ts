@@ -3,18 +3,18 @@ import { fingerprint } from '@commonplace/kit/id';
 import type { Where } from '@commonplace/kit/store';
 import type { WorkItemRecord } from './records.js';
 
-/** Characters of a description by whose words a work item is found. */
+/** Number of characters of a description that are indexed. */
 export const INDEXED_CHARACTERS = 4_000;
-/** Words of a query that are looked at. */
+/** Maximum number of words of a query that are used. */
 const MAX_QUERY_TERMS = 16;
 
-/** Characters that mark whose a term is: a search costs no more than its workspaces have. */
+/** Length of the prefix that marks a term's workspace, so that a search reads only terms of its workspaces. */
 const MARK_LENGTH = 10;
 const markOf = (workspaceId: string): string => fingerprint(workspaceId).slice(0, MARK_LENGTH);
-/** No word begins with it. */
+/** The prefix of a label; no word begins with it. */
 const LABEL = '=';
 
-/** Returns the words and labels of a work item as they are stored. */
+/** Returns the search terms of a work item in their stored form. */
 export function termsOf({
   workspaceId,
   title,
@@ -26,7 +26,10 @@ export function termsOf({
   return [...[...words].map((word) => `${mark}${word}`), ...labels.map((label) => `${mark}${LABEL}${label}`)];
 }
 
-/** Returns the stems of a text; of scripts without spaces the pairs of characters, and the characters. */
+/**
+ * Returns the stems of a text; for scripts without spaces between words, the pairs of adjacent characters and the
+ * characters.
+ */
 function wordsIn(text: string): Set<string> {
   const folded = fold(text).text;
   const words = new Set<string>();
@@ -38,7 +41,7 @@ function wordsIn(text: string): Set<string> {
   return words;
 }
 
-/** Returns the terms that a work item must have for a query; undefined for a query that finds nothing. */
+/** Returns the terms that a query requires; undefined if the query contains no word. */
 function queryTerms(query: string): string[] | undefined {
   const folded = fold(query).text;
   const token = emptyToken();
@@ -55,7 +58,7 @@ function queryTerms(query: string): string[] | undefined {
 const NUMBER = /^#(\d{1,10})$/;
 const NOTHING: Where<WorkItemRecord> = { id: { in: [] } };
 
-/** Returns the condition of a query: a number as `#12`, or words of the title and the description. */
+/** Returns the filter for a query: a number such as `#12`, or words of title and description. */
 export function matchingQuery(query: string, workspaceIds: readonly string[]): Where<WorkItemRecord> {
   const text = query.trim();
   if (text === '') return {};
@@ -65,7 +68,7 @@ export function matchingQuery(query: string, workspaceIds: readonly string[]): W
   return terms === undefined ? NOTHING : { and: terms.map((term) => having(term, workspaceIds)) };
 }
 
-/** Returns the condition that a work item has a label. */
+/** Returns the filter for work items with a label. */
 export function withLabel(label: string, workspaceIds: readonly string[]): Where<WorkItemRecord> {
   return label === '' ? {} : having(`${LABEL}${label}`, workspaceIds);
 }

@@ -1,10 +1,13 @@
 import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
 import { keyset } from '@commonplace/kit/store';
 
-/** Records that one query reads: with the longest descriptions, their parsing takes some milliseconds. */
+/** Number of records that one query reads. With the longest descriptions, parsing them takes a few milliseconds. */
 const STEP = 25;
 
-/** Finds records as one query would, in several, so that no long list holds up the other requests of the process. */
+/**
+ * Returns the same records as one query would, but reads them in several queries, so that a long list does not block
+ * other requests of the process.
+ */
 export async function findInSlices<T extends StoredRecord>(from: Collection<T>, query: Query<T>): Promise<T[]> {
   const found: T[] = [];
   let { after, offset = 0 } = query;

@@ -11,15 +11,15 @@ import { findInSlices } from './slices.js';
 type TreeParts = Pick<WorkItemParts, 'items' | 'counts' | 'settings'>;
 type Placed = Pick<WorkItemRecord, 'parentId' | 'status'>;
 
-/** The key of the list in which a work item stands: that of its parent, or of its workspace at the top. */
+/** Returns the key of the list that contains a work item: the id of its parent, or of its workspace if it has none. */
 export const parentKeyOf = ({ parentId, workspaceId }: Pick<WorkItemRecord, 'parentId' | 'workspaceId'>): string =>
   parentId ?? workspaceId;
 
 // ---- parents
 
 /**
- * Returns a work item under which another one is to stand, and those above it, nearest first. The unit depends on all of
- * them: of two moves at once that would make a circle together, one runs again.
+ * Returns the new parent of a work item and the parent's ancestors, nearest first. The commit depends on all of them,
+ * so that of two concurrent moves that together would create a cycle, one loses the race.
  */
 export async function lineOfParent(
   { items }: Pick<TreeParts, 'items'>,
@@ -39,15 +39,15 @@ export async function lineOfParent(
   return line;
 }
 
-/** Throws unless a work item with so many levels below it may stand at the end of a line. */
+/** Throws `depth_exceeded` unless an item with `levelsBelow` levels below it fits below a line of ancestors. */
 export function requireDepth({ settings }: Pick<TreeParts, 'settings'>, lineLength: number, levelsBelow: number): void {
   const max = settings.workItemDepth;
   if (lineLength + 1 + levelsBelow > max) throw DepthExceeded({ max_depth: max });
 }
 
 /**
- * Throws if a work item may not be moved to the end of a line, because of a circle or of its depth. The unit depends on all
- * that comes to stand below it meanwhile.
+ * Throws if moving a work item below a line of ancestors would create a cycle or exceed the depth. The commit fails if
+ * something is added below the item at the same time.
  */
 export async function requireMovable(
   parts: TreeParts,
@@ -66,7 +66,10 @@ export async function requireMovable(
   if (line.at(-1)?.id !== top) await noteGrowth(parts, line, work);
 }
 
-/** Notes at the top of a line that something comes to stand at its end, for moves of what is above that. */
+/**
+ * Counts at the topmost ancestor that something is added at the end of a line, so that concurrent moves of its
+ * ancestors fail.
+ */
 export async function noteGrowth(
   { counts }: Pick<TreeParts, 'counts'>,
   line: readonly WorkItemRecord[],
@@ -77,10 +80,10 @@ export async function noteGrowth(
   work.incrementWithin(counts, top.id, 'growth', 1, { atLeast: 0 });
 }
 
-/** Work items whose children one query looks for. */
+/** Number of work items whose child counts one query reads. */
 const PARENTS = 50;
 
-/** Returns the number of levels below a work item, counted up to `most`. */
+/** Returns the number of levels below a work item, at most `most`. */
 async function levelsBelow({ items, counts }: TreeParts, id: string, most: number): Promise<number> {
   const breathe = createBreathe();
   let parents = [id];
@@ -89,7 +92,7 @@ async function levelsBelow({ items, counts }: TreeParts, id: string, most: numbe
     for (let at = 0; at < parents.length; at += PARENTS) {
       const having = (await counts.getMany(parents.slice(at, at + PARENTS))).filter(({ children }) => children > 0);
       for (const { id: parentKey, children } of having) {
-        // That there are children is enough to know at the last level.
+        // At the last level it is enough to know that there are children.
         if (levels + 1 === most) return most;
         const found = await findInSlices(items, { where: { parentKey }, sort: ['position'], limit: children });
         below.push(...found.map((child) => child.id));
@@ -102,11 +105,11 @@ async function levelsBelow({ items, counts }: TreeParts, id: string, most: numbe
   return most;
 }
 
-// ---- numbers of children
+// ---- child counts
 
 /**
- * Changes the numbers of the children of a parent, at the commit and within the limit. A parent that is being removed has
- * none any more: then nothing is counted.
+ * Changes the child counts of a parent, within the limit, when the unit of work commits. Does nothing if the parent is
+ * being removed and has no counts any more.
  */
 export async function countChildren(
   { counts, settings }: Pick<TreeParts, 'counts' | 'settings'>,
@@ -126,7 +129,7 @@ export async function countChildren(
   if (open !== 0) work.incrementWithin(counts, parentId, 'open', open, { atLeast: 0 });
 }
 
-/** Counts a work item where it stands now and no more where it stood. */
+/** Moves a work item from the counts of its former parent to those of its new one. */
 export async function recount(
   parts: Pick<TreeParts, 'counts' | 'settings'>,
   before: Placed,
@@ -146,17 +149,23 @@ export async function recount(
 
 // ---- positions
 
-/** Where a work item is to stand among those with the same parent. */
+/** The requested place of a work item among those with the same parent. */
 export type Wish =
   | { readonly at: 'last' }
   | { readonly before: string }
   | { readonly after: string }
   | { readonly key: string };
 
-/** Characters of a position; the key between two neighbours grows by one for every six that are put there in a row. */
+/**
+ * Maximum characters of a position. A key between the same neighbours grows by one character for every six insertions
+ * in a row.
+ */
 const MAX_POSITION = 255;
 
-/** Returns the order key of a wish. Throws `invalid_value` if the named work item does not stand there. */
+/**
+ * Returns the order key for a requested place. Throws `invalid_value` if the named work item does not have the same
+ * parent.
+ */
 export async function positionFor(
   { items }: Pick<TreeParts, 'items'>,
   parentKey: string,
@@ -186,7 +195,10 @@ export async function positionFor(
   return roomy(isAfter ? keyBetween(sibling.position, neighbour) : keyBetween(neighbour, sibling.position));
 }
 
-/** Returns a key between two others; null is the end of the list. Between equal keys it is the same, and ids decide. */
+/**
+ * Returns a key between two others; null is the end of the list. Between equal keys it returns the same key, and ids
+ * decide the order.
+ */
 export function keyBetween(before: string | null, after: string | null): string {
   return before !== null && before === after ? before : generateKeyBetween(before, after);
 }

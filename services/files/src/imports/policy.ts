@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
@@ -51,7 +51,7 @@ export async function enterWorkspace(
  * workspace.
  */
 function requireReach(caller: Caller, workspaceId: string, orgId: string): void {
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
 }
 
 /**

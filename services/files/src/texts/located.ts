@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { FilePlace } from '@commonplace/proto/files/v1/file_text_service.js';
 import { LRUCache } from 'lru-cache';
 import { pageAt } from '../domain/pages.js';
@@ -12,7 +12,7 @@ const REMEMBERED = 20_000;
  * once.
  */
 export function createLocated({ files, texts }: Pick<TextParts, 'files' | 'texts'>) {
-  const known = new LRUCache<string, number>(roomFor(REMEMBERED));
+  const known = new LRUCache<string, number>(maxEntries(REMEMBERED));
   return async (places: readonly FilePlace[]): Promise<number[]> => {
     const found = await files.getMany([...new Set(places.map(({ resourceId }) => resourceId))]);
     const versionOf = new Map(found.map(({ id, versionId }) => [id, versionId]));

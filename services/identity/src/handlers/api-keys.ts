@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
@@ -110,7 +110,7 @@ async function draftOf(
 ): Promise<KeyDraft> {
   const orgId = targetOf(request, caller);
   const org = orgId === null ? undefined : requireOrgAdmin(caller, person, orgId);
-  if (orgId === null && !reachesTenant(caller, null)) throw beyondReach(caller, null);
+  if (orgId === null && !reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
   const workspaceIds = await workspaceLimit(request.workspaceIds, caller, orgId, parts.reach, context.onward);
   refuseMoreScopes(request.scopes, caller.credential.scopes);
   const creator = caller.credential.type === 'api_key' ? await parts.apiKeys.get(caller.credential.id) : undefined;

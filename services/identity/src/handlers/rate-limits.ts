@@ -3,7 +3,7 @@ import type { Handlers } from '@commonplace/kit/rpc';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 
 export interface RateLimitParts {
-  readonly limits: Pick<StoredLimit, 'takeSlice'>;
+  readonly limits: Pick<StoredLimit, 'reserveBatch'>;
 }
 
 /** Counts the requests of all gateways together. Identity does, because every gateway calls it anyway. */
@@ -11,7 +11,7 @@ export function createRateLimitHandlers({ limits }: RateLimitParts): Pick<Handle
   return {
     takeRateLimit({ policy, counter, limit: count, windowMs, wanted, spent }) {
       const rate = { count, windowMs, comesBack: 'together' } as const;
-      return limits.takeSlice({ key: ['gateway', policy, counter], rate }, { wanted, spent });
+      return limits.reserveBatch({ key: ['gateway', policy, counter], rate }, { wanted, spent });
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { apiKeySuspended } from '../events.js';
-import { type ApiKeyRecord, standingKeys } from '../stores/api-keys.js';
+import { type ApiKeyRecord, unrevokedKeys } from '../stores/api-keys.js';
 
 export interface ReassignParts {
   readonly apiKeys: Collection<ApiKeyRecord>;
@@ -15,7 +15,7 @@ export interface ReassignParts {
 export function createReassignHandlers({ apiKeys, now }: ReassignParts): Pick<Handlers<AuthService>, 'reassignKeys'> {
   return {
     async reassignKeys({ orgId, userId, toUserId }, { work }) {
-      const keys = await standingKeys(apiKeys, orgId, userId);
+      const keys = await unrevokedKeys(apiKeys, orgId, userId);
       const reassigned = toUserId === '' ? keys.filter(({ state }) => state === 'active') : keys;
       for (const key of reassigned) {
         const after =

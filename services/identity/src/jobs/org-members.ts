@@ -4,7 +4,7 @@ import type { Collection, Store } from '@commonplace/kit/store';
 import { consume, type TypedEvent } from '@commonplace/platform/events';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { apiKeyRevokedByJob, apiKeySuspended } from '../events.js';
-import { type ApiKeyRecord, standingKeys } from '../stores/api-keys.js';
+import { type ApiKeyRecord, unrevokedKeys } from '../stores/api-keys.js';
 
 export interface MemberWatchParts {
   readonly bus: EventBus;
@@ -40,7 +40,7 @@ async function follow({ name, data }: TypedEvent<(typeof FOLLOWED)[number]>, par
   const userId = 'userId' in data ? data.userId : undefined;
   // Open invitations change no key.
   if (orgId === '' || userId === '') return;
-  const keys = await standingKeys(parts.apiKeys, orgId, userId);
+  const keys = await unrevokedKeys(parts.apiKeys, orgId, userId);
   const members = await activeMembers(orgId, [...new Set(keys.map(({ actingUserId }) => actingUserId))], parts);
   const work = parts.store.begin();
   for (const key of keys) {

@@ -1,4 +1,4 @@
-import { type Collection, pageOf, pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
+import { type Collection, pageOf, pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { ApiKeyRecord } from '../stores/api-keys.js';
 
@@ -10,7 +10,7 @@ export async function pageOfSets(
   sets: readonly Where<ApiKeyRecord>[],
   asked: PageRequest | undefined,
 ): Promise<{ items: ApiKeyRecord[]; page: Page }> {
-  const slice = sliceOf(asked);
+  const slice = parsePageRequest(asked);
   const { limit: size, offset, after } = slice;
   const limit = offset + size + 1;
   const found = await Promise.all(sets.map((where) => keys.find({ where, sort: NEWEST_FIRST, limit, after })));
@@ -35,7 +35,7 @@ export async function pageOfLimited(
     sets.map((where) => keys.find({ where: { and: [where, touching] }, sort: NEWEST_FIRST, limit: LIMITED_KEYS })),
   );
   const within = found.flat().filter((key) => key.workspaceIds?.every((id) => workspaceIds.includes(id)));
-  return pageOfAll(sliceOf(asked), within, NEWEST_FIRST);
+  return pageOfAll(parsePageRequest(asked), within, NEWEST_FIRST);
 }
 
 function newestFirst(one: ApiKeyRecord, other: ApiKeyRecord): number {

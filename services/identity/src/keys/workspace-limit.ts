@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { Reach } from '../reach.js';
@@ -20,8 +20,9 @@ export async function workspaceLimit(
   for (const id of ids) {
     const tenant = await reach.workspace(caller.userId, id, options);
     if (tenant === undefined) throw NotFound();
-    if (tenant.orgId !== orgId || !reachesTenant(caller, tenant.orgId)) throw beyondReach(caller, tenant.orgId);
-    if (own?.includes(id) === false) throw beyondReach(caller);
+    if (tenant.orgId !== orgId || !reachesTenant(caller, tenant.orgId))
+      throw credentialOutOfScope(caller, tenant.orgId);
+    if (own?.includes(id) === false) throw credentialOutOfScope(caller);
   }
   return ids;
 }

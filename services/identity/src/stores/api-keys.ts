@@ -67,7 +67,7 @@ export function keyByPublicId(keys: Collection<ApiKeyRecord>, publicId: string):
 }
 
 /** Returns the keys of an Org that are not revoked: those of one person, or all. */
-export function standingKeys(keys: Collection<ApiKeyRecord>, orgId: string, userId?: string): Promise<ApiKeyRecord[]> {
+export function unrevokedKeys(keys: Collection<ApiKeyRecord>, orgId: string, userId?: string): Promise<ApiKeyRecord[]> {
   const of = userId === undefined || userId === '' ? {} : { actingUserId: userId };
   const where = { tenant: orgId, ...of, state: { in: ['active', 'suspended'] } };
   return keys.find({ where, sort: ['createdAt'], limit: 10_000 });

@@ -47,9 +47,9 @@ interface Place {
 }
 
 /**
- * Returns the tenant of a denied request: that of the resource, workspace or Org that it names, if the person
- * belongs to it; else the tenant of the credential, else their Personal one. An Org never sees requests to another
- * tenant.
+ * Returns the place of a denied request. It is the workspace or Org that the request names, if the person belongs to
+ * it; otherwise the tenant of the credential, otherwise the person's Personal tenant. An Org therefore never sees
+ * requests that were made to another tenant.
  */
 async function placeOf(parts: DenialParts, denial: Denial, context: CallContext): Promise<Place> {
   const { orgs, workspaces } = await parts.memberships.of(denial.userId, context.onward);

@@ -5,10 +5,10 @@ import type { MembershipCache } from '@commonplace/platform/memberships';
 import { AUDITED, type AuditDraft } from './sources.js';
 import { type AuditWriteParts, type NewAuditRecord, recordAll } from './write.js';
 
-/** What finds the tenants whose logs record an event. */
+/** Dependencies for finding the tenants whose audit logs record an event. */
 export interface TenantParts {
   readonly memberships: MembershipCache;
-  /** Returns the options of a call by the system itself. */
+  /** Returns the options of a call that the system makes itself. */
   systemCall(): CallOptions;
 }
 
@@ -57,7 +57,7 @@ async function tenantsOf(
   return [{ tenant, orgId: isPersonal ? undefined : tenant }];
 }
 
-/** Returns whether the operator caused the event, on behalf of somebody who cannot sign in any more. */
+/** Returns whether the operator caused the event, on behalf of a person who can no longer sign in. */
 function isOperator(actor: DomainEvent['actor']): boolean {
   return actor?.type === 'system' && actor.id === 'operator';
 }

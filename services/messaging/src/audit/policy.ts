@@ -14,9 +14,10 @@ const OrgAdminRequired = defineError(
 );
 
 /**
- * Returns the filter for the audit records that a caller may read: all of an Org that they administer, or of their
- * Personal tenant. A credential limited to workspaces reads only records of these. Throws NotFound if the person is
- * not in the Org.
+ * Returns the filter for the audit records that a caller may read: those of an Org that the caller administers, or
+ * those of the caller's Personal tenants. A credential limited to workspaces reads only the records of these
+ * workspaces. Throws NotFound if the person is not in the Org, TenantBoundary if the credential does not reach the
+ * tenant, and OrgAdminRequired.
  */
 export async function auditReach(
   memberships: MembershipCache,

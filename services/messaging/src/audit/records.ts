@@ -1,7 +1,7 @@
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
 /**
- * The outcome of an action. `denied`: the caller was known but not allowed; `failure`: the credential was refused.
+ * The outcome of an action. `denied`: the caller is known but lacks permission; `failure`: the credential was refused.
  */
 export type Outcome = 'success' | 'denied' | 'failure';
 

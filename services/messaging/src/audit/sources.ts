@@ -10,9 +10,12 @@ export interface AuditDraft {
   readonly reason?: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly count: number;
-  /** A person whose Personal tenant and Orgs all record it; absent if the event names its tenant. */
+  /** The person whose Personal tenant and Orgs all record the entry; absent if the event names its tenant. */
   readonly person?: { readonly id: string; readonly name: string };
-  /** Identifies a fact that several processes may report; if absent, the event's id does. */
+  /**
+   * Identifies a fact that several processes may report, so that it is recorded once; if absent, the event's id
+   * identifies it.
+   */
   readonly onceFor?: string;
 }
 
@@ -31,8 +34,7 @@ function fact(target: string, idField: string, details: readonly string[]): Audi
 }
 
 /**
- * Returns a source for events about a person. They belong to no tenant, and are recorded in all tenants of that
- * person.
+ * Returns a source for events about a person. Such events name no tenant and are recorded in all tenants of the person.
  */
 function personal(
   target: string,
@@ -62,7 +64,7 @@ const keyUsed: AuditSource = (event) => {
   return draft && { ...draft, onceFor: `${text(keyId)} ${event.network ?? ''} ${text(hour)}` };
 };
 
-/** Records that a key was refused although its secret was right. */
+/** Records that a valid key was refused. */
 const keyRefused: AuditSource = (event) => {
   const { reason, count } = event.data;
   const draft = fact('api_key', 'keyId', [])(event);
@@ -80,7 +82,7 @@ const passkey = personal('passkey', 'passkeyId', ['name']);
 const connector = fact('connector', 'connectorId', ['type']);
 const connection = fact('connection', 'connectionId', ['connectorId', 'userId']);
 
-/** The events that the audit log records, by type, and how each becomes an entry. */
+/** Maps the type of each event that the audit log records to the function that builds its entry. */
 export const AUDITED: Readonly<Record<string, AuditSource>> = {
   'commonplace.identity.user.created': personal('user', 'userId', []),
   'commonplace.identity.session.started': personal('session', 'credentialId', ['method']),

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 /** Maximum attempts to commit, since other processes may record the same facts. */
 const MAX_TRIES = 5;
 
-/** What writes the audit log. */
+/** Dependencies for writing the audit log. */
 export interface AuditWriteParts {
   readonly settings: Pick<Settings, 'auditDays' | 'auditDenialsPerHour'>;
   readonly log: Log;
@@ -21,8 +21,8 @@ export interface AuditWriteParts {
 export type NewAuditRecord = Omit<AuditRecord, 'version' | 'expiresAt'>;
 
 /**
- * Commits the audit records that do not exist yet, so that a fact reported twice is recorded once. Denials and
- * failures beyond the hourly limit of their tenant are logged instead.
+ * Commits the audit records that do not exist yet, so that a fact reported twice is recorded once. Logs denials and
+ * failures beyond the hourly limit of their tenant instead of recording them.
  */
 export async function recordAll(parts: AuditWriteParts, records: readonly NewAuditRecord[]): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -51,7 +51,7 @@ export async function recordAll(parts: AuditWriteParts, records: readonly NewAud
   }
 }
 
-/** Counts one denial or failure of a tenant. Returns whether this hour's limit allows it. */
+/** Counts one denial or failure of a tenant. Returns whether the limit of the last hour allows it. */
 async function takeRoom(parts: AuditWriteParts, tenant: string, room: Map<string, number>): Promise<boolean> {
   const limit = parts.settings.auditDenialsPerHour;
   let left = room.get(tenant);

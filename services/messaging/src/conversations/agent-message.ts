@@ -16,19 +16,22 @@ type AgentMessageParts = Pick<
 /** Maximum length of a message in code points. */
 const MAX_TEXT = 20_000;
 
-/** What a run says. */
+/** A message that a run posts. */
 export type AgentMessage = Omit<PostAgentMessageRequest, 'userId' | 'chain'> &
   Partial<Pick<PostAgentMessageRequest, 'userId' | 'chain'>>;
 
-/** What a run has said: its message, or the receipt of the one that it has written before. */
+/**
+ * The result of posting the message of a run: `sent` if it was written now, `before` if an earlier call has written it.
+ */
 export interface RunMessage {
   readonly sent?: MessageRecord;
   readonly before?: ReceiptRecord;
 }
 
 /**
- * Writes what a run says into a conversation, as one message by its agent; of a run without an answer as one of the system. A
- * second time for the same run writes nothing. Returns undefined without the conversation, or its member the agent.
+ * Posts the message of a run into a conversation. The author is the agent, or the system if the run has failed. A
+ * second call for the same run writes nothing. Returns undefined if the conversation does not exist, or if the agent is
+ * no member and the request names no person.
  */
 export async function writeAgentMessage(
   parts: AgentMessageParts,

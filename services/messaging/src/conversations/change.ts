@@ -5,23 +5,26 @@ import { ConversationArchived } from '../errors.js';
 import { conversationEvent } from './events.js';
 import { addMembers, type Newcomer, ownersOf, removeMembers, requireKnown, requireOwner, withRole } from './members.js';
 import type { ConversationParts } from './parts.js';
-import { hasRole, type MemberStanding } from './policy.js';
+import { hasRole, type MemberAccess } from './policy.js';
 import { type ConversationRecord, type MemberRecord, memberId, type Role } from './records.js';
 import { roleOf } from './wire.js';
 
-/** Changes what a conversation is, and its members, in the unit of work of a call. Returns the record as it is written. */
+/**
+ * Changes the fields and the members of a conversation in the unit of work of a call. Returns the record as it is
+ * written.
+ */
 export async function changeConversation(
   parts: ConversationParts,
   request: UpdateConversationRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<ConversationRecord> {
   const mask = new Set(request.updateMask ?? []);
-  const before = standing.conversation;
+  const before = access.conversation;
   const fields = ['name', 'topic', 'icon', 'is_archived'].filter((field) => mask.has(field));
   const facts = withFacts(before, request, mask);
-  const { conversation, userIds } = await changeMembers(parts, request, { ...standing, conversation: facts }, context);
-  await setArchived(parts, conversation, standing, context);
+  const { conversation, userIds } = await changeMembers(parts, request, { ...access, conversation: facts }, context);
+  await setArchived(parts, conversation, access, context);
   const updatedAt = new Date(parts.now()).toISOString();
   const after = context.work.replace(parts.conversations, before, { ...conversation, updatedAt });
   const changed = userIds.length === 0 ? fields : [...fields, 'members'];
@@ -43,17 +46,17 @@ function withFacts(
   };
 }
 
-/** The head repeats whether the conversation is archived, for the count of what is unread in all. */
+/** Copies `isArchived` to the head of the conversation, where the total of unread messages reads it. */
 async function setArchived(
   { heads }: ConversationParts,
   { isArchived }: ConversationRecord,
-  { head }: MemberStanding,
+  { head }: MemberAccess,
   { work }: CallContext,
 ): Promise<void> {
   if (head.isArchived !== isArchived) work.replace(heads, head, { ...head, isArchived });
 }
 
-/** The conversation with its new number of members, and the people concerned. */
+/** The conversation with its new number of members, and the ids of the people whose membership changed. */
 interface Changed {
   readonly conversation: ConversationRecord;
   readonly userIds: readonly string[];
@@ -62,10 +65,10 @@ interface Changed {
 async function changeMembers(
   parts: ConversationParts,
   { addMemberIds, removeMemberIds, memberRoles }: UpdateConversationRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<Changed> {
-  const { conversation, member: mine } = standing;
+  const { conversation, member: mine } = access;
   if (addMemberIds.length + removeMemberIds.length + memberRoles.length === 0) return { conversation, userIds: [] };
   requireOneChangeEach(addMemberIds, removeMemberIds, memberRoles);
   if (conversation.isArchived && addMemberIds.length > 0) throw ConversationArchived();
@@ -87,7 +90,7 @@ async function changeMembers(
     requireMayChange(mine, one.role);
     requireMayChange(mine, role);
     if (one.kind === 'agent' && role !== 'member') {
-      throw invalidField(`member_roles[${at}].role`, 'invalid_value', 'of an agent is member.');
+      throw invalidField(`member_roles[${at}].role`, 'invalid_value', 'of an agent must be member.');
     }
     return role;
   });
@@ -120,7 +123,7 @@ function requireOneChangeEach(
   }
 }
 
-/** Throws unless a manager may give or take a role: that of an owner is for owners. */
+/** Throws unless a member may give or take a role: only owners give and take the role of an owner. */
 export function requireMayChange(mine: Pick<MemberRecord, 'role'>, role: Role): void {
   if (!hasRole(mine, role)) throw InsufficientRole({}, { message: 'Only owners give and take the role of an owner.' });
 }

@@ -6,20 +6,20 @@ import { tooManyItems, tooManyMentionsOfAll } from '../errors.js';
 import type { StoredMention } from './message-records.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
-import { hasRole, type MemberStanding } from './policy.js';
+import { hasRole, type MemberAccess } from './policy.js';
 import { readableAmong } from './readable.js';
 import { memberId } from './records.js';
 
 type ComposeParts = Pick<ConversationParts, 'settings' | 'members' | 'index' | 'users' | 'now'>;
 
-/** Throws `missing_field` for a message without words that has no attachment either. */
+/** Throws `missing_field` for a message that has neither text nor attachments. */
 export function requireContent(text: string, resourceIds: readonly string[]): void {
   if (text.trim() === '' && resourceIds.length === 0) {
     throw invalidField('text', 'missing_field', 'is needed, or an attachment.');
   }
 }
 
-/** Returns the ids of the resources that a message attaches, all of which the caller can read. */
+/** Returns the ids of the resources that a message attaches. Throws unless the caller can read all of them. */
 export async function resolveAttachments(
   { settings, index }: Pick<ComposeParts, 'settings' | 'index'>,
   given: readonly NewMessageAttachment[],
@@ -33,15 +33,18 @@ export async function resolveAttachments(
   return [...new Set(ids)];
 }
 
-/** Returns the mentions of a message with names: people and agents have to be members of the conversation. */
+/**
+ * Returns the mentions of a message with names. Throws unless the mentioned people and agents are members of the
+ * conversation.
+ */
 export async function resolveMentions(
   parts: ComposeParts,
   given: readonly NewMention[],
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<StoredMention[]> {
   if (given.length > parts.settings.messageMentions) throw tooManyItems('mentions', parts.settings.messageMentions);
-  const { conversation, member } = standing;
+  const { conversation, member } = access;
   const wanted = new Map<string, { readonly type: 'user' | 'agent'; readonly at: number }>();
   let mentionsAll = false;
   for (const [at, { type, id }] of given.entries()) {
@@ -71,11 +74,11 @@ export async function resolveMentions(
   return mentionsAll ? [{ type: 'all', id: '', name: '' }, ...people] : people;
 }
 
-/** Throws `rate_limited` if everybody in the conversation was mentioned a short time ago. */
+/** Throws `rate_limited` if the last mention of everybody in the conversation is too recent. */
 export function requireMentionOfAllDue(
   { settings, now }: Pick<ComposeParts, 'settings' | 'now'>,
   mentions: readonly StoredMention[],
-  { head }: Pick<MemberStanding, 'head'>,
+  { head }: Pick<MemberAccess, 'head'>,
 ): void {
   const seconds = settings.mentionAllSeconds;
   if (head.lastMentionOfAllAt === undefined || !mentions.some(({ type }) => type === 'all')) return;

@@ -6,7 +6,7 @@ import { type HeadRecord, type MemberRecord, memberId } from './records.js';
 
 type CountParts = Pick<ConversationParts, 'heads' | 'members' | 'messages' | 'mentions'>;
 
-/** What one member has not read. */
+/** The number of messages that a member has not read, and how many of them mention the member. */
 export interface Unread {
   readonly unreadCount: number;
   readonly mentionCount: number;
@@ -15,14 +15,18 @@ export interface Unread {
 type HeadCounts = Pick<HeadRecord, 'id' | 'lastSeq' | 'firstSeq' | 'lastUncountedSeq' | 'lastMentionSeq'>;
 type Marker = Pick<MemberRecord, 'principalId' | 'lastReadSeq' | 'visibleFromSeq' | 'lastOwnSeq'>;
 
-/** Returns the number up to which nothing is unread for a member. */
+/**
+ * Returns the number of the last message that is read by a member, hidden from them or removed; later ones may be
+ * unread.
+ */
 function readThrough({ firstSeq }: HeadCounts, { lastReadSeq, visibleFromSeq }: Marker): number {
   return Math.max(lastReadSeq, visibleFromSeq - 1, firstSeq - 1);
 }
 
 /**
- * Counts the messages after a member's marker that somebody else has written and that are not deleted. Only those after the
- * marker that do not count are looked up, and only if the head and the member say that there may be any.
+ * Counts the messages after a member's marker that somebody else has written and that are not deleted. It subtracts the
+ * messages that do not count from the difference of the numbers, and queries them only if the head and the member show
+ * that there may be any.
  */
 export async function countUnread({ messages }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
   const from = readThrough(head, member);
@@ -82,13 +86,13 @@ export async function countVisible(
   return all - (await messages.count(where));
 }
 
-/** Rounds in which a count that messages were removed under is made again. */
+/** Maximum attempts at a count while messages are being deleted or removed. */
 const MAX_ROUNDS = 10;
 
 /**
- * Makes a count over several reads that is true of one moment: if messages were deleted or removed meanwhile, it is made
- * again. Messages that were sent meanwhile do not matter, since the count ends at the head's latest number. `member` is
- * read after the head, so that it knows of every own message that the head counts.
+ * Counts over several reads so that the result is consistent: if messages were deleted or removed in the meantime, it
+ * counts again. Messages sent in the meantime do not matter, since the count ends at the latest number in the head. It
+ * reads `member` after the head, so that the membership includes every own message that the head counts.
  */
 export async function countSteadily<T>(
   parts: CountParts,
@@ -102,13 +106,16 @@ export async function countSteadily<T>(
     if (head === undefined || member === undefined) return undefined;
     const counted = await count(head, member);
     const after = await parts.heads.get(conversationId);
-    // A marker behind the latest message is of a later moment than the head.
+    // A marker beyond the latest message of the head was read later than the head.
     const isSteady = after?.epoch === head.epoch && member.lastReadSeq <= head.lastSeq;
     if (after === undefined || isSteady || round === MAX_ROUNDS) return { head, member, counted };
   }
 }
 
-/** Records that one query reads: a person may be in thousands of conversations, and others wait meanwhile. */
+/**
+ * Number of records that one query reads; a person may be in thousands of conversations, and other requests run between
+ * two queries.
+ */
 const CHUNK = 200;
 
 /** Returns all active memberships of a person. */
@@ -142,18 +149,21 @@ export async function headsOf(
   return found;
 }
 
-/** Returns whether a member has muted a conversation at a time. */
+/** Returns whether a member's mute of a conversation is in effect at a time. */
 export function isMutedAt({ isMuted, mutedUntil }: Pick<MemberRecord, 'isMuted' | 'mutedUntil'>, now: number): boolean {
   return isMuted && (mutedUntil === undefined || Date.parse(mutedUntil) > now);
 }
 
-/** Counts of all of a person's conversations that have unread messages, by conversation. */
+/**
+ * The numbers of unread messages of a person's conversations, by conversation; those without unread messages are
+ * absent.
+ */
 export type UnreadByConversation = ReadonlyMap<string, number>;
 
-/** Milliseconds after which a message that was sent is committed or was given up, whatever the clocks of processes say. */
+/** Milliseconds after which the commit of a message has succeeded or failed, even if the clocks of processes differ. */
 const SETTLED_MS = 60_000;
 
-/** What was read of a person's conversations: first the memberships, from `readAt` on, and then the heads. */
+/** A person's conversations as they were read: first the memberships, from `readAt` on, then the heads. */
 export interface ReadConversations {
   readonly memberships: readonly MemberRecord[];
   readonly heads: ReadonlyMap<string, HeadRecord>;
@@ -162,9 +172,9 @@ export interface ReadConversations {
 }
 
 /**
- * Counts the unread messages in each of a person's conversations. Those that were read to the end, and those in which
- * nothing was sent or removed lately, cost no further read, most of the others a share of one, and those with deleted or own
- * messages after the marker a few.
+ * Counts the unread messages in each of a person's conversations. A conversation that is read to the end, or in which
+ * nothing was sent or removed lately, costs no further query; most others share one query per chunk; those with deleted
+ * or own messages after the marker take a few queries each.
  */
 export async function countUnreadIn(
   parts: CountParts,
@@ -178,8 +188,8 @@ export async function countUnreadIn(
     if (head.lastUncountedSeq > from || member.lastOwnSeq > from) unclear.push(member);
     else if (head.lastSeq > from) counts.set(head.id, head.lastSeq - from);
   };
-  // A message of one's own moves the marker in the commit that changes the head, so that a membership which was read before
-  // a head that has changed since is of another moment.
+  // Sending a message can move the author's marker in the commit that changes the head. A membership that was read
+  // before the head changed is therefore inconsistent with it and is read again.
   const settled = new Date(readAt - SETTLED_MS).toISOString();
   const changing: string[] = [];
   for (const member of memberships) {
@@ -210,7 +220,7 @@ export async function countUnreadIn(
 
 const COUNTED_AT_ONCE = 20;
 
-/** Returns the head and the member as a unit of work would leave them. */
+/** Returns the head and the member as they are within a unit of work. */
 export async function stateIn(
   parts: CountParts,
   work: UnitOfWork,

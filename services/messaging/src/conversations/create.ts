@@ -6,7 +6,7 @@ import { LimitReached } from '../errors.js';
 import { conversationEvent } from './events.js';
 import { type Newcomer, newMember, requireKnown } from './members.js';
 import type { ConversationParts } from './parts.js';
-import { choosePlace, type MemberStanding } from './policy.js';
+import { choosePlace, type MemberAccess } from './policy.js';
 import {
   type ConversationRecord,
   directId,
@@ -17,8 +17,8 @@ import {
 } from './records.js';
 import { roleOf, typeOf } from './wire.js';
 
-/** A conversation that was created, or that the two people had already. */
-export interface Created extends MemberStanding {
+/** A created conversation, or the direct conversation that the two people already had. */
+export interface Created extends MemberAccess {
   readonly existed: boolean;
 }
 
@@ -39,7 +39,7 @@ export async function createConversation(
   return (await existing(parts, id, context)) ?? insert(parts, id, type, place, request, [other], context);
 }
 
-/** Returns the members that a request names, each once. */
+/** Returns the members that a request names, without duplicates. */
 function membersIn({ memberIds, members }: CreateConversationRequest): Newcomer[] {
   const faults: Fault[] = [];
   const named = [
@@ -52,13 +52,17 @@ function membersIn({ memberIds, members }: CreateConversationRequest): Newcomer[
         return [];
       }
       if (userId !== undefined && agentId !== undefined) {
-        faults.push({ param: `${param}.agent_id`, code: 'ambiguous_target', message: 'does not go with user_id.' });
+        faults.push({
+          param: `${param}.agent_id`,
+          code: 'ambiguous_target',
+          message: 'is not allowed together with user_id.',
+        });
         return [];
       }
       const kind = userId === undefined ? 'agent' : 'user';
       const wanted = roleOf(role) ?? 'member';
       if (kind === 'agent' && wanted !== 'member') {
-        faults.push({ param: `${param}.role`, code: 'invalid_value', message: 'of an agent is member.' });
+        faults.push({ param: `${param}.role`, code: 'invalid_value', message: 'of an agent must be member.' });
       }
       return [{ kind, id, role: wanted, param: `${param}.${kind}_id` }];
     }),
@@ -87,7 +91,7 @@ function checkForm(
   }
 }
 
-/** Returns the direct conversation that two people have already. It is hidden no longer. */
+/** Returns the direct conversation that two people already have, if any, and shows it again to the caller. */
 async function existing(parts: ConversationParts, id: string, context: CallContext): Promise<Created | undefined> {
   const { work, caller } = context;
   const conversation = await work.get(parts.conversations, id);

@@ -13,7 +13,7 @@ import { requireContent, requireMentionOfAllDue, resolveAttachments, resolveMent
 import { messageEvent } from './events.js';
 import type { MessageRecord, StoredMention } from './message-records.js';
 import type { ConversationParts } from './parts.js';
-import type { MemberStanding } from './policy.js';
+import type { MemberAccess } from './policy.js';
 import { mentionsIn } from './remove-messages.js';
 import { searchFields } from './search.js';
 import { mentionRecordsOf } from './send.js';
@@ -24,7 +24,7 @@ const CONTENT = ['text', 'attachments', 'mentions'];
 export async function editMessage(
   parts: ConversationParts,
   request: UpdateMessageRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   before: MessageRecord,
   context: CallContext,
 ): Promise<MessageRecord> {
@@ -33,17 +33,18 @@ export async function editMessage(
   const changed = CONTENT.filter((field) => mask.has(field));
   const isOwn = before.author.type === 'user' && before.authorId === caller.userId;
   if (changed.length > 0 && !isOwn) throw InsufficientRole({}, { message: 'Only its author edits a message.' });
-  const edited = changed.length > 0 ? await withContent(parts, request, mask, standing, before, context) : before;
+  const edited = changed.length > 0 ? await withContent(parts, request, mask, access, before, context) : before;
   const { added, isAll } = newMentions(before, edited);
   const after = mask.has('reactions') ? withReactions(edited, request.reactions, caller.userId) : edited;
-  // A message that was deleted or removed at the same time is not edited; a new mention counts from this commit on.
-  work.expect(parts.conversations, standing.conversation);
+  // Makes the commit fail if the conversation changes or is deleted at the same time; `replace` does so for the
+  // message.
+  work.expect(parts.conversations, access.conversation);
   const written = work.replace(parts.messages, before, after);
-  if (mask.has('mentions')) await replaceMentions(parts, written, standing, isAll, context);
+  if (mask.has('mentions')) await replaceMentions(parts, written, access, isAll, context);
   const make = context.event.bind(context);
   const changedFields = mask.has('reactions') ? [...changed, 'reactions'] : changed;
   const news = { changedFields, mentionedUserIds: added, mentionsAll: isAll };
-  work.publish(messageEvent(make, 'updated', standing.conversation, written, news));
+  work.publish(messageEvent(make, 'updated', access.conversation, written, news));
   return written;
 }
 
@@ -51,7 +52,7 @@ async function withContent(
   parts: ConversationParts,
   { text, attachments, mentions }: UpdateMessageRequest,
   mask: ReadonlySet<string>,
-  standing: MemberStanding,
+  access: MemberAccess,
   before: MessageRecord,
   context: CallContext,
 ): Promise<MessageRecord> {
@@ -66,13 +67,15 @@ async function withContent(
     ...rest,
     text: newText,
     resourceIds,
-    mentions: mask.has('mentions') ? await resolveMentions(parts, mentions, standing, context) : before.mentions,
+    mentions: mask.has('mentions') ? await resolveMentions(parts, mentions, access, context) : before.mentions,
     editedAt: new Date(parts.now()).toISOString(),
     ...searchFields(before.conversationId, newText),
   };
 }
 
-/** The people whom an edited message mentions for the first time, and whether it mentions everybody for the first time. */
+/**
+ * Returns the people whom the edit mentions for the first time, and whether it mentions everybody for the first time.
+ */
 function newMentions(before: MessageRecord, after: MessageRecord): { added: string[]; isAll: boolean } {
   const isOf = (mentions: readonly StoredMention[], id: string) => mentions.some((one) => one.id === id);
   const added = after.mentions.filter(({ type, id }) => type === 'user' && !isOf(before.mentions, id));
@@ -80,21 +83,21 @@ function newMentions(before: MessageRecord, after: MessageRecord): { added: stri
   return { added: added.map(({ id }) => id), isAll: !had && after.mentions.some(({ type }) => type === 'all') };
 }
 
-/** Replaces the records by which the mentions of a message are counted. */
+/** Replaces the mention records of a message, which are what counts of mentions read. */
 async function replaceMentions(
   parts: ConversationParts,
   message: MessageRecord,
-  standing: MemberStanding,
+  access: MemberAccess,
   isAll: boolean,
   { work }: CallContext,
 ): Promise<void> {
-  if (isAll) requireMentionOfAllDue(parts, message.mentions, standing);
+  if (isAll) requireMentionOfAllDue(parts, message.mentions, access);
   const wanted = mentionRecordsOf(message, message.mentions);
   const old = await mentionsIn(parts, message.id);
   const kept = new Set(old.map(({ id }) => id));
   for (const mention of old) if (!wanted.some(({ id }) => id === mention.id)) work.remove(parts.mentions, mention);
   for (const mention of wanted) if (!kept.has(mention.id)) work.insert(parts.mentions, mention);
-  const { head } = standing;
+  const { head } = access;
   work.replace(parts.heads, head, {
     ...head,
     ...(wanted.length > 0 && { lastMentionSeq: Math.max(head.lastMentionSeq, message.seq) }),

@@ -3,13 +3,13 @@ import type { ConversationRead, ConversationUpdated, MessageChanged } from '@com
 import type { MessageRecord } from './message-records.js';
 import type { ConversationRecord, MemberRecord } from './records.js';
 
-/** The part of a call, or of the work of the system, that makes events. */
+/** Creates an event. A call provides it as `context.event`, background work as `systemEvent`. */
 export type MakeEvent = (type: string, subject: string, data: Record<string, unknown>, tenant?: string) => DomainEvent;
 
 /** Maximum length of a text in an event, in bytes of UTF-8. */
 const MAX_TEXT_BYTES = 4096;
 
-/** What an event about a message says besides the message. */
+/** The fields of a message event that do not follow from the message. */
 export interface MessageNews {
   readonly changedFields?: readonly string[];
   readonly mentionedUserIds?: readonly string[];
@@ -74,7 +74,7 @@ export function readEvent(make: MakeEvent, member: MemberRecord, settingsChanged
   return make('conversation.read', conversationId, { ...data }, tenant);
 }
 
-/** Returns the beginning of a text that fits into an event, without splitting a character. */
+/** Returns the longest beginning of a text that fits into an event, without splitting a character. */
 function cut(text: string): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= MAX_TEXT_BYTES) return text;

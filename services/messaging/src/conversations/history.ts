@@ -3,9 +3,9 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import {
   countTotal,
   keyset,
+  parsePageRequest,
   type Slice,
   type Sort,
-  sliceOf,
   type Total,
   toPage,
   type Where,
@@ -15,17 +15,17 @@ import type { ListMessagesRequest, ListMessagesResponse } from '@commonplace/pro
 import { parseMessageQuery } from '../domain/message-terms.js';
 import type { MessageRecord } from './message-records.js';
 import type { ConversationParts } from './parts.js';
-import type { MemberStanding } from './policy.js';
+import type { MemberAccess } from './policy.js';
 import { presentMessages } from './present.js';
 import { matching } from './search.js';
 
 const ASCENDING = ['seq'] as const satisfies Sort<MessageRecord>;
 const DESCENDING = ['-seq'] as const satisfies Sort<MessageRecord>;
 
-/** The messages that a request is about, before its page of them is cut out. */
+/** The messages that a request selects, before paging. */
 interface Selection {
   readonly where: Where<MessageRecord>;
-  /** Whether it takes all messages that the member can see. */
+  /** Whether it selects all messages that the member can see. */
   readonly isWhole: boolean;
 }
 
@@ -33,25 +33,25 @@ interface Selection {
 export async function listMessages(
   parts: ConversationParts,
   request: ListMessagesRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<ListMessagesResponse> {
   const given = [request.beforeSeq, request.afterSeq, request.aroundSeq].filter((seq) => seq !== undefined);
   if (given.length > 1) throw invalidField('after_seq', 'ambiguous_target', 'excludes before_seq and around_seq.');
-  const slice = sliceOf(request.page);
-  const selection = select(request, standing);
+  const slice = parsePageRequest(request.page);
+  const selection = select(request, access);
   if (selection === undefined) return { items: [], page: { ...toPage(slice, 0, undefined), ...NOTHING_MORE } };
   const { items, page } =
     request.aroundSeq === undefined
-      ? await pageFrom(parts, request, selection, slice, standing)
-      : await pageAround(parts, request.aroundSeq, selection, slice, standing);
+      ? await pageFrom(parts, request, selection, slice, access)
+      : await pageAround(parts, request.aroundSeq, selection, slice, access);
   return {
     items: await presentMessages(parts, items, context),
     page: await withEnds(parts, page, items, selection, request),
   };
 }
 
-function select({ threadId, q }: ListMessagesRequest, { conversation, member }: MemberStanding): Selection | undefined {
+function select({ threadId, q }: ListMessagesRequest, { conversation, member }: MemberAccess): Selection | undefined {
   const query = q === '' ? undefined : parseMessageQuery(q);
   if (q !== '' && query === undefined) return undefined;
   const visible: Where<MessageRecord> = {
@@ -74,7 +74,7 @@ async function pageFrom(
   { beforeSeq, afterSeq }: ListMessagesRequest,
   selection: Selection,
   slice: Slice,
-  standing: MemberStanding,
+  access: MemberAccess,
 ): Promise<Found> {
   const sort = afterSeq === undefined ? DESCENDING : ASCENDING;
   const bounds = afterSeq === undefined ? { lt: beforeSeq } : { gt: afterSeq };
@@ -85,7 +85,7 @@ async function pageFrom(
   const { limit, offset, after } = slice;
   const [found, total] = await Promise.all([
     messages.find({ where, sort, limit: limit + 1, offset, ...(after && { after }) }),
-    totalOf(messages, where, selection, standing, beforeSeq, afterSeq),
+    totalOf(messages, where, selection, access, beforeSeq, afterSeq),
   ]);
   const items = found.slice(0, limit);
   const last = items.at(-1);
@@ -93,12 +93,12 @@ async function pageFrom(
   return { items, page: toPage(slice, total, next) };
 }
 
-/** Counts the messages of a list. Without filters the numbers tell. */
+/** Counts the messages of a list. Without filters it computes the total from message numbers instead of querying. */
 function totalOf(
   messages: ConversationParts['messages'],
   where: Where<MessageRecord>,
   { isWhole }: Selection,
-  { head, member }: MemberStanding,
+  { head, member }: MemberAccess,
   beforeSeq: number | undefined,
   afterSeq: number | undefined,
 ): Promise<Total> | number {
@@ -113,7 +113,7 @@ async function pageAround(
   seq: number,
   selection: Selection,
   slice: Slice,
-  standing: MemberStanding,
+  access: MemberAccess,
 ): Promise<Found> {
   if (slice.offset > 0 || slice.after !== undefined) {
     throw invalidField('around_seq', 'invalid_pagination', 'does not go with offset or cursor.');
@@ -128,7 +128,7 @@ async function pageAround(
       sort: ASCENDING,
       limit: slice.limit - before,
     }),
-    totalOf(messages, selection.where, selection, standing, undefined, undefined),
+    totalOf(messages, selection.where, selection, access, undefined, undefined),
   ]);
   return { items: [...older.reverse(), ...newer], page: toPage(slice, total, undefined) };
 }
@@ -136,8 +136,8 @@ async function pageAround(
 const NOTHING_MORE = { hasMoreBefore: false, hasMoreAfter: false };
 
 /**
- * Adds to a page whether messages are before and after it, and the numbers at its ends. A page without messages is behind
- * the end of its list, so that all there are lie on one side.
+ * Adds to a page whether there are messages before and after it, and the lowest and highest number on it. An empty page
+ * lies behind the end of its list, so all messages are on one side of it.
  */
 async function withEnds(
   { messages }: ConversationParts,

@@ -4,16 +4,16 @@ import { conversationEvent, readEvent } from './events.js';
 import { otherPeople } from './leavers.js';
 import { ownersOf, removeMembers, requireOwner } from './members.js';
 import type { ConversationParts } from './parts.js';
-import type { MemberStanding } from './policy.js';
+import type { MemberAccess } from './policy.js';
 import { deleteConversation } from './removal.js';
 
 /**
- * Has the caller leave a group or channel, which is deleted with its last person, or hides a direct conversation until its
- * next message.
+ * Makes the caller leave a group or channel, which is deleted if no other person is left, or hides a direct
+ * conversation until its next message.
  */
 export async function leaveConversation(
   parts: ConversationParts,
-  { conversation, head, member }: MemberStanding,
+  { conversation, head, member }: MemberAccess,
   context: CallContext,
 ): Promise<void> {
   const { work } = context;
@@ -41,13 +41,13 @@ export async function leaveConversation(
   work.publish(conversationEvent(make, written, ['members'], [member.principalId]));
 }
 
-/** Members that one query reads. */
+/** Number of members that one query reads. */
 const CHUNK = 500;
 
 /** Deletes a group or channel with all of its messages. */
 export async function deleteForEveryone(
   parts: ConversationParts,
-  { conversation, head }: MemberStanding,
+  { conversation, head }: MemberAccess,
   context: CallContext,
 ): Promise<void> {
   const userIds = await peopleIn(parts, conversation.id);

@@ -10,8 +10,8 @@ import { deleteConversation } from './removal.js';
 import { systemEvent } from './retention.js';
 
 /**
- * Ends the memberships of people who leave a workspace or an Org in its groups and channels. They have lost access with the
- * change itself, which every call checks; this makes the lists of members true and finds a new owner.
+ * Subscribes to people leaving a workspace or an Org, and ends their memberships in its groups and channels. Every call
+ * checks access by itself; this keeps the lists of members correct and appoints a new owner.
  */
 export function watchLeavers(parts: ConversationParts, bus: EventBus): Promise<Subscription> {
   return consume(bus, { consumer: 'messaging.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
@@ -19,7 +19,7 @@ export function watchLeavers(parts: ConversationParts, bus: EventBus): Promise<S
 
 const CHUNK = 500;
 
-/** Handles one event by the current state, so that somebody who was added again in the meantime loses nothing. */
+/** Handles one event by the current state, so that a person who was added again in the meantime loses nothing. */
 async function follow(
   parts: ConversationParts,
   { data, tenant }: TypedEvent<(typeof MEMBER_LEFT)[number]>,
@@ -34,7 +34,7 @@ async function follow(
       ...(after && { after }),
     });
     for (const member of found) {
-      // A direct conversation keeps its two people: whoever comes back goes on with it.
+      // A direct conversation keeps its two people, so that a person who returns can continue it.
       if (member.isActive && member.type !== 'direct' && !belongsTo(person, member)) {
         await endMembership(parts, member.id, systemEvent);
       }
@@ -45,7 +45,10 @@ async function follow(
   }
 }
 
-/** Ends a membership that its person has lost: the conversation gets another owner, or goes with its last person. */
+/**
+ * Ends the membership of a person who has lost access. If no other person is left it deletes the conversation,
+ * otherwise it makes sure that there is an owner.
+ */
 export function endMembership(parts: ConversationParts, id: string, make: MakeEvent): Promise<void> {
   return inWork(parts.store, async (work) => {
     const member = await parts.members.get(id);
@@ -66,7 +69,7 @@ export function endMembership(parts: ConversationParts, id: string, make: MakeEv
   });
 }
 
-/** Counts the people besides one, up to 1. */
+/** Counts the people in a conversation besides one person, up to 1. */
 export async function otherPeople(
   { members }: Pick<ConversationParts, 'members'>,
   { conversationId, principalId }: MemberRecord,

@@ -1,8 +1,8 @@
-import { beyondReach, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
+import { pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import type {
@@ -18,9 +18,9 @@ import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js'
 import { conversationsWith } from './search.js';
 import { typeOf } from './wire.js';
 
-/** A member's conversation before its record is read. */
+/** A conversation of a member, before its conversation record is read. */
 interface Candidate {
-  /** Id of the conversation. */
+  /** The id of the conversation. */
   readonly id: string;
   readonly version: number;
   readonly member: MemberRecord;
@@ -28,19 +28,19 @@ interface Candidate {
   readonly lastMessageAt: string;
 }
 
-/** The conversations that a credential reaches, with unread messages by conversation. */
+/** The person's conversations that a credential reaches, and the number of unread messages by conversation. */
 interface Reached {
   readonly person: PersonMemberships;
   readonly candidates: readonly Candidate[];
   readonly unread: ReadonlyMap<string, number>;
 }
 
-/** What is unread in one conversation. */
+/** The unread count of one conversation, with the records that it was counted from. */
 type Counted = Pick<Candidate, 'head' | 'member'> & Pick<Unread, 'unreadCount'>;
 
 /**
- * Returns the sum of what is unread in all conversations that are neither muted nor archived. Those in `shown` were counted
- * again for the same answer, and count as they are shown there.
+ * Returns the number of unread messages in all conversations that are neither muted nor archived. For conversations in
+ * `shown` it uses the counts given there, so that the sum agrees with the list in the same answer.
  */
 export function sumUnread({ person, candidates, unread }: Reached, shown: readonly Counted[], now: number): number {
   const counted = new Map<string, Counted>(
@@ -55,7 +55,7 @@ export function sumUnread({ person, candidates, unread }: Reached, shown: readon
   return sum;
 }
 
-/** Returns the caller's conversations that the credential reaches, and counts what is unread in them. */
+/** Returns the caller's conversations that the credential reaches, and counts their unread messages. */
 export async function reachConversations(
   parts: ConversationParts,
   { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
@@ -93,7 +93,7 @@ export async function listConversations(
   const reached = await reachConversations(parts, context);
   if (request.joinable) return listJoinable(parts, request, reached, context);
   const chosen = await search(parts, request, choose(request, reached));
-  const { items, page } = pageOfAll(sliceOf(request.page), chosen, ['-lastMessageAt']);
+  const { items, page } = pageOfAll(parsePageRequest(request.page), chosen, ['-lastMessageAt']);
   const records = await parts.conversations.getMany(items.map(({ id }) => id));
   const byId = new Map(records.map((record) => [record.id, record]));
   const listed = items.flatMap(({ id, head, member }) => {
@@ -120,7 +120,7 @@ async function requirePlaces(
     workspaceId === undefined
       ? orgId === undefined || reachesTenant(context.caller, orgId)
       : reachesWorkspace(context.caller, workspaceId, named ?? null);
-  if (!reaches) throw beyondReach(context.caller, named ?? null);
+  if (!reaches) throw credentialOutOfScope(context.caller, named ?? null);
 }
 
 function choose(
@@ -145,7 +145,7 @@ function isHidden({ hiddenSeq }: MemberRecord, { lastSeq }: HeadRecord): boolean
 
 const CHUNK = 500;
 
-/** Returns the conversations whose name, topic, nickname or visible messages have the words of `q`. */
+/** Returns the conversations whose name, topic, nickname or visible messages contain the words of `q`. */
 async function search(
   parts: ConversationParts,
   { q }: ListConversationsRequest,
@@ -170,10 +170,10 @@ async function search(
   return candidates.filter(({ id }) => found.has(id));
 }
 
-/** Channels of one workspace or Org that are considered for joining. */
+/** Maximum number of channels that a request for joinable channels considers. */
 const MOST_CHANNELS = 10_000;
 
-/** Lists the channels that the caller may join and is no member of, by name. */
+/** Lists the channels that the caller may join and is not a member of, by creation time. */
 async function listJoinable(
   parts: ConversationParts,
   { workspaceId, orgId, type, q, isArchived, unreadOnly, page: request }: ListConversationsRequest,
@@ -204,7 +204,7 @@ async function listJoinable(
       channel.isArchived === (isArchived ?? false) &&
       (q === '' || (query !== undefined && matchesName(`${channel.name}\n${channel.topic ?? ''}`, query))),
   );
-  const { items, page } = pageOfAll(sliceOf(request), joinable, ['createdAt']);
+  const { items, page } = pageOfAll(parsePageRequest(request), joinable, ['createdAt']);
   const heads = await headsOf(
     parts.heads,
     items.map(({ id }) => id),

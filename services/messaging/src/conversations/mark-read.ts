@@ -3,18 +3,18 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { MarkConversationReadRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import { readEvent } from './events.js';
 import type { ConversationParts } from './parts.js';
-import type { MemberStanding } from './policy.js';
+import type { MemberAccess } from './policy.js';
 import type { MemberRecord } from './records.js';
 
-/** Moves the caller's marker as a request says. Returns the membership as it is after that. */
+/** Moves the caller's marker as a request demands. Returns the membership after the change. */
 export async function markRead(
   parts: ConversationParts,
   request: MarkConversationReadRequest,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
 ): Promise<MemberRecord> {
-  const { head, member } = standing;
-  const asked = await askedSeq(parts, request, standing);
+  const { head, member } = access;
+  const asked = await askedSeq(parts, request, access);
   if (request.markUnread && asked === undefined) {
     throw invalidField('mark_unread', 'missing_field', 'needs message_id or seq.');
   }
@@ -28,7 +28,7 @@ export async function markRead(
     ...rest,
     lastReadSeq: to,
     ...(lastReadMessageId !== undefined && { lastReadMessageId }),
-    // A conversation that has something unread again is no longer hidden.
+    // Marking a conversation as unread shows it again.
     ...(hiddenSeq !== undefined && !request.markUnread && { hiddenSeq }),
   });
   context.work.publish(readEvent(context.event.bind(context), moved));
@@ -38,7 +38,7 @@ export async function markRead(
 async function askedSeq(
   { messages }: ConversationParts,
   { messageId, seq }: MarkConversationReadRequest,
-  { conversation, member }: MemberStanding,
+  { conversation, member }: MemberAccess,
 ): Promise<number | undefined> {
   if (messageId === undefined) return seq;
   if (seq !== undefined) throw invalidField('seq', 'ambiguous_target', 'does not go with message_id.');

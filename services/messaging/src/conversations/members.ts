@@ -14,21 +14,24 @@ import {
   type Role,
 } from './records.js';
 
-/** Somebody who is to be a member. */
+/** A person or an agent to be added to a conversation. */
 export interface Newcomer {
   readonly kind: 'user' | 'agent';
   readonly id: string;
   readonly role: Role;
-  /** For agents. */
+  /** The name of an agent; absent for people. */
   readonly name?: string;
-  /** The field of the request that names them. */
+  /** The request field that names the newcomer. */
   readonly param: string;
 }
 
-/** People that are looked up at the same time. */
+/** Number of people that are looked up concurrently. */
 const LOOKED_UP_AT_ONCE = 20;
 
-/** Throws `NotFound` for a person who does not belong to a place, or an agent that the caller may not talk to there. */
+/**
+ * Returns the newcomers, agents with their names. Throws `NotFound` for a person who does not belong to the place, or
+ * an agent that the caller may not use there.
+ */
 export async function requireKnown(
   parts: Pick<ConversationParts, 'memberships' | 'agents'>,
   newcomers: readonly Newcomer[],
@@ -60,7 +63,7 @@ async function lookUp(
   throw NotFound({}, { param });
 }
 
-/** Returns the record of a new member. What was sent before does not count as unread. */
+/** Returns the record of a new member. Messages sent before do not count as unread. */
 export function newMember(
   conversation: Pick<ConversationRecord, 'id' | 'tenant' | 'type' | 'orgId' | 'workspaceId'>,
   head: Pick<HeadRecord, 'lastSeq' | 'lastMessageId'>,
@@ -93,15 +96,15 @@ export function newMember(
 
 type MemberParts = Pick<ConversationParts, 'conversations' | 'heads' | 'members' | 'settings' | 'now'>;
 
-/** The conversation and the people that a change of its members concerns. */
+/** The conversation after a change of its members, and the members that changed. */
 export interface MembersChange {
   readonly conversation: ConversationRecord;
   readonly changed: readonly MemberRecord[];
 }
 
 /**
- * Adds members who are none yet, in a unit of work. `conversation` is its state in that unit; the result has the number of
- * members that it has to be replaced with. Throws `limit_reached`.
+ * Adds the newcomers who are not active members in a unit of work. `conversation` is its state in that unit; the caller
+ * writes the returned one, which has the new number of members. Throws `limit_reached`.
  */
 export async function addMembers(
   parts: MemberParts,
@@ -112,7 +115,8 @@ export async function addMembers(
 ): Promise<MembersChange> {
   const head = await work.get(parts.heads, conversation.id);
   if (head === undefined) throw NotFound();
-  // A message that is sent at the same time must not fall before the first number that they see, nor behind their marker.
+  // A message sent at the same time must not get a number before the first one that the newcomers see or behind their
+  // marker.
   work.expect(parts.heads, head);
   const at = new Date(parts.now()).toISOString();
   const changed: MemberRecord[] = [];
@@ -132,7 +136,9 @@ export async function addMembers(
   return { conversation: { ...conversation, memberCount }, changed };
 }
 
-/** Ends memberships in a unit of work. The result has the number of members left. */
+/**
+ * Ends memberships in a unit of work. The caller writes the returned conversation, which has the new number of members.
+ */
 export function removeMembers(
   parts: Pick<MemberParts, 'members'>,
   work: UnitOfWork,
@@ -147,12 +153,12 @@ export function withRole(member: MemberRecord, role: Role): MemberRecord {
   return { ...member, role, rank: ROLE_RANKS[role] };
 }
 
-/** Throws `last_owner` if a conversation that has members would be left without an owner among `active`. */
+/** Throws `last_owner` if there are active members and none of them is an owner. */
 export function requireOwner(active: readonly Pick<MemberRecord, 'role'>[]): void {
   if (active.length > 0 && !active.some(({ role }) => role === 'owner')) throw LastOwner();
 }
 
-/** Owners and managers that are read at once; there are rarely more than a few. */
+/** Maximum number of owners, or of leading members, that one query reads. */
 const MOST_OWNERS = 1000;
 
 /** Returns the active owners of a conversation as they are stored. */
@@ -162,8 +168,8 @@ export function ownersOf({ members }: Pick<MemberParts, 'members'>, conversation
 }
 
 /**
- * Makes the person who has been a member for the longest an owner, managers first, where the last owner has gone without
- * naming one.
+ * Makes a member an owner if none of the people left is one: of those with the highest role, the one who has been a
+ * member for the longest time.
  */
 export async function appointOwner(
   parts: Pick<MemberParts, 'members'>,

@@ -10,19 +10,19 @@ import type { MessageRecord, StoredMention } from './message-records.js';
 import type { ConversationParts } from './parts.js';
 import { type MentionRunRecord, mentionRunQueue } from './records.js';
 
-/** Messages before the one that mentions an agent which its run is given, and code points of each. */
+/** The number of messages before the mention that a run receives as context, and the code points of each. */
 const EARLIER = 20;
 const EARLIER_TEXT = 4_000;
 
 const runIdOf = (messageId: string, agentId: string): string => derivedId(`mention-run:${messageId}:${agentId}`);
 
-/** Returns the id of the run that a message starts: of several mentioned agents, of the first one. */
+/** Returns the id of the run that a message starts; if it mentions several agents, that of the first. */
 export function firstRunOf(messageId: string, mentions: readonly StoredMention[]): string | undefined {
   const agent = mentions.find(({ type }) => type === 'agent');
   return agent && runIdOf(messageId, agent.id);
 }
 
-/** Has each agent that a message mentions run, in the unit that sends the message. */
+/** Enqueues a run of each agent that a message mentions, in the unit of work that sends the message. */
 export function startMentioned(
   { mentionRuns, now }: Pick<ConversationParts, 'mentionRuns' | 'now'>,
   { id: messageId, tenant, conversationId, mentions }: MessageRecord,
@@ -44,7 +44,7 @@ export function startMentioned(
 const WAIT_MS = 3_000;
 const POLL_MS = 20;
 
-/** Waits until runs were started or refused, so that who has sent the message can follow them at once; 3 s at the most. */
+/** Waits until the runs were started or refused, at most 3 s, so that the sender can follow them at once. */
 export async function untilStarted(
   queue: Pick<Queue<MentionRunRecord>, 'collection' | 'runNow'>,
   records: readonly MentionRunRecord[],
@@ -55,7 +55,7 @@ export async function untilStarted(
     Promise.all(records.map((record) => queue.runNow(record).catch(() => {}))),
     sleep(WAIT_MS, undefined, { ref: false }),
   ]);
-  // Another worker may have been faster to take them up.
+  // Another worker may have claimed the job first; this waits for its result.
   while (Date.now() < until && (await queue.collection.getMany(ids)).some(({ failures }) => failures === undefined)) {
     await sleep(POLL_MS, undefined, { ref: false });
   }
@@ -63,7 +63,10 @@ export async function untilStarted(
 
 type MentionRunParts = Omit<ConversationParts, 'index' | 'users' | 'agents'>;
 
-/** Opens the queue that starts the runs of mentioned agents. Each is started once, however often it is tried. */
+/**
+ * Opens the queue that starts the runs of mentioned agents. The run's id is fixed in the job, so that retries do not
+ * start it twice.
+ */
 export function openMentionRunQueue(
   parts: MentionRunParts,
   runs: Client<ConversationRunService>,
@@ -96,14 +99,14 @@ export function openMentionRunQueue(
   });
 }
 
-/** Writes why no run was started, in the unit that removes the job. */
+/** Posts the reason why no run was started, in the unit of work that removes the job. */
 function refuse(parts: MentionRunParts, job: HeldJob<MentionRunRecord>, text: string): Promise<void> {
   const { id: runId, conversationId, agentId, agentName, messageId: replyToId } = job.record;
   const said = { runId, conversationId, agentId, agentName, replyToId, text, failed: true, resourceIds: [] };
   return job.remove((work: UnitOfWork) => writeAgentMessage(parts, work, said));
 }
 
-/** Returns the latest messages before one that a member can see, oldest first, without those of the system. */
+/** Returns the latest messages before a message that a member can see, oldest first, without those of the system. */
 async function earlierMessages(
   { messages }: Pick<ConversationParts, 'messages'>,
   { conversationId, seq }: MessageRecord,

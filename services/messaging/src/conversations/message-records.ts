@@ -34,13 +34,13 @@ export interface MessageRecord extends StoredRecord {
   readonly createdAt: string;
   readonly editedAt?: string | undefined;
   readonly deletedAt?: string | undefined;
-  /** The number, if the message counts as unread for nobody: it was deleted, or is one of the system. */
+  /** The number of the message, if it counts as unread for nobody because it is deleted or a system message. */
   readonly uncountedSeq?: number | undefined;
-  /** The number, if the message was deleted. */
+  /** The number of the message, if it is deleted. */
   readonly deletedSeq?: number | undefined;
-  /** The terms of the text, each as `termKey` makes it. */
+  /** The search terms of the text, in the form that `termKey` returns. */
   readonly terms?: readonly string[] | undefined;
-  /** The folded text, if it has characters of scripts without spaces. */
+  /** The text folded for search, if it contains a script that does not separate words by spaces. */
   readonly folded?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export const messageCollection: CollectionSpec<MessageRecord> = {
   ],
 };
 
-/** One mention in a message. It exists as long as the message mentions the person. */
+/** One mention in a message. The record is removed when the message no longer contains the mention. */
 export interface MentionRecord extends StoredRecord {
   readonly tenant: string;
   readonly conversationId: string;
@@ -78,17 +78,17 @@ export const mentionCollection: CollectionSpec<MentionRecord> = {
   ],
 };
 
-/** Stands for everybody in the key of a mention. */
+/** Stands for everybody in the key of a mention record. */
 export const EVERYBODY = '*';
 
-/** Returns the key under which the mentions of a person in a conversation are counted. */
+/** Returns the key by which the mentions of a person in a conversation are counted. */
 export function mentionKey(conversationId: string, userId: string): string {
   return `${conversationId}:${userId}`;
 }
 
 /**
- * Remembers which message was sent with a `client_message_id`, or by a run. It stays as long as the conversation does, even
- * if retention removes the message.
+ * Records which message was sent with a `client_message_id`, or by a run. The receipt is kept as long as the
+ * conversation, even if retention removes the message.
  */
 export interface ReceiptRecord extends StoredRecord {
   readonly tenant: string;
@@ -96,7 +96,7 @@ export interface ReceiptRecord extends StoredRecord {
   readonly messageId: string;
   readonly seq: number;
   readonly createdAt: string;
-  /** Hash of what was sent. */
+  /** A hash of the content, to detect a different message under the same key. */
   readonly fingerprint: string;
 }
 

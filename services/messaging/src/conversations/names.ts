@@ -3,7 +3,7 @@ import type { ConversationParts } from './parts.js';
 
 const CHUNK = 200;
 
-/** Returns the names of people as they are now; those without an account are left out. */
+/** Returns the current names of people; people without an account are left out. */
 export async function namesOf(
   { users }: Pick<ConversationParts, 'users'>,
   ids: readonly string[],

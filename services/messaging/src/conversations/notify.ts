@@ -13,7 +13,7 @@ import { belongsTo } from './policy.js';
 import { type MemberRecord, memberId } from './records.js';
 import { notifyLevel } from './wire.js';
 
-/** What notifies people of messages. */
+/** Dependencies for notifying people of messages. */
 export type NotifyParts = WriteParts & ConversationParts;
 
 const FOLLOWED = ['messaging.message.created', 'messaging.message.updated', 'messaging.conversation.read'] as const;
@@ -21,18 +21,21 @@ type Followed = TypedEvent<(typeof FOLLOWED)[number]>;
 type Created = TypedEvent<'messaging.message.created'>;
 type News = Created | TypedEvent<'messaging.message.updated'>;
 
-/** Events that are handled together. */
+/** Maximum number of events that are handled together. */
 const BATCH = 100;
 
-/** Subscribes to the service's own events: messages notify their readers, and reading settles notifications. */
+/**
+ * Subscribes to the service's own events: new messages create notifications, and reading a conversation marks its
+ * notifications as read.
+ */
 export function watchMessages(parts: NotifyParts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'messaging.messages', events: FOLLOWED, batch: BATCH } as const;
   return consumeBatches(bus, spec, (events) => handleEvents(parts, events));
 }
 
 /**
- * Handles events, those of one conversation in their order. Messages that follow each other there are told together: where
- * much is written, the notification of a person is written once for many of them.
+ * Handles events, those of one conversation in order. It combines consecutive messages of a conversation, so that a
+ * busy conversation causes one write per person instead of one per message.
  */
 export async function handleEvents(parts: NotifyParts, events: readonly Followed[]): Promise<void> {
   const waiting = new Map<string, Created[]>();
@@ -52,7 +55,7 @@ export async function handleEvents(parts: NotifyParts, events: readonly Followed
   for (const conversationId of [...waiting.keys()]) await tellWaiting(conversationId);
 }
 
-/** Returns whether an event is about a new message of somebody that mentions nobody. */
+/** Returns whether an event is about a new message that mentions nobody and is not from the system. */
 function isPlainMessage(event: Followed): event is Created {
   if (event.name !== 'messaging.message.created') return false;
   const { author, mentionedUserIds, mentionsAll } = event.data;
@@ -67,7 +70,7 @@ async function handleEvent(parts: NotifyParts, event: Followed): Promise<void> {
   await tell(parts, event, await mentioned(parts, news), news, 'mention', event.id);
 }
 
-/** Notifies of a message that mentions somebody. */
+/** Notifies people of a message that contains mentions: those mentioned, and members who want all messages. */
 async function tellOfMessage(parts: NotifyParts, event: Created, news: MessageChanged): Promise<void> {
   if (news.author?.type === 'system') return;
   if (news.mentionsAll) return tellEverybody(parts, event, news);
@@ -76,14 +79,14 @@ async function tellOfMessage(parts: NotifyParts, event: Created, news: MessageCh
   await tellOfMessages(parts, [event], new Set(people.map(({ principalId }) => principalId)));
 }
 
-/** Notifies the members of a conversation of its messages, except those who were told of them already. */
+/** Notifies the members of a conversation of its messages, except those in `told`, who are notified already. */
 async function tellOfMessages(
   parts: NotifyParts,
   events: readonly Created[],
   told: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const news = events[0]?.data as MessageChanged;
-  // In a channel only few want to be told of everything: all others have not chosen it.
+  // In a channel, only members who have chosen `all` are notified of every message.
   const isChannel = (await parts.conversations.get(news.conversationId))?.type === 'channel';
   await forMembers(parts, news, isChannel ? { notify: 'all' } : {}, (members, at) =>
     tellTogether(
@@ -95,7 +98,7 @@ async function tellOfMessages(
   );
 }
 
-/** Notifies members of messages in one commit, of each once. */
+/** Notifies members of messages in one commit, each member once. */
 async function tellTogether(
   parts: NotifyParts,
   events: readonly Created[],
@@ -109,10 +112,15 @@ async function tellTogether(
     const notices = await noticesOf(parts, fresh, members);
     if (notices.length === 0 || (await commitNotices(parts, notices, fresh.map(markOf)))) return;
   }
-  throw new Error(`notifications of ${events.length} messages lost ${TRIES} races`);
+  throw new Error(
+    `notifications of ${events.length} messages were not committed: ${TRIES} attempts met concurrent changes`,
+  );
 }
 
-/** Returns what members are to be told of messages: those for whom the same number and the same latest one count, together. */
+/**
+ * Returns the notices about messages, grouping the members who share the same latest message and the same number of
+ * messages.
+ */
 async function noticesOf(
   parts: NotifyParts,
   events: readonly Created[],
@@ -148,7 +156,7 @@ async function mentioned(
   return members.getMany(mentionedUserIds.map((id) => memberId(conversationId, id)));
 }
 
-/** Calls back with the people of a conversation that match a filter, some at a time. */
+/** Calls `visit` with the people of a conversation that match a filter, one page at a time. */
 async function forMembers(
   { members }: NotifyParts,
   { conversationId }: MessageChanged,
@@ -165,7 +173,7 @@ async function forMembers(
   }
 }
 
-/** Notifies members of a message, as far as they want to be told of it. */
+/** Notifies members of a message if their settings ask for it. */
 async function tell(
   parts: NotifyParts,
   event: News,
@@ -182,7 +190,7 @@ async function tell(
   if (to.length > 0) await notifyOnce(parts, event, [draftOf(news, type, to)], mark);
 }
 
-/** Returns whether a member wants to be told of a message, and has not read it already. */
+/** Returns whether a member's settings ask for a notification of a message that the member has not read. */
 function wants(
   member: MemberRecord,
   { seq, author }: MessageChanged,
@@ -221,7 +229,7 @@ function groupKey(type: 'mention' | 'message', conversationId: string): string {
   return `${type}:conversation:${conversationId}`;
 }
 
-/** Marks what a person was notified of in a conversation as read, as far as they have read it. */
+/** Marks a person's notifications about a conversation as read, as far as the person has read the conversation. */
 async function settle(
   parts: NotifyParts,
   { conversationId, userId, orgId, lastReadSeq }: ConversationRead,

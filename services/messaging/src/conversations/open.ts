@@ -15,7 +15,7 @@ import {
   retentionCollection,
 } from './records.js';
 
-/** Opens the records of conversations. */
+/** Opens the collections of conversations. */
 export async function openConversationRecords(store: Store): Promise<ConversationRecords> {
   return {
     conversations: await store.collection(conversationCollection),
@@ -30,7 +30,7 @@ export async function openConversationRecords(store: Store): Promise<Conversatio
   };
 }
 
-/** Opens the limit on the conversations of a tenant. */
+/** Opens the quota of conversations per tenant. */
 export async function openConversationQuota(
   store: Store,
   { conversations }: Pick<ConversationRecords, 'conversations'>,
@@ -45,7 +45,7 @@ export async function openConversationQuota(
   });
 }
 
-/** Finds agents by asking the service that owns them. */
+/** Creates an agent directory that asks the agents service. */
 export function openAgentDirectory(client: Pick<Client<AgentDirectoryService>, 'lookUpAgents'>): AgentDirectory {
   return {
     async find(agentId, { orgId }, { onward }) {

@@ -18,19 +18,18 @@ import type {
   RetentionRecord,
 } from './records.js';
 
-/** An agent that may take part in conversations. */
+/** An agent that may be a member of conversations. */
 export interface KnownAgent {
   readonly id: string;
   readonly name: string;
 }
 
-/** Finds agents. */
 export interface AgentDirectory {
   /** Returns an active agent that the caller may use, and that belongs to the tenant of a place; undefined if there is none. */
   find(agentId: string, place: Pick<Place, 'orgId'>, context: CallContext): Promise<KnownAgent | undefined>;
 }
 
-/** The records of conversations. */
+/** The collections of conversations. */
 export interface ConversationRecords {
   readonly conversations: Collection<ConversationRecord>;
   readonly heads: Collection<HeadRecord>;
@@ -43,7 +42,7 @@ export interface ConversationRecords {
   readonly mentionRuns: Collection<MentionRunRecord>;
 }
 
-/** What conversations depend on. */
+/** Dependencies of the conversation features. */
 export interface ConversationParts extends ConversationRecords {
   readonly settings: Settings;
   readonly log: Log;
@@ -54,7 +53,7 @@ export interface ConversationParts extends ConversationRecords {
   readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace'>;
   readonly agents: AgentDirectory;
   readonly conversationQuota: Quota;
-  /** Returns the options of a call by the system itself. */
+  /** Returns the options of a call that the system makes itself. */
   systemCall(): CallOptions;
   /** Returns the current time in epoch milliseconds. */
   now(): number;

@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -20,26 +20,27 @@ import {
 
 type PolicyParts = Pick<ConversationParts, 'memberships' | 'directory' | 'conversations' | 'heads' | 'members'>;
 
-/** What a request says about where a conversation is to be. */
+/** The fields of a request that name the place of a conversation. */
 export interface PlaceNames {
   readonly workspaceId?: string | undefined;
   readonly orgId?: string | undefined;
 }
 
-/** Workspace members who see what is in it; guests see only what they were given. */
+/** Workspace roles that see the workspace's content; guests see only what was shared with them. */
 const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 const FULL_MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
 const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
-/** Where a new conversation is to be, and where those belong whom its creator may talk to there. */
+/** The place of a new conversation, and the place that its members have to belong to. */
 export interface ChosenPlace {
   readonly place: Place;
   readonly people: Place;
 }
 
 /**
- * Returns where a new conversation is to be: a workspace or an Org that the caller belongs to. A direct conversation
- * within an Org belongs to the Org as a whole; a guest of the Org has it with people of a workspace that they share.
+ * Returns the place of a new conversation, which is a workspace or an Org that the caller belongs to. A direct
+ * conversation within an Org belongs to the whole Org; if the caller is a guest of the Org, the other person must
+ * belong to the chosen workspace.
  */
 export async function choosePlace(
   parts: PolicyParts,
@@ -61,13 +62,13 @@ export async function choosePlace(
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
   const orgId = workspace.orgId;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
   if (workspace.archived) throw WorkspaceArchived();
   const place = { tenant: orgId || workspaceId, orgId, workspaceId };
   if (type !== 'direct' || orgId === '') return { place, people: place };
   if (FULL_MEMBERS.has(person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)) return chooseOrg(parts, orgId, context);
-  if (!reachesWholeTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWholeTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   return { place: { tenant: orgId, orgId }, people: place };
 }
 
@@ -76,13 +77,16 @@ async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext
   const { orgs } = await callerMemberships(parts.memberships, context, (person) => person.orgs.has(orgId));
   const org = orgs.get(orgId);
   if (org === undefined) throw NotFound({}, { param: 'org_id' });
-  if (!reachesWholeTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWholeTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   if (!FULL_MEMBERS.has(org.role)) throw InsufficientRole();
   const place = { tenant: orgId, orgId };
   return { place, people: place };
 }
 
-/** Returns the error for a workspace that the caller is no member of: its Org's administrators know that it exists. */
+/**
+ * Returns the error for a workspace that the caller is not a member of. Only administrators of its Org learn that the
+ * workspace exists.
+ */
 async function refusalOf(
   { directory }: PolicyParts,
   workspaceId: string,
@@ -95,7 +99,9 @@ async function refusalOf(
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
     return NotFound({}, { param: 'workspace_id' });
   }
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
 function defaultWorkspace(caller: Caller): string {
@@ -107,7 +113,10 @@ function defaultWorkspace(caller: Caller): string {
   throw WorkspaceRequired();
 }
 
-/** Returns the caller's memberships; the cache is not trusted for a refusal. */
+/**
+ * Returns the caller's memberships. If the cached ones do not suffice, it reads them again before the caller is
+ * refused.
+ */
 export async function callerMemberships(
   memberships: MembershipCache,
   { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
@@ -125,7 +134,7 @@ export function belongsTo(
   return workspaceId === undefined ? orgs.has(orgId) : workspaces.has(workspaceId);
 }
 
-/** Returns whether a person may join the channels of a workspace or Org by themselves. */
+/** Returns whether a person may join the channels of a workspace or Org without being added by a manager. */
 export function mayJoinChannels(
   { workspaces, orgs }: PersonMemberships,
   { workspaceId, orgId }: Pick<Place, 'workspaceId' | 'orgId'>,
@@ -135,7 +144,7 @@ export function mayJoinChannels(
     : READERS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
 }
 
-/** Returns whether a credential reaches what belongs to an Org as a whole. */
+/** Returns whether a credential reaches what belongs to a whole Org; a credential limited to workspaces does not. */
 function reachesWholeTenant(caller: Caller, orgId: string): boolean {
   return (
     reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
@@ -149,8 +158,8 @@ export function reachesPlace(caller: Caller, { workspaceId, orgId }: Pick<Place,
     : reachesWorkspace(caller, workspaceId, orgId || null);
 }
 
-/** A conversation as the caller sees it. */
-export interface Standing {
+/** A conversation from the caller's point of view. */
+export interface ConversationAccess {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
   /** The caller's membership; undefined for a channel that they may join. */
@@ -159,7 +168,7 @@ export interface Standing {
   readonly isWorkspaceArchived: boolean;
 }
 
-export interface MemberStanding extends Standing {
+export interface MemberAccess extends ConversationAccess {
   readonly member: MemberRecord;
 }
 
@@ -167,7 +176,11 @@ export interface MemberStanding extends Standing {
  * Returns a conversation of the caller, or a channel that they may join. Throws `NotFound` for all others, and
  * `TenantBoundary` if the person sees it and the credential does not reach it.
  */
-export async function seeConversation(parts: PolicyParts, id: string, context: CallContext): Promise<Standing> {
+export async function seeConversation(
+  parts: PolicyParts,
+  id: string,
+  context: CallContext,
+): Promise<ConversationAccess> {
   const { caller, work } = context;
   const [conversation, head, known] = await Promise.all([
     work.get(parts.conversations, id),
@@ -181,36 +194,40 @@ export async function seeConversation(parts: PolicyParts, id: string, context: C
     (member !== undefined || (conversation.type === 'channel' && mayJoinChannels(person, conversation)));
   const person = await callerMemberships(parts.memberships, context, sees);
   if (conversation === undefined || head === undefined || !sees(person)) throw NotFound();
-  if (!reachesPlace(caller, conversation)) throw beyondReach(caller, conversation.orgId || null);
+  if (!reachesPlace(caller, conversation)) throw credentialOutOfScope(caller, conversation.orgId || null);
   const { workspaceId } = conversation;
   const isWorkspaceArchived = workspaceId !== undefined && person.workspaces.get(workspaceId)?.archived === true;
   return { conversation, head, member, isWorkspaceArchived };
 }
 
-/** Returns a conversation in which the caller has at least a role. Throws `InsufficientRole` for a lesser one. */
+/**
+ * Returns a conversation in which the caller has at least the role `least`. Throws `InsufficientRole` for a lower role.
+ */
 export async function openConversation(
   parts: PolicyParts,
   id: string,
   least: Role,
   context: CallContext,
-): Promise<MemberStanding> {
-  const standing = await seeConversation(parts, id, context);
-  const { member } = standing;
+): Promise<MemberAccess> {
+  const access = await seeConversation(parts, id, context);
+  const { member } = access;
   if (member === undefined || !hasRole(member, least)) throw InsufficientRole();
-  return { ...standing, member };
+  return { ...access, member };
 }
 
 export function hasRole({ role }: Pick<MemberRecord, 'role'>, least: Role): boolean {
   return ROLE_RANKS[role] <= ROLE_RANKS[least];
 }
 
-/** Throws unless messages and members of a conversation can change. */
-export function requireOpen({ conversation, isWorkspaceArchived }: Standing): void {
+/** Throws `WorkspaceArchived` or `ConversationArchived` if messages and members of a conversation cannot change. */
+export function requireOpen({ conversation, isWorkspaceArchived }: ConversationAccess): void {
   requireUnarchivedWorkspace({ isWorkspaceArchived });
   if (conversation.isArchived) throw ConversationArchived();
 }
 
-/** Throws unless the workspace of a conversation can be written to. */
-export function requireUnarchivedWorkspace({ isWorkspaceArchived }: Pick<Standing, 'isWorkspaceArchived'>): void {
+/** Throws `WorkspaceArchived` if the workspace of a conversation is archived. */
+export function requireUnarchivedWorkspace({
+  isWorkspaceArchived,
+}: Pick<ConversationAccess, 'isWorkspaceArchived'>): void {
   if (isWorkspaceArchived) throw WorkspaceArchived();
 }

@@ -5,12 +5,12 @@ import { countBoth, countSteadily, countVisible, type Unread } from './counts.js
 import type { MessageRecord } from './message-records.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
-import type { Standing } from './policy.js';
+import type { ConversationAccess } from './policy.js';
 import { readableIn } from './readable.js';
 import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
 import { conversationMessage, memberMessage, messageMessage } from './wire.js';
 
-/** Members that `include=members` shows. */
+/** Maximum number of members that `include=members` returns. */
 const MAX_MEMBERS = 200;
 
 type PresentParts = Pick<
@@ -18,7 +18,7 @@ type PresentParts = Pick<
   'conversations' | 'heads' | 'members' | 'messages' | 'mentions' | 'users' | 'index' | 'now'
 >;
 
-/** Returns messages as the caller may see them now. */
+/** Returns messages with those attachments that the caller can read now. */
 export async function presentMessages(
   parts: Pick<PresentParts, 'index'>,
   messages: readonly MessageRecord[],
@@ -37,7 +37,7 @@ export async function presentMessage(
   return presented as Message;
 }
 
-/** Returns members with their present names. */
+/** Returns members with their current names. */
 export async function presentMembers(
   parts: Pick<PresentParts, 'users'>,
   members: readonly MemberRecord[],
@@ -48,10 +48,10 @@ export async function presentMembers(
   return members.map((member) => memberMessage(member, names));
 }
 
-/** Returns a conversation as the unit of work of the call leaves it. */
+/** Returns a conversation as it is within the unit of work of the call. */
 export async function presentChanged(
   parts: PresentParts,
-  { conversation, head, member }: Pick<Standing, 'conversation' | 'head' | 'member'>,
+  { conversation, head, member }: Pick<ConversationAccess, 'conversation' | 'head' | 'member'>,
   context: CallContext,
 ): Promise<Conversation> {
   const counts = member === undefined ? NONE : await countBoth(parts, head, member);
@@ -62,25 +62,25 @@ export async function presentChanged(
 
 const NONE = { unreadCount: 0, mentionCount: 0 };
 
-/** Returns a conversation as it is stored, with its counts of one moment. */
+/** Returns a conversation as it is stored, with consistent counts. */
 export async function presentStored(
   parts: PresentParts,
-  standing: Standing,
+  access: ConversationAccess,
   includesMembers: boolean,
   context: CallContext,
 ): Promise<Conversation> {
-  const { conversation, member } = standing;
+  const { conversation, member } = access;
   const { id } = conversation;
   const members = includesMembers ? await presentMembers(parts, await firstMembers(parts, id), context) : [];
   if (member === undefined) {
-    const { head } = standing;
+    const { head } = access;
     return conversationMessage(conversation, { head, member, ...NOTHING_COUNTED, members, now: parts.now() });
   }
   const steady = await countSteadily(parts, id, member.principalId, async (head, mine) => ({
     ...(await countBoth(parts, head, mine)),
     messageCount: await countVisible(parts, head, mine),
   }));
-  const head = steady?.head ?? standing.head;
+  const head = steady?.head ?? access.head;
   const mine = steady?.member ?? member;
   const counts = steady?.counted ?? NOTHING_COUNTED;
   const [lastMessage] = await lastMessagesOf(parts, [{ head, member: mine }], context);
@@ -91,7 +91,7 @@ function firstMembers({ members }: PresentParts, conversationId: string): Promis
   return members.find({ where: { conversationId, isActive: true }, sort: ['rank'], limit: MAX_MEMBERS });
 }
 
-/** Returns the latest message of each conversation that its member can see. */
+/** Returns the latest message of each conversation; undefined where the member cannot see it. */
 export async function lastMessagesOf(
   parts: Pick<PresentParts, 'messages' | 'index'>,
   seen: readonly { readonly head: HeadRecord; readonly member: MemberRecord | undefined }[],
@@ -110,7 +110,7 @@ export async function lastMessagesOf(
   );
 }
 
-/** A conversation of a list with its counts. */
+/** A conversation in a list, with its counts. */
 export interface Listed extends Unread {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
@@ -118,10 +118,10 @@ export interface Listed extends Unread {
   readonly messageCount: number;
 }
 
-/** The counts of a conversation that its reader is no member of. */
+/** The counts of a conversation whose reader is not a member. */
 export const NOTHING_COUNTED = { ...NONE, messageCount: 0 };
 
-/** Counts what is unread and what can be seen in conversations, of each at one moment. */
+/** Counts the unread and visible messages of conversations, consistently for each conversation. */
 export function countListed(
   parts: PresentParts,
   listed: readonly (Pick<Listed, 'conversation' | 'head'> & { readonly member: MemberRecord })[],

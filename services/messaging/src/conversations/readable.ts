@@ -5,7 +5,7 @@ import type { Readable } from './wire.js';
 
 const CHUNK = 200;
 
-/** Returns which of some resources the caller may read now. */
+/** Returns the resources among `ids` that the caller can read now. */
 export async function readableAmong(
   { index }: Pick<ConversationParts, 'index'>,
   ids: readonly string[],
@@ -20,7 +20,7 @@ export async function readableAmong(
   return found;
 }
 
-/** Returns the attachments of messages that the caller may read now. */
+/** Returns the attachments of messages that the caller can read now. */
 export function readableIn(
   parts: Pick<ConversationParts, 'index'>,
   messages: readonly MessageRecord[],

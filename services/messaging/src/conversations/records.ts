@@ -8,16 +8,16 @@ export type Role = 'owner' | 'manager' | 'member';
 export type NotifyLevel = 'all' | 'mentions' | 'none';
 export type WhoMay = 'all' | 'managers';
 
-/** Where a conversation is. */
+/** The place of a conversation. */
 export interface Place {
   readonly tenant: string;
   /** Empty for a Personal workspace. */
   readonly orgId: string;
-  /** Absent for a conversation of an Org as a whole. */
+  /** Absent for a conversation of a whole Org. */
   readonly workspaceId?: string | undefined;
 }
 
-/** What a conversation is. Its version does not change with its messages: these are counted in its head. */
+/** The properties of a conversation. Messages do not change its version; they change the head. */
 export interface ConversationRecord extends StoredRecord, Place {
   readonly tenant: string;
   readonly type: ConversationType;
@@ -28,7 +28,7 @@ export interface ConversationRecord extends StoredRecord, Place {
   readonly whoCanPost: WhoMay;
   readonly whoCanMentionAll: WhoMay;
   readonly retentionDays?: number | undefined;
-  /** Active members, agents included. */
+  /** The number of active members, agents included. */
   readonly memberCount: number;
   /** The two people of a direct conversation. */
   readonly pair?: readonly string[] | undefined;
@@ -43,28 +43,28 @@ export const conversationCollection: CollectionSpec<ConversationRecord> = {
 };
 
 /**
- * The sequence of a conversation, with the same id: every message, deletion and retention writes it, which gives them one
- * order.
+ * The sequence state of a conversation, under the same id. Every message, deletion and removal writes it, so that these
+ * are totally ordered.
  */
 export interface HeadRecord extends StoredRecord {
   readonly tenant: string;
-  /** Number of the latest message; 0 before the first one. Numbers are never used again. */
+  /** Number of the latest message; 0 before the first one. Numbers are never reused. */
   readonly lastSeq: number;
-  /** Number of the oldest message that retention has kept. */
+  /** Number of the oldest message that retention has not removed. */
   readonly firstSeq: number;
   readonly lastMessageId?: string | undefined;
   readonly lastMessageAt: string;
-  /** Number of the latest message that counts as unread for nobody: a deleted one, or one of the system. */
+  /** Number of the latest message that counts as unread for nobody because it is deleted or a system message. */
   readonly lastUncountedSeq: number;
-  /** Number of the latest message that mentions anybody. */
+  /** Number of the latest message that mentions people. */
   readonly lastMentionSeq: number;
-  /** Deleted messages that retention has kept. */
+  /** Number of deleted messages that retention has not removed. */
   readonly deletedCount: number;
-  /** Rises with each deletion and each removal by retention, so that a count over several reads can tell. */
+  /** Increases with each deletion and each removal by retention, so that a count over several reads can detect them. */
   readonly epoch: number;
-  /** When everybody was mentioned the last time. */
+  /** The time of the latest mention of everybody. */
   readonly lastMentionOfAllAt?: string | undefined;
-  /** As in the conversation. */
+  /** A copy of the conversation's field. */
   readonly isArchived: boolean;
 }
 
@@ -75,35 +75,38 @@ export const headCollection: CollectionSpec<HeadRecord> = {
 
 export const ROLE_RANKS: Readonly<Record<Role, number>> = { owner: 0, manager: 1, member: 2 };
 
-/** One member's marker and settings. Who has left keeps a record without being active. */
+/**
+ * The membership of a person or an agent, with marker and settings. A member who leaves keeps the record, which becomes
+ * inactive.
+ */
 export interface MemberRecord extends StoredRecord {
   readonly tenant: string;
   readonly conversationId: string;
-  /** Id of the person or the agent. */
+  /** The id of the person or the agent. */
   readonly principalId: string;
   readonly kind: 'user' | 'agent';
-  /** The name of an agent; those of people are looked up. */
+  /** The name of an agent; the names of people are looked up. */
   readonly agentName?: string | undefined;
   readonly isActive: boolean;
   readonly role: Role;
-  /** Rank of the role, for sorting. */
+  /** The rank of the role, for sorting. */
   readonly rank: number;
   readonly joinedAt: string;
-  /** The marker. */
+  /** The marker: the number of the latest message that the member has read. */
   readonly lastReadSeq: number;
   readonly lastReadMessageId?: string | undefined;
-  /** Messages with lower numbers are not shown. */
+  /** The first message that the member can see. */
   readonly visibleFromSeq: number;
   /** Number of the latest message that the member has written. */
   readonly lastOwnSeq: number;
-  /** A direct conversation is hidden while its latest message has this number. */
+  /** Number of the latest message when the member hid a direct conversation; a later message shows it again. */
   readonly hiddenSeq?: number | undefined;
   readonly isMuted: boolean;
   readonly mutedUntil?: string | undefined;
   readonly notify?: NotifyLevel | undefined;
   readonly isPinned: boolean;
   readonly nickname?: string | undefined;
-  /** As in the conversation, which never changes them. */
+  /** Copies of the conversation's fields, which never change. */
   readonly type: ConversationType;
   readonly orgId: string;
   readonly workspaceId?: string | undefined;
@@ -119,17 +122,19 @@ export const memberCollection: CollectionSpec<MemberRecord> = {
   ],
 };
 
-/** Returns the id of a member's record. */
 export function memberId(conversationId: string, principalId: string): string {
   return `${conversationId}:${principalId}`;
 }
 
-/** Returns the id of the direct conversation of two people in a tenant, so that there can only be one. */
+/**
+ * Returns the id of the direct conversation of two people in a tenant. It is derived from both ids, so that there can
+ * be only one.
+ */
 export function directId(tenant: string, one: string, other: string): string {
   return derivedId(`direct-conversation:${tenant}:${[one, other].sort().join(':')}`);
 }
 
-/** A conversation whose messages expire. Its id is the conversation's. */
+/** The job that removes expired messages of a conversation. Its id is the conversation's. */
 export interface RetentionRecord extends JobRecord {
   readonly tenant: string;
   readonly dueAt?: string | undefined;
@@ -148,14 +153,14 @@ export const retentionQueue: QueueSpec<RetentionRecord> = {
   keptBecause: () => 'messages would stay for longer than their conversation says',
 };
 
-/** An agent that a message mentions, whose run is still to be started. Its id is the run's. */
+/** The job that starts the run of a mentioned agent. Its id is the run's. */
 export interface MentionRunRecord extends JobRecord {
   readonly tenant: string;
   readonly conversationId: string;
   readonly messageId: string;
   readonly agentId: string;
   readonly agentName: string;
-  /** Who has sent the message, and with which credential. */
+  /** The sender of the message and the credential used. */
   readonly userId: string;
   readonly userName: string;
   readonly credentialId: string;
@@ -178,7 +183,7 @@ export const mentionRunQueue: QueueSpec<MentionRunRecord> = {
     `start of run ${id} of agent ${agentId} for conversation ${conversationId} in ${tenant}`,
 };
 
-/** A deleted conversation whose messages are still to be removed. Its id is the conversation's. */
+/** The job that removes the messages of a deleted conversation. Its id is the conversation's. */
 export interface RemovalRecord extends JobRecord {
   readonly tenant: string;
   readonly dueAt?: string | undefined;

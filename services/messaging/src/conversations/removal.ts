@@ -10,14 +10,14 @@ type RemovalParts = Pick<
   'conversations' | 'heads' | 'members' | 'messages' | 'mentions' | 'receipts' | 'store' | 'log'
 >;
 
-/** Records that one unit of work removes. */
+/** Number of records that one unit of work removes. */
 const CHUNK = 200;
-/** People whom one event names: with their ids it has less than 20 KB. */
+/** Maximum number of people that one event names; it keeps the event below 20 KB. */
 const NAMED = 400;
 
 /**
- * Deletes a conversation in a unit of work: it is gone for everybody at once, and its messages are removed afterwards. Each of
- * the people is told by one event.
+ * Deletes a conversation in a unit of work. It disappears for everybody at once; a job removes its messages afterwards.
+ * Publishes events that together name each of the people.
  */
 export function deleteConversation(
   { conversations, heads, removals, now }: Pick<ConversationParts, 'conversations' | 'heads' | 'removals' | 'now'>,
@@ -35,7 +35,7 @@ export function deleteConversation(
   }
 }
 
-/** Opens the queue that removes what deleted conversations leave. */
+/** Opens the queue that removes the remaining records of deleted conversations. */
 export function openRemovalQueue(parts: RemovalParts): Promise<Queue<RemovalRecord>> {
   const { store, log } = parts;
   return openQueue<RemovalRecord>({

@@ -7,15 +7,15 @@ import { changeReplyCount } from './send.js';
 
 type RemoveParts = Pick<ConversationParts, 'heads' | 'messages' | 'mentions'>;
 
-/** Maximum number of mentions of one message, with room for older settings. */
+/** Maximum number of mention records read for one message, well above the largest limit that can be configured. */
 const MOST_MENTIONS = 1000;
 
-/** Returns the records by which the mentions of messages are counted. */
+/** Returns the mention records of a message. */
 export function mentionsIn({ mentions }: Pick<RemoveParts, 'mentions'>, messageId: string): Promise<MentionRecord[]> {
   return mentions.find({ where: { messageId }, limit: MOST_MENTIONS });
 }
 
-/** Deletes a message in a unit of work: its number stays, and its content goes. */
+/** Deletes a message in a unit of work: it keeps its number and loses its content. */
 export async function deleteMessage(
   parts: RemoveParts,
   work: UnitOfWork,

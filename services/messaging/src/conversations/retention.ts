@@ -7,9 +7,9 @@ import type { ConversationParts } from './parts.js';
 import { type ConversationRecord, type RetentionRecord, retentionQueue } from './records.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Messages that one unit of work removes. */
+/** Number of messages that one unit of work removes. */
 const CHUNK = 200;
-/** Longest pause until a conversation is looked at again, in case a message expires earlier than was known. */
+/** Longest pause between two rounds of a conversation, in case a message expires earlier than expected. */
 const MAX_PAUSE_MS = 6 * 3600 * 1000;
 const MIN_PAUSE_MS = 1000;
 
@@ -18,7 +18,7 @@ type RetentionParts = Pick<
   'conversations' | 'heads' | 'messages' | 'mentions' | 'store' | 'log' | 'now'
 >;
 
-/** Has the messages of a conversation removed as its setting says, in the unit that changes the setting. */
+/** Schedules the removal of expired messages, in the unit of work that changes the setting of a conversation. */
 export async function scheduleRetention(
   { retentions, now }: Pick<ConversationParts, 'retentions' | 'now'>,
   work: UnitOfWork,
@@ -31,13 +31,14 @@ export async function scheduleRetention(
   else work.replace(retentions, known, { ...known, dueAt });
 }
 
-/** Makes the events of work that nobody asked for. */
+/** Creates an event whose actor is the system, for background work. */
 export const systemEvent: MakeEvent = (type, subject, data, tenant) =>
   createEvent({ service: 'messaging', type, subject, data, tenant, actor: systemActor('messaging') });
 
 /**
- * Removes the messages of a conversation that are older than it keeps them, from its old end only. Returns when the next
- * one expires in epoch milliseconds, Infinity without messages, and undefined if the conversation keeps all.
+ * Removes the expired messages of a conversation, beginning with the oldest. Returns in epoch milliseconds when the
+ * next one expires, Infinity if there are no messages, and undefined if the conversation keeps its messages forever or
+ * no longer exists.
  */
 export async function removeExpired(parts: RetentionParts, conversationId: string): Promise<number | undefined> {
   for (;;) {
@@ -63,7 +64,7 @@ async function removeChunk(
     const [first] = oldest;
     return first === undefined ? Number.POSITIVE_INFINITY : Date.parse(first.createdAt) + keptMs;
   }
-  // The setting may change, and messages be deleted, at the same time.
+  // The setting may change, or messages may be deleted, at the same time; the commit then fails and is repeated.
   work.expect(conversations, conversation);
   for (const message of expired) work.remove(messages, message);
   const gone = await mentions.find({
@@ -83,7 +84,7 @@ async function removeChunk(
   return 'more';
 }
 
-/** Opens the queue that removes messages which their conversation does not keep any longer. */
+/** Opens the queue that removes expired messages. */
 export function openRetentionQueue(parts: RetentionParts): Promise<Queue<RetentionRecord>> {
   const { store, log, now } = parts;
   return openQueue<RetentionRecord>({

@@ -4,18 +4,18 @@ import { type MessageQuery, type MessageTerms, termsOf } from '../domain/message
 import type { MessageRecord } from './message-records.js';
 import type { MemberRecord } from './records.js';
 
-/** Characters of a conversation's id that its terms begin with. */
+/** Number of characters of the conversation's id in a term. */
 const KEY_LENGTH = 12;
 
 /**
- * Returns the form in which a term is stored. It begins with a part of the conversation's id, so that a search reads only
- * what is in the conversations of its caller.
+ * Returns the form in which a term is stored. It is prefixed by a part of the conversation's id, so that a search reads
+ * only messages of the caller's conversations.
  */
 function termKey(conversationId: string, term: string): string {
   return `${conversationId.slice(-KEY_LENGTH)}:${term}`;
 }
 
-/** Returns the fields of a message by which it is found. */
+/** Returns the search fields of a message. */
 export function searchFields(conversationId: string, text: string): Pick<MessageRecord, 'terms' | 'folded'> {
   const { terms, folded }: MessageTerms = termsOf(text);
   return {
@@ -38,10 +38,10 @@ export function matching(conversationIds: readonly string[], query: MessageQuery
   };
 }
 
-/** Conversations that one query looks at. */
+/** Number of conversations that one query searches. */
 const CHUNK = 500;
 
-/** Returns the conversations in which a member can see a message with all words of a query. */
+/** Returns the conversations in which a member can see a message that contains all words of a query. */
 export async function conversationsWith(
   messages: Collection<MessageRecord>,
   memberships: readonly MemberRecord[],

@@ -21,7 +21,7 @@ type SendParts = Pick<
 
 /** A message before it has a number. */
 export interface NewMessage {
-  /** A new id when absent. */
+  /** The id of the message; a new one if absent. */
   readonly id?: string | undefined;
   readonly author: Author;
   readonly text: string;
@@ -30,13 +30,13 @@ export interface NewMessage {
   readonly replyTo?: MessageRecord | undefined;
   readonly clientMessageId?: string | undefined;
   readonly runId?: string | undefined;
-  /** The receipt that makes a repetition harmless. */
+  /** The id of the receipt that makes a repeated request return the same message. */
   readonly receiptId?: string | undefined;
   /** Whether the author's marker moves to the message. */
   readonly marksRead: boolean;
 }
 
-/** Where a message is sent to, as the unit of work would leave it. */
+/** The conversation that receives a message, as it is within the unit of work. */
 export interface Destination {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
@@ -45,8 +45,8 @@ export interface Destination {
 }
 
 /**
- * Appends a message in a unit of work: its number, the head, the author's marker, the mentions, the receipt and the events
- * are one commit. Of several at once one commits, and the others run again with the next number.
+ * Appends a message in a unit of work: message, head, author's marker, mentions, receipt and events are one commit. Of
+ * concurrent appends one commits; the others lose the race and run again with the next number.
  */
 export async function appendMessage(
   parts: SendParts,
@@ -84,7 +84,7 @@ export async function appendMessage(
   addMentions(parts, work, sent, mentions);
   const mentionsAll = mentions.some(({ type }) => type === 'all');
   const mentionsPeople = mentionsAll || mentions.some(({ type }) => type === 'user');
-  // The membership, the archive and who can post are those of this commit.
+  // Makes the commit fail if the conversation's archiving, members or posting rights change at the same time.
   work.expect(parts.conversations, conversation);
   work.replace(parts.heads, head, {
     ...head,
@@ -114,7 +114,7 @@ function moveWithOwn(
   return work.replace(parts.members, member, { ...member, ...marker, lastOwnSeq: seq });
 }
 
-/** Changes the number of replies that the message at the start of a thread shows, unless retention has removed it. */
+/** Changes the reply count of the first message of a thread, unless retention has removed that message. */
 export async function changeReplyCount(
   { messages }: Pick<SendParts, 'messages'>,
   work: UnitOfWork,
@@ -126,7 +126,7 @@ export async function changeReplyCount(
   work.replace(messages, root, { ...root, threadReplyCount: Math.max(0, root.threadReplyCount + by) });
 }
 
-/** Adds the records by which mentions are counted. One of everybody includes all others. */
+/** Inserts the mention records of a message. A mention of everybody replaces all others. */
 export function addMentions(
   { mentions: records }: Pick<SendParts, 'mentions'>,
   work: UnitOfWork,
@@ -136,7 +136,7 @@ export function addMentions(
   for (const record of mentionRecordsOf(message, mentions)) work.insert(records, record);
 }
 
-/** Returns the records by which the mentions of a message are counted. */
+/** Returns the mention records of a message. */
 export function mentionRecordsOf(
   { id, tenant, conversationId, seq, authorId }: MessageRecord,
   mentions: readonly StoredMention[],
@@ -157,7 +157,7 @@ function receiptOf(id: string, message: MessageRecord): Omit<ReceiptRecord, 'ver
   };
 }
 
-/** Returns a hash of what a message says. */
+/** Returns a hash of the text and the attachments of a message. */
 export function contentFingerprint({ text, resourceIds }: Pick<MessageRecord, 'text' | 'resourceIds'>): string {
   return fingerprint(text, ...resourceIds);
 }

@@ -3,14 +3,14 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { UpdateConversationSettingsRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import { conversationEvent, readEvent } from './events.js';
 import type { ConversationParts } from './parts.js';
-import type { MemberStanding } from './policy.js';
+import type { MemberAccess } from './policy.js';
 import type { ConversationRecord, MemberRecord } from './records.js';
 import { scheduleRetention } from './retention.js';
 import { levelOf, whoOf } from './wire.js';
 
 const SHARED = ['who_can_post', 'who_can_mention_all', 'retention_days'];
 
-/** Returns whether a request changes settings of all members. */
+/** Returns whether a request changes settings that all members share. */
 export function changesShared({ updateMask = [] }: UpdateConversationSettingsRequest): boolean {
   return updateMask.some((path) => SHARED.includes(path));
 }
@@ -18,7 +18,7 @@ export function changesShared({ updateMask = [] }: UpdateConversationSettingsReq
 export async function changeSettings(
   parts: ConversationParts,
   request: UpdateConversationSettingsRequest,
-  { conversation, member }: MemberStanding,
+  { conversation, member }: MemberAccess,
   context: CallContext,
 ): Promise<{ readonly conversation: ConversationRecord; readonly member: MemberRecord }> {
   const mask = new Set(request.updateMask);

@@ -3,7 +3,10 @@ import type { ConversationParts } from './parts.js';
 import { belongsTo } from './policy.js';
 import { memberId } from './records.js';
 
-/** Returns the names of the conversations among some that the caller is a member of; that of a direct one is empty. */
+/**
+ * Returns the names of those of the given conversations that the caller is a member of; the name of a direct
+ * conversation is empty.
+ */
 export async function conversationNames(
   parts: Pick<ConversationParts, 'conversations' | 'members' | 'memberships'>,
   ids: readonly string[],

@@ -28,7 +28,7 @@ import type {
   WhoMay as Who,
 } from './records.js';
 
-/** Resources that a reader may see, by id. */
+/** The resources that a reader can read, by id. */
 export type Readable = ReadonlyMap<string, AccessibleResource>;
 
 export const roleName = (role: Role): ConversationRole => ConversationRole[upper(role)];
@@ -47,7 +47,7 @@ function lower(value: string, prefix: string): string {
   return value.replace(prefix, '').toLowerCase();
 }
 
-/** What an answer about a conversation has besides its record. */
+/** The parts of an answer about a conversation that are not in its record. */
 export interface ConversationExtras extends Unread {
   readonly head: HeadRecord;
   /** The caller's membership. */
@@ -122,7 +122,10 @@ export function settingsMessage(
   };
 }
 
-/** Returns what a member is notified of: in a channel of mentions and elsewhere of all, unless they have chosen. */
+/**
+ * Returns which messages a member is notified of. Unless the member has chosen, these are mentions in a channel and all
+ * messages elsewhere.
+ */
 export function notifyLevel({ notify, type }: Pick<MemberRecord, 'notify' | 'type'>): Level {
   return notify ?? (type === 'channel' ? 'mentions' : 'all');
 }
@@ -158,7 +161,7 @@ const NOTHING = {
   createdAt: undefined,
 };
 
-/** Converts a message for a reader. */
+/** Converts a message for a reader. Attachments that the reader cannot read are hidden. */
 export function messageMessage(message: MessageRecord, readable: Readable, readerId: string): Message {
   const { id, conversationId, seq, version, deletedAt } = message;
   const about = { ...NOTHING, id, conversationId, seq, version };
@@ -186,7 +189,7 @@ export function messageMessage(message: MessageRecord, readable: Readable, reade
   };
 }
 
-/** Returns what is left of a message that retention has removed. */
+/** Returns a deleted message with what the receipt keeps of it, after retention has removed the message. */
 export function removedMessage({ conversationId, messageId, seq, createdAt }: ReceiptRecord): Message {
   return { ...NOTHING, id: messageId, conversationId, seq, isDeleted: true, createdAt, version: 0 };
 }

@@ -1,12 +1,12 @@
 import { enumName } from '@commonplace/platform/enums';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 
-/** Returns an actor's type as the contract names it. */
+/** Returns the contract's value for the type of an actor in records. */
 export function actorType(name: string): ActorType {
   return ActorType[name.toUpperCase() as keyof typeof ActorType] ?? ActorType.UNSPECIFIED;
 }
 
-/** Returns an actor's type as records name it. */
+/** Returns the type of an actor in records for the contract's value. */
 export function actorName(type: ActorType | undefined): string {
   return enumName(type ?? ActorType.SYSTEM, 'ACTOR_TYPE');
 }

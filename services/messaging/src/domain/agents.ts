@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, textIn } from './draft.js';
 
-/** Returns the draft for an MCP server that was switched off because it fails, for the owner of its agent. */
+/** Returns the draft for the people to notify of an MCP server that was switched off after failures. */
 export function mcpServerDisabled(event: DomainEvent): Draft[] {
   const { agentId, agentName, serverName, notifyUserIds, orgId } = event.data;
   const to = idsIn(notifyUserIds);

@@ -1,7 +1,10 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, textIn } from './draft.js';
 
-/** Returns the draft for those who may decide about a call that a run wants to make. Each call has its own. */
+/**
+ * Returns the draft for the people who may approve a call that a run wants to make. Drafts of different calls are not
+ * grouped.
+ */
 export function approvalRequested({ subject, data }: DomainEvent): Draft[] {
   const { notifyUserIds, orgId, workspaceId, title } = data;
   const to = idsIn(notifyUserIds);

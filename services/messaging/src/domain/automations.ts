@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, type Facts, idsIn, orgOf, type Target, textIn } from './draft.js';
 
-/** Characters of a name or of the title of a notice, and of the text of a notice. */
+/** Maximum characters of a name or title, and of the text of a notice. */
 export const MAX_TITLE = 255;
 export const MAX_BODY = 4_000;
 
@@ -15,12 +15,12 @@ export function workItemAssigned(event: DomainEvent): Draft[] {
   });
 }
 
-/** Returns the draft for those who look after an automation whose run has failed. Its failures are counted together. */
+/** Returns the draft for the people to notify of a failed automation run. Failures of one automation are grouped. */
 export function automationFailed(event: DomainEvent): Draft[] {
   const { notifyUserIds, automationId, automationName, disabled } = event.data;
   const id = textIn(automationId);
   return draftsOf(event, 'automation_failed', notifyUserIds, {
-    // That it was switched off is not lost among the failures before it.
+    // A separate group keeps the notice that the automation was switched off apart from earlier failures.
     groupKey: `automation:${id}${disabled === true ? ':disabled' : ''}`,
     target: { type: 'automation', id },
     facts: { called: lineOf(automationName), disabled: disabled === true },
@@ -28,7 +28,7 @@ export function automationFailed(event: DomainEvent): Draft[] {
   });
 }
 
-/** Returns the draft for those who look after a schedule that the system has paused. */
+/** Returns the draft for the people to notify of a schedule that the system has paused. */
 export function schedulePaused(event: DomainEvent): Draft[] {
   const { notifyUserIds, name } = event.data;
   return draftsOf(event, 'schedule_paused', notifyUserIds, {
@@ -39,7 +39,7 @@ export function schedulePaused(event: DomainEvent): Draft[] {
   });
 }
 
-/** Returns the draft of what an automation tells people by its action `notify`. Each is a notification of its own. */
+/** Returns the draft for the notice that an automation sends with its action `notify`. Notices are not grouped. */
 export function automationNotice(event: DomainEvent): Draft[] {
   const { userIds, automationId, automationName, title, body, resourceId } = event.data;
   const resource = textIn(resourceId);
@@ -65,15 +65,15 @@ function draftsOf(
     : [{ type, to: ids, orgId: orgOf(event, workspaceId), workspaceId, membersOnly: true, ...rest }];
 }
 
-/** Returns a text as one line of visible characters, with a limited length. */
+/** Returns a text as one line of visible characters, at most MAX_TITLE characters long. */
 export function lineOf(value: unknown): string {
   return cut(visibleText(textIn(value)).replace(/\s+/gu, ' ').trim(), MAX_TITLE);
 }
 
-/** Characters that are not shown, or that change how others are shown: controls, directions, tags, joiners. */
+/** Characters that are invisible or change how others are shown: controls, directions, tags, joiners. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\u2028\u2029]/gu;
 
-/** Removes what is not seen from a text, apart from its line breaks and what joins emoji and letters. */
+/** Removes invisible characters from a text, except line breaks and the joiners that emoji and some scripts need. */
 function visibleText(text: string): string {
   return text
     .replace(/\r\n?/gu, '\n')

@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, orgOf, textIn } from './draft.js';
 
-/** Returns drafts for a new comment: the people that it mentions, and the other participants of its thread. */
+/** Returns drafts for a new comment: one for the mentioned people, one for the other participants of the thread. */
 export function commentCreated(event: DomainEvent): Draft[] {
   const { mentions, participants, threadId } = event.data;
   const mentioned = idsIn(mentions);

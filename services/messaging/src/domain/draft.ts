@@ -40,9 +40,9 @@ export interface Target {
   readonly id: string;
 }
 
-/** The data for a notification's text, besides the actor and the target's current name. */
+/** The data for the text of a notification, besides the actor and the current name of the target. */
 export interface Facts {
-  /** The message that somebody wrote along with it. */
+  /** A text that came with the event, such as the message of an access request or the title of an approval. */
   readonly message?: string;
   readonly role?: string;
   /** Whether the member joined by themselves, as opposed to being added. */
@@ -50,21 +50,21 @@ export interface Facts {
   readonly approved?: boolean;
   /** An API key's name and the number of days until it expires. */
   readonly key?: { readonly name: string; readonly daysLeft: number };
-  /** The number of the latest message that it counts. */
+  /** The number of the latest message that the notification counts. */
   readonly seq?: number;
   /** The host of a webhook that was disabled. */
   readonly host?: string;
-  /** The names of an MCP server that was switched off, and of its agent. */
+  /** The names of an MCP server that was switched off and of its agent. */
   readonly mcpServer?: { readonly name: string; readonly agent: string };
-  /** The title of a work item, or the name of an automation or a schedule, as it was then. */
+  /** The name of a work item, automation or schedule at the time of the event. */
   readonly called?: string;
-  /** What an automation has as the title of its notice. */
+  /** The title that an automation gave its notice. */
   readonly title?: string;
-  /** The automation was switched off because too many runs in a row had failed. */
+  /** Whether the automation was switched off because too many runs in a row had failed. */
   readonly disabled?: boolean;
   /** The name of an import, and its final status. */
   readonly import?: { readonly name: string; readonly status: string };
-  /** The percentage of a limit that is used, the credits that are used or left, and the limit. */
+  /** The percentage of a limit that is used, the credits used or left, and the limit. */
   readonly usage?: {
     readonly about: 'monthly_cap' | 'overage' | 'credits';
     readonly threshold: number;
@@ -76,25 +76,25 @@ export interface Facts {
 /** A notification before it is addressed to an inbox. */
 export interface Draft {
   readonly type: NotificationType;
-  /** Ids of the recipients. Whoever caused the event is removed later. */
+  /** The ids of the recipients. The person who caused the event is removed later, unless `evenDoer` is set. */
   readonly to: readonly string[];
   /** Unread notifications of one person with the same key are merged into one. */
   readonly groupKey: string;
   readonly target: Target;
-  /** The id of the Org that it belongs to; undefined for a Personal tenant. */
+  /** The id of the Org whose tenant the notification belongs to; undefined for a Personal tenant. */
   readonly orgId: string | undefined;
   readonly workspaceId?: string;
   readonly facts: Facts;
-  /** Whether whoever caused the event is told as well: what their automations and schedules do is news to them too. */
+  /** Whether the person who caused the event is notified as well, as of what their own automations and schedules do. */
   readonly evenDoer?: boolean;
-  /** Whether only members of its workspace are told: whom an automation names may be anybody. */
+  /** Whether only members of the workspace are notified, since an automation may name anybody. */
   readonly membersOnly?: boolean;
 }
 
-/** Turns an event of one type into drafts of notifications. It is a pure function. */
-/** The event that people are notified of. */
+/** The event that causes notifications. */
 export type Cause = Omit<DomainEvent, 'type' | 'data'> & { readonly data: object };
 
+/** Turns an event of one type into drafts of notifications. It is a pure function. */
 export type Source = (event: DomainEvent) => readonly Draft[];
 
 /** Returns the Org of an event in a workspace; undefined for a Personal workspace, which is its own tenant. */

@@ -2,8 +2,8 @@ import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, orgOf, textIn } from './draft.js';
 
 /**
- * Returns the draft for a form's new response, addressed to those whom the form names. All unread responses of a
- * form share one notification.
+ * Returns the draft for a new response to a form, addressed to the people that the event names. Unread responses of one
+ * form are grouped.
  */
 export function formSubmitted(event: DomainEvent): Draft[] {
   const { formId, notifyUserIds } = event.data;
@@ -24,8 +24,8 @@ export function formSubmitted(event: DomainEvent): Draft[] {
 }
 
 /**
- * Returns the draft for a webhook that was disabled because its deliveries failed, addressed to those whom the
- * event names.
+ * Returns the draft for a webhook that was disabled after failed deliveries, addressed to the people that the event
+ * names.
  */
 export function webhookDisabled(event: DomainEvent): Draft[] {
   const { formId, notifyUserIds } = event.data;

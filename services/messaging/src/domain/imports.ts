@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, orgOf, textIn } from './draft.js';
 
-/** Returns the draft for the person who started an import that has ended; none if it was canceled. */
+/** Returns the draft for the person who started an import that has ended; none if the import was canceled. */
 export function importFinished(event: DomainEvent): Draft[] {
   const { data } = event;
   const status = textIn(data.status);

@@ -2,7 +2,7 @@ import type { DomainEvent } from '@commonplace/kit/events';
 import type { ApiKeyExpiring } from '@commonplace/proto/identity/v1/events.js';
 import type { Draft } from './draft.js';
 
-/** Returns the draft of an expiring key's notice for the person that it acts as. */
+/** Returns the draft for the person that an expiring key acts as. */
 export function keyExpiring({ data }: DomainEvent): Draft[] {
   const { keyId = '', userId = '', orgId, name = '', daysLeft = 0 } = data as Partial<ApiKeyExpiring>;
   if (userId === '') return [];

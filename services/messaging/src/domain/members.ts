@@ -3,8 +3,8 @@ import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/prot
 import { type Draft, orgOf, personBehind } from './draft.js';
 
 /**
- * Returns the draft for a new member of a workspace: the member learns who added them or, if they joined by
- * themselves, the inviter learns that.
+ * Returns the draft for a new member of a workspace. It notifies the member if somebody added them, and the inviter if
+ * the person joined by themselves.
  */
 export function workspaceMemberAdded(event: DomainEvent): Draft[] {
   const { workspaceId = '', userId = '', role, addedByUserId = '' } = event.data as Partial<WorkspaceMemberChanged>;
@@ -13,14 +13,17 @@ export function workspaceMemberAdded(event: DomainEvent): Draft[] {
   return joining(event, { type: 'workspace', id: workspaceId }, { userId, addedByUserId, role, orgId, workspaceId });
 }
 
-/** Does the same for an Org. An invitation names no user and yields nothing. */
+/**
+ * Returns the draft for a new member of an Org, as `workspaceMemberAdded` does for a workspace. An invitation names no
+ * user and yields no draft.
+ */
 export function orgMemberAdded(event: DomainEvent): Draft[] {
   const { orgId = '', userId = '', role, addedByUserId = '' } = event.data as Partial<OrgMemberChanged>;
   if (userId === '' || userId === addedByUserId) return [];
   return joining(event, { type: 'org', id: orgId }, { userId, addedByUserId, role, orgId });
 }
 
-/** Returns a draft only if the change is that somebody accepted their invitation to an Org. */
+/** Returns a draft if the update is an accepted invitation to an Org, otherwise none. */
 export function orgMemberUpdated(event: DomainEvent): Draft[] {
   return event.data.joined === true ? orgMemberAdded(event) : [];
 }

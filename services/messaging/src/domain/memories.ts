@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, textIn } from './draft.js';
 
-/** Returns the draft for the person whom a proposed memory concerns. Those of one agent are combined. */
+/** Returns the draft for the person whom a proposed memory concerns. Proposals of one agent are grouped. */
 export function memoryProposed({ subject, data, actor }: DomainEvent): Draft[] {
   const userId = textIn(data.userId);
   if (userId === '') return [];

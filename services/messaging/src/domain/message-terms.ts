@@ -1,15 +1,15 @@
 import { emptyToken, fold, nextToken, stemOf } from '@commonplace/kit/analysis';
 
-/** Different terms by which one message is found; those of the rest of a very long text are left out. */
+/** Maximum number of different terms that one message is indexed by; terms beyond it are left out. */
 export const MAX_TERMS = 4000;
-/** Words of a query that are looked at. */
+/** Maximum number of words of a query that are used. */
 const MAX_QUERY_WORDS = 16;
 
-/** What a message is found by. */
+/** The search terms of a message. */
 export interface MessageTerms {
-  /** Stems of words, pairs of adjacent characters of scripts without spaces, and these characters themselves. */
+  /** Stems of words; for scripts without spaces between words, pairs of adjacent characters and single characters. */
   readonly terms: readonly string[];
-  /** The folded text, if it has characters of scripts without spaces. */
+  /** The folded text, if it contains a script without spaces between words. */
   readonly folded: string | undefined;
 }
 
@@ -27,14 +27,14 @@ export function termsOf(text: string): MessageTerms {
   return { terms: [...terms], folded: hasGrams ? folded : undefined };
 }
 
-/** What a message has to contain. */
+/** The conditions that a message has to meet. */
 export interface MessageQuery {
   readonly terms: readonly string[];
-  /** Runs of characters of scripts without spaces, folded. */
+  /** Folded character runs of scripts without spaces between words. */
   readonly runs: readonly string[];
 }
 
-/** Parses a query: every word of it has to be in a message. Returns undefined if it has none. */
+/** Parses a query; a message has to contain all of its words. Returns undefined if the query contains no word. */
 export function parseMessageQuery(query: string): MessageQuery | undefined {
   const folded = fold(query).text;
   const terms = new Set<string>();
@@ -51,7 +51,7 @@ export function parseMessageQuery(query: string): MessageQuery | undefined {
     end = token.next;
     if (token.gram) {
       const isPair = token.end > token.next;
-      // The last character of a run is in the pair before it.
+      // The last character of a run is already part of the pair before it.
       if (isPair || run === '') terms.add(token.term);
       run += firstCharacter(token.term);
       continue;
@@ -63,7 +63,7 @@ export function parseMessageQuery(query: string): MessageQuery | undefined {
   return terms.size === 0 ? undefined : { terms: [...terms], runs: [...runs].filter((one) => [...one].length > 2) };
 }
 
-/** Returns whether a short text, such as a name, has words that begin with all words of a query. */
+/** Returns whether a short text, such as a name, contains a word beginning with each word of a query. */
 export function matchesName(name: string, query: MessageQuery): boolean {
   const folded = fold(name).text;
   const has = new Set(termsOf(name).terms);

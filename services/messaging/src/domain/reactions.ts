@@ -1,6 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
 
-/** One emoji and the people who have reacted with it. */
+/** One emoji and the ids of the people who reacted with it. */
 export interface Reaction {
   readonly emoji: string;
   readonly users: readonly string[];
@@ -13,7 +13,7 @@ export const REACTIONS_PER_MESSAGE = 5000;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const EMOJI = /\p{Extended_Pictographic}|\p{Regional_Indicator}{2}|^[0-9#*]️?⃣$/u;
 
-/** Returns the reactions without repeats. Throws `invalid_value` if one of them is not a single emoji. */
+/** Returns the reactions without duplicates. Throws `invalid_value` if one of them is not a single emoji. */
 export function parseReactions(reactions: readonly string[]): string[] {
   for (const [i, text] of reactions.entries()) {
     if ([...graphemes.segment(text)].length === 1 && EMOJI.test(text)) continue;
@@ -22,7 +22,7 @@ export function parseReactions(reactions: readonly string[]): string[] {
   return [...new Set(reactions)];
 }
 
-/** Returns the reactions after a person has replaced theirs. */
+/** Returns the reactions after a person has replaced their own. */
 export function replaceReactions(before: readonly Reaction[], userId: string, mine: readonly string[]): Reaction[] {
   const others = before.map(({ emoji, users }) => ({ emoji, users: users.filter((id) => id !== userId) }));
   for (const emoji of mine) {
@@ -33,7 +33,7 @@ export function replaceReactions(before: readonly Reaction[], userId: string, mi
   return others.filter(({ users }) => users.length > 0);
 }
 
-/** Returns whether a message may have these reactions. */
+/** Returns whether the reactions exceed the limits of a message. */
 export function areTooMany(reactions: readonly Reaction[]): boolean {
   const total = reactions.reduce((sum, { users }) => sum + users.length, 0);
   return reactions.length > EMOJI_PER_MESSAGE || total > REACTIONS_PER_MESSAGE;

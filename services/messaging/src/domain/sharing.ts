@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, orgOf, textIn } from './draft.js';
 
-/** Returns the draft for a person who was granted a role, if the grantor asked to notify them. */
+/** Returns the draft for a person who was granted a role, if the grantor asked for a notification. */
 export function permissionGranted(event: DomainEvent): Draft[] {
   const { principal, notify } = event.data;
   const [kind, userId = ''] = textIn(principal).split(':');
@@ -9,15 +9,18 @@ export function permissionGranted(event: DomainEvent): Draft[] {
   return aboutResource(event, 'resource_shared', [userId], 'shared');
 }
 
-/** Returns the draft for an access request, addressed to those who may decide it. It is grouped by requester. */
+/**
+ * Returns the draft for an access request, addressed to the people who may decide it. Requests of one person are
+ * grouped.
+ */
 export function accessRequested(event: DomainEvent): Draft[] {
   const { notifyUserIds, requesterId } = event.data;
   return aboutResource(event, 'access_requested', idsIn(notifyUserIds), `access:${textIn(requesterId)}`);
 }
 
 /**
- * Returns the draft for a decided access request, addressed to those whom the event names. A withdrawn request
- * notifies nobody.
+ * Returns the draft for a decided access request, addressed to the people that the event names. A withdrawn request
+ * yields no draft.
  */
 export function accessDecided(event: DomainEvent): Draft[] {
   const { status, notifyUserIds } = event.data;

@@ -11,7 +11,7 @@ import { memoryProposed } from './memories.js';
 import { accessDecided, accessRequested, permissionGranted } from './sharing.js';
 import { creditsLow, usageAlert } from './usage.js';
 
-/** The events that people are notified of, by type, and how each is turned into drafts. */
+/** Maps the type of each event that people are notified of to the function that returns its drafts. */
 export const SOURCES: Readonly<Record<string, Source>> = {
   'commonplace.agents.memory.proposed': memoryProposed,
   'commonplace.agents.agent_approval.requested': approvalRequested,

@@ -1,14 +1,14 @@
 import type { Facts, NotificationType } from './draft.js';
 
-/** The data for a notification's title. */
+/** The data for the title of a notification. */
 export interface Subject {
   readonly actor: string;
-  /** The target's current name; undefined if the reader may not see it. */
+  /** The current name of the target; undefined if the reader may not see it. */
   readonly name: string | undefined;
   readonly facts: Facts;
 }
 
-/** Returns a notification's title: one line of English. */
+/** Returns the title of a notification, one line of English. */
 export function titleOf(type: NotificationType, { actor, name, facts }: Subject): string {
   const who = actor === '' ? 'Somebody' : actor;
   const named = (preposition: string) => (name === undefined || name === '' ? '' : ` ${preposition} ${quote(name)}`);

@@ -4,13 +4,13 @@ import { type Draft, type Facts, idsIn, textIn } from './draft.js';
 
 type UsageFacts = NonNullable<Facts['usage']>;
 
-/** Returns the draft for those who are responsible for a tenant whose usage reaches a threshold or its limits. */
+/** Returns the draft for the people to notify of a tenant whose usage has reached a threshold or a limit. */
 export function usageAlert(event: DomainEvent): Draft[] {
   const { about = '', threshold = 0, used = '', limit = '' } = event.data as Partial<UsageAlert>;
   return draftOf(event, { about: about === 'overage' ? 'overage' : 'monthly_cap', threshold, used, limit });
 }
 
-/** Does the same for a tenant that has used most of its credits. */
+/** Returns the draft for a tenant that has used most of its credits. */
 export function creditsLow(event: DomainEvent): Draft[] {
   const { threshold = 0, available = '', granted = '' } = event.data as Partial<CreditsLow>;
   return draftOf(event, { about: 'credits', threshold, used: available, limit: granted });

@@ -20,8 +20,8 @@ type Data = StreamEvent['data'];
 const NOTHING: VisibleResources = new Map();
 
 /**
- * Returns for each event what the reader may see of it now; undefined if they may see nothing. Nothing about access is
- * remembered from one call to the next, except memberships for two seconds.
+ * Returns the data of each event that the reader may see now; undefined if the reader may see nothing. It caches
+ * nothing about access between calls, except memberships for two seconds.
  */
 export async function visibleData(
   parts: AccessParts,
@@ -32,38 +32,41 @@ export async function visibleData(
   const ids = events.flatMap(({ audience }) => audience.resources?.ids ?? []);
   const asksPerson = events.some(({ audience }) => audience.people ?? audience.workspace ?? audience.org);
   const conversations = [...new Set(events.flatMap(({ audience }) => audience.conversation?.id ?? []))];
-  const [visible, person, standings] = await Promise.all([
+  const [visible, person, memberships] = await Promise.all([
     ids.length === 0 ? NOTHING : parts.checks.visibleTo(userId, ids),
     asksPerson ? parts.memberships.of(userId, parts.systemCall()) : undefined,
-    standingsIn(parts, view, conversations),
+    membershipsIn(parts, view, conversations),
   ]);
   return Promise.all(
     events.map((event) => {
       const { audience, data, type } = event;
       if (type === 'reset') return data;
       if (type === 'conversation.read') return countsFor(parts, view, event);
-      const standing = standings.get(audience.conversation?.id ?? '');
+      const membership = memberships.get(audience.conversation?.id ?? '');
       const reaches = (workspaceId: string) => view.reaches(event.orgId, workspaceId);
-      return seenData(event, { person, resources: visible, standing, reaches });
+      return seenData(event, { person, resources: visible, membership, reaches });
     }),
   );
 }
 
-/** Returns how the reader stands in conversations, by their ids. */
-async function standingsIn(
+/** Returns the reader's membership of each conversation, by conversation id. */
+async function membershipsIn(
   { conversations }: AccessParts,
   { caller, context }: View,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, MemberStanding>> {
-  if (ids.length === 0) return NO_STANDINGS;
+  if (ids.length === 0) return NO_MEMBERSHIPS;
   const pairs = ids.map((conversationId) => ({ userId: caller.userId, conversationId }));
-  const standings = await conversations.standingsOf(pairs, context);
-  return new Map(standings.map((standing) => [standing.conversationId, standing]));
+  const memberships = await conversations.membershipsOf(pairs, context);
+  return new Map(memberships.map((membership) => [membership.conversationId, membership]));
 }
 
-const NO_STANDINGS: ReadonlyMap<string, MemberStanding> = new Map();
+const NO_MEMBERSHIPS: ReadonlyMap<string, MemberStanding> = new Map();
 
-/** Returns a person's marker with the counts of now, for themselves; undefined once they are no member any more. */
+/**
+ * Returns the current marker and counts for the reader; undefined if the event concerns another person or the reader is
+ * no longer a member.
+ */
 async function countsFor(
   { conversations }: AccessParts,
   { caller, context }: View,

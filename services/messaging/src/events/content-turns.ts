@@ -1,7 +1,9 @@
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { NewStreamEvent, ToldContent } from './records.js';
 
-/** Milliseconds between two events about the content of one resource; the latest change waits for its turn. */
+/**
+ * Milliseconds between two events about the content of one resource; later changes wait for the end of the interval.
+ */
 export const CONTENT_GAP_MS = 10_000;
 
 interface TurnParts {
@@ -11,8 +13,8 @@ interface TurnParts {
 }
 
 /**
- * Lets one event about the content of a resource pass in ten seconds. What comes in between is told as one event with the
- * latest version, when its turn comes, even if this process dies.
+ * Throttles events about the content of a resource to one per ten seconds. Changes within the interval are merged into
+ * one event with the latest version. The pending event is stored and survives the end of the process.
  */
 export class ContentTurns {
   private readonly found = new Map<string, { before: ToldContent | undefined; after: Omit<ToldContent, 'version'> }>();
@@ -22,7 +24,7 @@ export class ContentTurns {
     private readonly work: UnitOfWork,
   ) {}
 
-  /** Returns whether an event is told now; otherwise it waits, or was told before. */
+  /** Returns whether an event is to be appended now; otherwise it is pending, or was appended before. */
   async take(event: NewStreamEvent): Promise<boolean> {
     const id = String(event.data.resource_id);
     const version = Number(event.data.version ?? 0);
@@ -40,7 +42,7 @@ export class ContentTurns {
     return false;
   }
 
-  /** Returns the events that have waited for their turn, among those of the given resources. */
+  /** Returns the pending events of the given resources that are due. */
   async takeDue(ids: readonly string[]): Promise<NewStreamEvent[]> {
     const now = new Date(this.parts.now()).toISOString();
     const events: NewStreamEvent[] = [];
@@ -53,7 +55,7 @@ export class ContentTurns {
     return events;
   }
 
-  /** Writes what has changed to the unit. */
+  /** Writes the changed records to the unit of work. */
   save(): void {
     for (const { before, after } of this.found.values()) {
       if (before === undefined) this.work.insert(this.parts.toldContents, after);
@@ -76,7 +78,7 @@ export class ContentTurns {
   }
 }
 
-/** Returns the later event, with the changed fields of both. */
+/** Returns the later event with the changed fields of both events. */
 function merged(earlier: NewStreamEvent, later: NewStreamEvent): NewStreamEvent {
   const fields = [earlier, later].flatMap(({ data }) => (data.changed_fields ?? []) as string[]);
   return { ...later, data: { ...later.data, changed_fields: [...new Set(fields)] } };

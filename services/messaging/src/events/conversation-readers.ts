@@ -5,10 +5,13 @@ import type {
   MemberStanding,
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 
-/** Who reads conversations, as their part of the service says. */
+/** Reads memberships and counts from the conversation feature of this service. */
 export interface ConversationReaders {
-  /** Says for pairs of a person and a conversation whether the person is an active member now, in the order of the pairs. */
-  standingsOf(pairs: readonly MemberPair[], context: CallContext): Promise<MemberStanding[]>;
-  /** Returns the caller's marker and counts. Throws NotFound for a conversation that they are no member of. */
+  /**
+   * Returns for each pair of a person and a conversation whether the person is an active member now, in the order of
+   * the pairs.
+   */
+  membershipsOf(pairs: readonly MemberPair[], context: CallContext): Promise<MemberStanding[]>;
+  /** Returns the caller's marker and counts. Throws NotFound for a conversation that the caller is not a member of. */
   countsOf(conversationId: string, context: CallContext): Promise<GetCountsResponse>;
 }

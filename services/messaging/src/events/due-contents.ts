@@ -7,15 +7,18 @@ interface Parts {
   readonly log: Log;
   readonly store: Pick<Store, 'onCommit'>;
   now(): number;
-  /** Appends what is due. Returns when the next is; undefined if none waits. */
+  /**
+   * Appends the events that are due. Returns when the next one is due, in epoch milliseconds; undefined if none is
+   * pending.
+   */
   appendDue(): Promise<number | undefined>;
 }
 
-/** Milliseconds after which a process looks at what others may have left. */
+/** Milliseconds between two polls for events that another process left pending. */
 const LOOK_MS = 10_000;
 const RETRY_MS = 1_000;
 
-/** Has changes of contents told when their turn comes. Several processes may do so at once. */
+/** Appends pending events about contents when they are due. Several processes may do so at the same time. */
 export class DueContents {
   private readonly bell = createWakeSignal();
   private unwatch: () => void = () => {};

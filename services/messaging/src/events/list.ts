@@ -11,11 +11,11 @@ import { View } from './view.js';
 import type { WatchParts } from './watch.js';
 import { eventMessage } from './wire.js';
 
-/** Events that one query reads, and that one request looks through. */
+/** Number of events that one query reads, and maximum number that one request reads. */
 const PAGE = 200;
 const MAX_READ = 2_000;
 
-/** Returns a page of the events that are kept and that the caller may see, oldest first. */
+/** Returns a page of the kept events that the caller may see, oldest first. */
 export async function listEvents(
   parts: WatchParts,
   { page, ...wanted }: ListEventsRequest,

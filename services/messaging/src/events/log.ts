@@ -12,7 +12,7 @@ import {
   type ToldContent,
 } from './records.js';
 
-/** What keeps the events of streams. */
+/** Dependencies of the event log. */
 export interface LogParts {
   readonly settings: { readonly eventKeepSeconds: number };
   readonly store: Store;
@@ -25,19 +25,20 @@ export interface LogParts {
   now(): number;
 }
 
-/** The topic on which appends to the log are broadcast; listeners read the log. */
+/** The topic on which appends to the log are broadcast. The broadcast carries no event; listeners read the log. */
 export const LOG_TOPIC = 'messaging.events';
 
-/** Milliseconds that events and the marks of tenants outlast the time of resuming, for clocks that differ. */
+/** Milliseconds that events and tenant records are kept beyond the time of resuming, since clocks may differ. */
 export const MARGIN_MS = 600_000;
-/** Attempts to commit, since other processes append as well. */
+/** Maximum attempts to commit, since other processes append as well. */
 const TRIES = 20;
 
 export const after = (ms: number, by: number): string => new Date(ms + by).toISOString();
 
 /**
- * The durable log of what streams deliver, of all tenants that somebody reads. Each append is one unit with the log's end,
- * so numbers rise in the order of commits: whoever has read up to a number misses none before it.
+ * The durable log of the events that streams deliver, for all tenants with readers. Each append replaces the log's end
+ * in the same unit of work, so that numbers increase in commit order: a reader that has read up to a number has missed
+ * nothing before it.
  */
 export class EventLog {
   constructor(private readonly parts: LogParts) {}
@@ -46,7 +47,7 @@ export class EventLog {
     return this.parts.settings.eventKeepSeconds * 1000;
   }
 
-  /** Returns the end of the log, which is created with the first call. */
+  /** Returns the end of the log; the first call creates it. */
   async head(): Promise<LogHead> {
     const { logHeads, store } = this.parts;
     for (;;) {
@@ -58,7 +59,9 @@ export class EventLog {
     }
   }
 
-  /** Appends events of the bus. Those that are in the log, and those of tenants that nobody reads, are left out. */
+  /**
+   * Appends events of the bus. It leaves out events that are in the log already, and those of tenants without readers.
+   */
   async append(events: readonly DomainEvent[]): Promise<void> {
     const read = await this.tenantsRead(events);
     const drafts = events.flatMap((event) => (read.has(event.tenant ?? '') ? this.keptOf(event) : []));
@@ -78,7 +81,10 @@ export class EventLog {
     });
   }
 
-  /** Appends the changes of contents whose turn has come. Returns when the next is due; undefined if none waits. */
+  /**
+   * Appends the pending events about contents that are due. Returns when the next one is due, in epoch milliseconds;
+   * undefined if none is pending.
+   */
   async appendDue(): Promise<number | undefined> {
     const { toldContents } = this.parts;
     const now = new Date(this.parts.now()).toISOString();
@@ -97,8 +103,8 @@ export class EventLog {
   }
 
   /**
-   * Has the events of tenants kept from now on, for the time of resuming. Returns for each since which number all are: one
-   * that nobody has read for as long begins anew.
+   * Keeps the events of tenants from now on, for as long as streams can resume. Returns for each tenant the number from
+   * which on its events are complete; for a tenant without readers for that long, this is a new number.
    */
   async keepFor(tenants: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const { readTenants, store, now } = this.parts;
@@ -124,7 +130,7 @@ export class EventLog {
         if (mark === undefined) work.insert(readTenants, begun);
         else work.replace(readTenants, mark, begun);
       }
-      // The number is used up, so that no earlier reader can have been at it.
+      // Skips a number, so that no earlier reader can have stopped at the one where the tenant's events begin.
       if (isNew) work.replace(this.parts.logHeads, head, { ...head, seq: head.seq + 1 });
       try {
         if (work.dirty) await work.commit();
@@ -136,7 +142,10 @@ export class EventLog {
     }
   }
 
-  /** Commits what `plan` returns and writes, with the next numbers. The plan is made again after a lost race. */
+  /**
+   * Commits what `plan` writes and the events that it returns, with the next numbers. Calls `plan` again after a lost
+   * race.
+   */
   private async write(plan: (work: UnitOfWork) => Promise<readonly NewStreamEvent[]>): Promise<void> {
     const { store, streamEvents, logHeads, bus, now } = this.parts;
     for (let tries = 1; ; tries++) {
@@ -168,8 +177,8 @@ export class EventLog {
   }
 
   /**
-   * Returns what is kept of an event. One that arrives later than streams resume may have been delivered before, or been
-   * missed by all: readers are told to begin anew.
+   * Returns the record of an event. An event that arrives later than streams can resume may have been missed by
+   * readers; for it, the record tells readers to reset.
    */
   private keptOf(event: DomainEvent): NewStreamEvent[] {
     const { id, tenant = '', time, actor, chain, source } = event;
@@ -184,7 +193,7 @@ export class EventLog {
   }
 }
 
-/** Contents that one unit tells of. */
+/** Maximum number of contents whose pending events one unit of work appends. */
 const DUE = 200;
 
 export function ignoreLostRace(error: unknown): void {

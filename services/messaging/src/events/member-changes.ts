@@ -1,6 +1,6 @@
 import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
 
-/** A stream that looks again at what its person belongs to. */
+/** A stream that checks its reader's memberships again after a change. */
 interface Affected {
   readonly tenants: ReadonlySet<string>;
   readonly userId: string;
@@ -8,8 +8,8 @@ interface Affected {
 }
 
 /**
- * Changes by which people join or lose something. A workspace's settings may make all members of its Org members, and who is
- * none enters it by what was shared with them.
+ * Events that may change what people belong to. Settings of a workspace can make all members of the Org its members,
+ * and a grant lets a person without membership enter the workspace.
  */
 const TYPES = [
   'commonplace.tenancy.org_member.>',
@@ -21,7 +21,7 @@ const TYPES = [
   'commonplace.resources.permission.revoked',
 ];
 
-/** Tells streams of changes to memberships as soon as these are announced. */
+/** Notifies streams of changes to memberships as soon as the events arrive. */
 export class MemberChanges {
   private readonly streams = new Set<Affected>();
 

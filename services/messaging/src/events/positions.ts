@@ -1,28 +1,31 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 
-/** A place in the log, and the time at which a reader was there. */
+/** A position in the log, and when a reader was there. */
 export interface Position {
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
-/** Writes places as texts that tell nothing about how much happens elsewhere, and reads no others. */
+/**
+ * Encodes positions as opaque texts, which do not reveal how many events other tenants have, and decodes only such
+ * texts.
+ */
 export interface Positions {
-  /** Returns the text of a place, which is always the same. */
+  /** Returns the text of a position. Equal positions have equal texts. */
   write(position: Position): string;
-  /** Returns the place that a text stands for; undefined for any other text. */
+  /** Returns the position of a text; undefined for a text that `write` has not returned. */
   read(text: string): Position | undefined;
 }
 
 const CIPHER = 'aes-256-gcm';
-/** Bytes of a nonce, of the two numbers, and of the tag; together 40, which are 54 characters in base64url. */
+/** Bytes of the nonce, the two numbers and the tag: together 40, which are 54 characters in base64url. */
 const [NONCE, NUMBERS, TAG] = [12, 12, 16];
 const SHAPE = /^[\w-]{54}$/;
 
 /**
- * Creates the writer of places for a key of 32 bytes. The nonce is derived from the place, so that equal places have equal
- * texts and no nonce serves two.
+ * Creates the codec of positions for a key of 32 bytes. The nonce is derived from the position, so that equal positions
+ * have equal texts and no nonce is used for two positions.
  */
 export function createPositions(key: Buffer): Positions {
   const nonceKey = createHmac('sha256', key).update('nonce').digest();

@@ -13,20 +13,20 @@ interface Waiting {
   readonly ids: readonly string[];
 }
 
-/** People and resources of one call. */
+/** Maximum people and resources of one call. */
 const MAX_PEOPLE = 500;
 const MAX_RESOURCES = 200;
 
 /**
- * Asks what people may see now. Streams that ask for the same resources in the same turn of the event loop share a call:
- * one event for a thousand readers takes two calls.
+ * Checks what people may see now. Streams that ask for the same resources in the same turn of the event loop share a
+ * call: one event for a thousand readers takes two calls.
  */
 export class ReaderChecks {
   private readonly waiting = new Map<string, Waiting>();
 
   constructor(private readonly parts: Parts) {}
 
-  /** Returns those of the resources that a person may see. */
+  /** Returns the resources among `ids` that a person may see. */
   async visibleTo(userId: string, ids: readonly string[]): Promise<VisibleResources> {
     const found = new Map<string, ResourceAccess>();
     const unique = [...new Set(ids)].sort();

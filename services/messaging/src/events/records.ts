@@ -1,22 +1,22 @@
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { Audience, EventType } from '@commonplace/platform/public-events';
 
-/** An event as it is kept for streams. Its id is that of the bus's event, so that each is kept once. */
+/** An event as the log stores it. Its id is that of the event on the bus, so that each event is stored once. */
 export interface StreamEvent extends StoredRecord {
-  /** Its place in the log of all tenants. Numbers rise in the order of commits; some are not used. */
+  /** The number in the log of all tenants. Numbers increase in commit order, with gaps. */
   readonly seq: number;
   readonly tenant: string;
   /** Empty for a Personal tenant. */
   readonly orgId: string;
   readonly workspaceId?: string;
-  /** `reset` tells the readers of the tenant that events are missing here. */
+  /** `reset` tells the tenant's readers that events are missing at this place. */
   readonly type: EventType | 'reset';
   readonly time: string;
   readonly actor: { readonly type: string; readonly id: string };
   readonly audience: Audience;
   readonly data: Readonly<Record<string, unknown>>;
   readonly chain?: readonly string[];
-  /** When it was appended. */
+  /** The time of the append. */
   readonly keptAt: string;
   readonly expiresAt: string;
 }
@@ -27,10 +27,10 @@ export const streamEventCollection: CollectionSpec<StreamEvent> = {
   expires: 'expiresAt',
 };
 
-/** The end of the log. Every append replaces it, so that appends are committed in the order of their numbers. */
+/** The end of the log. Every append replaces it, so that appends commit in the order of their numbers. */
 export interface LogHead extends StoredRecord {
   readonly seq: number;
-  /** Encrypts the places that clients are told, in base64. */
+  /** The key that encrypts the positions in stream ids, in base64. */
   readonly key: string;
 }
 
@@ -38,10 +38,10 @@ export const HEAD_ID = 'head';
 
 export const logHeadCollection: CollectionSpec<LogHead> = { name: 'stream_head', indexes: [] };
 
-/** A tenant that somebody reads, or did within the time of resuming: its events are kept, and those of others are not. */
+/** A tenant that has readers, or had some within the time of resuming. Only the events of such tenants are kept. */
 export interface ReadTenant extends StoredRecord {
   readonly tenant: string;
-  /** All later events of the tenant have been kept. */
+  /** The number from which on all events of the tenant are kept. */
   readonly sinceSeq: number;
   readonly expiresAt: string;
 }
@@ -52,18 +52,21 @@ export const readTenantCollection: CollectionSpec<ReadTenant> = {
   expires: 'expiresAt',
 };
 
-/** An event that has no place in the log yet. */
+/** An event before it has a number in the log. */
 export type NewStreamEvent = Omit<StreamEvent, 'version' | 'seq' | 'keptAt' | 'expiresAt'>;
 
-/** When the content of a resource was last told, and what waits until it may be told again. Its id is the resource's. */
+/**
+ * The throttle state of a resource's content: when its last event was appended, and the pending event. Its id is the
+ * resource's.
+ */
 export interface ToldContent extends StoredRecord {
   readonly tenant: string;
   readonly toldAt: string;
-  /** The latest event that was told, or that waits. */
+  /** The latest event that was appended or is pending. */
   readonly lastId: string;
   readonly lastVersion: number;
   readonly waiting?: NewStreamEvent;
-  /** When the waiting event is due; absent if none waits. */
+  /** When the pending event is due; absent if there is none. */
   readonly dueAt?: string;
   readonly expiresAt: string;
 }

@@ -17,7 +17,7 @@ import { logHeadCollection, readTenantCollection, streamEventCollection, toldCon
 import { Tail } from './tail.js';
 import { type WatchParts, watchEvents } from './watch.js';
 
-/** What streams of events depend on. */
+/** Dependencies of event streams. */
 export interface EventParts {
   readonly settings: { readonly eventKeepSeconds: number; readonly eventStreamBuffer: number };
   readonly log: Log;
@@ -33,15 +33,15 @@ export interface EventParts {
 
 export interface EventStreams {
   readonly handlers: Handlers<EventStreamService>;
-  /** The collections that name tenants. */
+  /** The collections whose records name a tenant, for purges. */
   readonly records: readonly Collection<StoredRecord>[];
   begin(): Promise<void>;
-  /** Stops taking events in. */
+  /** Stops consuming events. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Events that one unit appends. */
+/** Maximum number of events that one unit of work appends. */
 const BATCH = 100;
 
 /** Opens the log of events and its streams. */
@@ -67,7 +67,7 @@ export async function openEventStreams(given: EventParts): Promise<EventStreams>
     async begin() {
       const options = {
         ...{ consumer: 'messaging.events', types: Object.keys(SOURCES), batch: BATCH },
-        // What happened before anybody could read it is nobody's news.
+        // Events from before the first start have no readers.
         from: 'now',
       } as const;
       subscriptions = await Promise.all([

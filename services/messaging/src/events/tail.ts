@@ -4,10 +4,10 @@ import type { Collection } from '@commonplace/kit/store';
 import { type EventLog, LOG_TOPIC } from './log.js';
 import type { StreamEvent } from './records.js';
 
-/** Who is given the events of some tenants as they are appended. */
+/** A receiver of the events of some tenants, as they are appended. */
 export interface TailReader {
   readonly tenants: ReadonlySet<string>;
-  /** Takes an event. It must not throw, and returns at once: a slow reader holds up nobody. */
+  /** Receives an event. It must not throw, and must return at once, so that a slow reader delays no other. */
   push(event: StreamEvent): void;
 }
 
@@ -18,14 +18,14 @@ export interface TailParts {
   readonly eventLog: Pick<EventLog, 'head'>;
 }
 
-/** Milliseconds after which the log is read without a broadcast, since one may be lost. */
+/** Milliseconds after which the log is read without a broadcast, since broadcasts may be lost. */
 const POLL_MS = 1_000;
-/** Events that one query reads. */
+/** Number of events that one query reads. */
 const PAGE = 500;
 
-/** Reads the end of the log once for all streams of this process, while there are any. */
+/** Reads new events of the log once for all streams of this process, as long as there are any. */
 export class Tail {
-  /** Everything up to this number has been given to the readers. */
+  /** The number up to which all events were given to the readers. */
   seq = 0;
   private readonly readers = new Map<TailReader, number>();
   private readonly byTenant = new Map<string, Set<TailReader>>();
@@ -37,13 +37,13 @@ export class Tail {
 
   constructor(private readonly parts: TailParts) {}
 
-  /** Gives a reader all later events than the returned number. */
+  /** Adds a reader, which gets all events after the returned number. */
   async join(reader: TailReader): Promise<number> {
     this.opening ??= this.open();
     await this.opening;
     if (this.readers.size === 0) {
       const { seq } = await this.parts.eventLog.head();
-      // While nobody reads, nothing keeps the number up.
+      // Without readers the number is not kept up to date.
       if (this.readers.size === 0) this.seq = Math.max(this.seq, seq);
     }
     this.readers.set(reader, this.seq);
@@ -57,7 +57,7 @@ export class Tail {
     for (const tenant of reader.tenants) this.drop(reader, tenant);
   }
 
-  /** Gives a reader the events of further tenants, from now on. */
+  /** Gives a reader the events of further tenants from now on. */
   add(reader: TailReader, tenants: Iterable<string>): void {
     if (this.readers.has(reader)) this.index(reader, tenants);
   }
@@ -95,7 +95,7 @@ export class Tail {
     }
   }
 
-  /** Gives the next events to their readers. Returns their number. */
+  /** Reads the next events and gives them to their readers. Returns the number of events read. */
   private async read(): Promise<number> {
     const events = await this.parts.streamEvents.find({ where: { seq: { gt: this.seq } }, sort: ['seq'], limit: PAGE });
     for (const event of events) {

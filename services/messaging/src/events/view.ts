@@ -1,6 +1,6 @@
 import {
-  beyondReach,
   type Caller,
+  credentialOutOfScope,
   defaultOrgId,
   isWorkspaceLimited,
   reachesTenant,
@@ -25,20 +25,20 @@ export interface ViewParts {
   systemCall(): CallOptions;
 }
 
-/** What a request asks for. */
+/** The filters of a request. */
 export interface Wanted {
   readonly workspaceId?: string | undefined;
   readonly conversationId?: string | undefined;
   readonly types: readonly string[];
 }
 
-/** The events that one reader has asked for, as far as it follows from the request, the credential and what they belong to. */
+/** Decides which events a reader has asked for, by request, credential and memberships. */
 export class View {
-  /** The tenants whose events may be among them; they change with the person's memberships. */
+  /** The tenants whose events the reader may get; they change with the person's memberships. */
   tenants: ReadonlySet<string> = new Set();
 
   private constructor(
-    /** The call that has opened it, for questions on the caller's behalf however long it lasts. */
+    /** The call that opened the view, with credentials that last as long as the stream. */
     readonly context: CallContext,
     /** Null for the Personal tenant. */
     private readonly orgId: string | null,
@@ -47,11 +47,11 @@ export class View {
     private readonly parts: ViewParts,
   ) {}
 
-  /** Opens the view of a caller. Throws what their request for the workspace or conversation itself would. */
+  /** Opens the view of a caller. Throws the errors that a request for the named workspace or conversation would. */
   static async open(parts: ViewParts, asked: Wanted, context: CallContext): Promise<View> {
     const { caller } = context;
     const types = typesFor(caller, asked.types);
-    // `X-Workspace-Id` narrows as the parameter does; if they differ, the credential does not reach the parameter's.
+    // `X-Workspace-Id` narrows like the parameter. If the two differ, `reachesWorkspace` refuses the parameter.
     const workspaceId = asked.workspaceId ?? caller.workspaceId;
     const lasts = lasting(context, parts);
     const orgId =
@@ -67,7 +67,7 @@ export class View {
     return this.context.caller;
   }
 
-  /** Reads again what the person belongs to. Throws if they have lost access to what they asked for. */
+  /** Reads the person's memberships again. Throws if the person has lost access to what the request named. */
   async recheck(isFresh: boolean): Promise<void> {
     const { memberships, systemCall } = this.parts;
     const { userId } = this.caller;
@@ -80,12 +80,12 @@ export class View {
       return;
     }
     const place = await placeOf(this.parts, conversationId, this.context);
-    if (!this.reaches(place.orgId, place.workspaceId)) throw beyondReach(this.caller, place.orgId || null);
+    if (!this.reaches(place.orgId, place.workspaceId)) throw credentialOutOfScope(this.caller, place.orgId || null);
     if (workspaceId !== undefined && workspaceId !== place.workspaceId) throw noConversation();
     this.tenants = new Set([place.orgId || (place.workspaceId as string)]);
   }
 
-  /** Returns whether an event is one of those asked for, before its own audience is considered. */
+  /** Returns whether an event matches the request and the credential; its audience is checked later. */
   has(event: StreamEvent): boolean {
     if (event.type === 'reset') return true;
     const { people, ...others } = event.audience;
@@ -97,21 +97,21 @@ export class View {
     return this.reaches(event.orgId, event.workspaceId);
   }
 
-  /** Returns whether an event tells that the reader may have lost the conversation that they have asked for. */
+  /** Returns whether an event may mean that the reader has lost the conversation named in the request. */
   mayEndBy({ type, audience, data }: StreamEvent): boolean {
     if (type !== 'conversation.updated' || data.conversation_id !== this.wanted.conversationId) return false;
     const isDeleted = (data.changed_fields as readonly string[]).includes('deleted');
     return isDeleted || audience.people?.includes(this.caller.userId) === true;
   }
 
-  /** Returns whether the credential reaches a workspace; without one, whether it reaches what belongs to the Org as a whole. */
+  /** Returns whether the credential reaches a workspace or, without one, what belongs to the whole Org. */
   reaches(orgId: string, workspaceId: string | undefined): boolean {
     const { caller } = this;
     if (workspaceId !== undefined) return reachesWorkspace(caller, workspaceId, orgId || null);
     return reachesTenant(caller, orgId || null) && !isWorkspaceLimited(caller) && caller.workspaceId === undefined;
   }
 
-  /** Members of workspaces and of Orgs are read with different scopes. */
+  /** Checks the scope for events about members, which differs between workspaces and Orgs. */
   private hasScope({ workspaceId }: StreamEvent, type: EventType): boolean {
     if (!type.startsWith('member.')) return true;
     return this.caller.credential.scopes.includes(workspaceId === undefined ? 'org_member:read' : 'member:read');
@@ -121,25 +121,28 @@ export class View {
 interface ConversationPlace {
   /** Empty in the Personal tenant. */
   readonly orgId: string;
-  /** Absent for one of an Org as a whole. */
+  /** Absent for a conversation of a whole Org. */
   readonly workspaceId: string | undefined;
 }
 
 const noConversation = () => NotFound({}, { param: 'conversation_id' });
 
-/** Returns where a conversation of the caller is. Throws for one that they are no member of. */
+/** Returns the place of a conversation of the caller. Throws NotFound if the caller is not an active member. */
 async function placeOf(
   { conversations }: Pick<ViewParts, 'conversations'>,
   conversationId: string,
   context: CallContext,
 ): Promise<ConversationPlace> {
   const { userId } = context.caller;
-  const [standing] = await conversations.standingsOf([{ userId, conversationId }], context);
-  if (!standing?.isActive) throw noConversation();
-  return { orgId: standing.orgId, workspaceId: standing.workspaceId || undefined };
+  const [membership] = await conversations.membershipsOf([{ userId, conversationId }], context);
+  if (!membership?.isActive) throw noConversation();
+  return { orgId: membership.orgId, workspaceId: membership.workspaceId || undefined };
 }
 
-/** Returns the Org of the conversation that a request names, which decides its tenant; empty in the Personal one. */
+/**
+ * Returns the Org of the conversation that a request names; empty for a Personal conversation, undefined without a
+ * conversation.
+ */
 async function orgOfConversation(
   parts: ViewParts,
   { conversationId }: Wanted,
@@ -148,12 +151,14 @@ async function orgOfConversation(
   return conversationId === undefined ? undefined : (await placeOf(parts, conversationId, context)).orgId;
 }
 
-/** A caller token lasts for seconds and a stream for an hour: its questions are those of the system. */
+/**
+ * Returns a context whose onward calls are made by the system, since a caller token lasts seconds and a stream an hour.
+ */
 function lasting(context: CallContext, { systemCall }: ViewParts): CallContext {
   return Object.create(context, { onward: { get: () => systemCall() } }) as CallContext;
 }
 
-/** Returns the types that a caller gets. Throws `insufficient_scope` for one that they ask for without its scope. */
+/** Returns the event types for a caller. Throws `insufficient_scope` if the request names a type without its scope. */
 function typesFor({ credential }: Caller, asked: readonly string[]): ReadonlySet<EventType> {
   const opens = (type: EventType) => SCOPES_OF[type].some((scope) => credential.scopes.includes(scope));
   const types = asked.filter(isEventType);
@@ -167,18 +172,20 @@ function typesFor({ credential }: Caller, asked: readonly string[]): ReadonlySet
   return new Set(types.length > 0 ? types : EVENT_TYPES.filter(opens));
 }
 
-/** Returns the Org of a workspace that the person may enter; null for a Personal one. Throws otherwise. */
+/** Returns the Org of a workspace that the person may enter; null if it is Personal. Throws otherwise. */
 async function orgOf(parts: ViewParts, workspaceId: string, caller: Caller): Promise<string | null> {
   const person = await parts.memberships.fresh(caller.userId, parts.systemCall());
   const membership = person.workspaces.get(workspaceId);
   const isVisitor = membership === undefined && (await enters(parts, workspaceId, person));
   if (membership === undefined && !isVisitor) throw await refusalOf(parts, workspaceId, person, caller);
   const orgId = membership?.orgId ?? (await parts.directory.lookUpWorkspace({ workspaceId }, parts.systemCall())).orgId;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   return orgId || null;
 }
 
-/** Returns the error for a workspace that the person may not enter: administrators of its Org know that it exists. */
+/**
+ * Returns the error for a workspace that the person may not enter. Only administrators of its Org learn that it exists.
+ */
 async function refusalOf(
   { directory, systemCall }: ViewParts,
   workspaceId: string,
@@ -190,7 +197,9 @@ async function refusalOf(
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
     return NotFound({}, { param: 'workspace_id' });
   }
-  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+  return reachesWorkspace(caller, workspaceId, found.orgId)
+    ? InsufficientRole()
+    : credentialOutOfScope(caller, found.orgId);
 }
 
 /** Returns whether a person is a member of a workspace, or holds a grant in it. */
@@ -205,7 +214,7 @@ async function enters(
   return readers[0]?.entersWorkspace ?? false;
 }
 
-/** Returns the tenants of a person outside of Orgs: each Personal workspace is one. */
+/** Returns the tenants of a person outside of Orgs; each Personal workspace is a tenant. */
 function personalTenants({ userId, workspaces }: PersonMemberships, only: string | undefined): string[] {
   if (only !== undefined) return [only];
   const shared = [...workspaces.values()].flatMap(({ workspaceId, orgId }) => (orgId === '' ? [workspaceId] : []));

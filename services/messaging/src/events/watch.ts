@@ -22,17 +22,17 @@ export interface WatchParts extends AccessParts, ViewParts {
   now(): number;
 }
 
-/** Events that one query reads, and that one check of access covers. */
+/** Number of events that one query reads, and maximum number that one access check covers. */
 const PAGE = 200;
 const CHECKED_AT_ONCE = 50;
-/** Milliseconds that a check of access holds while its events are sent. */
+/** Milliseconds for which an access check is valid while its events are sent. */
 const CHECK_MS = 1_000;
-/** Milliseconds between two looks at what the person belongs to, in case that an announcement of its change is lost. */
+/** Milliseconds between two reads of the person's memberships, in case the event of a change is lost. */
 const RECHECK_MS = 15_000;
-/** Milliseconds between two events that tell the place, while there are no others, and between renewals of the tenants' marks. */
+/** Milliseconds without events after which the stream sends its position and renews the tenants' records. */
 const POSITION_MS = 300_000;
 
-/** Streams the events that a caller asks for, from now on or from the one after `lastEventId`, until the call ends. */
+/** Streams the events that a request asks for, from now on or after `lastEventId`, until the call ends. */
 export async function* watchEvents(
   parts: WatchParts,
   { lastEventId, ...wanted }: WatchEventsRequest,
@@ -55,14 +55,17 @@ export async function* watchEvents(
   }
 }
 
-/** One reader's stream. Its buffer is bounded: one that reads too slowly is ended, and resumes from the log. */
+/**
+ * The stream of one reader. Its buffer is bounded: if the reader is too slow the stream ends, and the client resumes
+ * from the log.
+ */
 export class EventStream implements TailReader {
   private buffer: StreamEvent[] = [];
   private overflowed = false;
   private readonly bell = createWakeSignal();
   private recheckAt: number;
   private positionAt: number;
-  /** Whether memberships are read without the cache at the next look. */
+  /** Whether the next check reads memberships without the cache. */
   private isStale = false;
 
   constructor(
@@ -96,7 +99,7 @@ export class EventStream implements TailReader {
     this.bell.wake();
   }
 
-  /** What the person belongs to has changed: the stream looks whether it may go on, after what it has still to send. */
+  /** Makes the stream check its access again without the cache, after the events that are being sent. */
   changed(): void {
     this.isStale = true;
     this.recheckAt = 0;
@@ -108,7 +111,7 @@ export class EventStream implements TailReader {
     this.bell.close();
   }
 
-  /** Sends what was missed since `lastEventId`, up to `start`, or tells that the reader has to begin anew. */
+  /** Sends the events after `lastEventId` up to `start`, or a reset if the stream cannot resume. */
   async *resume(lastEventId: string, start: number, since: ReadonlyMap<string, number>): AsyncGenerator<EventMessage> {
     if (lastEventId === '') return yield this.position(start);
     const last = this.positions.read(lastEventId);
@@ -123,7 +126,7 @@ export class EventStream implements TailReader {
     }
   }
 
-  /** Sends what happens, until the call ends or the reader is too slow. Throws when access is lost. */
+  /** Sends new events until the call ends or the reader is too slow. Throws when the reader loses access. */
   async *follow(): AsyncGenerator<EventMessage> {
     while (!this.signal.aborted && !this.overflowed) {
       const events = this.buffer.splice(0, CHECKED_AT_ONCE);
@@ -138,7 +141,7 @@ export class EventStream implements TailReader {
     }
   }
 
-  /** Sends those of the events that the reader may see at that moment. */
+  /** Sends the events that the reader may see at the time of sending. */
   private async *send(all: readonly StreamEvent[]): AsyncGenerator<EventMessage> {
     for (let at = 0; at < all.length; ) {
       const events = all.slice(at, at + CHECKED_AT_ONCE);
@@ -149,7 +152,7 @@ export class EventStream implements TailReader {
         at++;
         const seen = data[i];
         if (seen !== undefined) yield this.message(event, seen);
-        // A slow reader may take the next one much later.
+        // A slow reader may take the next event much later, when the check is outdated.
         if (Date.now() - checkedAt > CHECK_MS) break;
       }
     }
@@ -187,7 +190,7 @@ export class EventStream implements TailReader {
     return EventMessage.fromPartial({ id: this.positions.write({ seq, at: this.parts.now() }), reset: { reason } });
   }
 
-  /** Returns why a stream can't resume at a place; undefined if all events since then are kept. */
+  /** Returns why a stream cannot resume at a position; undefined if all events since then are kept. */
   private whyNot(
     last: Position | undefined,
     start: number,
@@ -200,7 +203,9 @@ export class EventStream implements TailReader {
   }
 }
 
-/** The places of events by the objects that all streams of a process share, since each is sent to many. */
+/**
+ * Caches the ids of events, since all streams of a process share the event objects and each event goes to many streams.
+ */
 const ids = new WeakMap<StreamEvent, string>();
 
 function idOf(event: StreamEvent, positions: Positions): string {

@@ -5,12 +5,12 @@ import type { StreamEvent } from './records.js';
 
 type Body = Omit<EventMessage, 'id'>;
 
-/** The names of a message's fields by the types of events: `resource.created` is sent as `resourceCreated`. */
+/** Returns the message field for an event type: `resource.created` is sent as `resourceCreated`. */
 export function fieldOf(type: EventType): keyof Body {
   return type.replace(/[._]([a-z])/g, (_, letter: string) => letter.toUpperCase()) as keyof Body;
 }
 
-/** Converts an event to its message, with what its reader may see of it. */
+/** Converts an event to its message, with the data that its reader may see. */
 export function eventMessage(
   { id, type, time, workspaceId, actor, chain = [] }: StreamEvent,
   data: StreamEvent['data'],

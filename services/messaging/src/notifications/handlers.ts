@@ -33,7 +33,7 @@ export function createNotificationHandlers(parts: NotificationParts): Handlers<N
       const where = { ...reach, ...filterOf(request) };
       const total = await notifications.count(where);
       const { items, page } = await findPage(notifications, where, NEWEST_FIRST, request.page, total);
-      // The count is read last, so that it includes everything that the list shows.
+      // Counting last includes every notification that the list shows.
       const unreadCount = await countUnread(reach);
       return { items: await present(parts, context, items), unreadCount, page };
     },
@@ -95,7 +95,7 @@ interface Selector {
   readonly before: string | undefined;
 }
 
-/** Returns the selected notifications of the caller. Ids of others are ignored. */
+/** Returns the caller's notifications that a request selects. Ids of other people's notifications are ignored. */
 async function choose(
   parts: NotificationParts,
   context: CallContext,
@@ -104,7 +104,9 @@ async function choose(
   if (ids.length > 0 && all) throw invalidField('all', 'ambiguous_target', 'does not go with ids.');
   if (ids.length === 0 && !all) throw invalidField('ids', 'missing_target', 'is needed, or all: true.');
   if (before !== undefined && !all) {
-    throw invalidFields([{ param: 'before', code: 'invalid_value', message: 'before goes with all: true.' }]);
+    throw invalidFields([
+      { param: 'before', code: 'invalid_value', message: 'before is allowed only with all: true.' },
+    ]);
   }
   const reach = await reachOf(parts.memberships, context);
   if (all) {
@@ -115,7 +117,10 @@ async function choose(
   return { reach, chosen: found.filter((one) => isWithin(reach, one, context.caller)) };
 }
 
-/** Returns a notification as marked. Once it is not unread any more, later events start a new one. */
+/**
+ * Returns a notification with the requested marks. Once it is no longer unread, later events of its group create a new
+ * one.
+ */
 function changed(
   { now, settings }: NotificationParts,
   before: Notification,

@@ -7,19 +7,19 @@ import type { Cause, Draft } from '../domain/draft.js';
 import { titleOf } from '../domain/text.js';
 import { pathOf } from './present.js';
 
-/** What sends notifications by e-mail. */
+/** Dependencies for sending notifications by e-mail. */
 export interface MailParts {
   readonly settings: Pick<Settings, 'publicUrl'>;
   readonly users: Pick<Client<AuthService>, 'getMailAddresses'>;
   readonly mailer: Mailer;
-  /** Returns the options of a call by the system itself. */
+  /** Returns the options of a call that the system makes itself. */
   systemCall(): CallOptions;
 }
 
 /** The types of notifications that are also sent by e-mail. */
 const MAILED: ReadonlySet<Draft['type']> = new Set(['mention']);
 
-/** Returns whether a draft is also sent by e-mail. What is said in conversations is not. */
+/** Returns whether a draft is also sent by e-mail. Mentions in conversations are not. */
 function isMailed({ type, target }: Draft): boolean {
   return MAILED.has(type) && target.type !== 'conversation';
 }
@@ -43,8 +43,8 @@ export async function mailAddressesOf(
 }
 
 /**
- * Adds an e-mail about a draft to a unit of work. It does not name the target: access is checked when the reader
- * opens the link.
+ * Adds an e-mail about a draft to a unit of work. The e-mail does not name the target, since access to it is checked
+ * when the reader opens the link.
  */
 export function enqueueMail(
   parts: MailParts,

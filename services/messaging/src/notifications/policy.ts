@@ -1,16 +1,17 @@
-import { beyondReach, type Caller, defaultOrgId, reachesWorkspace } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, defaultOrgId, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import { inboxOf, type Notification } from './records.js';
 
-/** The filter for the part of a person's notifications that a credential reaches. */
+/** The filter for those notifications of a person that a credential reaches. */
 export type Reach = Where<Notification> & { readonly inbox: string };
 
 /**
- * Returns the filter for the caller's own notifications in the credential's tenant, or in that of a workspace they
- * are in. A credential limited to workspaces sees only notifications of these. Throws NotFound, or TenantBoundary.
+ * Returns the filter for the caller's own notifications in the credential's tenant or in the given workspace. A
+ * credential limited to workspaces sees only notifications of these. Throws NotFound, TenantBoundary or another error
+ * for what the credential does not reach.
  */
 export async function reachOf(
   memberships: MembershipCache,
@@ -27,7 +28,8 @@ export async function reachOf(
 }
 
 /**
- * Returns the Org of a workspace that the caller is in; null if it is Personal. Throws NotFound, or TenantBoundary.
+ * Returns the Org of a workspace that the caller is in; null if it is Personal. Throws NotFound, or an error if the
+ * credential does not reach the workspace.
  */
 async function tenantOf(
   memberships: MembershipCache,
@@ -40,7 +42,7 @@ async function tenantOf(
   const membership = person.workspaces.get(workspaceId);
   if (membership === undefined) throw NotFound({}, { param: 'workspace_id' });
   const orgId = membership.orgId || null;
-  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
   return orgId;
 }
 

@@ -12,19 +12,22 @@ import type { Target } from '../domain/draft.js';
 import { titleOf } from '../domain/text.js';
 import type { Notification } from './records.js';
 
-/** What shows notifications to their readers. */
+/** Dependencies for presenting notifications. */
 export interface PresentParts {
   readonly settings: Pick<Settings, 'publicUrl'>;
   readonly memberships: MembershipCache;
   readonly index: Client<IndexService>;
-  /** Returns the names of the conversations among some that the caller is a member of; that of a direct one is empty. */
+  /**
+   * Returns the names of those of the given conversations that the caller is a member of; the name of a direct
+   * conversation is empty.
+   */
   conversationNames(ids: readonly string[], context: CallContext): Promise<ReadonlyMap<string, string>>;
 }
 
-/** Names of the targets that the reader may see, by `<type>:<id>`. */
+/** The names of the targets that the reader may see, by `<type>:<id>`. */
 type Names = ReadonlyMap<string, string>;
 
-/** Returns notifications as their reader may see them now. A target that they cannot see any more is omitted. */
+/** Returns notifications as their reader may see them now, without targets that the reader can no longer see. */
 export async function present(
   parts: PresentParts,
   context: CallContext,
@@ -36,7 +39,7 @@ export async function present(
 
 const UNNAMED: ReadonlySet<Target['type']> = new Set(['api_key', 'usage', 'memory', 'approval', 'agent']);
 
-/** What belongs to a workspace and is seen by its members, under the name that it had then. */
+/** Targets that members of their workspace may see. They are named as at the time of the event. */
 const WORK: ReadonlySet<Target['type']> = new Set(['work_item', 'automation', 'schedule']);
 
 async function namesOf(
@@ -60,8 +63,9 @@ async function namesOf(
     const { target } = notification;
     const name = person === undefined ? undefined : placeName(person, notification);
     if (name !== undefined) names.set(keyOf(target), name);
-    // These are told only to people who know what it is about, and not named: the notice of a key to the person that the
-    // key acts as, of an agent to its owner, a proposed memory to whom it concerns, an approval to those who may decide it.
+    // These targets are shown without a name and without a check, since only people who know them are notified: the
+    // person that a key acts as, the owner of an agent, the person whom a proposed memory concerns, the people who may
+    // decide an approval.
     if (UNNAMED.has(target.type)) names.set(keyOf(target), '');
   }
   return names;
@@ -105,7 +109,7 @@ function toMessage(notification: Notification, names: Names, publicUrl: string):
   };
 }
 
-/** Returns whether the message is shown without access to the target: the answer to a denied request is. */
+/** Returns whether the text is shown without access to the target, as for a denied access request. */
 function isOwnMatter({ type, facts }: Notification): boolean {
   return type === 'access_decided' && facts.approved === false;
 }

@@ -1,18 +1,18 @@
 import { type Collection, type CollectionSpec, keyset, type StoredRecord, type Where } from '@commonplace/kit/store';
 import type { Facts, NotificationType, Target } from '../domain/draft.js';
 
-/** The state of a notification: archived takes precedence over read and unread. */
+/** The state of a notification; `archived` takes precedence over `read` and `unread`. */
 export type State = 'unread' | 'read' | 'archived';
 
-/** A notification for one recipient. Its text is built when it is read, from what the reader may see then. */
+/** A notification for one recipient. Its text is built when it is read, from what the reader may see at that time. */
 export interface Notification extends StoredRecord {
   /** The id of the Org, or of the Personal workspace; absent if it belongs to neither. */
   readonly tenant?: string;
-  /** The inbox key of its recipient and tenant, see `inboxOf`. */
+  /** The inbox of the recipient in the tenant, see `inboxOf`. */
   readonly inbox: string;
   readonly type: NotificationType;
   readonly groupKey: string;
-  /** `<inbox>:<group key>` while it is unread and further events of its group are added to its count. */
+  /** `<inbox>:<group key>` while the notification is unread; further events of the group increase its count. */
   readonly openKey?: string;
   readonly count: number;
   readonly actor: { readonly type: string; readonly id: string; readonly name: string };
@@ -21,7 +21,7 @@ export interface Notification extends StoredRecord {
   readonly facts: Facts;
   readonly state: State;
   readonly readAt?: string;
-  /** The time of the latest event that it counts. */
+  /** The time of the latest event that the notification counts. */
   readonly at: string;
   readonly expiresAt: string;
 }
@@ -38,12 +38,12 @@ export const notificationCollection: CollectionSpec<Notification> = {
   expires: 'expiresAt',
 };
 
-/** Returns the key of a person's inbox in one tenant; without an Org that of the Personal tenant. */
+/** Returns the key of a person's inbox in an Org, or in the Personal tenant if `orgId` is undefined. */
 export function inboxOf(userId: string, orgId: string | undefined): string {
   return `${userId}:${orgId ?? 'personal'}`;
 }
 
-/** The id of a processed event, stored so that none is counted twice. */
+/** The id of a processed event or of a part of its recipients, stored so that none is processed twice. */
 export interface SeenEvent extends StoredRecord {
   readonly expiresAt: string;
 }

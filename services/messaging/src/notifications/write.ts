@@ -9,7 +9,7 @@ import { SOURCES } from '../domain/sources.js';
 import { enqueueMail, type MailParts, mailAddressesOf } from './mail.js';
 import { inboxOf, type Notification, type SeenEvent } from './records.js';
 
-/** What turns events into notifications. */
+/** Dependencies for creating notifications. */
 export interface WriteParts extends MailParts {
   readonly settings: Pick<Settings, 'publicUrl' | 'perPerson'>;
   readonly store: Store;
@@ -20,13 +20,14 @@ export interface WriteParts extends MailParts {
   now(): number;
 }
 
-/** Maximum attempts to commit, since others may write to the same inbox. */
+/** Maximum attempts to commit, since other processes may write to the same inbox. */
 export const TRIES = 5;
 /** Maximum number of recipients of one draft. */
 export const MOST_PEOPLE = 500;
 
 /**
- * Creates the notifications of an event exactly once, however often it arrives: the same commit records the event.
+ * Creates the notifications of an event exactly once, however often the event arrives: the commit also records the
+ * event.
  */
 export async function takeIn(parts: WriteParts, event: DomainEvent): Promise<void> {
   await notifyOnce(parts, event, SOURCES[event.type]?.(event) ?? [], event.id);
@@ -70,7 +71,7 @@ export interface Notice {
   readonly count: number;
 }
 
-/** Creates notifications, and records their events, in one commit. Returns false if others were faster. */
+/** Creates notifications and records their events in one commit. Returns false if the commit lost a race. */
 export async function commitNotices(
   parts: WriteParts,
   notices: readonly Notice[],
@@ -97,7 +98,7 @@ function peopleOf(event: Cause, { to, evenDoer = false }: Draft): string[] {
   return [...new Set(to)].filter((userId) => userId !== '' && userId !== doer).slice(0, MOST_PEOPLE);
 }
 
-/** Returns those of some people whom a draft may reach. */
+/** Returns the people whom a draft may notify: all, or only members of its workspace if the draft says so. */
 async function membersAmong(
   { memberships, systemCall }: WriteParts,
   { membersOnly = false, workspaceId = '' }: Draft,
@@ -148,7 +149,7 @@ async function tell(
   } satisfies Omit<Notification, 'version'>);
 }
 
-/** Deletes the oldest notifications of an inbox that is full. */
+/** Deletes the oldest notifications of an inbox that has reached its limit. */
 async function makeRoom({ notifications, settings }: WriteParts, work: UnitOfWork, inbox: string): Promise<void> {
   const count = await notifications.count({ inbox }, settings.perPerson + 100);
   const over = count - settings.perPerson + 1;

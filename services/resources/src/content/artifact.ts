@@ -167,7 +167,7 @@ async function assetFaults(
 ): Promise<Fault[]> {
   if (assets.length === 0) return [];
   const nodes = await tree.getMany([...new Set(assets.map(({ resourceId }) => resourceId))]);
-  const access = await policy.accessToAll(nodes, await policy.standing(context));
+  const access = await policy.accessToAll(nodes, await policy.subject(context));
   const live = nodes.filter((node, i) => access[i] !== undefined && node.state === 'active');
   const readable = new Set(live.map(({ id }) => id));
   const names = new Set<string>();

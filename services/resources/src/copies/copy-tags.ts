@@ -3,7 +3,7 @@ import { isWorkspaceRoleAtLeast } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node, Place } from '../domain/node.js';
 import { isLimitReached } from '../nodes/quotas.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import type { Tag } from '../tags/records.js';
 import { insertTag } from '../tags/wanted-tags.js';
 import type { Copying } from './copying.js';
@@ -19,7 +19,7 @@ export async function makeCopiedTags(
   parts: CopyParts,
   sources: readonly Pick<Node, 'id' | 'workspaceId' | 'tags'>[],
   place: Pick<Place, 'workspaceId' | 'tenant'>,
-  { person }: Standing,
+  { person }: AccessSubject,
   context: CallContext,
 ): Promise<ReadonlyMap<string, Tag>> {
   const { workspaceId } = place;

@@ -10,7 +10,7 @@ import { may } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, FileNotReady, LimitReached, WorkspaceRequired } from '../errors.js';
 import type { CopyProgress, TreeJob } from '../nodes/jobs.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { grantTerms } from '../sharing/copy-grants.js';
 import { destinationOf } from '../tree/create.js';
 import { type Destination, intoParent, intoRoot, requireSameTenant } from '../tree/destination.js';
@@ -36,20 +36,20 @@ export interface Copied extends Omit<Sources, 'nodes'> {
 export async function copyResource(
   parts: CopyParts,
   request: CopyResourceRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Copied> {
-  const { node, access } = await parts.policy.see(request.resourceId, standing);
-  const destination = await destinationOfCopy(parts, request, node, standing, context);
+  const { node, access } = await parts.policy.see(request.resourceId, subject);
+  const destination = await destinationOfCopy(parts, request, node, subject, context);
   requireSameTenant(node, destination);
   if (whyNotCopied(node) !== undefined) throw FileNotReady({ status: node.file?.status ?? 'failed' });
   const key = newId();
   const id = copyId(key, node.id);
   const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
-  const grants = request.includePermissions ? await grantTerms(parts, node, open, standing) : undefined;
+  const grants = request.includePermissions ? await grantTerms(parts, node, open, subject) : undefined;
   const position = await positionFor(parts.tree, destination.key, parsePosition(request.position), context.work);
   const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
-  const { nodes, skipped, skippedCount } = await gather(parts, node, standing);
+  const { nodes, skipped, skippedCount } = await gather(parts, node, subject);
   const layout = layOut(node.id, nodes);
   await requireRoom(parts, destination, layout, id, context);
 
@@ -60,7 +60,7 @@ export async function copyResource(
     renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
     withComments: request.includeComments,
     grants,
-    newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, standing, context),
+    newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, subject, context),
   };
   const granted = grants !== undefined && may(access.role, 'manage');
   const restricted = granted && node.restricted;
@@ -90,7 +90,7 @@ export async function copyResource(
       head as Node,
       layout,
       nodes,
-      { grants, reader: standing.link === undefined ? standing.caller : undefined },
+      { grants, reader: subject.link === undefined ? subject.caller : undefined },
       context,
     );
   else await copyPlanned(parts, key, layout.copies, terms, context);
@@ -103,18 +103,18 @@ async function destinationOfCopy(
   parts: CopyParts,
   request: CopyResourceRequest,
   node: Node,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Destination> {
   const asked = request.parentId !== undefined || request.workspaceId !== undefined;
-  if (asked) return destinationOf(parts, request, standing, context);
+  if (asked) return destinationOf(parts, request, subject, context);
   const beside = parentId(node);
-  if (beside === undefined) return intoRoot(parts, node.workspaceId, standing, context);
+  if (beside === undefined) return intoRoot(parts, node.workspaceId, subject, context);
   const parent = await parts.tree.get(beside);
-  const hidden = parent === undefined || (await parts.policy.accessTo(parent, standing)) === undefined;
+  const hidden = parent === undefined || (await parts.policy.accessTo(parent, subject)) === undefined;
   // A caller who was given a single item does not learn its parent.
   if (hidden) throw WorkspaceRequired();
-  return intoParent(parts, beside, standing, context);
+  return intoParent(parts, beside, subject, context);
 }
 
 async function requireRoom(

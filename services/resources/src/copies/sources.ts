@@ -5,7 +5,7 @@ import { mayHaveChildren, type Node } from '../domain/node.js';
 import { may, type Role } from '../domain/role.js';
 import { LimitReached } from '../errors.js';
 import { readText } from '../kinds.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import type { CopyParts } from './parts.js';
 
 /** The nodes that a copy includes beside its head, as of now; nodes added below later are not included. */
@@ -24,7 +24,7 @@ const NAMED = 100;
 /**
  * Returns the live descendants of a head that the caller can read, and those that are left out. Throws `limit_reached`.
  */
-export async function sourcesBelow(parts: CopyParts, head: Node, standing: Standing): Promise<Sources> {
+export async function sourcesBelow(parts: CopyParts, head: Node, subject: AccessSubject): Promise<Sources> {
   const { tree, policy, pending, settings } = parts;
   const nodes: SourceNode[] = [];
   const skipped: SkippedResource[] = [];
@@ -40,7 +40,7 @@ export async function sourcesBelow(parts: CopyParts, head: Node, standing: Stand
       const live = (await tree.resolve(page)).filter(
         (node) => node.state === 'active' && node.ancestors.includes(head.id) && !seen.has(node.id),
       );
-      const access = await policy.accessToAll(live, standing);
+      const access = await policy.accessToAll(live, subject);
       for (const [i, node] of live.entries()) {
         const { id, workspaceId, type, ancestors, sizeBytes, tags } = node;
         seen.add(id);
@@ -72,7 +72,7 @@ export function whyNotCopied({ type, file }: Pick<Node, 'type' | 'file'>): SkipR
  * Returns the files that a document shows and that are its children; they are copied with it even if other children are
  * not.
  */
-export async function attachmentsOf(parts: CopyParts, head: Node, standing: Standing): Promise<Sources> {
+export async function attachmentsOf(parts: CopyParts, head: Node, subject: AccessSubject): Promise<Sources> {
   const none = { nodes: [], skipped: [], skippedCount: 0 };
   if (head.type !== 'document' || !mayHaveChildren(head)) return none;
   const files = await parts.tree.nodes.find({
@@ -83,6 +83,6 @@ export async function attachmentsOf(parts: CopyParts, head: Node, standing: Stan
   if (files.length === 0) return none;
   const text = await readText(parts, head);
   const shown = files.filter((file) => text.includes(file.id) && whyNotCopied(file) === undefined);
-  const access = await parts.policy.accessToAll(shown, standing);
+  const access = await parts.policy.accessToAll(shown, subject);
   return { ...none, nodes: shown.flatMap((node, i) => (access[i] === undefined ? [] : { ...node, managed: false })) };
 }

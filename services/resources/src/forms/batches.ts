@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import { unbounded } from '@commonplace/kit/deadline';
 import { AppError, type Fault, invalidFields, Timeout, Unavailable } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
@@ -107,7 +107,7 @@ const EVENT_VALUES = 16 * 1024;
  */
 export function createBatches(parts: BatchParts): Batches {
   const queues = new Map<string, Queue>();
-  const sizes = new LRUCache<string, number>(roomFor(KNOWN_SIZES));
+  const sizes = new LRUCache<string, number>(maxEntries(KNOWN_SIZES));
 
   async function drain(formId: string, queue: Queue): Promise<void> {
     while (queue.waiting.length > 0) {

@@ -1,5 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
 import type { SpentCaptcha } from './captcha.js';
@@ -108,7 +108,7 @@ export type FindForm = (field: 'tokenHash' | 'hookHash', hashes: readonly string
 const KNOWN_TOKENS = 10_000;
 
 export function createFormFinder({ forms }: Pick<FormStores, 'forms'>): FindForm {
-  const known = new LRUCache<string, string>(roomFor(KNOWN_TOKENS));
+  const known = new LRUCache<string, string>(maxEntries(KNOWN_TOKENS));
   return async (field, hashes) => {
     const key = `${field} ${hashes[0]}`;
     const id = known.get(key);

@@ -50,7 +50,7 @@ async function readable(
   const unknown = () =>
     invalidFields([{ param: `values.${fieldId}`, code: 'invalid_value', message: `There is no file ${id}.` }]);
   if (caller === undefined || caller.userId === '') throw unknown();
-  const seen = await policy.see(id, await policy.standing(context)).catch((error) => {
+  const seen = await policy.see(id, await policy.subject(context)).catch((error) => {
     throw error instanceof AppError ? unknown() : error;
   });
   if (seen.node.type !== 'file') throw unknown();

@@ -138,10 +138,10 @@ async function requireTenant({ policy }: FormParts, { form, node }: FoundForm, c
     return;
   }
   requireReach(caller, node);
-  const standing = await policy.standing(context);
-  const belongs = () => standing.person.orgs.has(node.tenant) || standing.person.workspaces.has(node.workspaceId);
+  const subject = await policy.subject(context);
+  const belongs = () => subject.person.orgs.has(node.tenant) || subject.person.workspaces.has(node.workspaceId);
   if (belongs()) return;
-  await standing.refresh();
+  await subject.refresh();
   if (!belongs()) throw TenantBoundary();
 }
 

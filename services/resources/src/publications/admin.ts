@@ -55,12 +55,12 @@ function view({ id, slug, kind, itemId, workspaceId, suspendedAt }: PublicationR
 
 function byOperator({ suspendedAt, ...record }: PublicationRecord, time: string): DomainEvent {
   const { id: publicationId, itemId, kind, workspaceId, active, version, tenant } = record;
-  const standing = active ? 'active' : 'unpublished';
+  const state = active ? 'active' : 'unpublished';
   const data = {
     publicationId,
     ...(kind === 'resource' && { resourceId: itemId }),
     workspaceId,
-    status: suspendedAt === undefined ? standing : 'suspended',
+    status: suspendedAt === undefined ? state : 'suspended',
     changedFields: ['status'],
     version,
   };

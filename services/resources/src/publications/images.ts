@@ -22,7 +22,7 @@ export async function requireImage(
 ): Promise<void> {
   if (fileId === undefined) return;
   const node = await parts.tree.get(fileId);
-  const access = node && (await parts.policy.accessTo(node, await parts.policy.standing(context)));
+  const access = node && (await parts.policy.accessTo(node, await parts.policy.subject(context)));
   const fits = node !== undefined && access !== undefined && isImageOf(node, workspaceId, boundary);
   if (!fits)
     throw invalidField('image_file_id', 'invalid_value', 'must be an image of the workspace that you may see.');

@@ -11,8 +11,8 @@ import type { KnownHost } from './hosts.js';
 import { activeDomains } from './open.js';
 import { termsOf } from './opening.js';
 import type { PublicationParts } from './parts.js';
+import { stateOf } from './publication-state.js';
 import type { PublicationRecord } from './records.js';
-import { stateOf } from './standing.js';
 
 const PUBLICATIONS = 100;
 

@@ -9,9 +9,9 @@ import { missing, type Opened, type Opening, termsOf } from './opening.js';
 import type { Outline } from './outline.js';
 import type { PublicationParts } from './parts.js';
 import { proofEnd } from './proofs.js';
+import { stateOf } from './publication-state.js';
 import { nameOf, type PublicationRecord } from './records.js';
 import { openShareLink } from './share-links.js';
-import { stateOf } from './standing.js';
 
 /** Determines what a reader may see at an address. Reads only, as the call has no authenticated caller. */
 export async function openAddress(

@@ -5,8 +5,8 @@ import type { Counters } from '../nodes/counters.js';
 import type { PendingJobs } from '../nodes/pending.js';
 import type { Tree } from '../nodes/tree.js';
 import { MOST_PAGES, type Outline, outlineOf } from './outline.js';
+import { restrictedSince } from './publication-state.js';
 import type { PinnedPage, PublicationRecord } from './records.js';
-import { restrictedSince } from './standing.js';
 
 export type OutlineTarget = Pick<
   PublicationRecord,

@@ -1,9 +1,9 @@
 import type { PublicationSummary } from '@commonplace/proto/resources/v1/resource.js';
 import type { Node } from '../domain/node.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { publicUrlOf } from './addresses.js';
 import type { PublicationParts } from './parts.js';
-import { restrictedSince, stateOf } from './standing.js';
+import { restrictedSince, stateOf } from './publication-state.js';
 
 /**
  * Returns the publication summaries of resources, by resource id. Costs nothing for resources without a publication.
@@ -11,7 +11,7 @@ import { restrictedSince, stateOf } from './standing.js';
 export async function publicationSummaries(
   parts: PublicationParts,
   nodes: readonly Node[],
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<ReadonlyMap<string, PublicationSummary>> {
   const published = nodes.filter((node) => node.published === true);
   if (published.length === 0) return new Map();
@@ -23,7 +23,7 @@ export async function publicationSummaries(
     const record = byItem.get(node.id);
     if (record === undefined) continue;
     const there = node.state === 'active' && !restrictedSince(node, record);
-    const status = stateOf(record, await standing.terms(node.workspaceId), there, standing.now);
+    const status = stateOf(record, await subject.terms(node.workspaceId), there, subject.now);
     summaries.set(node.id, { status, url: publicUrlOf(parts.hosts.open, record.slug) });
   }
   return summaries;

@@ -15,9 +15,9 @@ import { DOMAINS } from './open.js';
 import { termsOf } from './opening.js';
 import type { Outline } from './outline.js';
 import type { PublicationParts } from './parts.js';
+import { type PublicationState, stateOf } from './publication-state.js';
 import type { Written } from './publish.js';
 import { type DomainRecord, nameOf, type PublicationRecord } from './records.js';
-import { type PublicationState, stateOf } from './standing.js';
 
 export const STATUSES: Record<PublicationState, PublicationStatus> = {
   active: PublicationStatus.ACTIVE,

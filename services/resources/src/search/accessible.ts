@@ -14,11 +14,11 @@ export async function accessible(
   ids: readonly string[],
   context: CallContext,
 ): Promise<AccessibleResource[]> {
-  const standing = await parts.policy.standing(context);
+  const subject = await parts.policy.subject(context);
   const nodes = (await parts.tree.getMany(ids)).filter(
-    (node) => node.state === 'active' && reachesWorkspace(standing.caller, node.workspaceId, node.orgId),
+    (node) => node.state === 'active' && reachesWorkspace(subject.caller, node.workspaceId, node.orgId),
   );
-  const access = await parts.policy.accessToAll(nodes, standing);
+  const access = await parts.policy.accessToAll(nodes, subject);
   const above = await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]);
   const loaded = new Map(above.map((node) => [node.id, node]));
   const tags = await parts.tags.ofAll(nodes);
@@ -33,7 +33,7 @@ export async function accessible(
       type: TYPES[node.type],
       name: node.name,
       icon: node.icon,
-      path: await pathFrom(parts, node, loaded, standing),
+      path: await pathFrom(parts, node, loaded, subject),
       updatedAt: node.updatedAt,
       tags: (tags.get(node.id) ?? []).map(({ id }) => id),
       role: roleMessage(held.role),

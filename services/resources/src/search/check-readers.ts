@@ -15,12 +15,12 @@ export async function checkReaders(
   const nodes = (await tree.getMany(resourceIds)).filter((node) => node.template === undefined);
   const readers = await Promise.all(
     userIds.map(async (userId) => {
-      const standing = await policy.standingOf(userId, context);
-      const access = await policy.accessToAll(nodes, standing);
-      const isMember = standing.person.workspaces.has(workspaceId);
+      const subject = await policy.subjectFor(userId, context);
+      const access = await policy.accessToAll(nodes, subject);
+      const isMember = subject.person.workspaces.has(workspaceId);
       return {
         roles: access.map((held) => (held === undefined ? ResourceRole.UNSPECIFIED : roleMessage(held.role))),
-        entersWorkspace: workspaceId !== '' && (isMember || (await policy.grantsIn(workspaceId, standing)).length > 0),
+        entersWorkspace: workspaceId !== '' && (isMember || (await policy.grantsIn(workspaceId, subject)).length > 0),
       };
     }),
   );

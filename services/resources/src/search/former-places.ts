@@ -1,7 +1,7 @@
 import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Node } from '../domain/node.js';
 import type { Shift } from '../nodes/shifts.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import type { SearchParts } from './parts.js';
 
 /** Maximum number of shifts that one search reads; results of any further ones appear when the index has followed. */
@@ -18,9 +18,9 @@ export async function addFormerPlaces(
   parts: SearchParts,
   filter: Filter,
   held: readonly Node[],
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<void> {
-  const where = { workspaceId: { in: filter.workspaceIds }, until: { gt: standing.now } };
+  const where = { workspaceId: { in: filter.workspaceIds }, until: { gt: subject.now } };
   const shifts = await parts.shifts.find({ where, limit: MOST_SHIFTS });
   const open = new Set(filter.openWorkspaceIds);
   const relevant = shifts.filter(
@@ -34,7 +34,7 @@ export async function addFormerPlaces(
   const heads = relevant
     .flatMap(({ headId }) => known.get(headId) ?? [])
     .filter(({ workspaceId, state }) => searched.has(workspaceId) && state === 'active');
-  const access = await parts.policy.accessToAll(heads, standing);
+  const access = await parts.policy.accessToAll(heads, subject);
   const seen = new Set(heads.filter((_, i) => access[i] !== undefined).map(({ id }) => id));
   for (const shift of relevant) {
     const shown = seen.has(shift.headId) ? [shift.headId] : heldBelow(shift, held);

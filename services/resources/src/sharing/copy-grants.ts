@@ -5,7 +5,7 @@ import type { Node, Place } from '../domain/node.js';
 import { splitPrincipal } from '../domain/principals.js';
 import { isAtLeast, may } from '../domain/role.js';
 import { insufficientScope } from '../errors.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { combineTerms, GRANTS_PER_NODE, grantsOn, putGrants, type RequestedGrant } from './grants.js';
 import type { SharingParts } from './parts.js';
 
@@ -14,11 +14,11 @@ export async function grantTerms(
   parts: SharingParts,
   source: Node,
   place: Place & { readonly id: string },
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<GrantTerms> {
-  const { caller, person } = standing;
+  const { caller, person } = subject;
   const asked = { ...source, ...place, principals: [] };
-  const role = (await parts.policy.accessTo(asked, standing))?.role;
+  const role = (await parts.policy.accessTo(asked, subject))?.role;
   if (role === undefined || !may(role, 'manage')) throw InsufficientRole({ role, needed: 'manager' });
   if (!caller.credential.scopes.includes('share:write')) throw insufficientScope('share:write');
   return { userId: caller.userId, role, workspaceIds: [...person.workspaces.keys()] };

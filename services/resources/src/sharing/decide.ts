@@ -6,7 +6,7 @@ import { reachOfGrants } from '../domain/access.js';
 import { grantId } from '../domain/grant.js';
 import { isAtLeast, may, type Role } from '../domain/role.js';
 import { RequestNotPending, RoleEscalation } from '../errors.js';
-import { requireCapability, requireReach, type Seen, type Standing } from '../policy.js';
+import { type AccessSubject, requireCapability, requireReach, type Seen } from '../policy.js';
 import { roleNamed } from '../wire.js';
 import { publishAccessRequest } from './events.js';
 import { combineTerms, putGrants } from './grants.js';
@@ -25,34 +25,33 @@ export interface Decided {
 export async function decide(
   parts: SharingParts,
   request: UpdateAccessRequestRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Decided> {
   const record = await parts.accessRequests.get(request.requestId);
   if (record === undefined) {
     // Takes as long as for an existing request of somebody else, so that timing does not reveal which ids exist.
-    await parts.policy.see(request.requestId, standing);
+    await parts.policy.see(request.requestId, subject);
     throw NotFound();
   }
   const status = statusNamed(request.status);
-  if (status === 'canceled') await requireRequester(parts, record, standing);
-  else await requireDecider(parts, record, standing);
+  if (status === 'canceled') await requireRequester(parts, record, subject);
+  else await requireDecider(parts, record, subject);
   if (status !== 'approved' && status !== 'denied' && status !== 'canceled') {
     throw invalidField('status', 'invalid_value', 'must be approved, denied or canceled.');
   }
-  const grants = status === 'approved' ? await approvable(parts, record, request, standing) : undefined;
+  const grants = status === 'approved' ? await approvable(parts, record, request, subject) : undefined;
   requireVersion(context, record.version, { updatedAt: record.decidedAt ?? record.createdAt });
-  const now = statusAt(record, standing.now);
+  const now = statusAt(record, subject.now);
   if (now !== 'pending') throw RequestNotPending({ status: now });
 
-  const permission =
-    grants === undefined ? undefined : await approve(parts, record, request, grants, standing, context);
+  const permission = grants === undefined ? undefined : await approve(parts, record, request, grants, subject, context);
   const { openKey: _, ...rest } = record;
   const decided = context.work.replace(parts.accessRequests, record, {
     ...rest,
     status,
     decidedBy: context.actor,
-    decidedAt: standing.now,
+    decidedAt: subject.now,
     decisionMessage: request.message,
     ...(grants === undefined ? {} : { grantedRole: grants.role }),
   });
@@ -61,29 +60,29 @@ export async function decide(
 }
 
 /** Throws InsufficientRole unless the caller made the request, or NotFound if they cannot see the resource either. */
-async function requireRequester(parts: SharingParts, record: AccessRequest, standing: Standing): Promise<void> {
-  if (record.requesterId !== standing.caller.userId) {
-    await parts.policy.see(record.resourceId, standing);
+async function requireRequester(parts: SharingParts, record: AccessRequest, subject: AccessSubject): Promise<void> {
+  if (record.requesterId !== subject.caller.userId) {
+    await parts.policy.see(record.resourceId, subject);
     throw InsufficientRole();
   }
   const { tenant, workspaceId } = record;
-  requireReach(standing.caller, { workspaceId, orgId: tenant === workspaceId ? null : tenant });
+  requireReach(subject.caller, { workspaceId, orgId: tenant === workspaceId ? null : tenant });
 }
 
 /**
  * Throws unless the caller manages the resource. The requester knows of the request, so they get InsufficientRole where
  * others get NotFound.
  */
-async function requireDecider(parts: SharingParts, record: AccessRequest, standing: Standing): Promise<void> {
-  if (record.requesterId === standing.caller.userId) {
+async function requireDecider(parts: SharingParts, record: AccessRequest, subject: AccessSubject): Promise<void> {
+  if (record.requesterId === subject.caller.userId) {
     const node = await parts.tree.get(record.resourceId);
-    const access = node === undefined ? undefined : await parts.policy.accessTo(node, standing);
+    const access = node === undefined ? undefined : await parts.policy.accessTo(node, subject);
     if (access === undefined || !may(access.role, 'manage')) {
-      await requireRequester(parts, record, standing);
+      await requireRequester(parts, record, subject);
       throw InsufficientRole();
     }
   }
-  requireCapability(await parts.policy.see(record.resourceId, standing), 'manage');
+  requireCapability(await parts.policy.see(record.resourceId, subject), 'manage');
 }
 
 interface Approvable {
@@ -96,11 +95,11 @@ async function approvable(
   parts: SharingParts,
   record: AccessRequest,
   request: UpdateAccessRequestRequest,
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<Approvable> {
-  const seen = await parts.policy.see(record.resourceId, standing);
+  const seen = await parts.policy.see(record.resourceId, subject);
   const targetId = request.targetResourceId ?? record.resourceId;
-  const target = targetId === record.resourceId ? seen : await parts.policy.see(targetId, standing);
+  const target = targetId === record.resourceId ? seen : await parts.policy.see(targetId, subject);
   requireCapability(target, 'manage');
   const role = roleNamed(request.role) ?? record.role;
   if (!isAtLeast(target.access.role, role)) throw RoleEscalation({ own: target.access.role });
@@ -111,7 +110,7 @@ async function approvable(
       'must be the resource or an ancestor that it inherits from.',
     );
   }
-  if (request.expiresAt !== undefined && request.expiresAt <= standing.now) {
+  if (request.expiresAt !== undefined && request.expiresAt <= subject.now) {
     throw invalidField('expires_at', 'invalid_value', 'must be in the future.');
   }
   return { target, role };
@@ -123,14 +122,14 @@ async function approve(
   record: AccessRequest,
   request: UpdateAccessRequestRequest,
   { target, role }: Approvable,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Permission> {
   const principal = `user:${record.requesterId}`;
   const held = await context.work.get(parts.grants, grantId(target.node.id, principal));
-  const requested = { principal, ...combineTerms(held, { role, expiresAt: request.expiresAt }, standing.now) };
+  const requested = { principal, ...combineTerms(held, { role, expiresAt: request.expiresAt }, subject.now) };
   // The requester is notified of the decision itself, not of the grant.
   const { node, grants } = await putGrants(parts, target.node, [requested], { notify: false }, context);
-  const names = await namesOf(parts, grants, standing, context);
+  const names = await namesOf(parts, grants, subject, context);
   return permissionMessage(node, grants[0] as (typeof grants)[number], names);
 }

@@ -7,7 +7,7 @@ import type { Node } from '../domain/node.js';
 import { principalNamed } from '../domain/principals.js';
 import { isAtLeast, may, type Role } from '../domain/role.js';
 import { ExternalSharingDisabled, RoleEscalation } from '../errors.js';
-import type { Seen, Standing } from '../policy.js';
+import type { AccessSubject, Seen } from '../policy.js';
 import { roleNamed } from '../wire.js';
 import type { RequestedGrant } from './grants.js';
 import { type Invited, inviteGuests } from './invites.js';
@@ -34,7 +34,7 @@ export async function readRequestedGrants(
   seen: Seen,
   asked: readonly Asked[],
   message: string | undefined,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Wishes> {
   const own = seen.access.role;
@@ -42,17 +42,17 @@ export async function readRequestedGrants(
     const wanted = roleNamed(role);
     if (wanted !== undefined && !isAtLeast(own, wanted)) throw RoleEscalation({ own });
   }
-  requireSound(seen.node, asked, standing.now);
+  requireSound(seen.node, asked, subject.now);
   if (asked.some(({ audience }) => audience === LinkAudience.ANYONE)) {
-    const { allowExternalSharing } = await standing.terms(seen.node.workspaceId);
+    const { allowExternalSharing } = await subject.terms(seen.node.workspaceId);
     if (!allowExternalSharing) throw ExternalSharingDisabled();
   }
   const people = await findPeople(parts, seen.node, asked, context);
   const agents = await findAgents(parts, seen.node, asked, context);
   const known: (RequestedGrant | undefined)[] = [];
-  for (const one of asked) known.push(await readRequestedGrant(parts, seen.node, one, { people, agents }, standing));
+  for (const one of asked) known.push(await readRequestedGrant(parts, seen.node, one, { people, agents }, subject));
   requireOnce(asked, known);
-  await requirePower(parts, seen, known, standing);
+  await requirePower(parts, seen, known, subject);
   const strangers = asked.filter((_, i) => known[i] === undefined);
   const invited = await inviteGuests(parts, seen.node, strangers, message, context);
   const places = new Map(strangers.map((one, i) => [one, invited[i] as Invited]));
@@ -138,7 +138,7 @@ async function readRequestedGrant(
   node: Node,
   asked: Asked,
   { people, agents }: Principals,
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<RequestedGrant | undefined> {
   const { expiresAt, at } = asked;
   const role = roleNamed(asked.role) as Role;
@@ -151,7 +151,7 @@ async function readRequestedGrant(
       if (id !== '' && id !== node.orgId) throw NotFound({}, { param: `${at}principal_id` });
       return { principal: `org:${node.orgId}`, role, expiresAt };
     case GranteeType.WORKSPACE:
-      await requireWorkspaceSeen(node, id, standing, `${at}principal_id`);
+      await requireWorkspaceSeen(node, id, subject, `${at}principal_id`);
       break;
     case GranteeType.AGENT:
       if (!agents.has(id)) throw NotFound({}, { param: `${at}principal_id` });
@@ -166,9 +166,9 @@ async function readRequestedGrant(
 }
 
 /** Throws NotFound unless the workspace is the node's own, or one of the same Org that the caller is in. */
-async function requireWorkspaceSeen(node: Node, id: string, standing: Standing, param: string): Promise<void> {
-  if (!standing.person.workspaces.has(id)) await standing.refresh();
-  const membership = standing.person.workspaces.get(id);
+async function requireWorkspaceSeen(node: Node, id: string, subject: AccessSubject, param: string): Promise<void> {
+  if (!subject.person.workspaces.has(id)) await subject.refresh();
+  const membership = subject.person.workspaces.get(id);
   const here = id === node.workspaceId || (node.orgId !== null && membership?.orgId === node.orgId);
   if (!here) throw NotFound({}, { param });
 }
@@ -198,7 +198,7 @@ async function requirePower(
   parts: SharingParts,
   { node, access }: Seen,
   requestedGrants: readonly (RequestedGrant | undefined)[],
-  { now }: Standing,
+  { now }: AccessSubject,
 ): Promise<void> {
   const named = requestedGrants.filter((wish) => wish !== undefined);
   const existing = await parts.grants.getMany(named.map(({ principal }) => grantId(node.id, principal)));

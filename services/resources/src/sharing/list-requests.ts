@@ -8,7 +8,7 @@ import type {
   ListAccessRequestsResponse,
 } from '@commonplace/proto/resources/v1/access_request_service.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { actorMessage, roleMessage } from '../wire.js';
 import type { SharingParts } from './parts.js';
 import { type AccessRequest, statusAt } from './request-records.js';
@@ -55,7 +55,7 @@ export async function listAccessRequests(
   { accessRequests }: SharingParts,
   { resourceId, status, page }: ListAccessRequestsRequest,
   requesterId: string | undefined,
-  { now }: Standing,
+  { now }: AccessSubject,
 ): Promise<ListAccessRequestsResponse> {
   const where = {
     resourceId,

@@ -5,7 +5,7 @@ import { PrincipalType } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { administers, roleAtRoot } from '../domain/access.js';
 import type { Node } from '../domain/node.js';
 import { may, type Role } from '../domain/role.js';
-import type { Seen, Standing } from '../policy.js';
+import type { AccessSubject, Seen } from '../policy.js';
 import type { SharingParts } from './parts.js';
 import { memberPermission, memberPermissionId } from './permission.js';
 
@@ -31,11 +31,11 @@ export async function memberLines(
   parts: SharingParts,
   { node, access }: Seen,
   { limit, offset }: { readonly limit: number; readonly offset: number },
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<{ lines: Permission[]; total: number }> {
-  const mine = standing.person.workspaces.get(node.workspaceId);
-  const name = mine?.name ?? (await standing.terms(node.workspaceId)).workspaceName;
+  const mine = subject.person.workspaces.get(node.workspaceId);
+  const name = mine?.name ?? (await subject.terms(node.workspaceId)).workspaceName;
   const full = may(access.role, 'write');
   const rungs = RUNGS.filter((rung) => {
     const role = roleBelow(node, rung);
@@ -56,7 +56,7 @@ export async function memberLines(
   }
   const own = mine === undefined || full ? undefined : roleBelow(node, mine.role);
   if (own === undefined || own === 'owner') return { lines, total };
-  const { userId: id, userName, userEmail: email } = standing.caller;
+  const { userId: id, userName, userEmail: email } = subject.caller;
   const member = {
     principal: { type: PrincipalType.USER, id, name: userName, email, avatarUrl: undefined },
     version: 0,

@@ -11,7 +11,7 @@ import type { Grant } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
 import { AUDIENCES, granteeType, splitPrincipal } from '../domain/principals.js';
 import type { Role } from '../domain/role.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { actorMessage, roleMessage } from '../wire.js';
 import type { SharingParts } from './parts.js';
 
@@ -22,7 +22,7 @@ export type Names = ReadonlyMap<string, { readonly name: string; readonly email?
 export async function namesOf(
   { peers }: SharingParts,
   grants: readonly Pick<Grant, 'principal'>[],
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Names> {
   const names = new Map<string, { name: string; email?: string }>();
@@ -41,11 +41,11 @@ export async function namesOf(
     for (const { id, name } of found?.items ?? []) names.set(`agent:${id}`, { name });
   }
   for (const id of idsOf('org')) {
-    const org = standing.person.orgs.get(id);
+    const org = subject.person.orgs.get(id);
     if (org !== undefined) names.set(`org:${id}`, { name: org.name });
   }
   for (const id of idsOf('workspace')) {
-    const name = standing.person.workspaces.get(id)?.name ?? (await standing.terms(id)).workspaceName;
+    const name = subject.person.workspaces.get(id)?.name ?? (await subject.terms(id)).workspaceName;
     names.set(`workspace:${id}`, { name });
   }
   return names;

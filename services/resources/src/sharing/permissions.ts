@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { invalidCursor, sliceOf, toPage } from '@commonplace/kit/store';
+import { invalidCursor, parsePageRequest, toPage } from '@commonplace/kit/store';
 import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import type { GetPermissionsRequest, PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
@@ -8,7 +8,7 @@ import { reachOfGrants } from '../domain/access.js';
 import { type Grant, grantAt } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
 import { may } from '../domain/role.js';
-import type { Seen, Standing } from '../policy.js';
+import type { AccessSubject, Seen } from '../policy.js';
 import { accessMessage } from '../wire.js';
 import { GRANTS_PER_NODE } from './grants.js';
 import { memberLines } from './member-lines.js';
@@ -20,33 +20,33 @@ export async function viewPermissions(
   parts: SharingParts,
   seen: Seen,
   request: GetPermissionsRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<PermissionView> {
   const { node, access } = seen;
   const inherits = request.includeInherited !== false;
   // From the node itself up to its boundary.
   const from = inherits ? reachOfGrants(node).reverse() : [node.id];
-  const all = await grantsOnAll(parts, from, standing.now);
+  const all = await grantsOnAll(parts, from, subject.now);
   const full = may(access.role, 'write');
-  const shown = full ? all : all.filter(({ role, principal }) => role === 'owner' || isOwn(principal, standing));
+  const shown = full ? all : all.filter(({ role, principal }) => role === 'owner' || isOwn(principal, subject));
   const slice = placeOf(request.page);
   const grants = shown.slice(slice.offset, slice.offset + slice.limit);
   const rest = { limit: slice.limit - grants.length, offset: Math.max(0, slice.offset - shown.length) };
-  const members = inherits ? await memberLines(parts, seen, rest, standing, context) : { lines: [], total: 0 };
+  const members = inherits ? await memberLines(parts, seen, rest, subject, context) : { lines: [], total: 0 };
   const own = all.find(({ link, resourceId }) => link !== undefined && resourceId === node.id);
   return {
     resourceId: node.id,
     accessMode: node.restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT,
     access: accessMessage(seen),
-    items: [...(await linesOf(parts, node, grants, standing, context)), ...members.lines],
+    items: [...(await linesOf(parts, node, grants, subject, context)), ...members.lines],
     link: full && own !== undefined ? linkMessage(parts, own) : undefined,
-    pendingRequestCount: await countPending(parts, seen, standing),
+    pendingRequestCount: await countPending(parts, seen, subject),
     page: pageOf(slice, shown.length + members.total),
   };
 }
 
-function isOwn(principal: string, { principals }: Standing): boolean {
+function isOwn(principal: string, { principals }: AccessSubject): boolean {
   return principals.includes(principal);
 }
 
@@ -69,13 +69,13 @@ async function linesOf(
   parts: SharingParts,
   node: Node,
   grants: readonly Grant[],
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Permission[]> {
-  const names = await namesOf(parts, grants, standing, context);
+  const names = await namesOf(parts, grants, subject, context);
   const above = [...new Set(grants.map(({ resourceId }) => resourceId))].filter((id) => id !== node.id);
   const ancestors = await parts.tree.getMany(above);
-  const access = await parts.policy.accessToAll(ancestors, standing);
+  const access = await parts.policy.accessToAll(ancestors, subject);
   const sources = new Map(
     ancestors.map(({ id, name }, i): [string, Source] => [id, access[i] === undefined ? { id } : { id, name }]),
   );
@@ -86,12 +86,12 @@ async function linesOf(
   });
 }
 
-function countPending(parts: SharingParts, { node, access }: Seen, standing: Standing): Promise<number> {
+function countPending(parts: SharingParts, { node, access }: Seen, subject: AccessSubject): Promise<number> {
   return parts.accessRequests.count({
     resourceId: node.id,
     status: 'pending',
-    expiresAt: { gt: standing.now },
-    ...(may(access.role, 'manage') ? {} : { requesterId: standing.caller.userId }),
+    expiresAt: { gt: subject.now },
+    ...(may(access.role, 'manage') ? {} : { requesterId: subject.caller.userId }),
   });
 }
 
@@ -105,7 +105,7 @@ export interface Slice {
  * offset.
  */
 function placeOf(request: PageRequest | undefined): Slice & { readonly byCursor: boolean } {
-  const { limit, offset, after } = sliceOf(request);
+  const { limit, offset, after } = parsePageRequest(request);
   if (after === undefined) return { limit, offset, byCursor: false };
   const [at] = after;
   if (typeof at !== 'number' || !Number.isSafeInteger(at) || at < 0) throw invalidCursor();

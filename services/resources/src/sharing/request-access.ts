@@ -7,7 +7,7 @@ import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node } from '../domain/node.js';
 import { isAtLeast, type Role } from '../domain/role.js';
 import { HasAccess, RequestNotPending, tooManyRequests } from '../errors.js';
-import { notFound, requireReach, type Standing } from '../policy.js';
+import { type AccessSubject, notFound, requireReach } from '../policy.js';
 import { roleNamed } from '../wire.js';
 import { publishAccessRequest } from './events.js';
 import { managersOf } from './managers.js';
@@ -26,40 +26,40 @@ const OPEN_MS = 30 * DAY_MS;
 export async function requestAccess(
   parts: SharingParts,
   request: CreateAccessRequestRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<{ record: AccessRequest; isNew: boolean }> {
   const node = await parts.tree.get(request.resourceId);
-  if (node === undefined) throw await notFound(standing);
+  if (node === undefined) throw await notFound(subject);
   if (node.state === 'trashed') {
-    await requireTenant(node, standing);
+    await requireTenant(node, subject);
     throw NotFound();
   }
-  await requireTenant(node, standing);
-  const access = await parts.policy.accessTo(node, standing);
-  await requireAllowed(node, access !== undefined, standing);
+  await requireTenant(node, subject);
+  const access = await parts.policy.accessTo(node, subject);
+  await requireAllowed(node, access !== undefined, subject);
   const role = roleNamed(request.role) ?? 'viewer';
   if (role === 'owner')
     throw invalidField('role', 'invalid_value', 'must not be owner: that is handed over, not asked for.');
   if (access !== undefined && isAtLeast(access.role, role)) throw HasAccess({ role: access.role });
-  return open(parts, node, role, request.message, standing, context);
+  return open(parts, node, role, request.message, subject, context);
 }
 
 /** Throws NotFound for a node of another tenant, and a boundary error if only the credential does not reach it. */
-async function requireTenant(node: Node, standing: Standing): Promise<void> {
-  const isHere = () => standing.person.orgs.has(node.tenant) || standing.person.workspaces.has(node.tenant);
-  if (!isHere()) await standing.refresh();
+async function requireTenant(node: Node, subject: AccessSubject): Promise<void> {
+  const isHere = () => subject.person.orgs.has(node.tenant) || subject.person.workspaces.has(node.tenant);
+  if (!isHere()) await subject.refresh();
   if (!isHere()) throw NotFound();
-  requireReach(standing.caller, node);
+  requireReach(subject.caller, node);
 }
 
 /**
  * Throws unless the workspace accepts access requests, and those of guests of the Org. A caller who cannot see the node
  * gets NotFound instead of the reason.
  */
-async function requireAllowed(node: Node, isSeen: boolean, standing: Standing): Promise<void> {
-  const terms = await standing.terms(node.workspaceId);
-  const isGuest = standing.person.orgs.get(node.tenant)?.role === OrgRole.GUEST;
+async function requireAllowed(node: Node, isSeen: boolean, subject: AccessSubject): Promise<void> {
+  const terms = await subject.terms(node.workspaceId);
+  const isGuest = subject.person.orgs.get(node.tenant)?.role === OrgRole.GUEST;
   const setting = !terms.allowAccessRequests
     ? 'allow_access_requests'
     : isGuest && !terms.allowExternalAccessRequests
@@ -74,10 +74,10 @@ async function open(
   node: Node,
   role: Role,
   message: string | undefined,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<{ record: AccessRequest; isNew: boolean }> {
-  const { caller, now } = standing;
+  const { caller, now } = subject;
   const [last] = await parts.accessRequests.find({
     where: { resourceId: node.id, requesterId: caller.userId },
     sort: ['-createdAt'],
@@ -108,7 +108,7 @@ async function open(
     createdAt: now,
     expiresAt: later(now, OPEN_MS),
   });
-  publishAccessRequest(context, 'created', record, await managersOf(parts, node, standing.now, context));
+  publishAccessRequest(context, 'created', record, await managersOf(parts, node, subject.now, context));
   return { record, isNew: true };
 }
 

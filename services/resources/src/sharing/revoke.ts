@@ -8,7 +8,7 @@ import type { Node } from '../domain/node.js';
 import { principalNamed, splitPrincipal } from '../domain/principals.js';
 import { isAtLeast } from '../domain/role.js';
 import { AmbiguousTarget, InheritedPermission, MissingTarget } from '../errors.js';
-import { requireCapability, type Seen, type Standing } from '../policy.js';
+import { type AccessSubject, requireCapability, type Seen } from '../policy.js';
 import { removeGrant } from './grants.js';
 import { isMemberLine, roleBelow } from './member-lines.js';
 import type { SharingParts } from './parts.js';
@@ -24,16 +24,16 @@ export async function revoke(
   parts: SharingParts,
   seen: Seen,
   request: DeletePermissionRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<string> {
   const { node, access } = seen;
   const target = targetOf(node, request);
   const found = await context.work.get(parts.grants, target.id);
-  const grant = found?.resourceId === node.id ? grantAt(found, standing.now) : undefined;
+  const grant = found?.resourceId === node.id ? grantAt(found, subject.now) : undefined;
   const isOwn = (grant?.principal ?? target.principal) === `user:${context.caller.userId}`;
   if (!isOwn) requireCapability(seen, 'manage');
-  if (found === undefined || grant === undefined) throw await absent(parts, node, target, standing, context);
+  if (found === undefined || grant === undefined) throw await absent(parts, node, target, subject, context);
   if (!isOwn && !isAtLeast(access.role, grant.role)) {
     throw InsufficientRole({ role: access.role, needed: grant.role });
   }
@@ -70,10 +70,10 @@ async function absent(
   parts: SharingParts,
   node: Node,
   target: Target,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<AppError> {
-  const source = await inheritedFrom(parts, node, target, standing);
+  const source = await inheritedFrom(parts, node, target, subject);
   if (source !== undefined) return InheritedPermission({ source_resource_id: source.resourceId });
   const fromWorkspace =
     target.principal === undefined
@@ -87,7 +87,7 @@ async function inheritedFrom(
   parts: SharingParts,
   node: Node,
   { id, principal }: Target,
-  { now }: Standing,
+  { now }: AccessSubject,
 ): Promise<Grant | undefined> {
   const above = reachOfGrants(node).filter((one) => one !== node.id);
   if (above.length === 0) return undefined;

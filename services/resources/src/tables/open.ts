@@ -19,7 +19,7 @@ export async function openTableKind(store: Store, { settings, tree, policy }: Su
     async mayRead(nodeId: string, context: CallContext) {
       const [node] = await tree.getMany([nodeId]);
       if (node?.type !== 'table' || node.state !== 'active') return false;
-      const [access] = await policy.accessToAll([node], await policy.standing(context));
+      const [access] = await policy.accessToAll([node], await policy.subject(context));
       return access !== undefined;
     },
   });

@@ -1,4 +1,4 @@
-import { keyset, sliceOf, toPage } from '@commonplace/kit/store';
+import { keyset, parsePageRequest, toPage } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Tag as TagMessage } from '@commonplace/proto/resources/v1/tag.js';
 import { foldName } from '../domain/node.js';
@@ -74,7 +74,7 @@ export function pageOf<T>(
   { page: asked, sort }: Pick<TagQuery, 'page' | 'sort'>,
   keyOf: (row: T) => Key,
 ): { rows: T[]; page: Page } {
-  const slice = sliceOf(asked);
+  const slice = parsePageRequest(asked);
   const { limit, offset, after } = slice;
   const from = after === undefined ? offset : behind(sorted, after, sort.startsWith('-'), keyOf);
   const rows = sorted.slice(from, from + limit);

@@ -8,7 +8,7 @@ import {
 } from '@commonplace/proto/resources/v1/tag_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { NoUpdateField, WorkspaceArchived } from '../errors.js';
-import { requireWorkspaceRole, type Standing } from '../policy.js';
+import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
 import { mergeTags, tagIn, updateTag } from './commands.js';
 import type { TagParts } from './parts.js';
 import { listTags, tagMessage } from './queries.js';
@@ -37,8 +37,8 @@ export async function operateTags(
   context: CallContext,
 ): Promise<OperateTagsResponse> {
   const operation = operationOf(request);
-  const standing = await parts.policy.standing(context);
-  const membership = await parts.policy.enter(request.workspaceId, standing, context);
+  const subject = await parts.policy.subject(context);
+  const membership = await parts.policy.enter(request.workspaceId, subject, context);
   requireWorkspaceRole(membership, operation === TagOperation.LIST ? WorkspaceRole.VIEWER : WorkspaceRole.EDITOR);
   const mask = new Set(request.updateMask ?? []);
   mask.delete('operation');
@@ -48,7 +48,7 @@ export async function operateTags(
   if (request.color === undefined && !known.includes('color')) mask.delete('color');
   if (request.description === undefined && !known.includes('description')) mask.delete('description');
   requireFields(operation, mask);
-  if (operation === TagOperation.LIST) return list(parts, request, standing);
+  if (operation === TagOperation.LIST) return list(parts, request, subject);
   if (membership.archived) throw WorkspaceArchived();
   const tenant = membership.orgId || request.workspaceId;
   const tag = await act(parts, { ...request, tenant }, operation, mask, context);
@@ -121,10 +121,14 @@ function tagAnswer({ color, description, ...tag }: TagMessage): OperateTagsRespo
 }
 
 /** Lists the tags of the workspace, or those of some of its resources with the tags of each. */
-async function list(parts: TagParts, request: OperateTagsRequest, standing: Standing): Promise<OperateTagsResponse> {
+async function list(
+  parts: TagParts,
+  request: OperateTagsRequest,
+  subject: AccessSubject,
+): Promise<OperateTagsResponse> {
   const { workspaceId, resourceIds, q = '', sort = '', page } = request;
   const asked = request.updateMask?.includes('resource_ids') === true;
-  const tagged = asked ? await tagsByResource(parts, workspaceId, resourceIds, standing) : undefined;
+  const tagged = asked ? await tagsByResource(parts, workspaceId, resourceIds, subject) : undefined;
   const only = tagged === undefined ? {} : { ids: [...new Set(Object.values(tagged).flat())] };
   const listed = await listTags(parts, { workspaceId, q, sort, page, ...only });
   return {
@@ -135,11 +139,11 @@ async function list(parts: TagParts, request: OperateTagsRequest, standing: Stan
   };
 }
 
-async function tagsByResource(parts: TagParts, workspaceId: string, ids: readonly string[], standing: Standing) {
+async function tagsByResource(parts: TagParts, workspaceId: string, ids: readonly string[], subject: AccessSubject) {
   const nodes = (await parts.tree.getMany(ids)).filter(
     (node) => node.workspaceId === workspaceId && node.state === 'active',
   );
-  const access = await parts.policy.accessToAll(nodes, standing);
+  const access = await parts.policy.accessToAll(nodes, subject);
   const readable = nodes.filter((_, i) => access[i] !== undefined);
   const tags = await parts.tags.ofAll(readable);
   return Object.fromEntries(readable.map(({ id }) => [id, (tags.get(id) ?? []).map((tag) => tag.id)]));

@@ -5,7 +5,7 @@ import { isWorkspaceRoleAtLeast } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node, Place } from '../domain/node.js';
 import { LimitReached } from '../errors.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { publishTag } from './events.js';
 import type { TagParts } from './parts.js';
 import { nameKey, type Tag } from './records.js';
@@ -38,7 +38,7 @@ export async function findOrMakeTags(
   parts: TagParts,
   place: Pick<Place, 'workspaceId' | 'tenant'>,
   references: readonly TagReference[],
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<WantedTags> {
   const isId = ({ as, text }: TagReference) => as === 'id' || (as === 'either' && isUuid(text));
@@ -57,7 +57,7 @@ export async function findOrMakeTags(
   });
   if (faults.length > 0) throw invalidFields(faults);
   const names = found.filter((one) => typeof one === 'string');
-  const made = await makeTags(parts, place, names, standing, context);
+  const made = await makeTags(parts, place, names, subject, context);
   const all = found.map((one) => (typeof one === 'string' ? (made.get(foldTag(one)) as Tag) : one));
   const tags = [...new Map(all.map((tag) => [tag.id, tag])).values()];
   for (const tag of tags) if (![...made.values()].includes(tag)) context.work.expect(parts.tags.collection, tag);
@@ -72,7 +72,7 @@ async function makeTags(
   parts: TagParts,
   place: Pick<Place, 'workspaceId' | 'tenant'>,
   names: readonly string[],
-  { person }: Standing,
+  { person }: AccessSubject,
   context: CallContext,
 ): Promise<Map<string, Tag>> {
   // If a name occurs in several spellings, the first one counts.
@@ -125,11 +125,11 @@ export async function wantedTags(
   parts: TagParts,
   place: Pick<Place, 'workspaceId' | 'tenant'>,
   texts: readonly string[],
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Node['tags']> {
   if (texts.length === 0) return [];
-  const { tags } = await findOrMakeTags(parts, place, tagReferences('tags', texts, 'either'), standing, context);
+  const { tags } = await findOrMakeTags(parts, place, tagReferences('tags', texts, 'either'), subject, context);
   if (tags.length > TAGS_PER_RESOURCE) throw LimitReached({ limit: TAGS_PER_RESOURCE, what: 'tags on a resource' });
   return tags.map(({ id }) => id);
 }

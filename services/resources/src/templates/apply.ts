@@ -1,4 +1,4 @@
-import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -12,7 +12,7 @@ import { copiedBytes, copyId, layOut } from '../domain/copy.js';
 import type { Node, Place } from '../domain/node.js';
 import { rootPlace } from '../domain/tree.js';
 import { TemplateNotReady } from '../errors.js';
-import { notFound, type Standing } from '../policy.js';
+import { type AccessSubject, notFound } from '../policy.js';
 import { insertTag } from '../tags/wanted-tags.js';
 import { queue } from './create.js';
 import { createTree } from './create-tree.js';
@@ -22,14 +22,14 @@ import { allOf } from './sources.js';
 import { type SystemTemplate, systemTemplate } from './system-templates.js';
 
 /** Returns a template that the caller can see. Throws NotFound for any other, whether it exists or not. */
-export async function seeTemplate(parts: TemplateParts, id: string, standing: Standing): Promise<Template> {
+export async function seeTemplate(parts: TemplateParts, id: string, subject: AccessSubject): Promise<Template> {
   const template = await parts.templates.get(id);
-  if (template === undefined) throw await notFound(standing);
-  if (!isVisible(template, standing)) {
-    await standing.refresh();
-    if (!isVisible(template, standing)) throw NotFound();
+  if (template === undefined) throw await notFound(subject);
+  if (!isVisible(template, subject)) {
+    await subject.refresh();
+    if (!isVisible(template, subject)) throw NotFound();
   }
-  if (!reachesTemplate(standing.caller, template)) throw beyondReach(standing.caller, template.orgId);
+  if (!reachesTemplate(subject.caller, template)) throw credentialOutOfScope(subject.caller, template.orgId);
   return template;
 }
 
@@ -45,7 +45,7 @@ export function reachesTemplate(caller: Caller, { orgId, sourceWorkspaceId = '' 
  * Returns whether the caller can see a template. Org templates are visible to members of the Org except guests,
  * personal ones to their creator while they belong to the Org.
  */
-export function isVisible({ orgId, scope, createdById }: Template, { caller, person }: Standing): boolean {
+export function isVisible({ orgId, scope, createdById }: Template, { caller, person }: AccessSubject): boolean {
   const role = orgId === null ? undefined : person.orgs.get(orgId)?.role;
   if (scope === 'personal') return createdById === caller.userId && (orgId === null || role !== undefined);
   return role !== undefined && role !== OrgRole.GUEST;
@@ -61,11 +61,11 @@ const SETTLED_MS = 15_000;
 export async function applyTemplate(
   parts: TemplateParts,
   { templateId, workspaceId, orgId = null }: Omit<ApplyTemplateRequest, 'orgId'> & { readonly orgId?: string | null },
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<ApplyTemplateResponse> {
   const shipped = systemTemplate(templateId);
-  const template = shipped ?? (await seeTemplate(parts, templateId, standing));
+  const template = shipped ?? (await seeTemplate(parts, templateId, subject));
   const key = derivedId(`apply:${templateId}:${workspaceId}`);
   const known = await parts.jobs.get(key);
   if (known?.copy !== undefined) {

@@ -1,4 +1,4 @@
-import { beyondReach, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
+import { credentialOutOfScope, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -14,7 +14,7 @@ import { foldName } from '../domain/node.js';
 import { rootPlace } from '../domain/tree.js';
 import { LimitReached, OrgAdminRequired } from '../errors.js';
 import type { TreeJob } from '../nodes/jobs.js';
-import { requireWorkspaceRole, type Standing } from '../policy.js';
+import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
 import { insertSilently } from '../tags/wanted-tags.js';
 import { createTree } from './create-tree.js';
 import { publishTemplate } from './events.js';
@@ -32,21 +32,21 @@ type Material =
 export async function createTemplate(
   parts: TemplateParts,
   request: CreateTemplateRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Template> {
-  const material = await materialOf(parts, request, standing, context);
+  const material = await materialOf(parts, request, subject, context);
   const scope = request.scope === TemplateScope.ORG ? 'org' : 'personal';
-  if (scope === 'org') requireOrgAdmin(material.orgId, standing);
+  if (scope === 'org') requireOrgAdmin(material.orgId, subject);
   // An Org's list belongs to no workspace, so a credential limited to workspaces does not reach it.
-  if (scope === 'org' && isWorkspaceLimited(standing.caller)) throw beyondReach(standing.caller);
-  const listKey = scope === 'org' ? `org:${material.orgId}` : `user:${standing.caller.userId}`;
+  if (scope === 'org' && isWorkspaceLimited(subject.caller)) throw credentialOutOfScope(subject.caller);
+  const listKey = scope === 'org' ? `org:${material.orgId}` : `user:${subject.caller.userId}`;
   await parts.quotas.templates.reserve(context.work, listKey);
   const id = newId();
   const made =
     'items' in material
       ? await fromTree(parts, id, material.orgId, material.items, context)
-      : await fromWorkspace(parts, id, material, request.includeContent ?? true, standing, context);
+      : await fromWorkspace(parts, id, material, request.includeContent ?? true, subject, context);
   const now = new Date().toISOString();
   const { name, description, icon, category } = request;
   const template = context.work.insert(parts.templates, {
@@ -65,7 +65,7 @@ export async function createTemplate(
     preview: previewOf(made.tree),
     status: made.running ? 'building' : 'ready',
     createdBy: context.actor,
-    createdById: standing.caller.userId,
+    createdById: subject.caller.userId,
     createdAt: now,
     updatedAt: now,
   });
@@ -76,7 +76,7 @@ export async function createTemplate(
 async function materialOf(
   parts: TemplateParts,
   request: CreateTemplateRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Material> {
   const { sourceWorkspaceId, rootResourceIds, tree, orgId, scope } = request;
@@ -91,34 +91,34 @@ async function materialOf(
   if (tree.length > 0) {
     const read = readTree(JSON.parse(tree.toString()));
     faults.push(...read.faults);
-    const org = orgOf(orgId, standing);
+    const org = orgOf(orgId, subject);
     if (faults.length === 0) return { orgId: org, items: read.items };
   }
   if (faults.length > 0) throw invalidFields(faults);
-  return workspaceOf(parts, request, standing, context);
+  return workspaceOf(parts, request, subject, context);
 }
 
 /** Returns the Org of a template whose content is in the request; null for Personal. */
-function orgOf(asked: string | undefined, { caller, person }: Standing): string | null {
+function orgOf(asked: string | undefined, { caller, person }: AccessSubject): string | null {
   const orgId = asked ?? defaultOrgId(caller);
   if (orgId !== null && !person.orgs.has(orgId)) throw NotFound();
-  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   // The template would belong to no workspace, so a credential limited to workspaces does not reach it.
-  if (isWorkspaceLimited(caller)) throw beyondReach(caller);
+  if (isWorkspaceLimited(caller)) throw credentialOutOfScope(caller);
   return orgId;
 }
 
 async function workspaceOf(
   parts: TemplateParts,
   { sourceWorkspaceId, rootResourceIds, orgId }: CreateTemplateRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Material> {
   const roots = [...new Set(rootResourceIds)];
   const seen = [];
-  for (const id of roots) seen.push(await parts.policy.see(id, standing));
+  for (const id of roots) seen.push(await parts.policy.see(id, subject));
   const workspaceId = sourceWorkspaceId ?? (seen[0]?.node.workspaceId as string);
-  const membership = await parts.policy.enter(workspaceId, standing, context);
+  const membership = await parts.policy.enter(workspaceId, subject, context);
   requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
   const strays = seen.findIndex(({ node }) => node.workspaceId !== workspaceId);
   if (strays >= 0) {
@@ -132,7 +132,7 @@ async function workspaceOf(
   return { orgId: org, workspaceId, roots };
 }
 
-function requireOrgAdmin(orgId: string | null, { person }: Standing): void {
+function requireOrgAdmin(orgId: string | null, { person }: AccessSubject): void {
   if (orgId === null) throw invalidField('scope', 'invalid_value', 'scope org is for what belongs to an Org.');
   const role = person.orgs.get(orgId)?.role;
   if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) throw OrgAdminRequired();
@@ -167,10 +167,10 @@ async function fromWorkspace(
   id: string,
   { orgId, workspaceId, roots }: Extract<Material, { workspaceId: string }>,
   withContent: boolean,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Made> {
-  const all = await readableIn(parts, workspaceId, roots, standing);
+  const all = await readableIn(parts, workspaceId, roots, subject);
   const nodes = withContent ? all : all.filter(({ type }) => type !== 'file');
   const layout = layOut(workspaceId, nodes);
   const { children, inlineCopy } = parts.settings;
@@ -184,7 +184,7 @@ async function fromWorkspace(
     context.reply.status = 202;
     const pieces = planPieces(parts, { id, tenant: root.tenant }, layout, nodes, context);
     const copy = { sourceId: workspaceId, root: { id, orgId }, pieces, done: 0, formOnly: !withContent };
-    const reader = standing.link === undefined ? standing.caller : undefined;
+    const reader = subject.link === undefined ? subject.caller : undefined;
     queue(parts, { id, tenant: root.tenant, headId: id, kind: 'build', copy: { ...copy, reader } }, context);
   } else {
     const sources = new Set(nodes.map((one) => one.id));

@@ -3,7 +3,7 @@ import { whyNotCopied } from '../copies/sources.js';
 import type { SourceNode } from '../domain/copy.js';
 import type { Node } from '../domain/node.js';
 import { LimitReached } from '../errors.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import type { TemplateParts } from './parts.js';
 
 /** The fields of a node that copying it from or to a template needs. */
@@ -19,14 +19,14 @@ export async function readableIn(
   parts: TemplateParts,
   workspaceId: string,
   roots: readonly string[],
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<TopSource[]> {
   const wanted = new Set(roots);
   const isWanted = ({ id, ancestors }: Node) =>
     wanted.size === 0 || wanted.has(id) || ancestors.some((one) => wanted.has(one));
   return gather(parts, workspaceId, async (nodes) => {
     const live = nodes.filter((node) => node.state === 'active' && isWanted(node) && !whyNotCopied(node));
-    const access = await parts.policy.accessToAll(live, standing);
+    const access = await parts.policy.accessToAll(live, subject);
     return live.filter((_, i) => access[i] !== undefined);
   });
 }

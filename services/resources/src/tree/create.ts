@@ -14,7 +14,7 @@ import { withWriter } from '../domain/untrusted.js';
 import { DepthExceeded, UseFilesEndpoint, WorkspaceRequired } from '../errors.js';
 import { publishChange } from '../events.js';
 import { requireKind } from '../kinds.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { keepManager } from '../sharing/grants.js';
 import { warn } from '../snapshots/write-content.js';
 import { nodeType } from '../wire.js';
@@ -31,18 +31,18 @@ import { positionFor } from './siblings.js';
 export async function destinationOf(
   parts: TreeParts,
   request: Pick<CreateResourceRequest, 'parentId' | 'workspaceId'>,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Destination> {
   if (request.parentId !== undefined) {
-    const destination = await intoParent(parts, request.parentId, standing, context);
+    const destination = await intoParent(parts, request.parentId, subject, context);
     requireSameWorkspace(destination, request.workspaceId);
     return destination;
   }
-  return intoRoot(parts, request.workspaceId ?? defaultWorkspace(standing), standing, context);
+  return intoRoot(parts, request.workspaceId ?? defaultWorkspace(subject), subject, context);
 }
 
-function defaultWorkspace({ caller }: Standing): string {
+function defaultWorkspace({ caller }: AccessSubject): string {
   const [only, ...others] = caller.credential.workspaceIds ?? [];
   if (only !== undefined && others.length === 0) return only;
   if (caller.workspaceId !== undefined) return caller.workspaceId;

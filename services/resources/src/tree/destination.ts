@@ -5,7 +5,7 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { mayHaveChildren, type Node, type NodeType, type Place } from '../domain/node.js';
 import { isContainer, rootPlace } from '../domain/tree.js';
 import { ParentNotContainer, WorkspaceArchived } from '../errors.js';
-import { requireCapability, requireWorkspaceRole, requireWritable, type Standing } from '../policy.js';
+import { type AccessSubject, requireCapability, requireWorkspaceRole, requireWritable } from '../policy.js';
 import type { TreeParts } from './parts.js';
 
 /** The parent for a node: a node that can have children, or the root of a workspace. */
@@ -26,11 +26,11 @@ export interface Destination {
 export async function intoParent(
   parts: TreeParts,
   parentId: string,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
   dryRun = false,
 ): Promise<Destination> {
-  const seen = await parts.policy.see(parentId, standing);
+  const seen = await parts.policy.see(parentId, subject);
   requireCapability(seen, 'write');
   if (!isContainer(seen.node.type)) throw ParentNotContainer({ type: seen.node.type });
   requireWritable(seen);
@@ -48,10 +48,10 @@ function holdParent(parts: TreeParts, parent: Node, { work }: CallContext): void
 export async function intoRoot(
   parts: TreeParts,
   workspaceId: string,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Destination> {
-  const membership = await parts.policy.enter(workspaceId, standing, context);
+  const membership = await parts.policy.enter(workspaceId, subject, context);
   requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
   requireActive(membership);
   return { parent: rootPlace(workspaceId, membership.orgId || null), key: workspaceId, depth: 0 };

@@ -6,7 +6,7 @@ import { type FileState, foldName, isAttachment, type Node } from '../domain/nod
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, NotAFile } from '../errors.js';
 import { publishChange } from '../events.js';
-import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
+import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../policy.js';
 import { actorFrom } from '../wire.js';
 import type { Destination } from './destination.js';
 import type { TreeParts } from './parts.js';
@@ -24,10 +24,10 @@ export async function requireRoom(parts: TreeParts, destination: Destination): P
 export async function replaceableFile(
   parts: TreeParts,
   id: string,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Seen> {
-  const seen = await parts.policy.see(id, standing);
+  const seen = await parts.policy.see(id, subject);
   requireCapability(seen, 'write');
   if (seen.node.type !== 'file') throw NotAFile({ type: seen.node.type });
   requireWritable(seen);

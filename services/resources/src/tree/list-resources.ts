@@ -9,7 +9,7 @@ import {
   ResourceInclude,
 } from '@commonplace/proto/resources/v1/resource_service.js';
 import { foldName, type Node, type NodeType } from '../domain/node.js';
-import type { Seen, Standing } from '../policy.js';
+import type { AccessSubject, Seen } from '../policy.js';
 import { byName, tagMessages } from '../tags/queries.js';
 import type { Tag } from '../tags/records.js';
 import { nodeType, resourceMessage, TYPES } from '../wire.js';
@@ -36,18 +36,18 @@ export async function listResources(
   request: ListResourcesRequest,
   context: CallContext,
 ): Promise<ListResourcesResponse> {
-  const standing = await parts.policy.standing(context);
-  const membership = await parts.policy.visit(request.workspaceId, standing, context);
-  const parent = await requireParent(parts, request, standing);
-  const visible = await visibleWhere(parts, request.workspaceId, standing);
+  const subject = await parts.policy.subject(context);
+  const membership = await parts.policy.visit(request.workspaceId, subject, context);
+  const parent = await requireParent(parts, request, subject);
+  const visible = await visibleWhere(parts, request.workspaceId, subject);
   const filters = await filtersOf(parts, request);
-  const { nodes, page } = await pageOf(parts, { request, parent, filters, visible }, standing);
-  const access = await parts.policy.accessToAll(nodes, standing);
+  const { nodes, page } = await pageOf(parts, { request, parent, filters, visible }, subject);
+  const access = await parts.policy.accessToAll(nodes, subject);
   const seen = nodes.flatMap((node, i): Seen[] => {
     const held = access[i];
     return held === undefined ? [] : [{ node, access: held, membership }];
   });
-  return { items: await itemsOf(parts, seen, request.include, standing), page };
+  return { items: await itemsOf(parts, seen, request.include, subject), page };
 }
 
 interface Asked {
@@ -58,7 +58,7 @@ interface Asked {
   readonly visible: Visible;
 }
 
-async function pageOf(parts: TreeParts, asked: Asked, standing: Standing): Promise<Listed> {
+async function pageOf(parts: TreeParts, asked: Asked, subject: AccessSubject): Promise<Listed> {
   const { request, filters, visible } = asked;
   const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
   const sort = SORT_FIELDS[request.sort] ?? ['position'];
@@ -76,7 +76,7 @@ async function pageOf(parts: TreeParts, asked: Asked, standing: Standing): Promi
     const accept = (node: Node) =>
       node.state === state && node.workspaceId === request.workspaceId && standsBelow(node, request);
     const where = { ...filters, ...hidden, workspaceId: { in: spread } };
-    return listUnsettled(parts, { where, sort, page, accept, total }, standing);
+    return listUnsettled(parts, { where, sort, page, accept, total }, subject);
   }
   const where = { ...filters, ...hidden, ...place, ...visible.where };
   const types = typesOf(request);
@@ -118,12 +118,12 @@ async function attachmentsAmong(parts: TreeParts, { request, parent }: Asked): P
 async function requireParent(
   parts: TreeParts,
   request: ListResourcesRequest,
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<Node | undefined> {
   const { parentId } = request;
   if (parentId === '' || parentId === 'root') return undefined;
   if (!isUuid(parentId)) throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource id or "root".');
-  const { node } = await parts.policy.seeEvenTrashed(parentId, standing);
+  const { node } = await parts.policy.seeEvenTrashed(parentId, subject);
   if (node.workspaceId !== request.workspaceId) {
     throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource of another workspace.');
   }
@@ -176,12 +176,12 @@ async function itemsOf(
   parts: TreeParts,
   seen: readonly Seen[],
   include: readonly ResourceInclude[],
-  standing: Standing,
+  subject: AccessSubject,
 ) {
   const nodes = seen.map(({ node }) => node);
-  const counts = await countVisibleChildren(parts, nodes, standing);
+  const counts = await countVisibleChildren(parts, nodes, subject);
   const tags = await parts.tags.ofAll(nodes);
-  const publications = await parts.publicationSummaries(nodes, standing);
+  const publications = await parts.publicationSummaries(nodes, subject);
   const records = include.includes(ResourceInclude.TAGS) ? await tagRecords(parts, tags) : undefined;
   const paths = include.includes(ResourceInclude.PATH) || include.includes(ResourceInclude.PARENT);
   const above = paths ? await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]) : [];
@@ -189,7 +189,7 @@ async function itemsOf(
   return Promise.all(
     seen.map(async (one) => {
       const { node } = one;
-      const path = paths ? await pathFrom(parts, node, loaded, standing) : undefined;
+      const path = paths ? await pathFrom(parts, node, loaded, subject) : undefined;
       const nearest = path?.at(-1);
       const parent = nearest?.id === node.parentKey ? loaded.get(node.parentKey) : undefined;
       return resourceMessage(one, {
@@ -198,7 +198,7 @@ async function itemsOf(
         path: include.includes(ResourceInclude.PATH) ? path : undefined,
         content:
           include.includes(ResourceInclude.CONTENT) && node.type === 'document'
-            ? await parts.kinds.document.shownText(node, standing)
+            ? await parts.kinds.document.shownText(node, subject)
             : undefined,
         parent: include.includes(ResourceInclude.PARENT) ? parentSummary(parent) : undefined,
         tags: (tags.get(node.id) ?? []).map(({ id }) => id),

@@ -1,7 +1,7 @@
-import { findPage, keyset, pageOf, pageOfAll, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
+import { findPage, keyset, pageOf, pageOfAll, parsePageRequest, type Sort, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Node } from '../domain/node.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import type { TreeParts } from './parts.js';
 
 export interface Listed {
@@ -26,7 +26,7 @@ export async function listNodes(parts: TreeParts, query: ListQuery): Promise<Lis
 
 /** Returns a page of nodes that are all loaded. */
 export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageRequest): Listed {
-  const { items, page: told } = pageOfAll(sliceOf(page), all, sort);
+  const { items, page: told } = pageOfAll(parsePageRequest(page), all, sort);
   return { nodes: items, page: told };
 }
 
@@ -37,9 +37,9 @@ export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageReques
 export async function listUnsettled(
   parts: TreeParts,
   query: ListQuery & { readonly accept: (node: Node) => boolean },
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<Listed> {
-  const slice = sliceOf(query.page);
+  const slice = parsePageRequest(query.page);
   const { limit, offset } = slice;
   let { after } = slice;
   const kept: Node[] = [];
@@ -47,7 +47,7 @@ export async function listUnsettled(
   while (kept.length <= offset + limit) {
     const found = await parts.tree.nodes.find({ where: query.where, sort: query.sort, limit: chunk, after });
     const resolved = (await parts.tree.resolve(found)).filter(query.accept);
-    const access = await parts.policy.accessToAll(resolved, standing);
+    const access = await parts.policy.accessToAll(resolved, subject);
     kept.push(...resolved.filter((_, i) => access[i] !== undefined));
     const last = found.at(-1);
     if (last === undefined || found.length < chunk) break;

@@ -2,7 +2,7 @@ import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { PublicationSummary } from '@commonplace/proto/resources/v1/resource.js';
 import type { Node } from '../domain/node.js';
 import type { Shift } from '../nodes/shifts.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import type { SharingParts } from '../sharing/parts.js';
 import type { SnapshotParts } from '../snapshots/parts.js';
 import type { TagParts } from '../tags/parts.js';
@@ -21,5 +21,5 @@ export type Forget = (work: UnitOfWork, nodes: readonly Node[]) => Promise<void>
 /** Returns the publication summaries of resources, by resource id. */
 export type PublicationSummaries = (
   nodes: readonly Node[],
-  standing: Standing,
+  subject: AccessSubject,
 ) => Promise<ReadonlyMap<string, PublicationSummary>>;

@@ -12,7 +12,7 @@ import { CycleDetected, DepthExceeded } from '../errors.js';
 import type { TreeJob } from '../nodes/jobs.js';
 import { recount } from '../nodes/recount.js';
 import type { Below } from '../nodes/subtree.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import { grantsOn, moveGrants } from '../sharing/grants.js';
 import { type Destination, intoParent, intoRoot, requireSameTenant, requireSameWorkspace } from './destination.js';
 import { withFreeKeys } from './external-keys.js';
@@ -31,15 +31,15 @@ export async function newHome(
   node: Node,
   request: UpdateResourceRequest,
   mask: ReadonlySet<string>,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Destination> {
   const asked = mask.has('parent_id') ? request.parentId : undefined;
   const stays = !mask.has('parent_id') && (request.workspaceId ?? node.workspaceId) === node.workspaceId;
   const parent = stays ? parentId(node) : asked;
-  if (parent === undefined) return intoRoot(parts, request.workspaceId ?? node.workspaceId, standing, context);
+  if (parent === undefined) return intoRoot(parts, request.workspaceId ?? node.workspaceId, subject, context);
   if (parent === node.id) throw CycleDetected();
-  const destination = await intoParent(parts, parent, standing, context, request.dryRun);
+  const destination = await intoParent(parts, parent, subject, context, request.dryRun);
   requireSameWorkspace(destination, request.workspaceId);
   return destination;
 }

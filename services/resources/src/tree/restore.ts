@@ -4,7 +4,7 @@ import type { Node } from '../domain/node.js';
 import { attachedTo, moveTo, placeUnder, replaceBelow, rootPlace } from '../domain/tree.js';
 import { publishChange } from '../events.js';
 import { announce, enqueue, jobsBelow } from '../nodes/subtree.js';
-import { requireWorkspaceRole, type Standing } from '../policy.js';
+import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
 import { moveGrants } from '../sharing/grants.js';
 import { type Destination, intoParent } from './destination.js';
 import { withFreeKeys } from './external-keys.js';
@@ -24,10 +24,10 @@ export async function restoreNode(
   parts: TreeParts,
   node: Node,
   wanted: string | undefined,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Restored> {
-  const { destination, relocated } = await homeOf(parts, node, wanted, standing, context);
+  const { destination, relocated } = await homeOf(parts, node, wanted, subject, context);
   // Nodes that a job is still moving into the trash are restored by a job, as are late ones that its sweep finds.
   const trashing = await jobsBelow(parts, 'trash', [node.id]);
   const batch = trashing.some(({ sweep }) => sweep !== true) ? 'large' : await batchBelow(parts, node);
@@ -57,24 +57,24 @@ async function homeOf(
   parts: TreeParts,
   node: Node,
   wanted: string | undefined,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<{ destination: Destination; relocated: boolean }> {
   if (wanted !== undefined) {
-    return { destination: await intoParent(parts, wanted, standing, context), relocated: wanted !== node.parentKey };
+    return { destination: await intoParent(parts, wanted, subject, context), relocated: wanted !== node.parentKey };
   }
   const { id, relocated } = await liveHome(parts, node);
-  if (id === undefined) return { destination: await root(parts, node, standing, context), relocated };
+  if (id === undefined) return { destination: await root(parts, node, subject, context), relocated };
   if (!relocated) {
     const parent = (await parts.tree.get(id, context.work)) as Node;
     context.work.expect(parts.tree.nodes, parent);
     return { destination: { parent, key: id, depth: parent.ancestors.length + 1 }, relocated };
   }
-  return { destination: await intoParent(parts, id, standing, context), relocated };
+  return { destination: await intoParent(parts, id, subject, context), relocated };
 }
 
-async function root(parts: TreeParts, node: Node, standing: Standing, context: CallContext): Promise<Destination> {
-  const membership = await parts.policy.enter(node.workspaceId, standing, context);
+async function root(parts: TreeParts, node: Node, subject: AccessSubject, context: CallContext): Promise<Destination> {
+  const membership = await parts.policy.enter(node.workspaceId, subject, context);
   requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
   return { parent: rootPlace(node.workspaceId, node.orgId), key: node.workspaceId, depth: 0 };
 }

@@ -11,7 +11,7 @@ import { requireKind } from '../kinds.js';
 import { recount } from '../nodes/recount.js';
 import { noteShift } from '../nodes/shifts.js';
 import { announce, type Below, enqueue, loadBelow } from '../nodes/subtree.js';
-import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
+import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../policy.js';
 import { keepManager, moveGrants } from '../sharing/grants.js';
 import { writeContent } from '../snapshots/write-content.js';
 import { wantedTags } from '../tags/wanted-tags.js';
@@ -33,21 +33,21 @@ export async function updateNode(
   parts: TreeParts,
   seen: Seen,
   request: Request,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Updated> {
   const { node } = seen;
   const mask = new Set(request.updateMask ?? []);
-  requireRights(seen, mask, standing);
+  requireRights(seen, mask, subject);
   const asksMove = moves(request, mask);
-  const destination = asksMove ? await newHome(parts, node, request, mask, standing, context) : undefined;
+  const destination = asksMove ? await newHome(parts, node, request, mask, subject, context) : undefined;
   requireWritable(seen, request.isLocked === false);
   requireVersion(context, node.version, node);
 
   let after = await withFields(parts, node, request, mask, context);
   if (destination !== undefined) after = await placed(parts, after as Node, destination, request, context);
   if (mask.has('tags') && !request.dryRun) {
-    after = { ...after, tags: await wantedTags(parts, after, request.tags, standing, context) };
+    after = { ...after, tags: await wantedTags(parts, after, request.tags, subject, context) };
   }
   if (mask.has('access_mode')) after = await restricted(parts, after, request.accessMode === AccessMode.RESTRICTED);
   const relocates = after.boundary !== node.boundary || after.parentKey !== node.parentKey;
@@ -78,7 +78,7 @@ export async function setAccessMode(
   parts: TreeParts,
   seen: Seen,
   accessMode: AccessMode,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Node> {
   if (seen.node.restricted === (accessMode === AccessMode.RESTRICTED)) return seen.node;
@@ -87,14 +87,14 @@ export async function setAccessMode(
     updateMask: ['access_mode'],
     accessMode,
   });
-  return (await updateNode(parts, seen, request, standing, context)).node;
+  return (await updateNode(parts, seen, request, subject, context)).node;
 }
 
 /** Throws unless the caller may write, and manage if the request changes access or the lock. */
-function requireRights(seen: Seen, mask: ReadonlySet<string>, standing: Standing): void {
+function requireRights(seen: Seen, mask: ReadonlySet<string>, subject: AccessSubject): void {
   requireCapability(seen, 'write');
   if (mask.has('is_locked') || mask.has('access_mode')) requireCapability(seen, 'manage');
-  if (mask.has('access_mode') && !standing.caller.credential.scopes.includes('share:write')) {
+  if (mask.has('access_mode') && !subject.caller.credential.scopes.includes('share:write')) {
     throw insufficientScope('share:write');
   }
 }

@@ -3,7 +3,7 @@ import { administers, roleAtRoot } from '../domain/access.js';
 import { type Grant, grantAt } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
 import { type Capability, may, type Role } from '../domain/role.js';
-import type { Standing } from '../policy.js';
+import type { AccessSubject } from '../policy.js';
 import type { TreeParts } from './parts.js';
 
 /** The nodes of one workspace that a caller can see, as a filter. */
@@ -21,45 +21,45 @@ export interface Visible {
  * Returns the nodes that the caller can read. A node is visible in a boundary that the caller can read (the workspace
  * itself, or a restricted node granted to them), or below a granted node within the same boundary.
  */
-export function visibleWhere(parts: TreeParts, workspaceId: string, standing: Standing): Promise<Visible> {
-  return openTo(parts, workspaceId, standing, 'read');
+export function visibleWhere(parts: TreeParts, workspaceId: string, subject: AccessSubject): Promise<Visible> {
+  return openTo(parts, workspaceId, subject, 'read');
 }
 
 /** Returns a filter for the nodes of one workspace on which the caller has a capability. */
 export async function allowedWhere(
   parts: TreeParts,
   workspaceId: string,
-  standing: Standing,
+  subject: AccessSubject,
   capability: Capability,
 ): Promise<Where<Node>> {
-  return (await openTo(parts, workspaceId, standing, capability)).where;
+  return (await openTo(parts, workspaceId, subject, capability)).where;
 }
 
 async function openTo(
   parts: TreeParts,
   workspaceId: string,
-  standing: Standing,
+  subject: AccessSubject,
   capability: Capability,
 ): Promise<Visible> {
-  const { agent } = standing;
-  const open = await openToPerson(parts, workspaceId, standing, capability);
+  const { agent } = subject;
+  const open = await openToPerson(parts, workspaceId, subject, capability);
   if (agent === undefined) return visible(open);
   const role = agent.roleIn(workspaceId);
   if (role === undefined) return visible(NOTHING);
-  const held = await parts.policy.agentGrantsIn(workspaceId, standing);
-  return visible(both(open, await openBy(parts, workspaceId, role, held, standing.now, capability)));
+  const held = await parts.policy.agentGrantsIn(workspaceId, subject);
+  return visible(both(open, await openBy(parts, workspaceId, role, held, subject.now, capability)));
 }
 
 async function openToPerson(
   parts: TreeParts,
   workspaceId: string,
-  standing: Standing,
+  subject: AccessSubject,
   capability: Capability,
 ): Promise<Open> {
-  const role = standing.own.workspaces.get(workspaceId)?.role;
+  const role = subject.own.workspaces.get(workspaceId)?.role;
   if (administers(role)) return EVERYTHING;
-  const held = await parts.policy.grantsIn(workspaceId, standing);
-  return openBy(parts, workspaceId, roleAtRoot(role), held, standing.now, capability);
+  const held = await parts.policy.grantsIn(workspaceId, subject);
+  return openBy(parts, workspaceId, roleAtRoot(role), held, subject.now, capability);
 }
 
 /** The part of one workspace on which a principal has a capability. */

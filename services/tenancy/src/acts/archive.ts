@@ -14,7 +14,7 @@ import { orgRoleAtLeast, workspaceRoleAtLeast } from '../domain/roles.js';
 import { insufficientScope } from '../errors.js';
 import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
-import { requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
+import { requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
 import { toActor } from '../wire/workspace.js';
 import type { SeenWorkspace } from './seen.js';
@@ -28,27 +28,27 @@ export interface Archived {
 export async function archiveWorkspace(
   parts: Parts,
   request: ArchiveWorkspaceRequest,
-  standing: WorkspaceStanding,
+  access: WorkspaceAccess,
   context: CallContext,
 ): Promise<Archived> {
   if (request.mode === ArchiveMode.EXPORT) {
-    requireWorkspaceRole(standing, 'admin');
-    return beginExport(parts, request, standing.workspace, context);
+    requireWorkspaceRole(access, 'admin');
+    return beginExport(parts, request, access.workspace, context);
   }
-  requireArchiver(standing);
+  requireArchiver(access);
   const unarchives = request.mode === ArchiveMode.UNARCHIVE;
-  const workspace = unarchives ? activate(parts, standing, context) : freeze(parts, standing, context);
+  const workspace = unarchives ? activate(parts, access, context) : freeze(parts, access, context);
   return { workspace, archive: stateRecord(workspace, unarchives ? ArchiveMode.UNARCHIVE : ArchiveMode.ARCHIVE) };
 }
 
 /** Throws InsufficientRole unless the caller administers the workspace, or its Org (joined or not). */
-function requireArchiver({ role, inOrg }: WorkspaceStanding): void {
+function requireArchiver({ role, inOrg }: WorkspaceAccess): void {
   const inWorkspace = workspaceRoleAtLeast(role, 'admin');
   if (inWorkspace || orgRoleAtLeast(inOrg?.member.role, 'admin')) return;
   throw InsufficientRole({ role: role ?? null, needed: 'admin' });
 }
 
-function freeze(parts: Parts, { workspace }: WorkspaceStanding, context: CallContext): Workspace {
+function freeze(parts: Parts, { workspace }: WorkspaceAccess, context: CallContext): Workspace {
   if (workspace.state === 'archived') return workspace;
   const now = parts.now();
   const stamps = { archivedAt: now, updatedAt: now, updatedBy: context.actor };
@@ -61,7 +61,7 @@ function freeze(parts: Parts, { workspace }: WorkspaceStanding, context: CallCon
   return frozen;
 }
 
-function activate(parts: Parts, { workspace }: WorkspaceStanding, context: CallContext): Workspace {
+function activate(parts: Parts, { workspace }: WorkspaceAccess, context: CallContext): Workspace {
   if (workspace.state === 'active') return workspace;
   const { archivedAt: _, ...kept } = workspace;
   const stamps = { updatedAt: parts.now(), updatedBy: context.actor };

@@ -82,9 +82,9 @@ export async function completeAuthorization(
   const query = new URLSearchParams(request.query);
   const state = query.get('state') ?? '';
   const { authorization, connector, client } = await findPending(parts, context.caller, state);
-  const standing = await parts.policy.seeWorkspace(connector.workspaceId, context.caller);
-  requireWorkspaceRole(standing, 'admin');
-  requireActiveWorkspace(standing.workspace);
+  const access = await parts.policy.seeWorkspace(connector.workspaceId, context.caller);
+  requireWorkspaceRole(access, 'admin');
+  requireActiveWorkspace(access.workspace);
   const owner = { tenant: authorization.tenant, record: authorization.id };
   const pending = JSON.parse(parts.envelope.open(authorization.sealed, owner)) as Pending;
   const asked = grants.get(request) ?? finishAuthorization(client, query, state, redirectUri(parts), pending);

@@ -14,7 +14,7 @@ import {
 } from '../domain/connector-terms.js';
 import { publishConnector } from '../events.js';
 import type { Parts } from '../parts.js';
-import { requireActiveWorkspace, type WorkspaceStanding } from '../policy.js';
+import { requireActiveWorkspace, type WorkspaceAccess } from '../policy.js';
 import type { Connector } from '../stores/connectors.js';
 import { clientFor } from '../upstream/oauth-clients.js';
 import { connectorTypeOf } from '../wire/connector.js';
@@ -33,7 +33,7 @@ interface Draft {
 export async function addConnector(
   parts: Parts,
   context: CallContext,
-  { workspace }: WorkspaceStanding,
+  { workspace }: WorkspaceAccess,
   request: CreateConnectorRequest,
 ): Promise<{ connector: Connector; authorizeUrl?: string }> {
   const { type, config, authType, secret } = readDraft(parts, request);

@@ -3,7 +3,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Parts } from '../parts.js';
-import { requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
+import { requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
 import { type FoundList, type PinEntry, type PinVisibility, pinListId } from '../stores/pins.js';
 
 /** Returns a list including this call's own writes: the workspace's, or the caller's own there. */
@@ -21,7 +21,7 @@ export async function findList(
 export function saveList(
   { pinLists }: Parts,
   context: CallContext,
-  { workspace }: WorkspaceStanding,
+  { workspace }: WorkspaceAccess,
   { visibility, record }: FoundList,
   pins: readonly PinEntry[],
 ): FoundList {
@@ -42,8 +42,8 @@ export function newPin(context: CallContext, itemId: string, createdAt: string):
 /**
  * Throws InsufficientRole if the caller may not change a list: the workspace's needs an editor, their own any role.
  */
-export function requirePinRole(standing: WorkspaceStanding, visibility: PinVisibility): void {
-  requireWorkspaceRole(standing, visibility === 'workspace' ? 'editor' : 'guest');
+export function requirePinRole(access: WorkspaceAccess, visibility: PinVisibility): void {
+  requireWorkspaceRole(access, visibility === 'workspace' ? 'editor' : 'guest');
 }
 
 /** Selects a pin by its id or by its item. `visibility` picks the list if the item may be in both. */

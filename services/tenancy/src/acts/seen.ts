@@ -1,7 +1,7 @@
 import { type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { effectiveRole, orgRoleAtLeast, type WorkspaceRole } from '../domain/roles.js';
 import type { Parts } from '../parts.js';
-import type { OrgStanding } from '../policy.js';
+import type { OrgAccess } from '../policy.js';
 import type { Stores } from '../stores/open.js';
 import type { OrgMember } from '../stores/org-members.js';
 import type { Workspace } from '../stores/workspaces.js';
@@ -16,9 +16,9 @@ export interface SeenWorkspace {
  * Returns the caller's Orgs that their credential reaches. `hidden` selects instead those that they own and whose
  * deletion is scheduled.
  */
-export async function seenOrgs(stores: Stores, caller: Caller, hidden: boolean): Promise<OrgStanding[]> {
-  const standings = await orgsOf(stores, caller.userId);
-  return standings.filter(
+export async function seenOrgs(stores: Stores, caller: Caller, hidden: boolean): Promise<OrgAccess[]> {
+  const orgAccess = await orgsOf(stores, caller.userId);
+  return orgAccess.filter(
     ({ org, member }) =>
       reachesTenant(caller, org.id) &&
       (hidden ? org.status === 'deletion_scheduled' && member.role === 'owner' : org.status === 'active'),
@@ -26,7 +26,7 @@ export async function seenOrgs(stores: Stores, caller: Caller, hidden: boolean):
 }
 
 /** Returns all Orgs that a person is an active member of, including those whose deletion is scheduled. */
-export async function orgsOf({ orgs, orgMembers }: Stores, userId: string): Promise<OrgStanding[]> {
+export async function orgsOf({ orgs, orgMembers }: Stores, userId: string): Promise<OrgAccess[]> {
   const members = await orgMembers.activeOf(userId);
   if (members.length === 0) return [];
   const byOrg = new Map(members.map((member) => [member.orgId, member]));
@@ -41,10 +41,10 @@ export async function orgsOf({ orgs, orgMembers }: Stores, userId: string): Prom
 export async function joinedWorkspaces(
   parts: Parts,
   caller: Caller,
-  inOrg: OrgStanding | undefined,
+  inOrg: OrgAccess | undefined,
 ): Promise<SeenWorkspace[]> {
-  const standings = inOrg === undefined ? [] : [inOrg];
-  const all = await workspacesOf(parts, caller.userId, standings, (orgId) => orgId === inOrg?.org.id);
+  const orgAccess = inOrg === undefined ? [] : [inOrg];
+  const all = await workspacesOf(parts, caller.userId, orgAccess, (orgId) => orgId === inOrg?.org.id);
   return all.filter(({ workspace }) => reachesWorkspace(caller, workspace.id, workspace.orgId ?? null));
 }
 
@@ -55,11 +55,11 @@ export async function joinedWorkspaces(
 export async function workspacesOf(
   { workspaces, workspaceMembers }: Stores,
   userId: string,
-  standings: readonly OrgStanding[],
+  orgAccess: readonly OrgAccess[],
   isWanted: (orgId: string | undefined) => boolean,
 ): Promise<SeenWorkspace[]> {
-  const orgRoles = new Map(standings.map(({ org, member }) => [org.id, member.role]));
-  const full = standings.filter(({ member }) => orgRoleAtLeast(member.role, 'member')).map(({ org }) => org.id);
+  const orgRoles = new Map(orgAccess.map(({ org, member }) => [org.id, member.role]));
+  const full = orgAccess.filter(({ member }) => orgRoleAtLeast(member.role, 'member')).map(({ org }) => org.id);
   const [places, byDefault] = await Promise.all([workspaceMembers.activeOf(userId), workspaces.withDefaultRole(full)]);
   const own = new Map(places.filter(({ orgId }) => isWanted(orgId)).map((place) => [place.workspaceId, place.role]));
   const joined = own.size === 0 ? [] : await workspaces.records.getMany([...own.keys()]);

@@ -15,12 +15,12 @@ import { readWorkspaceSettings, type WorkspaceSettings } from '../domain/workspa
 import { SlugTaken } from '../errors.js';
 import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
-import { mayCreateWorkspace, type OrgStanding, requireActiveWorkspace } from '../policy.js';
+import { mayCreateWorkspace, type OrgAccess, requireActiveWorkspace } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
 
 /** Throws InsufficientRole if the member may not create workspaces in the Org. */
-export function requireCreator(standing: OrgStanding): void {
-  if (!mayCreateWorkspace(standing)) throw InsufficientRole({ role: standing.member.role });
+export function requireCreator(access: OrgAccess): void {
+  if (!mayCreateWorkspace(access)) throw InsufficientRole({ role: access.member.role });
 }
 
 /** The validated fields of a new workspace. */
@@ -29,7 +29,7 @@ export interface WorkspaceDraft {
   readonly settings: WorkspaceSettings;
 }
 
-export function readDraft(request: CreateWorkspaceRequest, inOrg: OrgStanding | undefined): WorkspaceDraft {
+export function readDraft(request: CreateWorkspaceRequest, inOrg: OrgAccess | undefined): WorkspaceDraft {
   const settings = readWorkspaceSettings(request.settings, givenFields(request.settings));
   const asked = readRole(request.defaultRole, inOrg !== undefined);
   return { defaultRole: asked ?? inOrg?.org.settings.defaultWorkspaceRole, settings };

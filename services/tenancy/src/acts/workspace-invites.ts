@@ -13,7 +13,7 @@ import {
   requireActiveWorkspace,
   requireOwnerForOwner,
   requireWorkspaceGrant,
-  type WorkspaceStanding,
+  type WorkspaceAccess,
 } from '../policy.js';
 import { addressKeyOf, type OrgMember } from '../stores/org-members.js';
 import type { Org } from '../stores/orgs.js';
@@ -34,11 +34,7 @@ export interface Added {
  * Returns the role that limits which roles the caller may grant: their own in the workspace. An administrator of
  * the Org who adds themselves acts as an administrator of the workspace. Throws InsufficientRole.
  */
-function grantorOf(
-  { role, place, inOrg }: WorkspaceStanding,
-  userId: string | undefined,
-  caller: Caller,
-): WorkspaceRole {
+function grantorOf({ role, place, inOrg }: WorkspaceAccess, userId: string | undefined, caller: Caller): WorkspaceRole {
   if (role !== undefined && workspaceRoleAtLeast(role, 'admin')) return role;
   const joins = userId === caller.userId && place === undefined && orgRoleAtLeast(inOrg?.member.role, 'admin');
   if (!joins) throw InsufficientRole({ role: role ?? null, needed: 'admin' });
@@ -49,10 +45,10 @@ function grantorOf(
 export async function addMember(
   parts: Parts,
   context: CallContext,
-  standing: WorkspaceStanding,
+  access: WorkspaceAccess,
   request: AddWorkspaceMemberRequest,
 ): Promise<Added> {
-  const own = grantorOf(standing, request.userId, context.caller);
+  const own = grantorOf(access, request.userId, context.caller);
   const role = workspaceRoleOf(request.role);
   requireWorkspaceGrant(own, role ?? 'viewer');
   const { userId, email, agentId } = request;
@@ -61,10 +57,10 @@ export async function addMember(
   if (named === 'agent_id') throw new AppError('NOT_FOUND', 'not_found', 'There is no such agent.', { param: named });
   const known =
     named === 'user_id'
-      ? await knownById(parts, context, standing, userId as string)
-      : await knownByEmail(parts, context, standing, email as string);
-  if (known !== undefined) return letIn(parts, context, standing, known, role ?? 'viewer');
-  return invite(parts, context, standing, request, { own, role });
+      ? await knownById(parts, context, access, userId as string)
+      : await knownByEmail(parts, context, access, email as string);
+  if (known !== undefined) return letIn(parts, context, access, known, role ?? 'viewer');
+  return invite(parts, context, access, request, { own, role });
 }
 
 /** A person who may join at once. */
@@ -78,7 +74,7 @@ interface Known {
 async function knownById(
   parts: Parts,
   context: CallContext,
-  { inOrg }: WorkspaceStanding,
+  { inOrg }: WorkspaceAccess,
   userId: string,
 ): Promise<Known> {
   if (inOrg === undefined) return { person: await personById(parts, context, userId), guest: false };
@@ -95,7 +91,7 @@ function knownMember({ name, email, role }: OrgMember, userId: string): Known {
 async function knownByEmail(
   parts: Parts,
   context: CallContext,
-  { workspace, inOrg }: WorkspaceStanding,
+  { workspace, inOrg }: WorkspaceAccess,
   email: string,
 ): Promise<Known | undefined> {
   const person = await personByEmail(parts, context, email);
@@ -111,7 +107,7 @@ async function knownByEmail(
 async function letIn(
   parts: Parts,
   context: CallContext,
-  { workspace }: WorkspaceStanding,
+  { workspace }: WorkspaceAccess,
   { person, guest }: Known,
   role: WorkspaceRole,
 ): Promise<Added> {
@@ -128,7 +124,7 @@ async function letIn(
 async function invite(
   parts: Parts,
   context: CallContext,
-  { workspace, inOrg }: WorkspaceStanding,
+  { workspace, inOrg }: WorkspaceAccess,
   { email: given = '', message, anyAccount }: AddWorkspaceMemberRequest,
   { own, role }: { readonly own: WorkspaceRole; readonly role: WorkspaceRole | undefined },
 ): Promise<Added> {
@@ -171,7 +167,7 @@ async function orgPlaceFor(
 function offerWorkspacePlace(
   parts: Parts,
   context: CallContext,
-  { id: workspaceId, tenant, orgId }: WorkspaceStanding['workspace'],
+  { id: workspaceId, tenant, orgId }: WorkspaceAccess['workspace'],
   email: string,
   role: WorkspaceRole | undefined,
   existing: WorkspaceMember | undefined,

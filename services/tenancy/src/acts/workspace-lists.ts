@@ -1,11 +1,11 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, pageOfAll, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
+import { findPage, pageOfAll, parsePageRequest, type Sort, type Where } from '@commonplace/kit/store';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { type ListWorkspacesRequest, WorkspaceStateFilter } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { effectiveRole, orgRoleAtLeast } from '../domain/roles.js';
 import { foldName } from '../domain/text.js';
 import type { Parts } from '../parts.js';
-import type { OrgStanding } from '../policy.js';
+import type { OrgAccess } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
 import { joinedWorkspaces, type SeenWorkspace } from './seen.js';
 
@@ -34,10 +34,10 @@ export async function listWorkspaces(
   parts: Parts,
   context: CallContext,
   request: ListWorkspacesRequest,
-  inOrg: OrgStanding | undefined,
+  inOrg: OrgAccess | undefined,
 ): Promise<WorkspacePage> {
   const { caller } = context;
-  const slice = sliceOf(request.page);
+  const slice = parsePageRequest(request.page);
   const sort = SORTS[request.sort || 'created_at'] ?? ['createdAt'];
   const narrowed = caller.workspaceId !== undefined || caller.credential.workspaceIds !== undefined;
   const administers = inOrg !== undefined && orgRoleAtLeast(inOrg.member.role, 'admin');
@@ -65,7 +65,7 @@ async function withNamed(
   { workspaces }: Parts,
   { caller }: CallContext,
   joined: readonly SeenWorkspace[],
-  { org }: OrgStanding,
+  { org }: OrgAccess,
 ): Promise<SeenWorkspace[]> {
   const { workspaceIds } = caller.credential;
   const { workspaceId } = caller;
@@ -81,7 +81,7 @@ async function listAll(
   { workspaces, workspaceMembers }: Parts,
   { state, q, page: asked }: ListWorkspacesRequest,
   sort: Sort<Workspace>,
-  { org, member }: OrgStanding,
+  { org, member }: OrgAccess,
 ): Promise<WorkspacePage> {
   const where = orgWorkspaces(org.id, stateOf(state), q);
   const total = await workspaces.records.count(where);

@@ -1,4 +1,4 @@
-import { invalidCursor, type Scalar, type Slice, sliceOf, toPage, type Where } from '@commonplace/kit/store';
+import { invalidCursor, parsePageRequest, type Scalar, type Slice, toPage, type Where } from '@commonplace/kit/store';
 import type { WorkspaceMember as WorkspaceMemberMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type {
   ListWorkspaceMembersRequest,
@@ -46,7 +46,7 @@ export async function listMembers(
   request: ListWorkspaceMembersRequest,
 ): Promise<ListWorkspaceMembersResponse> {
   const listing = listingOf(parts, workspace, request);
-  const slice = sliceOf(request.page);
+  const slice = parsePageRequest(request.page);
   const directTotal = await parts.workspaceMembers.records.count(listing.direct);
   const [total, found] = await Promise.all([
     totalOf(listing, directTotal, request.q),

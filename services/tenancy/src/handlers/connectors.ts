@@ -1,6 +1,6 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, type StoredRecord, sliceOf } from '@commonplace/kit/store';
+import { pageOfAll, parsePageRequest, type StoredRecord } from '@commonplace/kit/store';
 import {
   ConnectionStatus,
   type ConnectorService,
@@ -21,32 +21,32 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
 
   return {
     async listConnectors({ workspaceId, page: asked, type, status }, { caller }) {
-      const standing = await policy.seeWorkspace(workspaceId, caller);
-      requireWorkspaceRole(standing, 'viewer');
+      const access = await policy.seeWorkspace(workspaceId, caller);
+      requireWorkspaceRole(access, 'viewer');
       const all = await connectors.ofWorkspace(workspaceId);
       const counts = await connectors.countConnections(all.map(({ id }) => id));
       const wanted = all
         .map((one) => toConnector(one, counts.get(one.id) ?? 0))
         .filter((one) => type === ConnectorType.UNSPECIFIED || one.type === type)
         .filter((one) => status === ConnectorStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(sliceOf(asked), wanted);
+      const { items, page } = pageOfAll(parsePageRequest(asked), wanted);
       return { items, page };
     },
 
     async createConnector(request, context) {
-      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'admin');
-      const { connector, authorizeUrl } = await addConnector(parts, context, standing, request);
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
+      requireWorkspaceRole(access, 'admin');
+      const { connector, authorizeUrl } = await addConnector(parts, context, access, request);
       const counts = await connectors.countConnections([connector.id]);
       return toConnector(connector, counts.get(connector.id) ?? 0, authorizeUrl);
     },
 
     async deleteConnector({ workspaceId, connectorId }, context) {
-      const standing = await policy.seeWorkspace(workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'admin');
+      const access = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(access, 'admin');
       const connector = inWorkspace(await connectors.records.get(connectorId), workspaceId);
       requireVersion(context, connector.version, connector);
-      requireActiveWorkspace(standing.workspace);
+      requireActiveWorkspace(access.workspace);
       const connections = await connectors.connectionsOf(connectorId);
       await disconnect(parts, context, connections);
       for (const one of await connectors.authorizationsOf(connectorId)) {
@@ -58,25 +58,25 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
     },
 
     async listConnections({ workspaceId, page: asked, connectorId, status }, { caller }) {
-      const standing = await policy.seeWorkspace(workspaceId, caller);
-      requireWorkspaceRole(standing, 'guest');
-      const whose = workspaceRoleAtLeast(standing.role, 'admin') ? undefined : caller.userId;
+      const access = await policy.seeWorkspace(workspaceId, caller);
+      requireWorkspaceRole(access, 'guest');
+      const whose = workspaceRoleAtLeast(access.role, 'admin') ? undefined : caller.userId;
       const now = parts.now();
       const wanted = (await connectors.connectionsIn(workspaceId, whose))
         .filter((one) => connectorId === undefined || one.connectorId === connectorId)
         .map((one) => toConnection(one, now))
         .filter((one) => status === ConnectionStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(sliceOf(asked), wanted);
+      const { items, page } = pageOfAll(parsePageRequest(asked), wanted);
       return { items, page };
     },
 
     async deleteConnection({ workspaceId, connectionId }, context) {
-      const standing = await policy.seeWorkspace(workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'guest');
+      const access = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(access, 'guest');
       const connection = inWorkspace(await connectors.connections.get(connectionId), workspaceId);
       const own = connection.userId === context.caller.userId;
       // Only administrators see the connections of others.
-      if (!own && !workspaceRoleAtLeast(standing.role, 'admin')) throw NotFound();
+      if (!own && !workspaceRoleAtLeast(access.role, 'admin')) throw NotFound();
       requireVersion(context, connection.version, connection);
       const revoked = await disconnect(parts, context, [connection]);
       return { id: connectionId, deleted: true, upstreamRevoked: revoked === 1 };

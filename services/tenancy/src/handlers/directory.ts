@@ -16,7 +16,7 @@ import { orgRoleName, type WorkspaceRole, workspaceRoleName } from '../domain/ro
 import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
 import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
-import type { OrgStanding } from '../policy.js';
+import type { OrgAccess } from '../policy.js';
 import type { Invitation } from '../stores/invitations.js';
 import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
@@ -26,10 +26,10 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
   const { orgs, workspaces, invitations } = parts;
   return {
     async getMemberships({ userId }) {
-      const standings = (await orgsOf(parts, userId)).filter(({ org }) => org.status === 'active');
-      const reached = new Set<string | undefined>([undefined, ...standings.map(({ org }) => org.id)]);
-      const joined = await workspacesOf(parts, userId, standings, (orgId) => reached.has(orgId));
-      return { userId, orgs: standings.map(toOrgMembership), workspaces: joined.map(toWorkspaceMembership) };
+      const orgAccess = (await orgsOf(parts, userId)).filter(({ org }) => org.status === 'active');
+      const reached = new Set<string | undefined>([undefined, ...orgAccess.map(({ org }) => org.id)]);
+      const joined = await workspacesOf(parts, userId, orgAccess, (orgId) => reached.has(orgId));
+      return { userId, orgs: orgAccess.map(toOrgMembership), workspaces: joined.map(toWorkspaceMembership) };
     },
 
     async lookUpWorkspace({ workspaceId }) {
@@ -126,7 +126,7 @@ function personalWorkspaceId(userId: string): string {
   return derivedId(`personal-workspace:${userId}`);
 }
 
-function toOrgMembership({ org, member }: OrgStanding) {
+function toOrgMembership({ org, member }: OrgAccess) {
   const { maxKeyLifetimeDays, allowExternalSharing, agentApprovalMinimum, approvalsByKey } = fullOrgSettings(
     org.settings,
   );

@@ -1,6 +1,6 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOf, sliceOf } from '@commonplace/kit/store';
+import { pageOf, parsePageRequest } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { heirOf } from '../acts/heirs.js';
@@ -35,7 +35,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
   return {
     async listOrgMembers(request, { caller }) {
       const { member } = await policy.seeOrg(request.orgId, caller);
-      const slice = sliceOf(request.page);
+      const slice = parsePageRequest(request.page);
       const where = orgMemberFilter(request, member, parts.now());
       const { limit, ...from } = slice;
       const [found, total] = await Promise.all([
@@ -47,37 +47,30 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
     },
 
     async addOrgMember(request, context) {
-      const standing = await policy.seeOrg(request.orgId, context.caller);
-      requireOrgRole(standing, 'admin');
+      const access = await policy.seeOrg(request.orgId, context.caller);
+      requireOrgRole(access, 'admin');
       const role = orgRoleOf(request.role);
-      requireOrgGrant(standing.member.role, role ?? 'member');
-      const offered = await offeredPlace(parts, context, standing.org, request);
-      const existing = await requireUnused(parts, standing.org.id, offered);
+      requireOrgGrant(access.member.role, role ?? 'member');
+      const offered = await offeredPlace(parts, context, access.org, request);
+      const existing = await requireUnused(parts, access.org.id, offered);
       if (existing !== undefined) {
-        requireOwnerForOwner(standing.member.role, existing.role);
+        requireOwnerForOwner(access.member.role, existing.role);
         const { member, url } = await sendAgain(parts, context, existing, role, request.message, offered.anyAccount);
         context.reply.status = 200;
         return toOrgMember(member, parts.now(), url);
       }
-      const { member, url } = await inviteToOrg(
-        parts,
-        context,
-        standing.org,
-        offered,
-        role ?? 'member',
-        request.message,
-      );
+      const { member, url } = await inviteToOrg(parts, context, access.org, offered, role ?? 'member', request.message);
       return toOrgMember(member, parts.now(), url);
     },
 
     async updateOrgMember(request, context) {
-      const standing = await policy.seeOrg(request.orgId, context.caller);
+      const access = await policy.seeOrg(request.orgId, context.caller);
       const member = await find(request.orgId, request.memberId);
       const mask = maskOf(request.updateMask);
       const role = mask.has('role') ? orgRoleOf(request.role) : undefined;
-      requireOrgRole(standing, 'admin');
-      requireOwnerForOwner(standing.member.role, member.role);
-      if (role !== undefined) requireOrgGrant(standing.member.role, role);
+      requireOrgRole(access, 'admin');
+      requireOwnerForOwner(access.member.role, member.role);
+      if (role !== undefined) requireOrgGrant(access.member.role, role);
       requireVersion(context, member.version, member);
       const status = mask.has('status') ? readStatus(request.status, member) : member.status;
       const after = { ...member, role: role ?? member.role, status, updatedAt: parts.now() };
@@ -90,11 +83,11 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
 
     async removeOrgMember(request, context) {
       const { orgId, memberId } = request;
-      const standing = await policy.seeOrg(orgId, context.caller);
+      const access = await policy.seeOrg(orgId, context.caller);
       const member = await find(orgId, memberId);
-      if (member.id !== standing.member.id) {
-        requireOrgRole(standing, 'admin');
-        requireOwnerForOwner(standing.member.role, member.role);
+      if (member.id !== access.member.id) {
+        requireOrgRole(access, 'admin');
+        requireOwnerForOwner(access.member.role, member.role);
       }
       requireVersion(context, member.version, member);
       const heir = await heirOf(parts, member, request.transferToMemberId);

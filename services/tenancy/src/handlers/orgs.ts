@@ -1,7 +1,7 @@
-import { beyondReach } from '@commonplace/kit/auth';
+import { credentialOutOfScope } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, sliceOf } from '@commonplace/kit/store';
+import { pageOfAll, parsePageRequest } from '@commonplace/kit/store';
 import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { ownerOf } from '../acts/join.js';
@@ -12,7 +12,7 @@ import { givenFields, maskOf } from '../domain/mask.js';
 import { readOrgSettings } from '../domain/org-settings.js';
 import { publishOrg, publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
-import { type OrgStanding, requireOrgRole } from '../policy.js';
+import { type OrgAccess, requireOrgRole } from '../policy.js';
 import { toOrg } from '../wire/org.js';
 
 type OrgMethods = Pick<Handlers<OrgService>, 'listOrgs' | 'createOrg' | 'getOrg' | 'updateOrg' | 'deleteOrg'>;
@@ -20,18 +20,18 @@ type OrgMethods = Pick<Handlers<OrgService>, 'listOrgs' | 'createOrg' | 'getOrg'
 export function createOrgHandlers(parts: Parts): OrgMethods {
   const { orgs, orgMembers, workspaces, policy } = parts;
 
-  async function answer(standings: readonly OrgStanding[]) {
-    if (standings.length === 0) return [];
-    const ids = standings.map(({ org }) => org.id);
+  async function answer(orgAccess: readonly OrgAccess[]) {
+    if (orgAccess.length === 0) return [];
+    const ids = orgAccess.map(({ org }) => org.id);
     const [members, spaces] = await Promise.all([orgMembers.countActive(ids), workspaces.countByOrg(ids)]);
-    return standings.map((standing) => {
-      const { id } = standing.org;
-      return toOrg(standing, { members: members.get(id) ?? 0, workspaces: spaces.get(id) ?? 0 });
+    return orgAccess.map((access) => {
+      const { id } = access.org;
+      return toOrg(access, { members: members.get(id) ?? 0, workspaces: spaces.get(id) ?? 0 });
     });
   }
 
-  async function answerOne(standing: OrgStanding) {
-    const [org] = await answer([standing]);
+  async function answerOne(access: OrgAccess) {
+    const [org] = await answer([access]);
     return org as NonNullable<typeof org>;
   }
 
@@ -39,17 +39,17 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
     async listOrgs(request, { caller }) {
       const hidden = request.status === OrgStatus.DELETION_SCHEDULED;
       const seen = await seenOrgs(parts, caller, hidden);
-      const places = new Map(seen.map((standing) => [standing.org.id, standing]));
+      const places = new Map(seen.map((access) => [access.org.id, access]));
       const { items, page } = pageOfAll(
-        sliceOf(request.page),
+        parsePageRequest(request.page),
         seen.map(({ org }) => org),
       );
-      return { items: await answer(items.map(({ id }) => places.get(id) as OrgStanding)), page };
+      return { items: await answer(items.map(({ id }) => places.get(id) as OrgAccess)), page };
     },
 
     async createOrg(request, context) {
       const { caller, work } = context;
-      if (caller.tenant !== undefined && caller.tenant.orgId !== null) throw beyondReach(caller, null);
+      if (caller.tenant !== undefined && caller.tenant.orgId !== null) throw credentialOutOfScope(caller, null);
       requireNoAvatar(request.avatarFileId);
       const settings = readOrgSettings(request.settings, givenFields(request.settings));
       const slug = await chosenOrgSlug(parts, request.slug, request.name);
@@ -81,21 +81,21 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
       const mask = maskOf(request.updateMask);
       const restores = mask.has('status') && request.status === OrgStatus.ACTIVE;
       const see = restores ? policy.seeOrgToRestore : policy.seeOrg;
-      const standing = await see(request.orgId, context.caller);
-      requireOrgRole(standing, mask.has('status') ? 'owner' : 'admin');
-      requireVersion(context, standing.org.version, standing.org);
-      const org = await changeOrg(parts, context, standing.org, request, mask);
-      return answerOne({ ...standing, org });
+      const access = await see(request.orgId, context.caller);
+      requireOrgRole(access, mask.has('status') ? 'owner' : 'admin');
+      requireVersion(context, access.org.version, access.org);
+      const org = await changeOrg(parts, context, access.org, request, mask);
+      return answerOne({ ...access, org });
     },
 
     async deleteOrg({ orgId, confirm }, context) {
-      const standing = await policy.seeOrg(orgId, context.caller);
-      requireOrgRole(standing, 'owner');
-      requireVersion(context, standing.org.version, standing.org);
-      requireConfirmed(standing.org, confirm);
+      const access = await policy.seeOrg(orgId, context.caller);
+      requireOrgRole(access, 'owner');
+      requireVersion(context, access.org.version, access.org);
+      requireConfirmed(access.org, confirm);
       const purgeAt = parts.now(parts.settings.orgRetentionDays * DAY_MS);
-      const deleted = context.work.replace(orgs.records, standing.org, {
-        ...standing.org,
+      const deleted = context.work.replace(orgs.records, access.org, {
+        ...access.org,
         status: 'deletion_scheduled',
         purgeAt,
         updatedBy: context.actor,

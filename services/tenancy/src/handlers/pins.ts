@@ -15,7 +15,7 @@ import { PINS_PER_LIST } from '../config.js';
 import { insertPin, movePin, orderPins } from '../domain/pins.js';
 import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
-import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
+import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
 import type { FoundList, PinVisibility } from '../stores/pins.js';
 import { toPins } from '../wire/pin.js';
 
@@ -37,8 +37,8 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
 
   return {
     async listPins({ workspaceId, page, visibility }, context) {
-      const standing = await policy.seeWorkspace(workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'guest');
+      const access = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(access, 'guest');
       const lists = await Promise.all(
         (LISTS[visibility] ?? ALL).map((one) => findList(parts, context, workspaceId, one)),
       );
@@ -47,37 +47,37 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
 
     async createPin(request, context) {
       const { workspaceId } = request;
-      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      const access = await policy.seeWorkspace(workspaceId, context.caller);
       const visibility = visibilityOf(request.visibility) ?? 'workspace';
-      requirePinRole(standing, visibility);
-      return pinItem(parts, context, standing, visibility, request);
+      requirePinRole(access, visibility);
+      return pinItem(parts, context, access, visibility, request);
     },
 
     async reorderPins(request, context) {
       const { workspaceId, order } = request;
-      const standing = await policy.seeWorkspace(workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'guest');
+      const access = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(access, 'guest');
       const moved =
-        order.length > 0 ? reorder(parts, context, standing, request) : moveOne(parts, context, standing, request);
+        order.length > 0 ? reorder(parts, context, access, request) : moveOne(parts, context, access, request);
       return pageInOrder(undefined, await shown(context, workspaceId, [await moved]));
     },
 
     async removePin(request, context) {
       const { workspaceId, pinId, itemType, itemId } = request;
-      const standing = await policy.seeWorkspace(workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'guest');
+      const access = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(access, 'guest');
       const item = itemIdOf({ resourceId: request.resourceId, item: targetOf(itemType, itemId) }, 'item_type');
       if (pinId === undefined && item === undefined) throw missing('pin_id, resource_id, item_type and item_id');
       if (pinId !== undefined && item !== undefined) throw ambiguous('pin_id');
       const wanted = { pinId, itemId: item, visibility: visibilityOf(request.visibility) };
       const { list, pin } = await findPin(parts, context, workspaceId, wanted);
-      requirePinRole(standing, list.visibility);
+      requirePinRole(access, list.visibility);
       requireVersion(context, list.record?.version ?? 0);
-      requireActiveWorkspace(standing.workspace);
+      requireActiveWorkspace(access.workspace);
       saveList(
         parts,
         context,
-        standing,
+        access,
         list,
         list.pins.filter(({ id }) => id !== pin.id),
       );
@@ -90,11 +90,11 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
 async function pinItem(
   parts: Parts,
   context: CallContext,
-  standing: WorkspaceStanding,
+  access: WorkspaceAccess,
   visibility: PinVisibility,
   request: CreatePinRequest,
 ): Promise<Pin> {
-  const { workspace } = standing;
+  const { workspace } = access;
   const itemId = itemIdOf(request);
   if (itemId === undefined) throw missing('resource_id, item');
   const list = await findList(parts, context, workspace.id, visibility);
@@ -117,14 +117,14 @@ async function pinItem(
   if (list.pins.length >= PINS_PER_LIST) throw LimitReached({ limit: PINS_PER_LIST, what: 'pins in one list' });
   const pin = newPin(context, itemId, parts.now());
   const pins = insertPin(list.pins, pin, seenBy(items, workspace.id), request.position);
-  return answer(saveList(parts, context, standing, list, pins));
+  return answer(saveList(parts, context, access, list, pins));
 }
 
 /** Moves the pin that a request names. */
 async function moveOne(
   parts: Parts,
   context: CallContext,
-  standing: WorkspaceStanding,
+  access: WorkspaceAccess,
   request: ReorderPinsRequest,
 ): Promise<FoundList> {
   const { pinId, position, workspaceId } = request;
@@ -133,7 +133,7 @@ async function moveOne(
   if (pinId !== undefined && itemId !== undefined) throw ambiguous('pin_id');
   const wanted = { pinId, itemId, visibility: visibilityOf(request.visibility) };
   const { list, pin } = await findPin(parts, context, workspaceId, wanted);
-  requirePinRole(standing, list.visibility);
+  requirePinRole(access, list.visibility);
   const items = await readableItems(
     parts,
     context,
@@ -143,15 +143,15 @@ async function moveOne(
   if (!sees(pin)) throw NotFound();
   if (position === undefined) throw invalidField('position', 'missing_field', 'is needed to move a pin.');
   requireVersion(context, list.record?.version ?? 0);
-  requireActiveWorkspace(standing.workspace);
-  return saveList(parts, context, standing, list, movePin(list.pins, pin, sees, position));
+  requireActiveWorkspace(access.workspace);
+  return saveList(parts, context, access, list, movePin(list.pins, pin, sees, position));
 }
 
 /** Reorders the list that contains the pins a request names. */
 async function reorder(
   parts: Parts,
   context: CallContext,
-  standing: WorkspaceStanding,
+  access: WorkspaceAccess,
   { workspaceId, order, pinId, resourceId, item, position, visibility }: ReorderPinsRequest,
 ): Promise<FoundList> {
   if (pinId !== undefined || resourceId !== undefined || item !== undefined) throw ambiguous('order');
@@ -161,7 +161,7 @@ async function reorder(
     isOwn && visibility !== PinVisibilityName.WORKSPACE
       ? own
       : await findList(parts, context, workspaceId, 'workspace');
-  requirePinRole(standing, list.visibility);
+  requirePinRole(access, list.visibility);
   if (position !== undefined) throw invalidField('position', 'invalid_value', 'does not go with order.');
   const items = await readableItems(
     parts,
@@ -171,6 +171,6 @@ async function reorder(
   const pins = orderPins(list.pins, order, seenBy(items, workspaceId));
   if (pins === undefined) throw invalidField('order', 'invalid_value', 'must name every pin of the list once.');
   requireVersion(context, list.record?.version ?? 0);
-  requireActiveWorkspace(standing.workspace);
-  return saveList(parts, context, standing, list, pins);
+  requireActiveWorkspace(access.workspace);
+  return saveList(parts, context, access, list, pins);
 }

@@ -35,28 +35,28 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
 
   return {
     async listWorkspaceMembers(request, { caller }) {
-      const standing = await policy.seeWorkspace(request.workspaceId, caller);
-      requireWorkspaceRole(standing, 'viewer');
-      return listMembers(parts, standing.workspace, request);
+      const access = await policy.seeWorkspace(request.workspaceId, caller);
+      requireWorkspaceRole(access, 'viewer');
+      return listMembers(parts, access.workspace, request);
     },
 
     async addWorkspaceMember(request, context) {
-      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
-      const { member, url, sentAgain } = await addMember(parts, context, standing, request);
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
+      const { member, url, sentAgain } = await addMember(parts, context, access, request);
       if (sentAgain) context.reply.status = 200;
       return toWorkspaceMember(member, url);
     },
 
     async updateWorkspaceMember(request, context) {
-      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
       const member = await find(request.workspaceId, request.memberId);
-      requireWorkspaceRole(standing, 'admin');
-      const own = standing.role ?? 'guest';
+      requireWorkspaceRole(access, 'admin');
+      const own = access.role ?? 'guest';
       const role = workspaceRoleOf(request.role) ?? member.role;
       requireOwnerForOwner(own, member.role);
       requireWorkspaceGrant(own, role);
       requireVersion(context, member.version, member);
-      requireActiveWorkspace(standing.workspace);
+      requireActiveWorkspace(access.workspace);
       if (role !== 'owner') await requireOtherWorkspaceOwner(parts, context, member);
       const changed = context.work.replace(records, member, { ...member, role, updatedAt: parts.now() });
       publishWorkspaceMember(context, 'updated', changed);
@@ -64,14 +64,14 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
     },
 
     async removeWorkspaceMember({ workspaceId, memberId, keepGrants }, context) {
-      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      const access = await policy.seeWorkspace(workspaceId, context.caller);
       const member = await find(workspaceId, memberId);
-      if (member.id !== standing.place?.id) {
-        requireWorkspaceRole(standing, 'admin');
-        requireOwnerForOwner(standing.role ?? 'guest', member.role);
+      if (member.id !== access.place?.id) {
+        requireWorkspaceRole(access, 'admin');
+        requireOwnerForOwner(access.role ?? 'guest', member.role);
       }
       requireVersion(context, member.version, member);
-      requireActiveWorkspace(standing.workspace);
+      requireActiveWorkspace(access.workspace);
       await requireOtherWorkspaceOwner(parts, context, member);
       await revokeWorkspaceOffers(parts, context, member.id);
       context.work.remove(records, member);

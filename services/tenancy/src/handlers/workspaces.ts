@@ -1,4 +1,10 @@
-import { beyondReach, type Caller, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
+import {
+  type Caller,
+  credentialOutOfScope,
+  defaultOrgId,
+  isWorkspaceLimited,
+  reachesTenant,
+} from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
@@ -13,7 +19,7 @@ import { maskOf } from '../domain/mask.js';
 import { foldName } from '../domain/text.js';
 import { publishWorkspace, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
-import { type OrgStanding, requireWorkspaceRole } from '../policy.js';
+import { type OrgAccess, requireWorkspaceRole } from '../policy.js';
 import { slugScope } from '../stores/workspaces.js';
 import { toWorkspace } from '../wire/workspace.js';
 
@@ -26,9 +32,9 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
   const { policy, workspaces, workspaceMembers } = parts;
 
   /** Returns the caller's Org membership for the requested tenant; undefined for the Personal tenant. */
-  async function tenantOf(orgId: string | null, caller: Caller): Promise<OrgStanding | undefined> {
+  async function tenantOf(orgId: string | null, caller: Caller): Promise<OrgAccess | undefined> {
     if (orgId !== null) return policy.seeOrg(orgId, caller);
-    if (!reachesTenant(caller, null)) throw beyondReach(caller, null);
+    if (!reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
     return undefined;
   }
 
@@ -65,7 +71,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       const { caller, actor, work } = context;
       const inOrg = await tenantOf(request.orgId ?? defaultOrgId(caller), caller);
       // A credential that is limited to certain workspaces would not reach the new one.
-      if (isWorkspaceLimited(caller)) throw beyondReach(caller);
+      if (isWorkspaceLimited(caller)) throw credentialOutOfScope(caller);
       if (inOrg !== undefined) requireCreator(inOrg);
       const draft = readDraft(request, inOrg);
       const [id, now, orgId] = [workspaceIdFor(request, context), parts.now(), inOrg?.org.id];
@@ -109,18 +115,18 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
     },
 
     async updateWorkspace(request, context) {
-      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
-      requireWorkspaceRole(standing, 'admin');
-      requireVersion(context, standing.workspace.version, standing.workspace);
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
+      requireWorkspaceRole(access, 'admin');
+      requireVersion(context, access.workspace.version, access.workspace);
       const mask = maskOf(request.updateMask);
-      const workspace = await changeWorkspace(parts, context, standing.workspace, request, mask);
-      return answerOne({ ...standing, workspace }, context);
+      const workspace = await changeWorkspace(parts, context, access.workspace, request, mask);
+      return answerOne({ ...access, workspace }, context);
     },
 
     async archiveWorkspace(request, context) {
-      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
-      const { workspace, archive } = await archiveWorkspace(parts, request, standing, context);
-      return { workspace: await answerOne({ ...standing, workspace }, context), archive };
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
+      const { workspace, archive } = await archiveWorkspace(parts, request, access, context);
+      return { workspace: await answerOne({ ...access, workspace }, context), archive };
     },
   };
 }

@@ -6,7 +6,7 @@ import {
 } from '@commonplace/proto/tenancy/v1/org.js';
 import { fullOrgSettings, type OrgSettings } from '../domain/org-settings.js';
 import { orgRoleAtLeast, orgRoleName, workspaceRoleName } from '../domain/roles.js';
-import type { OrgStanding } from '../policy.js';
+import type { OrgAccess } from '../policy.js';
 
 export interface OrgCounts {
   readonly members: number;
@@ -17,7 +17,7 @@ export interface OrgCounts {
 const PLAN = 'self_hosted';
 
 /** Returns an Org as one of its members sees it. Only administrators get its settings. */
-export function toOrg({ org, member }: OrgStanding, counts: OrgCounts): OrgMessage {
+export function toOrg({ org, member }: OrgAccess, counts: OrgCounts): OrgMessage {
   return {
     id: org.id,
     name: org.name,

@@ -11,31 +11,31 @@ import type { Tool, ToolQuestion } from '../tools/tool.js';
 import type { Admission } from './gate.js';
 import type { RunScope } from './scope.js';
 
-/** A call that somebody has to decide about. */
+/** A call that needs a person's decision. */
 export interface AskedCall {
   readonly tool: Tool;
   readonly plan: ToolPlan;
   readonly step: StepRecord;
   readonly admission: Admission;
-  /** What its tool asks, instead of whether it may be made. */
+  /** A question of the tool, if the approval answers one. */
   readonly question?: ToolQuestion | undefined;
-  /** The call may have taken effect before: it is asked whether to repeat it. */
+  /** Whether the call may have taken effect before, so that the approval is about repeating it. */
   readonly isRetry?: boolean;
-  /** An approval that does not hold any more. */
+  /** An earlier approval that is no longer valid. */
   readonly supersedes?: ApprovalRecord | undefined;
 }
 
-/** Milliseconds that a run exists at the most, its waiting included. */
+/** Maximum age of a run in milliseconds, including its waiting time. */
 const MAX_AGE_MS = 45 * 24 * 3600 * 1000;
-/** Characters of a preview. */
+/** Maximum characters of a preview. */
 const MAX_PREVIEW = 32_000;
 
-/** Returns until when a run may wait at the most. */
+/** Returns the time at which a run ends at the latest, even if it is waiting, in epoch milliseconds. */
 export const latestEndOf = ({ createdAt }: Pick<RunRecord, 'createdAt'>): number => Date.parse(createdAt) + MAX_AGE_MS;
 
 /**
- * Opens an approval for a call, in one unit with its step, the run's event and the notice of those who may decide. If
- * nobody may, it has expired at once.
+ * Opens an approval for a call, in one unit of work with its step, the event of the run and the notification of the
+ * approvers. If there are no approvers, the approval expires at once.
  */
 export async function openApproval(scope: RunScope, asked: AskedCall): Promise<void> {
   const { parts, log, job } = scope;

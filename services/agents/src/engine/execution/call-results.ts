@@ -10,10 +10,10 @@ import type { ToolResult } from '../tools/tool.js';
 import type { CallDenied } from './gate.js';
 import { elapsed, type RunScope } from './scope.js';
 
-/** Untrusted sources of which a run keeps the names. */
+/** Maximum number of untrusted sources whose names a run keeps. */
 const MAX_TAINTS = 100;
 
-/** Stores the results of calls: each call gets exactly one, and what comes later is only noted. */
+/** Stores the results of calls. Each call has exactly one result; later ones are only recorded. */
 export class CallResults {
   constructor(private readonly scope: Pick<RunScope, 'parts' | 'log' | 'sources'>) {}
 
@@ -62,7 +62,7 @@ export class CallResults {
     }
   }
 
-  /** Keeps a result that came after its step was closed. It is not used. */
+  /** Records a result that arrived after its step was closed. It is not used. */
   async recordLate({ id }: StepRecord, result: object): Promise<void> {
     const { store, steps } = this.scope.parts;
     await inWork(store, async (work) => {
@@ -75,7 +75,7 @@ export class CallResults {
 
 const CLOSED: ReadonlySet<StepRecord['status']> = new Set(['canceled', 'unknown']);
 
-/** Adds untrusted content that a run has read. It stays for the whole run. */
+/** Returns the taints of a run with new ones added. Taints are never removed from a run. */
 export function addTaints({ taintSources = [] }: RunRecord, found: readonly TaintSource[]): readonly TaintSource[] {
   const known = new Map([...taintSources, ...found].map((source) => [`${source.type}:${source.id}`, source]));
   return [...known.values()].slice(0, MAX_TAINTS);

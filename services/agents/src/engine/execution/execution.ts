@@ -14,7 +14,7 @@ import { RunMemories } from '../memories.js';
 import { OutputCheck } from '../output-check.js';
 import { Reply } from '../reply.js';
 import { READ_LENGTH, Retrieval } from '../retrieval.js';
-import { AgentDeleted, loadRunAgent, pinLength, requireStanding } from '../run-agent.js';
+import { AgentDeleted, loadRunAgent, pinLength, requireUsableAgent } from '../run-agent.js';
 import { Sources } from '../sources.js';
 import { StepLog, type ToolOutput } from '../step-log.js';
 import { ANSWER_CALL_ID, answerCall, createAnswerTool } from '../tools/answer.js';
@@ -29,7 +29,7 @@ import { loadSteps, restoreSources } from './restoring.js';
 import { elapsed, type RunScope } from './scope.js';
 import { ToolCalls } from './tool-calls.js';
 
-/** Works on a run from its last stored step to its end, as long as this worker holds it. */
+/** Executes a run from its last stored step to its end, as long as this worker holds it. */
 export class RunExecution {
   private readonly stop = new AbortController();
   private readonly timeUp: AbortSignal;
@@ -63,7 +63,10 @@ export class RunExecution {
     return this.job.record;
   }
 
-  /** Works until the run ends, waits for approvals, is handed back because the process stops, or fails in a way that may pass. */
+  /**
+   * Executes the run until it ends, waits for approvals, is released because the process stops, or throws an error that
+   * a retry may resolve.
+   */
   async run(): Promise<void> {
     const listener = await this.parts.bus.listen(cancelTopic(this.record.id), () => this.stop.abort());
     try {
@@ -102,14 +105,14 @@ export class RunExecution {
         continue;
       }
       this.requireSteps();
-      await requireStanding(this.parts, this.record);
+      await requireUsableAgent(this.parts, this.record);
       await model.next();
     }
   }
 
   /**
-   * Has it decided whether others may read the answer of a run that has read untrusted content. Returns false while that is
-   * not decided.
+   * Gets an approval, if necessary, for posting the answer of a run that has read untrusted content. Returns false
+   * while it is undecided.
    */
   private async settleAnswer(calls: ToolCalls): Promise<boolean> {
     const { conversation, taintSources = [] } = this.record;
@@ -123,10 +126,10 @@ export class RunExecution {
     }
   }
 
-  /** Takes up what an earlier worker has left. */
+  /** Restores the state that an earlier worker has left. */
   private async restore(): Promise<{ readonly calls: ToolCalls; readonly model: ModelTurns }> {
     const { parts, scope, record } = this;
-    await requireStanding(parts, record);
+    await requireUsableAgent(parts, record);
     const tools = await toolsOf(parts, record);
     await this.taintBy([...tools.values()].flatMap(({ taint }) => taint ?? []));
     const agent = await loadRunAgent(parts, record, scope.acting);
@@ -144,21 +147,21 @@ export class RunExecution {
     };
   }
 
-  /** Taints the run by what its model is shown before anything else: what its tools say of themselves, and earlier replies. */
+  /** Taints the run by what its model reads first: the descriptions of tools, and earlier replies. */
   private async taintBy(found: readonly TaintSource[]): Promise<void> {
     const known = this.record.taintSources?.length ?? 0;
     const taintSources = addTaints(this.record, found);
     if (taintSources.length > known) await this.job.save({ taintSources });
   }
 
-  /** Ends a cancelled run whose worker has died: what that one has saved of the text stays. */
+  /** Ends a canceled run whose worker has died, keeping the text that was saved. */
   private async endAsLeft(): Promise<void> {
     this.stop.abort();
     await loadSteps(this.scope);
     await endRun(this.parts, this.job, { status: 'canceled', output: undefined, error: undefined, message: {} });
   }
 
-  /** Searches for what the question is about, and reads what it names, as the first step. */
+  /** Searches for the question and reads the named resources, as the first step of the run. */
   private async retrieve(): Promise<void> {
     const { log, retrieval, sources, question } = this.scope;
     const { resourceIds, searches, pinnedIds = [] } = this.record;
@@ -188,8 +191,8 @@ export class RunExecution {
   }
 
   /**
-   * Lets go of the run until its approvals are decided: nothing is held meanwhile, and its time stands still. Returns
-   * false if they have been decided already.
+   * Releases the run until its approvals are decided. No resources are held, and its time limit is suspended. Returns
+   * false if they are decided already.
    */
   private async suspend(): Promise<boolean> {
     const { parts, job } = this;
@@ -251,13 +254,15 @@ export class RunExecution {
   }
 }
 
-/** Returns what the call that posts the answer has left: the text as it was approved. Undefined if nobody had to be asked. */
+/**
+ * Returns the approved text of the answer, or `withheld` if it was not approved; undefined if no approval was needed.
+ */
 function postedAnswer(step: StepRecord | undefined): Outcome['answer'] {
   if (step === undefined) return undefined;
   return step.status === 'completed' ? (step.input as { readonly text: string }) : 'withheld';
 }
 
-/** All approvals were decided before the run could wait for them. */
+/** Thrown if all approvals were decided before the run was released. */
 class AllDecided extends Error {}
 
-const TIME_UP = { code: 'time_limit', message: 'The run has taken longer than it may.', retryable: true };
+const TIME_UP = { code: 'time_limit', message: 'The run exceeded its time limit.', retryable: true };

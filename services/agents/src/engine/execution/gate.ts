@@ -12,11 +12,11 @@ import type { ToolPlan } from '../../domain/tool-plan.js';
 import type { AgentRecord } from '../../stores/agents.js';
 import type { ApprovalRecord } from '../../stores/approvals.js';
 import type { RunRecord, StepRecord } from '../../stores/runs.js';
-import { requireStanding } from '../run-agent.js';
+import { requireUsableAgent } from '../run-agent.js';
 import type { Tool } from '../tools/tool.js';
 import type { RunScope } from './scope.js';
 
-/** A call is refused for good; the run ends if `endsRun` says so. */
+/** Thrown if a call is refused for good; with `endsRun` the run ends. */
 export class CallDenied extends Error {
   constructor(
     readonly code: 'agent_paused' | 'approval_denied' | 'permission_lost',
@@ -27,7 +27,7 @@ export class CallDenied extends Error {
   }
 }
 
-/** What the gate has found about a call. */
+/** The result of checking a call. */
 export interface Admission extends Verdict {
   readonly policies: Policies;
   readonly policyHash: string;
@@ -35,8 +35,8 @@ export interface Admission extends Verdict {
 }
 
 /**
- * Decides whether a call may be made: outside of the model, from what the tool would do, and from agent, policies and
- * settings as they are at that moment.
+ * Decides whether a call may be made. It decides outside of the model, from the plan of the call and the current agent,
+ * policies and settings.
  */
 export class Gate {
   constructor(private readonly scope: Pick<RunScope, 'parts' | 'job'>) {}
@@ -45,17 +45,20 @@ export class Gate {
     return this.scope.job.record;
   }
 
-  /** Returns the run's agent as it is now; undefined for the built-in assistant. Throws for one that may not act. */
+  /**
+   * Returns the current record of the run's agent; undefined for the built-in assistant. Throws if the agent may not
+   * act.
+   */
   async agent(): Promise<AgentRecord | undefined> {
     const { agentId } = this.run;
     if (agentId === undefined) return undefined;
     const agent = await this.scope.parts.agents.get(agentId);
     if (agent?.status === 'paused') throw new CallDenied('agent_paused', 'The agent is paused.', true);
-    await requireStanding(this.scope.parts, this.run);
+    await requireUsableAgent(this.scope.parts, this.run);
     return agent;
   }
 
-  /** Decides of a call as agent, policies and the run's sources are now. Throws `CallDenied`. */
+  /** Decides about a call by the current agent, policies and taints of the run. Throws `CallDenied`. */
   async admit(tool: Tool, plan: ToolPlan): Promise<Admission> {
     const agent = await this.agent();
     if (agent !== undefined && tool.group !== undefined && !agent.tools.some((group) => group === tool.group)) {
@@ -75,7 +78,10 @@ export class Gate {
     return (this.run.taintSources ?? []).length > 0;
   }
 
-  /** Returns whether a person has allowed this tool for the rest of the run. What taint asks for is never remembered. */
+  /**
+   * Returns whether a person has allowed this tool for the rest of the run. Calls that need an approval because of a
+   * taint are never remembered.
+   */
   private remembers(tool: Tool, plan: ToolPlan): boolean {
     if (!canBeRemembered({ kind: kindOf(plan), risk: plan.risk }) || (this.isTainted && plan.isSink)) return false;
     return (this.run.remembered ?? []).some(
@@ -98,8 +104,8 @@ export class Gate {
   }
 
   /**
-   * Returns whether an approval still holds for a call: the tool, its input and the policies are the same, and what taint
-   * asks for was approved knowing of it.
+   * Returns whether an approval is still valid for a call: tool, input and policies must be unchanged, and if the call
+   * needs an approval because of a taint, the approver must have known of it.
    */
   holds(approval: ApprovalRecord, plan: ToolPlan, step: StepRecord, { policyHash }: Admission): boolean {
     if (approval.toolHash !== plan.toolHash || approval.policyHash !== policyHash) return false;
@@ -108,7 +114,7 @@ export class Gate {
     return known || !(this.isTainted && plan.isSink);
   }
 
-  /** Returns the hash for which a step keeps that a person has approved it. */
+  /** Returns the hash under which a step records that a person has approved it. */
   grantOf(plan: ToolPlan, input: unknown, { policyHash }: Admission): string {
     return hashJson([plan.toolHash, policyHash, hashJson(input), plan.isSink && this.isTainted]);
   }

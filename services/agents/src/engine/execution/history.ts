@@ -7,20 +7,20 @@ import { resourcesOf } from '../../wire/sessions.js';
 import { conversationOf, historyOf } from '../prompt.js';
 import type { RunScope } from './scope.js';
 
-/** The earlier messages of a session or a conversation, as a run is given them. */
+/** The earlier messages of a session or a conversation, as a run receives them. */
 export interface History {
   readonly messages: readonly ModelMessage[];
-  /** Messages before them that are too many for a prompt. */
+  /** Number of earlier messages that exceed the limit of a prompt. */
   readonly omitted: number;
-  /** Untrusted content that the runs had read which have written them. */
+  /** The taints of the runs that wrote the messages. */
   readonly taints: readonly TaintSource[];
 }
 
 type HistoryScope = Pick<RunScope, 'parts' | 'job' | 'sources' | 'acting'>;
 
 /**
- * Returns the earlier messages of the run's session or conversation, without its question. What the run says is drawn from
- * all that they were drawn from; the text of a reply that is drawn from what the run may not read is left out.
+ * Returns the earlier messages of the run's session or conversation, without its question. Their sources become sources
+ * of the run. Replies drawn from content that the run cannot read are replaced by a note.
  */
 export async function loadHistory(scope: HistoryScope): Promise<History> {
   const { parts, job, sources } = scope;
@@ -29,7 +29,7 @@ export async function loadHistory(scope: HistoryScope): Promise<History> {
   const where = { sessionId, seq: { lt: messageSeq }, supersededBy: { exists: false } };
   const before = (await parts.messages.find({ where, sort: ['-seq'], limit: PROMPT_MESSAGES + 1 })).reverse();
   const omitted = before.length > PROMPT_MESSAGES ? (await parts.messages.count(where)) - before.length : 0;
-  // The question itself stands at the end of the prompt, with its sources.
+  // The question is at the end of the prompt, with its sources.
   const at = before.map(({ role }) => role).lastIndexOf('user');
   const earlier = before.filter((_, i) => i !== at);
   const open = await withoutUnreadable(scope, earlier);
@@ -55,7 +55,10 @@ async function withoutUnreadable(
   });
 }
 
-/** Returns whether a run knows what its person was told, whatever that was drawn from: those of the assistant do. */
+/**
+ * Returns whether a run may read earlier replies regardless of their sources. Runs of the built-in assistant may,
+ * unless the workspace withholds replies when access is revoked.
+ */
 async function keepsAnswers(
   { memberships, systemCall }: RunScope['parts'],
   { agentId, isLimited, userId, workspaceId }: RunRecord,
@@ -70,7 +73,7 @@ async function taintsOf({ parts }: HistoryScope, messages: readonly MessageRecor
   const ids = new Set(messages.flatMap(({ runId }) => runId ?? []));
   const runs = await parts.runs.getMany([...ids]);
   const kept = new Set(runs.map(({ id }) => id));
-  // What a run had read that is not kept any more is not known.
+  // The taints of a run that no longer exists are unknown, so the run itself counts as a taint.
   const unknown = [...ids]
     .filter((id) => !kept.has(id))
     .map((id): TaintSource => ({ type: 'agent', id, name: 'Agent' }));

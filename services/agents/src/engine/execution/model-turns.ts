@@ -12,23 +12,23 @@ import type { Tool } from '../tools/tool.js';
 import type { ReplyText } from './reply-text.js';
 import { elapsed, now, type RunScope } from './scope.js';
 
-/** Calls of a model that is not available, one after the other, before the run fails. */
+/** Maximum attempts to call a model before the run fails. */
 const MODEL_TRIES = 4;
 const RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
 
-/** What each turn begins with. */
+/** The input of each turn of the model. */
 export interface TurnInput {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly history: readonly ModelMessage[];
-  /** Messages before them, which no prompt has. */
+  /** Number of earlier messages that no prompt contains. */
   readonly omitted: number;
   readonly agent: RunAgent;
 }
 
-/** Calls the model for one turn after the other. */
+/** Calls the model, one turn after another. */
 export class ModelTurns {
-  /** Messages of the history that are left out from the start, and that the last prompt left out. */
+  /** Number of history messages that are left out from the start, and number that the last prompt left out. */
   private dropped = 0;
   private left = 0;
 
@@ -78,7 +78,7 @@ export class ModelTurns {
     await job.save({ reservedApprovalIds: undefined });
   }
 
-  /** Returns the milliseconds before another try. Throws the failure of the run if there is none. */
+  /** Returns the milliseconds before the next attempt. Throws the failure of the run if there is none. */
   private waitAfter(error: ModelCallFailed, tries: number): number {
     if (error.isTooLong && tries < MODEL_TRIES && this.left < this.given.history.length) {
       this.dropped = Math.ceil((this.left + this.given.history.length) / 2);
@@ -121,7 +121,7 @@ export class ModelTurns {
     const step: StepRecord = { ...planned, ...attempt };
     await charges.reserve(step, reserved);
     await log.save(step);
-    // A JSON value is no text to be shown, and must not be changed.
+    // A JSON result is not text to be shown, and must not be changed.
     const filter = output === undefined ? reply.filter() : UNFILTERED;
     const passages = sources
       .list()
@@ -150,8 +150,8 @@ export class ModelTurns {
 const UNFILTERED = { push: (text: string) => text, end: () => '' };
 
 /**
- * Stores how an attempt at a call of the model has ended, and then charges it. What a worker that dies between the two has
- * not charged, the next one does: by the same key and the same amount.
+ * Stores the end of an attempt to call the model, and then charges it. If a worker dies between the two, the next one
+ * charges the same amount under the same key.
  */
 export async function saveAttempt(
   { log, charges }: Pick<RunScope, 'log' | 'charges'>,

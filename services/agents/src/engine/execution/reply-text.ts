@@ -3,13 +3,13 @@ import type { RunRecord } from '../../stores/runs.js';
 import { LiveText } from '../live-text.js';
 import type { RunScope } from './scope.js';
 
-/** The text that a run writes, over all workers and calls of the model: streamed while it is written, and saved. */
+/** The text that a run writes, across workers and calls of the model. It is streamed and saved while it is written. */
 export class ReplyText {
   private live: LiveText;
 
   constructor(
     private readonly scope: Pick<RunScope, 'parts' | 'job' | 'log' | 'reply' | 'sources'>,
-    /** A text that begins anew has a higher number. */
+    /** The number of the text's current version; a restart increases it. */
     private number = scope.job.record.textNumber ?? 1,
   ) {
     this.live = this.begin('');
@@ -23,7 +23,7 @@ export class ReplyText {
     this.live.write(text);
   }
 
-  /** No more comes of this call of the model. Waits until what is being saved is. */
+  /** Ends the text of this call of the model. Waits until the current save has finished. */
   async endText(): Promise<void> {
     this.live.endText();
     await this.live.settle();
@@ -33,18 +33,18 @@ export class ReplyText {
     return this.live.close();
   }
 
-  /** Takes up the text as the completed calls of the model have left it. */
+  /** Restores the text as the completed calls of the model have left it. */
   restore(): void {
     this.live = this.begin(this.scope.log.text);
   }
 
-  /** Fields of the run with which another worker goes on with the text. */
+  /** The fields of the run that another worker needs to continue the text. */
   get state(): Pick<RunRecord, 'textNumber' | 'draft'> {
     const isInSession = this.scope.job.record.sessionId !== undefined;
     return { textNumber: this.number, draft: isInSession ? undefined : this.text };
   }
 
-  /** Begins the text anew behind what earlier turns have left, and tells its readers so. */
+  /** Discards the text of the current turn, and notifies the readers of the restart. */
   async restart(): Promise<void> {
     const { parts, job, log } = this.scope;
     const { messageId } = job.record;
@@ -65,7 +65,7 @@ export class ReplyText {
   private begin(written: string): LiveText {
     const { parts, job, reply, sources } = this.scope;
     const { id, sessionId, messageId } = job.record;
-    // Whoever ends a run that was cut off leaves its message as it was saved last.
+    // If the run is interrupted, its message remains as it was last saved.
     const save = (text: string) =>
       job.save(sessionId === undefined ? { draft: text } : {}, async (work) => {
         const message = sessionId === undefined ? undefined : await work.get(parts.messages, messageId);

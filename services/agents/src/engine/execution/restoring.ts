@@ -5,7 +5,7 @@ import type { ToolOutput } from '../step-log.js';
 import { saveAttempt } from './model-turns.js';
 import type { RunScope } from './scope.js';
 
-/** Loads the steps, and charges what the last call of the model has cost if that was not done before its worker died. */
+/** Loads the steps. Charges the last call of the model if its worker died before charging it. */
 export async function loadSteps(scope: RunScope): Promise<void> {
   const { log, charges } = scope;
   await log.load();
@@ -14,11 +14,11 @@ export async function loadSteps(scope: RunScope): Promise<void> {
   else if (last?.owed !== undefined) await charges.settle(last, last.owed);
 }
 
-/** Charges a call of which a dead worker left nothing but the reservation: as its prompt and what was saved of it. */
+/** Charges a call whose worker died, leaving only the reservation, by its prompt and the saved text. */
 async function chargeBroken(scope: RunScope, step: StepRecord): Promise<void> {
   const { parts, job, log } = scope;
   const model = parts.models.find(job.record.model);
-  // A model that is not configured any more has no rates.
+  // A model that is no longer configured has no rates, so nothing is charged.
   if (model === undefined) return saveAttempt(scope, { ...step, status: 'planned' }, NOTHING_SPENT);
   const { tokens } = (step.input ?? {}) as { readonly tokens?: number };
   const message = await parts.messages.get(job.record.messageId);
@@ -28,7 +28,7 @@ async function chargeBroken(scope: RunScope, step: StepRecord): Promise<void> {
   await saveAttempt(scope, { ...step, status: 'planned' }, spentOf(model, tokens ?? 0, output, true));
 }
 
-/** Takes up the sources and citations that earlier steps have left. */
+/** Restores the sources and citations of earlier steps. */
 export function restoreSources({ log, sources, reply }: RunScope): void {
   for (const { type, output } of log.steps) {
     if (type !== 'tool_call' || output === undefined) continue;

@@ -10,11 +10,11 @@ import type { Retrieval } from '../retrieval.js';
 import type { Sources } from '../sources.js';
 import type { StepLog } from '../step-log.js';
 
-/** What the parts of one worker's work on one run share. */
+/** The objects that one worker shares while executing one run. */
 export interface RunScope {
   readonly parts: Parts;
   readonly job: HeldJob<RunRecord>;
-  /** Aborts when the run is cancelled, its time is up, or this worker stops or has lost it. */
+  /** Aborts when the run is canceled or has timed out, or when this worker stops or has lost it. */
   readonly signal: AbortSignal;
   readonly log: StepLog;
   readonly charges: Charges;
@@ -23,14 +23,14 @@ export interface RunScope {
   readonly retrieval: Retrieval;
   readonly memories: RunMemories;
   readonly reply: Reply;
-  /** Absent for a run whose result is a text. */
+  /** Absent for a run whose result is text. */
   readonly output: OutputCheck | undefined;
   readonly question: string;
-  /** The question as far as the person has written it: empty if there is untrusted content in it. */
+  /** The question, if the person wrote all of it; empty if it contains untrusted content. */
   readonly ownWords: string;
 }
 
-/** Returns how long a step has taken. */
+/** Returns the duration of a step up to now. */
 export function elapsed({ startedAt }: { readonly startedAt: string }) {
   return { durationMs: Math.max(0, Date.now() - Date.parse(startedAt)) };
 }

@@ -20,26 +20,26 @@ interface AdmittedCall {
   readonly plan: ToolPlan;
   readonly step: StepRecord;
   readonly admission: Admission;
-  /** The approval by which it may. */
+  /** The approval that allows it. */
   readonly approval?: ApprovalRecord | undefined;
 }
 
-/** Questions that the tool of one call may ask. */
+/** Maximum number of questions that the tool of one call may ask. */
 const MAX_QUESTIONS = 10;
 
 /**
- * Makes the calls of a turn. Those that need no approval are made at once and at the same time; the others wait until all
- * of the turn are decided, and are then made in their order. Each gets exactly one result.
+ * Makes the calls of a turn. Calls without approval are made at once and concurrently; the others wait until all
+ * approvals of the turn are decided, and are then made in order. Each call gets exactly one result.
  */
 export class ToolCalls {
   private readonly gate: Gate;
   private readonly results: CallResults;
-  /** The tools that the run has at this moment. */
+  /** The tools that the run currently has. */
   private tools: ReadonlyMap<string, Tool> = new Map();
 
   constructor(
     private readonly scope: RunScope,
-    /** What the model was told of. */
+    /** The tools that the model was offered. */
     private readonly offered: ReadonlyMap<string, Tool>,
   ) {
     this.gate = new Gate(scope);
@@ -82,7 +82,7 @@ export class ToolCalls {
 
   // ---- before a call
 
-  /** Decides whether a call may be made. Returns undefined if it waits for an approval, or has its result already. */
+  /** Decides whether a call may be made. Returns undefined if it waits for an approval or has a result already. */
   private async admit(call: ModelToolCall, approval?: ApprovalRecord): Promise<AdmittedCall | undefined> {
     const { log } = this.scope;
     const args = parseArguments(call.arguments);
@@ -118,7 +118,7 @@ export class ToolCalls {
     return undefined;
   }
 
-  /** Goes on with a call that has waited, once all approvals of its turn are decided. */
+  /** Continues a call that waited for an approval, once all approvals of its turn are decided. */
   private async goOn(call: ModelToolCall): Promise<void> {
     const { parts, log } = this.scope;
     const step = log.stepOf(call.id);
@@ -133,7 +133,7 @@ export class ToolCalls {
     if (one !== undefined) await this.make(one);
   }
 
-  /** Gives a call its result that was not approved. */
+  /** Stores the result of a call that was not approved. */
   private async refuse(step: StepRecord, approval: ApprovalRecord): Promise<void> {
     const { status, kind, comment, reason, terms } = approval;
     const isExpired = status === 'expired';
@@ -175,7 +175,7 @@ export class ToolCalls {
     }
   }
 
-  /** Calls a tool, and does not wait for it beyond the end of the run: what comes later is only recorded. */
+  /** Calls a tool, but stops waiting when the run ends; a later result is only recorded. */
   private async call(tool: Tool, step: StepRecord, approval: ApprovalRecord | undefined): Promise<ToolResult> {
     const { signal } = this.scope;
     const isAnswer = approval?.kind === 'question';
@@ -226,9 +226,12 @@ export class ToolCalls {
     await openApproval(this.scope, { ...call, step: { ...step, questions }, question });
   }
 
-  // ---- calls whose outcome is not known
+  // ---- calls with unknown outcome
 
-  /** Asks whether to repeat a call that may have taken effect, tells the model, or ends the run, as its agent says. */
+  /**
+   * Handles a call that may have taken effect as the agent's setting says: it asks whether to repeat it, tells the
+   * model, or ends the run.
+   */
   private async settleUnknown(step: StepRecord, tool: Tool): Promise<undefined> {
     try {
       const onUnknown = (await this.gate.agent())?.onUnknown ?? 'ask';
@@ -241,7 +244,7 @@ export class ToolCalls {
       const admission = await this.gate.admit(tool, plan);
       await openApproval(this.scope, { tool, plan, step, admission, isRetry: true });
     } catch (error) {
-      // What cannot be repeated any more is not asked for.
+      // A call that can no longer be repeated needs no approval.
       if (!(error instanceof CallDenied || error instanceof InvalidArguments) && !isRefusal(error)) throw error;
       await this.closeUnknown(step, error instanceof CallDenied ? error : undefined);
     }

@@ -12,7 +12,7 @@ const LEASE_MS = 15_000;
 const MAX_FAILURES = 8;
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
-/** Opens the queue that works on runs: fair between agents and people, within the limits of their tenants. */
+/** Opens the queue that executes runs, taking turns between agents and people, within the limits of their tenants. */
 export function openRunQueue(parts: Parts): Promise<RunQueue> {
   return openQueue<RunRecord>({
     store: parts.store,
@@ -31,7 +31,9 @@ export function openRunQueue(parts: Parts): Promise<RunQueue> {
   });
 }
 
-/** Counts a run that waited for its turn, or for approvals, as running. Returns undefined while the tenant or the agent has as many as it may. */
+/**
+ * Counts a waiting run as running, within the limits of tenant and lane. Returns undefined if one of them is reached.
+ */
 async function claimRun(parts: Parts, work: UnitOfWork, record: RunRecord): Promise<Partial<RunRecord> | undefined> {
   const { status, tenant, lane, attempt } = record;
   const isResumed = status === 'awaiting_approval';
@@ -54,10 +56,13 @@ async function claimRun(parts: Parts, work: UnitOfWork, record: RunRecord): Prom
   };
 }
 
-/** Waiting runs of one tenant, of agents below their limit, that one query reads. */
+/** Number of waiting runs of one tenant that one query reads. */
 const LOOKED_AT = 100;
 
-/** Returns interrupted runs first, and then for each tenant in turn the runs of agents that have the fewest running. */
+/**
+ * Returns interrupted runs if there are any. Otherwise it takes tenants in ascending order of running runs, and within
+ * a tenant prefers lanes with the fewest running runs.
+ */
 async function pickRuns(parts: Parts, room: number, running: ReadonlySet<string>): Promise<readonly RunRecord[]> {
   const { runs, settings } = parts;
   const now = new Date().toISOString();
@@ -78,7 +83,7 @@ async function pickRuns(parts: Parts, room: number, running: ReadonlySet<string>
   return picked;
 }
 
-/** Returns the tenants that have runs which wait for their turn, or whose approvals are decided. */
+/** Returns the tenants with queued runs, or with runs whose approvals are decided. */
 async function tenantsWaiting({ runs }: Parts, now: string): Promise<ReadonlySet<string>> {
   const queued = await runs.countBy('tenant', { status: 'queued' });
   const decided = await runs.countBy('tenant', { status: 'awaiting_approval', dueAt: { lte: now } });
@@ -86,9 +91,9 @@ async function tenantsWaiting({ runs }: Parts, now: string): Promise<ReadonlySet
 }
 
 /**
- * Returns waiting runs of a tenant, those whose approvals are decided before queued ones, taking turns between agents, of
- * those that are below their limit. The runs of an agent at its limit are not read, so others are found behind any number
- * of them.
+ * Returns waiting runs of a tenant, taking turns between lanes that are below their limit; runs whose approvals are
+ * decided come before queued ones. The query excludes lanes at their limit, so that other lanes are found behind any
+ * number of their runs.
  */
 async function nextOf(
   { runs, settings }: Parts,
@@ -118,7 +123,7 @@ async function nextOf(
   return picked;
 }
 
-/** Chooses up to `room` runs, each time one of the lane with the fewest. Counts them in `load`. */
+/** Chooses up to `room` runs, each time one of the lane with the fewest, and counts them in `load`. */
 function takeTurns(waiting: RunRecord[], load: Map<string, number>, limit: number, room: number): RunRecord[] {
   const chosen: RunRecord[] = [];
   const loadOf = ({ lane }: RunRecord) => load.get(lane) ?? 0;

@@ -4,8 +4,8 @@ import { type CallOptions, callOnce } from '@commonplace/kit/rpc';
 import type { Arguments, ToolContext, ToolResult } from './tool.js';
 
 /**
- * Makes a call that changes something exactly once, whatever is repeated after a crash: the service keeps the first
- * answer under the id of the tool call, in the commit of the change. `scope` is what the run needs for it.
+ * Makes a call that changes something. It takes effect once, even if it is repeated after a crash, since the service
+ * stores its answer under the id of the tool call in the commit of the change. `scope` is the scope that the run needs.
  */
 export async function actOnce<T>(
   context: ToolContext,
@@ -13,7 +13,7 @@ export async function actOnce<T>(
   args: Arguments,
   call: (options: CallOptions) => Promise<T>,
 ): Promise<T> {
-  if (context.toolCallId === '') throw new Error('a call that is only planned changes nothing');
+  if (context.toolCallId === '') throw new Error('a tool call that is only planned must not change data');
   return callOnce({
     idempotency: {
       id: fingerprint('tool call', context.run.id, context.toolCallId),
@@ -25,7 +25,7 @@ export async function actOnce<T>(
   });
 }
 
-/** Returns the result of a call; a conflict, which repeating does not change, becomes a result that the model is told. */
+/** Returns the result of a call. A conflict that a retry cannot resolve becomes an error result for the model. */
 export async function toldConflicts(call: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await call();
@@ -36,5 +36,5 @@ export async function toldConflicts(call: () => Promise<ToolResult>): Promise<To
   }
 }
 
-/** Conflicts that pass by themselves. */
+/** Conflicts that a retry can resolve. */
 const PASSING: ReadonlySet<string> = new Set(['idempotency_in_progress', 'version_conflict']);

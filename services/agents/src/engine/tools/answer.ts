@@ -8,7 +8,7 @@ import { MAX_TEXT_LENGTH } from './im.js';
 import { changePlan } from './plans.js';
 import type { Tool } from './tool.js';
 
-/** The id of the call by which a run posts its answer: it makes that call once, after the last turn of its model. */
+/** The id of the call that posts a run's answer. A run makes it once, after the last turn of its model. */
 export const ANSWER_CALL_ID = 'answer';
 
 type AnswerParts = Pick<Parts, 'conversations' | 'systemCall'>;
@@ -24,15 +24,15 @@ const schema = {
   },
 };
 
-/** Returns the call by which a run posts its answer. */
+/** Returns the call that posts a run's answer. */
 export function answerCall(text: string): ModelToolCall {
   const input = { text: text.slice(0, MAX_TEXT_LENGTH) };
   return { id: ANSWER_CALL_ID, name: schema.name, arguments: JSON.stringify(input) };
 }
 
 /**
- * Creates the tool by which a run posts its answer, which no model is offered. In a run that has read untrusted content the
- * answer is what a stranger may have dictated, so people other than the initiator read it only if somebody approves.
+ * Creates the tool that posts a run's answer. It is not offered to models. In a run that has read untrusted content, a
+ * stranger may have dictated the answer, so it is posted to other people only after an approval.
  */
 export function createAnswerTool(parts: AnswerParts): Tool {
   return {
@@ -46,19 +46,19 @@ export function createAnswerTool(parts: AnswerParts): Tool {
         { text, targets: [target], recipients },
       );
     },
-    // The message itself is handed over in the unit that ends the run.
+    // The unit of work that ends the run enqueues the message itself.
     call: async () => ({ text: 'The answer is posted when the run ends.', found: [] }),
   };
 }
 
-/** Returns who besides its initiator reads the conversation of a run, whatever the run itself may read. */
+/** Returns the readers of a run's conversation besides its initiator, independently of what the run may read. */
 async function readersOf({ conversations, systemCall }: AnswerParts, { conversation, userId }: RunRecord) {
   const request = { conversationId: conversation?.id ?? '', userId };
   const audience = await conversations.getAudience(request, systemCall()).catch((error) => {
     if (error instanceof AppError && error.code === 'NOT_FOUND') return undefined;
     throw error;
   });
-  // Nobody reads a conversation that was deleted.
+  // A deleted conversation has no readers.
   if (audience === undefined) return { target: 'a conversation', recipients: [], isSink: false };
   const { name, isOpen, others, unnamedCount } = audience;
   const named = others.map((one) => `${visible(one.name)} (${one.id})`);

@@ -1,7 +1,7 @@
 import { isUuid } from '@commonplace/kit/id';
 import { type Arguments, InvalidArguments } from './tool.js';
 
-/** Returns a text argument as it is, of at most `max` characters; undefined if it is absent. */
+/** Returns a text argument unchanged, at most `max` characters; undefined if it is absent. */
 export function optionalText(args: Arguments, name: string, max: number): string | undefined {
   const value = args[name];
   if (value === undefined || value === null) return undefined;
@@ -23,7 +23,7 @@ export function optionalId(args: Arguments, name: string): string | undefined {
   return value;
 }
 
-/** Returns an argument that is the number of a message. */
+/** Returns an argument that is the number of a message; undefined if it is absent. */
 export function optionalSeq(args: Arguments, name: string): number | undefined {
   const value = args[name];
   if (value === undefined || value === null) return undefined;
@@ -38,10 +38,10 @@ export function requiredId(args: Arguments, name: string): string {
   return value;
 }
 
-/** Characters of a resource's name. */
+/** Maximum characters of a resource's name. */
 const MAX_NAME_LENGTH = 255;
 
-/** Returns a name on one line. */
+/** Returns a name, which must be one line. */
 export function requiredName(args: Arguments, name: string): string {
   const value = requiredText(args, name, MAX_NAME_LENGTH).trim();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused

@@ -54,7 +54,7 @@ function arrangeTool(parts: ArrangeParts): Tool {
       const { id, name, moves, parentId } = wishIn(args);
       const target = await targetOf(parts, id, context);
       const place = moves ? await placeOf(parts, parentId, context) : undefined;
-      // What is moved is passed on to whoever reads the new place.
+      // Moving a resource shows it to the readers of the new place.
       const isSink = await isWider(parts, place ?? target, context, moves ? [id] : []);
       const steps = [
         ...(name === undefined ? [] : [`rename “${target.name}” to “${name}”`]),
@@ -94,7 +94,7 @@ function trashTool(parts: ArrangeParts): Tool {
     schema: trashSchema,
     async plan(args, context) {
       const id = requiredId(args, 'resource_id');
-      // After a crash it may be in the trash already, by this very call.
+      // After a crash this call may already have moved the resource to the trash.
       const { name } = (await findTarget(parts, id, context)) ?? { name: id };
       const title = `Move “${name}” with everything below it to the trash`;
       return changePlan(trashSchema, { action: 'delete', risk: 'high', isSink: true, title }, { targets: [name] });
@@ -102,7 +102,7 @@ function trashTool(parts: ArrangeParts): Tool {
     call: (args, context) =>
       toldConflicts(async () => {
         const id = requiredId(args, 'resource_id');
-        // It is not looked up first: repeated after a crash, it is in the trash already.
+        // No lookup before the call: when it is repeated after a crash, the resource is in the trash already.
         const { trashedCount } = await actOnce(context, 'resource:write', args, (options) =>
           parts.resources.deleteResource({ resourceId: id }, options),
         );

@@ -6,7 +6,7 @@ import { changePlan } from './plans.js';
 import { isWider, targetOf } from './targets.js';
 import type { Arguments, Tool } from './tool.js';
 
-/** Characters of a comment, and of the passage that it is about, as the API has them. */
+/** Maximum characters of a comment and of its quoted passage, as in the API. */
 const MAX_BODY_LENGTH = 10_000;
 const MAX_QUOTE_LENGTH = 2_000;
 
@@ -34,7 +34,7 @@ export function createCommentTools(parts: Pick<Parts, 'index' | 'comments'>): To
         const { resourceId, body } = wishIn(args);
         const target = await targetOf(parts, resourceId, context);
         const recipients = mentionsIn(body);
-        // A mention sends the comment to somebody.
+        // A mention notifies a person of the comment.
         const isSink = recipients.length > 0 || (await isWider(parts, target, context));
         return changePlan(
           schema,
@@ -70,7 +70,7 @@ function wishIn(args: Arguments): CreateCommentRequest {
   });
 }
 
-/** Returns the people whom a Markdown text mentions: `@[name](user:id)`. */
+/** Returns the people that a Markdown text mentions as `@[name](user:id)`. */
 export function mentionsIn(text: string): string[] {
   const found = [...text.matchAll(/@\[([^\]\n]{0,200})\]\(\s*<?user:([^)\s>]{1,100})/gi)];
   return [...new Set(found.map(([, name, id]) => `${name} (${id})`))];

@@ -18,7 +18,7 @@ const RESOURCE_TYPES: Readonly<Record<Type, ResourceType>> = {
 };
 
 const MAX_COLUMNS = 200;
-/** Rows that one call writes. */
+/** Maximum number of rows that one call writes. */
 export const MAX_ROWS = 200;
 
 const schema = {

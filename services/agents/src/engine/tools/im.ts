@@ -13,12 +13,12 @@ import { optionalId, optionalSeq, requiredId, requiredText } from './arguments.j
 import { changePlan, hashOf } from './plans.js';
 import { type Arguments, InvalidArguments, readingPlan, type Tool, type ToolContext } from './tool.js';
 
-/** Messages that one call reads, and characters of each. */
+/** Maximum number of messages that one call reads, and maximum characters of each. */
 const MESSAGES = 50;
 const MESSAGE_LENGTH = 4_000;
-/** Characters of a message, as the API has them. */
+/** Maximum characters of a message, as in the API. */
 export const MAX_TEXT_LENGTH = 20_000;
-/** Recipients that a preview names. */
+/** Maximum number of recipients that a preview names. */
 const SHOWN_RECIPIENTS = 50;
 
 const listSchema = {
@@ -52,7 +52,7 @@ const sendSchema = {
 
 type ImParts = Pick<Parts, 'imConversations' | 'imMessages' | 'runs' | 'memberships' | 'systemCall'>;
 
-/** Creates the tools for conversations of the run's workspace: they reach what its person is a member of. */
+/** Creates the tools for conversations in the run's workspace that its person is a member of. */
 export function createImTools(parts: ImParts): Tool[] {
   return [listTool(parts), sendTool(parts)];
 }
@@ -74,7 +74,7 @@ function listTool(parts: ImParts): Tool {
       const { items } = await parts.imMessages.listMessages(request, options);
       const written = items.filter(({ isDeleted, text = '' }) => !isDeleted && text !== '').reverse();
       const taints = await taintsOfMessages(parts, written.map(authorOf), context.run.workspaceId ?? '');
-      // Whoever reads the workspace may join a channel, and read it.
+      // A channel is not private, since every reader of the workspace may join it.
       const isPrivate = conversation.type !== ConversationType.CHANNEL;
       return { text: textOf(conversation, written), found: [], isPrivate, taints };
     },
@@ -86,7 +86,7 @@ function authorOf({ author, runId = '' }: Message) {
   return { authorId: id, authorName: name, byAgent: type === ActorType.AGENT, runId };
 }
 
-/** Writes messages as data, within a boundary that nobody who wrote them could know. */
+/** Writes messages as data, between boundaries that their authors cannot know. */
 function textOf(conversation: Conversation, messages: readonly Message[]): string {
   const name = nameOf(conversation);
   if (messages.length === 0) return `There are no such messages in ${name}.`;
@@ -111,7 +111,7 @@ function sendTool(parts: ImParts): Tool {
       const { recipients, isSink } = reachOf(conversation, context);
       return changePlan(
         sendSchema,
-        // Like a comment it is said to people of the tenant, and nothing leaves it.
+        // Like a comment, the message goes to people of the tenant and leaves nothing outside of it.
         {
           action: 'comment',
           risk: isSink ? 'medium' : 'low',
@@ -141,7 +141,7 @@ function wishIn(args: Arguments): SendMessageRequest {
   });
 }
 
-/** Returns a conversation that the run reaches and its person is a member of. Throws `InvalidArguments` for all others. */
+/** Returns a conversation that the run reaches and its person is a member of. Throws `InvalidArguments` otherwise. */
 async function conversationOf(parts: ImParts, id: string, context: ToolContext): Promise<Conversation> {
   const request = GetConversationRequest.fromPartial({ conversationId: id, include: [ConversationInclude.MEMBERS] });
   const options = await context.acting(undefined, { scope: 'im:read' });
@@ -155,7 +155,10 @@ async function conversationOf(parts: ImParts, id: string, context: ToolContext):
 
 const UNSEEN: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED']);
 
-/** Returns who else than the person reads a message. Whoever may join a channel can read it too. */
+/**
+ * Returns the readers of a message besides the person, and whether it is a sink. Everybody who may join a channel can
+ * read it.
+ */
 function reachOf({ type, members, memberCount }: Conversation, { run }: ToolContext) {
   const people = members.flatMap(({ principal }) => (principal?.type === ActorType.USER ? [principal] : []));
   const others = people.filter(({ id }) => id !== run.userId);

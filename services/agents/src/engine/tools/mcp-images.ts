@@ -7,17 +7,17 @@ import { actOnce } from './acts.js';
 import { isWider, placeOf } from './targets.js';
 import { InvalidArguments, type ToolContext } from './tool.js';
 
-/** What became of the images of a result. */
+/** The result of storing the images of a call. */
 interface StoredImages {
-  /** A line for each image, for the model. */
+  /** One line for each image, for the model. */
   readonly lines: readonly string[];
   readonly resourceIds: readonly string[];
 }
 
 /**
- * Stores the images of a result as files at the root of the run's workspace, each once. Nobody is asked for it: a run that
- * may not create files, or would show its sources to more people by it, stores none. The files count as written by
- * strangers, as the run has read a result of theirs.
+ * Stores the images of a result as files at the root of the run's workspace, each once, without asking for approval. A
+ * run that may not create files, or whose sources have fewer readers than the workspace, stores none. The files count
+ * as untrusted, since the run is tainted by the result.
  */
 export async function storeImages(
   parts: Pick<Parts, 'files' | 'index'>,
@@ -34,7 +34,7 @@ export async function storeImages(
       lines.push(`${which} is stored as the file “${image.name}” with the id ${id}.`);
     } catch (error) {
       context.signal.throwIfAborted();
-      // The call itself has taken effect: whatever is wrong with an image must not have it repeated.
+      // The call itself has taken effect, so an error of an image must not cause it to be repeated.
       if (!(error instanceof AppError || error instanceof InvalidArguments)) throw error;
       lines.push(`${which} is not stored: ${error.message}`);
     }
@@ -52,7 +52,7 @@ async function storeImage(
   if (await isWider(parts, await placeOf(parts, undefined, context), context)) {
     throw new InvalidArguments('More people can read the workspace than what the run has read.');
   }
-  // A call that is repeated may return another image: then that is another file.
+  // A repeated call may return another image, which is stored as another file.
   const hash = fingerprint(name, contentBase64);
   const once = { ...context, toolCallId: `${context.toolCallId}:${hash}` };
   const request = CreateFileRequest.fromPartial({ name, workspaceId, contentType, contentBase64 });

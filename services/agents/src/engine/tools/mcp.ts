@@ -9,10 +9,10 @@ import type { RunRecord } from '../../stores/runs.js';
 import { storeImages } from './mcp-images.js';
 import { type Arguments, InvalidArguments, OutcomeUnknown, type Tool, type ToolPlan, type ToolResult } from './tool.js';
 
-/** Servers of one agent whose tools are used. */
+/** Maximum number of servers of one agent. */
 const MAX_SERVERS = 100;
 
-/** Returns the tools of the MCP servers of a run's agent, sorted by name. A list that is no longer fresh is read anew. */
+/** Returns the tools of the MCP servers of a run's agent, sorted by name. Schedules a refresh of stale lists. */
 export async function mcpTools(parts: Parts, { agentId }: RunRecord): Promise<Tool[]> {
   if (agentId === undefined) return [];
   const where = { agentId, isActive: true };
@@ -23,7 +23,7 @@ export async function mcpTools(parts: Parts, { agentId }: RunRecord): Promise<To
   return [...named.values()].sort((a, b) => (a.schema.name < b.schema.name ? -1 : 1));
 }
 
-/** Has a list of tools read again whose time is over. Nothing waits for it. */
+/** Schedules a refresh of a stale list of tools, without waiting for it. */
 async function refreshStale({ store, mcpServers }: Parts, server: McpServerRecord): Promise<void> {
   const now = new Date().toISOString();
   if (server.probeAt !== undefined || server.listStaleAt === undefined || server.listStaleAt > now) return;
@@ -60,7 +60,10 @@ function refused(error: unknown): never {
   throw error;
 }
 
-/** What the server says of its tool decides nothing here: only what the owner of the agent has set does. */
+/**
+ * Returns the plan of a call. It ignores what the server says about its tool; only the settings of the agent's owner
+ * count.
+ */
 function planOf(server: McpServerRecord, { name, hash }: McpToolRecord, args: Arguments): ToolPlan {
   const effect = effectOf(server, name);
   const { hostname } = new URL(server.url);
@@ -85,7 +88,7 @@ function ownRuleOf({ requireApproval }: McpServerRecord, name: string): 'allow' 
   return never.includes(name) && !always.includes(name) ? 'allow' : 'ask';
 }
 
-/** Whatever a server answers was written by strangers. */
+/** Returns the result of a call, tainted by the server, since its answers are untrusted. */
 function resultOf(
   { server, text, isError, question }: McpCallResult,
   { lines, resourceIds }: Awaited<ReturnType<typeof storeImages>>,

@@ -37,10 +37,10 @@ type Place = 'user' | 'agent' | 'workspace';
 
 const PLACES: readonly Place[] = ['agent', 'user', 'workspace'];
 const KINDS: readonly MemoryKind[] = ['fact', 'preference', 'instruction', 'episode', 'summary'];
-/** Memories that one search returns. */
+/** Maximum number of memories that one search returns. */
 const MAX_FOUND = 10;
 
-/** Gives an agent the tool as far as its memory mode goes. The built-in assistant remembers nothing by itself. */
+/** Provides the memory tool as far as the agent's memory mode allows. The built-in assistant has none. */
 export const memoryTools: ToolProvider = async (parts, run) => {
   const agent = run.agentId === undefined ? undefined : await parts.agents.get(run.agentId);
   if (!agent?.tools.includes('memory') || agent.memoryMode === 'off' || !run.scopes.includes('memory:read')) return [];
@@ -82,13 +82,13 @@ function memoryTool(parts: Parts, actions: readonly Action[]): Tool {
 
 // ---- plans
 
-/** Who starts a run, and who owns its agent and reads all that it remembers. */
+/** The people who can read what a run remembers: the person who started it, and the owner of its agent. */
 interface Readers {
   readonly userId: string;
   readonly ownerId: string | undefined;
 }
 
-/** What is kept where others than the person can read it is a sink. */
+/** Returns the plan of a change. A memory that people other than the person can read makes it a sink. */
 function planOf(
   verb: string,
   action: ToolPlan['action'],
@@ -104,7 +104,7 @@ function planOf(
   return { action, effect: 'idempotent', risk, isSink: isShared, title, preview, toolHash: TOOL_HASH };
 }
 
-/** Changes when the tool does something else than a person has agreed to. */
+/** The version of the tool; change it when the tool does something other than a person has approved. */
 const TOOL_HASH = 'memory:1';
 
 // ---- calls
@@ -160,7 +160,7 @@ async function erase(parts: Parts, args: Arguments, context: ToolContext, reach:
   return { text: 'Forgotten.', found: [] };
 }
 
-/** What a tainted run would write over a memory is proposed beside it: the memory stays as it is. */
+/** Proposes a new memory instead of changing one, because the run is tainted. The existing memory stays unchanged. */
 async function propose(
   parts: Parts,
   memory: MemoryRecord,
@@ -201,7 +201,9 @@ async function requireReach(parts: Parts, context: ToolContext): Promise<MemoryR
   return reach;
 }
 
-/** Returns the memory that a call names. Throws unless the run may use it, and the agent and the person may change it. */
+/**
+ * Returns the memory that a call names. Throws unless the run may use it, and the agent and the person may change it.
+ */
 async function changeable(
   parts: Parts,
   args: Arguments,

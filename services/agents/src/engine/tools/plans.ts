@@ -2,14 +2,14 @@ import { fingerprint } from '@commonplace/kit/id';
 import type { ToolSchema } from '../../models/port.js';
 import { NO_PREVIEW, type Preview, type ToolPlan } from './tool.js';
 
-/** Characters of a preview. */
+/** Maximum characters of a preview. */
 export const PREVIEW_LENGTH = 16_000;
 
-/** Returns the hash of what a tool says of itself, for which an approval of it holds. */
+/** Returns a hash of a tool's schema; approvals are valid for this hash only. */
 export const hashOf = ({ name, description, parameters }: ToolSchema): string =>
   fingerprint(name, description, JSON.stringify(parameters));
 
-/** Returns the plan of a call that changes something, which is done once however often it is repeated. */
+/** Returns the plan of a call that changes something, without further effect if it is repeated. */
 export function changePlan(
   schema: ToolSchema,
   plan: Pick<ToolPlan, 'action' | 'risk' | 'isSink' | 'title'>,
@@ -25,14 +25,14 @@ export function changePlan(
   };
 }
 
-/** Writes a diff as a block of Markdown that nothing in it can end. */
+/** Writes a diff as a Markdown code block whose fence cannot occur in the diff. */
 export function diffBlock(diff: string): string {
   const longest = Math.max(2, ...[...diff.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}diff\n${diff}\n${fence}`;
 }
 
-/** Returns a diff of lines that are all new. */
+/** Returns a diff in which all lines are new. */
 export const added = (text: string): string =>
   text
     .split('\n')

@@ -10,7 +10,7 @@ import { hashOf } from './plans.js';
 import { targetOf } from './targets.js';
 import { readingPlan, type Tool, type ToolContext } from './tool.js';
 
-/** Comments that one call reads. */
+/** Maximum number of comments that one call reads. */
 const COMMENTS = 100;
 
 const schema = {
@@ -56,8 +56,8 @@ const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
 ]);
 
 /**
- * Returns whether somebody else than a person with at least the role commenter has written a comment. Whose words those of
- * keys, agents and automations are is not known here, so that they count as untrusted.
+ * Returns whether a comment was written by anybody but a person with at least the role commenter. Comments of keys,
+ * agents and automations count as untrusted, since the origin of their words is unknown here.
  */
 async function isUntrusted(
   { memberships, systemCall }: CommentParts,
@@ -69,7 +69,7 @@ async function isUntrusted(
   return !TRUSTED.has(workspaces.get(run.workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
 }
 
-/** Writes comments as data, within a boundary that nobody who wrote them could know. */
+/** Writes comments as data, between boundaries that their authors cannot know. */
 function textOf(name: string, comments: readonly Comment[]): string {
   if (comments.length === 0) return `There are no comments on “${name}”.`;
   const boundary = newId();

@@ -47,7 +47,7 @@ const read: Tool = {
 
 const taintsIn = (found: readonly FoundSource[]) => distinctTaints(found.flatMap(({ taint }) => taint ?? []));
 
-/** Tools that read what the run may read, by the group that an agent has them with. */
+/** The tools that only read, by group. */
 export const READING_TOOLS: ReadonlyMap<string, readonly Tool[]> = new Map([
   ['search', [search]],
   ['read', [read]],

@@ -12,7 +12,7 @@ type RowParts = Pick<Parts, 'index' | 'content'>;
 
 const MAX_FILTER_LENGTH = 10_000;
 const MAX_ID_LENGTH = 64;
-/** Rows that one call reads, unless it asks for fewer. */
+/** Number of rows that one call reads by default. */
 const READ_ROWS = 50;
 
 const resourceId = { type: 'string', description: 'Id of the table.' };
@@ -120,7 +120,7 @@ function integer(args: Arguments, name: string, min: number, max: number): numbe
   return value;
 }
 
-/** A change of a table that the arguments of a call ask for. */
+/** A change of a table, read from the arguments of a call. */
 interface Change {
   readonly request: Partial<ReplaceContentRequest>;
   readonly title: string;
@@ -170,7 +170,7 @@ function appending(args: Arguments): Change {
   const rows = listOf(args, 'rows', 1, MAX_ROWS);
   if (!rows.every(isObject)) throw new InvalidArguments('Each of rows must be an object by column name.');
   return {
-    // Rows with ids of their own could change other rows.
+    // The ids of rows are not passed on, since they could make the call change other rows.
     request: { mode: ContentMode.APPEND, rows: Buffer.from(JSON.stringify(rows.map((cells) => ({ cells })))) },
     title: `Add ${rows.length} rows to`,
     diff: added(jsonLines(rows)),

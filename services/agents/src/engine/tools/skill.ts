@@ -7,10 +7,12 @@ import type { FoundSource } from '../sources.js';
 import type { ToolProvider } from './table.js';
 import { type Arguments, InvalidArguments, readingPlan, type Tool, type ToolContext, textArgument } from './tool.js';
 
-/** Characters of a skill, or of one of its files, that are loaded. */
+/** Maximum characters loaded of a skill or of one of its files. */
 const MAX_LENGTH = 65_536;
 
-/** Returns the tool that loads skills, for a run whose agent has any. Scripts among the files are texts like others. */
+/**
+ * Provides the tool that loads skills, if the run's agent has enabled ones. Scripts among the files are loaded as text.
+ */
 export const skillTools: ToolProvider = async (parts, run) => {
   const version = await versionOf(parts, run);
   const skills = (version?.skills ?? []).filter(({ isEnabled }) => isEnabled);
@@ -73,7 +75,7 @@ function fileOf({ name, files }: PinnedSkill, path: string): PinnedSkill['files'
   return file;
 }
 
-/** Reads a document that a skill uses live, as the asking person: it is a source like any other that the run reads. */
+/** Reads a document that a skill refers to, with the rights of the person. It becomes a source like any other. */
 async function live(resourceId: string, skill: PinnedSkill, path: string | undefined, context: ToolContext) {
   const found = await context.retrieval.read(resourceId, context.question, MAX_LENGTH);
   const what = path === undefined ? `The skill ${skill.name}` : `The file ${path} of the skill ${skill.name}`;
@@ -82,7 +84,7 @@ async function live(resourceId: string, skill: PinnedSkill, path: string | undef
   return { text: '', found: [source] };
 }
 
-/** Returns what a skill has besides its content, for the model to load if it needs it. */
+/** Returns the list of a skill's files and tools, which the model can load when needed. */
 function contentsOf({ files, allowedTools }: PinnedSkill): string {
   const paths = files.length === 0 ? '' : `\n\nFiles of this skill: ${files.map(({ path }) => path).join(', ')}.`;
   return allowedTools.length === 0 ? paths : `${paths}\n\nTools that it is made for: ${allowedTools.join(', ')}.`;

@@ -18,10 +18,10 @@ import { createWebTools } from './web-fetch.js';
 import { createWorkItemTools } from './work-item.js';
 import { createWriteTools } from './write.js';
 
-/** Returns tools that a run has, of one kind. */
+/** Returns the tools of one kind for a run. */
 export type ToolProvider = (parts: Parts, run: RunRecord) => Promise<readonly Tool[]> | readonly Tool[];
 
-/** The built-in tools by the group that an agent has them with: a further group is one entry. */
+/** The built-in tools by group. A new group is one more entry. */
 const BUILT_IN: Readonly<Partial<Record<ToolGroup, (parts: Parts) => readonly Tool[]>>> = {
   search: () => READING_TOOLS.get('search') ?? [],
   read: () => READING_TOOLS.get('read') ?? [],
@@ -40,10 +40,10 @@ const builtIn: ToolProvider = async (parts, run) => {
   return groups.flatMap((group) => (BUILT_IN[group]?.(parts) ?? []).map((tool) => ({ ...tool, group })));
 };
 
-/** Where tools come from: a further kind is one entry. */
+/** The providers of tools. A new kind is one more entry. */
 export const PROVIDERS: ToolProvider[] = [builtIn, skillTools, memoryTools, mcpTools];
 
-/** Returns the tools of a run by their names, in an order that stays the same from call to call. */
+/** Returns the tools of a run by name, in an order that is stable between calls. */
 export async function toolsOf(parts: Parts, run: RunRecord): Promise<ReadonlyMap<string, Tool>> {
   const lists = await Promise.all(PROVIDERS.map((provide) => provide(parts, run)));
   return new Map(lists.flat().map((tool) => [tool.schema.name, tool]));

@@ -4,10 +4,10 @@ import { InvalidArguments, type ToolContext } from './tool.js';
 
 type TargetParts = Pick<Parts, 'index'>;
 
-/** Where something is written: a resource, or the root of a workspace. */
+/** The place of a write: a resource, or the root of a workspace. */
 export type Target = Pick<AccessibleResource, 'boundaryId' | 'isShared' | 'name'>;
 
-/** Returns a resource of the run's workspace that the run may read; undefined if there is none. */
+/** Returns a resource in the run's workspace that the run can read; undefined if there is none. */
 export async function findTarget(
   parts: TargetParts,
   id: string,
@@ -18,14 +18,14 @@ export async function findTarget(
   return resources.find((one) => workspaceId === undefined || one.workspaceId === workspaceId);
 }
 
-/** Does the same, but throws `InvalidArguments` if there is none. */
+/** Returns a resource as `findTarget` does, but throws `InvalidArguments` if there is none. */
 export async function targetOf(parts: TargetParts, id: string, context: ToolContext): Promise<AccessibleResource> {
   const found = await findTarget(parts, id, context);
   if (found === undefined) throw new InvalidArguments(`There is no resource ${id} here.`);
   return found;
 }
 
-/** Returns where something new is put: into a parent, or else at the root of the run's workspace. */
+/** Returns the place of a new resource: the parent, or the root of the run's workspace. */
 export async function placeOf(
   parts: TargetParts,
   parentId: string | undefined,
@@ -41,8 +41,8 @@ export async function placeOf(
 }
 
 /**
- * Returns whether more people can read a target than what the run was given, so that writing there passes something on.
- * A source whose readers are not known for certain counts as one that fewer people can read.
+ * Returns whether a target may have readers who cannot read everything that the run has read, so that writing there
+ * passes it on. If the readers of a source are not known, it returns true.
  */
 export async function isWider(
   parts: TargetParts,

@@ -28,7 +28,7 @@ export function createWebTools(parts: WebParts): Tool[] {
       schema,
       async plan(args, { ownWords }) {
         const url = urlIn(parts, args);
-        // The address itself can carry data out, unless the person has written it.
+        // The URL itself can carry data out, unless the person has written it.
         const isSink = !isWrittenIn(ownWords, requiredText(args, 'url', MAX_URL_LENGTH).trim());
         return {
           ...{ action: 'fetch', effect: 'none', risk: isSink ? 'medium' : 'low', isSink, toolHash: hashOf(schema) },
@@ -41,7 +41,7 @@ export function createWebTools(parts: WebParts): Tool[] {
   ];
 }
 
-/** Returns the address that a call names. Throws `InvalidArguments` for one that is not called. */
+/** Returns the URL that a call names. Throws `InvalidArguments` if it must not be fetched. */
 function urlIn({ guard }: WebParts, args: Arguments): URL {
   try {
     return guard.check(requiredText(args, 'url', MAX_URL_LENGTH).trim());
@@ -51,12 +51,12 @@ function urlIn({ guard }: WebParts, args: Arguments): URL {
   }
 }
 
-/** Returns whether a text has an address word for word, and not as the beginning of a longer one. */
+/** Returns whether a text contains a URL verbatim, and not only as the beginning of a longer one. */
 export function isWrittenIn(text: string, url: string): boolean {
   for (let at = text.indexOf(url); at >= 0; at = text.indexOf(url, at + 1)) {
     const before = text[at - 1] ?? ' ';
     const after = text.slice(at + url.length);
-    // What follows may end the sentence, and must not go on with the address.
+    // The following characters may end the sentence, but must not continue the URL.
     if (/[\s<("'“‘[]/.test(before) && /^[.,;:!?)\]}>"'”’]*(?:\s|$)/.test(after)) return true;
   }
   return false;
@@ -73,7 +73,7 @@ async function read(parts: WebParts, url: URL, { run, signal }: ToolContext): Pr
     signal.throwIfAborted();
     const known = error instanceof UrlNotAllowed || error instanceof UnreadablePage;
     const why = known ? error.message : 'The server did not answer as it should.';
-    // What a server says of its failure is not told, but that it fails is something that it can say.
+    // The server's own error text is not passed on. The failure still taints, since a server can convey data by it.
     return { text: `${url.href} can't be read: ${why}`, found: [], isError: true, taints: [taint] };
   }
   const { title, text } = await textOf(parts, page, run.tenant);
@@ -88,7 +88,7 @@ async function textOf(parts: WebParts, page: PageText, tenant: string): Promise<
   return { title, text: markdown };
 }
 
-/** Marks a text as data, by a boundary that nobody who wrote it could know. */
+/** Marks a text as data, between boundaries that its author cannot know. */
 function fenced(url: string, title: string, text: string): string {
   const boundary = newId();
   const named = title === '' ? '' : `Title: ${title.slice(0, 300)}\n`;

@@ -31,9 +31,9 @@ const MAX_LABEL_LENGTH = 64;
 const MAX_QUERY_LENGTH = 255;
 const MAX_ID_LENGTH = 100;
 const MAX_TIME_LENGTH = 40;
-/** Work items that one call lists. */
+/** Maximum number of work items that one call lists. */
 const LISTED = 50;
-/** Characters of a description that a list shows. */
+/** Maximum characters of a description in a list. */
 const LISTED_CHARACTERS = 200;
 
 const text = (description: string) => ({ type: 'string', description });
@@ -148,7 +148,7 @@ function readTool({ workItems }: WorkItemParts): Tool {
   };
 }
 
-/** A run sees and changes what is in its own workspace. */
+/** Throws unless a work item is in the run's workspace. */
 function requireHere({ workspaceId }: WorkItem, { run }: ToolContext): void {
   if (run.workspaceId !== undefined && workspaceId !== run.workspaceId) {
     throw new InvalidArguments('There is no such work item here.');
@@ -173,7 +173,7 @@ function shortened(description: string): string {
   return `\n  ${plain.length > LISTED_CHARACTERS ? `${plain.slice(0, LISTED_CHARACTERS)}…` : plain}`;
 }
 
-/** Writes work items as data, within a boundary that nobody who wrote them could know. */
+/** Writes work items as data, between boundaries that their authors cannot know. */
 function shown(items: readonly WorkItem[], said: string): ToolResult {
   const boundary = newId();
   const lines = [
@@ -244,7 +244,7 @@ function updateTool(parts: WorkItemParts): Tool {
   };
 }
 
-/** Tells the model what to do about a version that somebody has replaced. */
+/** Converts a version conflict into a message that tells the model to read the work item again. */
 function staleRead(error: unknown): never {
   if (!(error instanceof AppError) || error.reason !== 'version_conflict') throw error;
   throw new InvalidArguments('Somebody has changed the work item meanwhile. Read it again.');
@@ -254,11 +254,11 @@ function changeIn(args: Arguments, workItemId: string): UpdateWorkItemRequest {
   const wish = { ...wishIn(args), ...(args.title !== undefined && { title: titleIn(args) }) };
   const paths: Readonly<Record<string, string>> = { dueAt: 'due_at', parentId: 'parent_id' };
   const updateMask = Object.keys(wish).map((field) => paths[field] ?? field);
-  if (updateMask.length === 0) throw new InvalidArguments('There is nothing to change.');
+  if (updateMask.length === 0) throw new InvalidArguments('The request contains no field to change.');
   return UpdateWorkItemRequest.fromPartial({ workItemId, updateMask, ...wish, force: args.force === true });
 }
 
-/** Returns what a call sets, without what it does not name. */
+/** Returns the fields that a call sets. */
 function wishIn(args: Arguments) {
   const description = optionalText(args, 'description', MAX_DESCRIPTION_LENGTH);
   const dueAt = timeIn(args);
@@ -321,7 +321,10 @@ function assigneeIn(args: Arguments) {
   return agent === undefined ? undefined : { type: AssigneeType.AGENT, id: agent };
 }
 
-/** An assignment sends the work item to somebody; what it says is read by all of the workspace. */
+/**
+ * Returns the plan of a change. It is a sink if it assigns the item, or if the workspace has readers who cannot read
+ * everything that the run has read.
+ */
 async function planOf(
   parts: WorkItemParts,
   schema: Tool['schema'],

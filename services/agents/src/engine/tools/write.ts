@@ -13,7 +13,7 @@ import { added, changePlan, diffBlock, PREVIEW_LENGTH } from './plans.js';
 import { isWider, targetOf } from './targets.js';
 import { type Arguments, InvalidArguments, type Tool, type ToolContext } from './tool.js';
 
-/** Characters of one text that a model writes; documents have limits of their own in bytes. */
+/** Maximum characters of one text that a model writes. Documents have their own limits in bytes. */
 export const MAX_TEXT_LENGTH = 1_000_000;
 const MAX_EDITS = 100;
 const MODES = ['edit', 'append', 'prepend', 'replace'] as const;
@@ -149,8 +149,8 @@ async function previewOf(parts: WriteParts, wish: Wish, context: ToolContext): P
 }
 
 /**
- * Returns a text after an edit, as far as it is applicable: the service refuses one that is not. After a crash the passage
- * may be replaced already, by this very call.
+ * Returns a text after an edit, if the edit applies. The service refuses edits that do not. After a crash this call may
+ * already have replaced the passage.
  */
 function edited(text: string, { oldText, newText, replaceAll }: Edit): string {
   return replaceAll ? text.split(oldText).join(newText) : text.replace(oldText, () => newText);

@@ -15,7 +15,7 @@ const NOTHING = 'I found nothing about this in the documents that you can read.'
 const MATCHES = 'These passages answer the question best:';
 const BEGINNINGS = 'No passage has the words of your question. These come closest in meaning:';
 
-/** Passages and characters that are read; more would take longer than a reader waits. */
+/** Maximum number of passages, and characters of each, that are read; more would take too long. */
 const MAX_PASSAGES = 500;
 const MAX_PASSAGE_CHARS = 20_000;
 
@@ -34,8 +34,8 @@ function infoOf(isDefault: boolean): ModelInfo {
 }
 
 /**
- * Opens the built-in model. It has no weights: it quotes the sentences of the request's passages that fit the question
- * best, and says so when there are none.
+ * Opens the built-in model. It has no weights: it quotes the sentences of the request's passages that answer the
+ * question best, and says so if there are none.
  */
 export function openExtractiveModel(isDefault: boolean): ChatModel {
   const info = infoOf(isDefault);
@@ -66,7 +66,7 @@ function endOf(request: ModelRequest, text: string, reason: 'aborted' | 'length'
   return { type: 'end', reason, usage, receivedBytes: Buffer.byteLength(text) };
 }
 
-/** Returns the reply in pieces: an introduction, then the name of each source with its quotes. */
+/** Yields the reply in pieces: an introduction, then the name of each source with its quotes. */
 async function* piecesOf(request: ModelRequest, signal: AbortSignal): AsyncGenerator<string> {
   const passages = (request.passages ?? [])
     .slice(0, MAX_PASSAGES)
@@ -77,14 +77,14 @@ async function* piecesOf(request: ModelRequest, signal: AbortSignal): AsyncGener
   for (const ofSource of bySource(quotes)) {
     yield `\n\n**${escaped(ofSource[0]?.passage.name ?? '')}**\n\n`;
     for (const [i, { text, passage }] of ofSource.entries()) {
-      // Readers of the stream see each quote as it comes.
+      // Lets readers of the stream see each quote as it comes.
       await setImmediate();
       yield `${i === 0 ? '' : '\n>\n'}> ${quoted(text)} [${passage.marker}]`;
     }
   }
 }
 
-/** Returns what was asked. A question without words of its own ("And why?") goes on from the one before. */
+/** Returns the question, or the last user message if the request has none. */
 function questionOf({ question, messages }: ModelRequest): string {
   if (question !== undefined) return question;
   return messages.filter(({ role }) => role === 'user').at(-1)?.content ?? '';
@@ -100,7 +100,7 @@ function bySource(quotes: readonly Quote[]): readonly Quote[][] {
   return [...groups.values()];
 }
 
-/** Escapes numbers in brackets, which would be taken for citations of other passages. */
+/** Escapes numbers in brackets, which would be read as citations of other passages. */
 function quoted(text: string): string {
   return text.replace(/\[(\d+)\]/g, '\\[$1\\]');
 }

@@ -3,70 +3,70 @@ import type { Passage } from '../port.js';
 import { blocksOf, sentencesOf } from './sentences.js';
 import { type QuestionTerms, questionTerms } from './terms.js';
 
-/** A sentence that is quoted. */
+/** A quoted sentence. */
 export interface Quote {
   readonly passage: Passage;
   readonly text: string;
 }
 
 export interface Selection {
-  /** In the order of passages and their sentences. */
+  /** The quotes in the order of passages and their sentences. */
   readonly quotes: readonly Quote[];
-  /** Whether the quotes have words of the question; otherwise they begin the passages that are close to it. */
+  /** Whether the quotes contain words of the question; otherwise they are the beginnings of passages close to it. */
   readonly isMatch: boolean;
 }
 
-/** A sentence with terms of the question. */
+/** A sentence that contains terms of the question. */
 interface Candidate extends Quote {
-  /** Position of the passage, and of the sentence in it. */
+  /** The position of the passage, and of the sentence in it. */
   readonly rank: number;
   readonly at: number;
-  /** Numbers of the question's terms, -1 for other words. */
+  /** For each word the number of the question's term, or -1. */
   readonly words: readonly number[];
-  /** Terms in the sentence before, the heading above and the source's name. */
+  /** The terms in the previous sentence, the heading and the source's name. */
   readonly around: ReadonlySet<number>;
 }
 
 type ScoredCandidate = Candidate & { readonly score: number };
 
-/** What is known of all sentences, by which one is compared with the others. */
+/** Statistics of all sentences, which the scores depend on. */
 interface Statistics {
   sentences: number;
   words: number;
-  /** Sentences that have each term. */
+  /** Number of sentences that contain each term. */
   readonly having: number[];
 }
 
 const MAX_QUOTES = 6;
 const MAX_OF_PASSAGE = 3;
-/** Candidates that are compared with each other. */
+/** Maximum number of candidates that are compared with each other. */
 const MAX_RANKED = 60;
-/** Passages whose beginning is quoted where no sentence has a word of the question. */
+/** Maximum number of passages whose beginning is quoted if no sentence contains a word of the question. */
 const MAX_BEGINNINGS = 2;
-/** Share of the best score below which a sentence is not quoted. */
+/** Minimum score of a quoted sentence, as a share of the best score. */
 const LEAST_SHARE = 0.55;
-/** Share of the question's weight that a sentence with its surroundings has to cover. */
+/** Minimum share of the question's weight that a sentence with its surroundings has to cover. */
 const LEAST_COVERAGE = 0.4;
 const MIN_WORDS = 4;
-/** BM25's constants; sentences differ less in length than documents do. */
+/** Constants of BM25; B is lower than usual because sentences differ less in length than documents. */
 const [K1, B] = [1.2, 0.4];
-/** What a term beside a sentence counts, compared with one in it. */
+/** Weight of a term in the surroundings of a sentence, relative to one in it. */
 const AROUND = 0.4;
-/** What two neighbouring words of the question add where they are neighbours in the sentence. */
+/** Bonus for two neighbouring words of the question that are neighbours in the sentence. */
 const ADJACENT = 0.3;
-/** What the first passage counts more than the last ones. */
+/** Bonus of the first passage, which decreases with the rank. */
 const FIRST = 0.25;
-/** What a number adds where the question asks for one. */
+/** Bonus for a number if the question asks for one. */
 const NUMBER = 0.25;
 const ASKS_NUMBER =
   /\b(?:how (?:many|much|long|often|old|far|early|late|soon|large|big)|when|what (?:time|date|year|percentage))\b/i;
-/** Share of common words from which on two sentences say the same. */
+/** Minimum share of common words of two sentences that count as the same. */
 const SAME = 0.7;
-/** Characters of a sentence and of a word on average, for text that is not read closely. */
+/** Average characters of a sentence and of a word, for estimating text that is not analysed. */
 const [SENTENCE_CHARS, WORD_CHARS] = [120, 6];
 const NONE: readonly number[] = [];
 
-/** Selects the sentences that answer a question best. Passages come best first. */
+/** Selects the sentences that answer a question best. Passages are given best first. */
 export async function selectQuotes(
   question: string,
   passages: readonly Passage[],
@@ -86,7 +86,7 @@ export async function selectQuotes(
   return { quotes: beginnings(passages), isMatch: false };
 }
 
-/** Yields the sentences with terms, and undefined for other pieces of work. */
+/** Yields the sentences that contain terms, and undefined after other pieces of work, so that the caller can pause. */
 function* candidatesOf(
   passage: Passage,
   rank: number,
@@ -124,12 +124,12 @@ function count(words: readonly number[], statistics: Statistics): void {
   for (const term of new Set(words)) if (term >= 0) statistics.having[term] = (statistics.having[term] ?? 0) + 1;
 }
 
-/** Creates the function that scores a sentence: BM25 with its surroundings. 0 is no answer. */
+/** Creates the function that scores a sentence by BM25 and its surroundings. A score of 0 means no answer. */
 function createScore({ sentences, words: all, having }: Statistics, asksNumber: boolean) {
   const rarities = having.map((count) => 1 + Math.log(1 + (sentences - count + 0.5) / (count + 0.5)) / 2);
   const known = rarities.filter((_, term) => (having[term] ?? 0) > 0);
   const mean = known.reduce((sum, weight) => sum + weight, 0) / Math.max(1, known.length);
-  // A term that occurs nowhere says nothing of how rare it is.
+  // A term that occurs nowhere gets the mean weight, since its rarity is unknown.
   const weights = rarities.map((weight, term) => ((having[term] ?? 0) > 0 ? weight : mean));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const meanLength = all / Math.max(1, sentences);
@@ -150,7 +150,7 @@ function createScore({ sentences, words: all, having }: Statistics, asksNumber: 
       if (term > 0 && words[i - 1] === term - 1) score += ADJACENT * (weights[term] as number);
     }
     if (asksNumber && /\p{N}/u.test(text)) score += NUMBER * total;
-    // A question in a document is rarely the answer to one.
+    // A question in a document is rarely an answer.
     return (/\?\s*$/.test(text) ? score / 2 : score) + (FIRST * total) / (1 + rank);
   };
 }
@@ -175,7 +175,7 @@ async function best(
   return ranked;
 }
 
-/** Chooses different sentences, best first. */
+/** Chooses sentences that differ from each other, best first. */
 function choose(ranked: readonly ScoredCandidate[]): ScoredCandidate[] {
   const chosen: ScoredCandidate[] = [];
   const least = LEAST_SHARE * (ranked[0]?.score ?? 0);
@@ -187,7 +187,7 @@ function choose(ranked: readonly ScoredCandidate[]): ScoredCandidate[] {
   return chosen;
 }
 
-/** Returns the first sentence of each passage that is close to the question. */
+/** Returns the first sentence of the passages that are close to the question. */
 function beginnings(passages: readonly Passage[]): Quote[] {
   const close = passages.filter(({ isClose }) => isClose).slice(0, MAX_BEGINNINGS);
   return close.flatMap((passage) => {

@@ -1,17 +1,17 @@
-/** A heading, a paragraph, an item of a list or a row of a table, as one line. */
+/** A heading, a paragraph, a list item or a table row, as one line. */
 export interface Block {
-  /** Verbatim, without the markup that begins it, and with a space for each line break. */
+  /** The verbatim text without leading markup, with a space for each line break. */
   readonly text: string;
-  /** Whether it names what follows instead of saying something. */
+  /** Whether it is a heading. */
   readonly isHeading: boolean;
 }
 
-/** Characters beyond which a sentence is cut: tables and code have no ends of sentences. */
+/** Maximum characters of a sentence; tables and code may contain no sentence ends. */
 const MAX_CHARS = 500;
-/** Words beyond which a line without a full stop is no heading. */
+/** Maximum words of a heading without markup. */
 const MAX_HEADING_WORDS = 10;
 
-/** Matches what begins a line that does not continue the one before. */
+/** Matches the beginning of a line that does not continue the previous one. */
 const STARTS_BLOCK = /^\s*(?:#{1,6}\s|[-*+•]\s|\d{1,3}[.)]\s|\||>|```|~~~)/;
 const MARKUP = /^\s*(?:#{1,6}\s+|>\s*|[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)+/;
 const NO_TEXT = /^[\s|:=\-_*#`~>+]*$/;
@@ -36,7 +36,7 @@ function linesOf(passage: string): string[] {
     else if (open && !STARTS_BLOCK.test(line)) lines.push(`${lines.pop()} ${line.trim()}`);
     else {
       lines.push(line);
-      // A heading and a row of a table end with their line.
+      // Headings and table rows end with their line.
       open = !/^\s*(?:#|\|)/.test(line);
     }
   }
@@ -53,7 +53,7 @@ export function sentencesOf(block: string): string[] {
   const sentences: string[] = [];
   for (const { segment } of segmenter.segment(block)) {
     for (const part of cut(segment.trim())) {
-      // `e.g.` and `No. 5` end no sentence, nor does anything before a small letter.
+      // A sentence does not end after `e.g.` or `No. 5`, nor before a lower-case letter.
       const last = sentences.at(-1);
       if (last !== undefined && continues(last, part)) sentences[sentences.length - 1] = `${last} ${part}`;
       else if (part !== '') sentences.push(part);

@@ -1,22 +1,22 @@
 import { STOP_WORDS, stemOf, wordsOf } from '../../domain/words.js';
 
-/** Words that ask for a number, and say nothing else. */
+/** Phrases that ask for a number and contribute nothing else. */
 const HOW_MUCH = /\bhow (?:many|much|long|often|old|far|early|late|soon)\b/gi;
 const BEYOND_ASCII = /[\u0080-\uffff]/;
-/** Letters that stemming leaves as they are. */
+/** Number of letters that stemming leaves unchanged. */
 const PREFIX = 3;
 
-/** The words of a question that its answer is found by. */
+/** The words of a question that answers are found by. */
 export interface QuestionTerms {
-  /** Terms in the order of the question; none is there twice. */
+  /** The terms in the order of the question, without duplicates. */
   readonly terms: readonly string[];
-  /** Returns the numbers of the terms in a text, in order, -1 for each other word. */
+  /** Returns the number of the term for each word of a text, in order; -1 for other words. */
   find(text: string): number[];
-  /** Returns false only for texts without a term, at a fraction of the cost. */
+  /** Returns false only for texts without a term. It is much cheaper than `find`. */
   mayOccur(text: string): boolean;
 }
 
-/** Returns the terms of a question. Stop words count where there is nothing else. */
+/** Returns the terms of a question. Stop words are used only if there are no others. */
 export function questionTerms(question: string): QuestionTerms {
   const words = wordsOf(question.replace(HOW_MUCH, ' '));
   const content = words.filter((word) => !STOP_WORDS.has(word));
@@ -27,7 +27,7 @@ export function questionTerms(question: string): QuestionTerms {
   return {
     terms,
     find: (text) =>
-      // Stemming every word of every passage would take most of the time.
+      // The check of prefixes avoids stemming every word, which would take most of the time.
       wordsOf(text).map((word) => (prefixes.has(word.slice(0, PREFIX)) ? (numbers.get(stemOf(word)) ?? -1) : -1)),
     mayOccur: (text) => BEYOND_ASCII.test(text) || anyPrefix.test(text),
   };

@@ -1,18 +1,18 @@
 /** Time limits of a call, in milliseconds. */
 export interface CallLimits {
   readonly timeoutMs: number;
-  /** Without a byte from the provider; undefined for a reply that comes in one piece. */
+  /** Without a byte from the provider; undefined for a reply that arrives in one piece. */
   readonly idleMs: number | undefined;
-  /** After the caller's abort, or after the reply's end, for the usage. */
+  /** For the usage, after the caller's abort or the end of the reply. */
   readonly drainMs: number;
 }
 
-/** Which limit ended a call. */
+/** The limit that ended a call. */
 export type Limit = 'timeout' | 'idle' | 'drain';
 
 /**
- * Ends the connection of one call by its limits. Idle time counts only while the adapter waits for the provider, not
- * while the consumer is busy with an event.
+ * Aborts one call when it exceeds a limit. Idle time counts only while the adapter waits for the provider, not while
+ * the consumer is busy with an event.
  */
 export class CallClock {
   readonly #stop = new AbortController();
@@ -33,17 +33,17 @@ export class CallClock {
     caller.addEventListener('abort', this.#startDrain, { once: true });
   }
 
-  /** Ends the connection. */
+  /** Aborts the connection. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** The limit that ended the connection, if one did. */
+  /** The limit that was exceeded, if any. */
   get exceeded(): Limit | undefined {
     return this.#exceeded;
   }
 
-  /** Waits for the provider. */
+  /** Waits for the provider, counting idle time. */
   async wait<T>(promise: Promise<T>): Promise<T> {
     this.#isWaiting = true;
     this.received();
@@ -55,19 +55,19 @@ export class CallClock {
     }
   }
 
-  /** Reports that the provider has sent something. */
+  /** Restarts the idle time, after the provider has sent something. */
   received(): void {
     clearTimeout(this.#idle);
     const { idleMs } = this.limits;
     if (this.#isWaiting && idleMs !== undefined) this.#idle = setTimeout(() => this.#end('idle'), idleMs);
   }
 
-  /** Reports that only the usage is missing. */
+  /** Starts the drain time, when only the usage is missing. */
   finished(): void {
     this.#startDrain();
   }
 
-  /** Ends the connection if it is still open. */
+  /** Aborts the connection if it is still open, and stops the timers. */
   close(): void {
     this.#stop.abort();
     this.caller.removeEventListener('abort', this.#startDrain);

@@ -3,7 +3,7 @@ import { ContextTooLong, type ModelFailure, ModelRefused, ModelUnavailable } fro
 import { MalformedReply } from './reply.js';
 import { OPTIONAL_PARAMETERS, type OptionalParameter } from './request.js';
 
-/** What is read from an error of the library or of the API. */
+/** The facts read from an error of the library or of the API. */
 interface Facts {
   readonly status: number | undefined;
   readonly code: string;
@@ -13,18 +13,18 @@ interface Facts {
   readonly header: (name: string) => string | undefined;
 }
 
-/** Statuses that concern one request, not every one. */
+/** Statuses that concern a single request. */
 const OF_REQUEST: ReadonlySet<number> = new Set([400, 413, 422]);
-/** Codes and types of a prompt that is too long: OpenAI's, llama.cpp's. */
+/** Codes and types of a prompt that is too long, of OpenAI and llama.cpp. */
 const TOO_LONG: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error']);
-/** The same in the messages of vendors without a code for it. */
+/** Messages of a prompt that is too long, of vendors without a code for it. */
 const SAYS_TOO_LONG =
   /maximum context length|context (?:window|length|size)|prompt is too long|too many (?:input )?tokens|input token count/i;
-/** What vendors say of a parameter that a model does not have, but not of a wrong value. */
+/** Messages about an unsupported parameter, as opposed to a wrong value. */
 const UNSUPPORTED = /unsupported|not support|unknown|unrecogni[sz]ed|unexpected|extra (?:inputs|fields)|not permitted/i;
 const MAX_CODE_CHARS = 100;
 
-/** Converts the error of a call. The message contains nothing of what was sent, and no key. */
+/** Converts the error of a call. The message contains neither request content nor keys. */
 export function failureOf(error: unknown, receivedBytes: number): ModelFailure {
   if (error instanceof MalformedReply) {
     return new ModelUnavailable(`the chat model's reply is unusable: ${error.message}`, { receivedBytes });
@@ -47,7 +47,7 @@ export function failureOf(error: unknown, receivedBytes: number): ModelFailure {
   return new ModelRefused(message, { concerns: OF_REQUEST.has(status) ? 'request' : 'endpoint', receivedBytes });
 }
 
-/** Returns the parameter that the API refuses and a reply does not need. */
+/** Returns an optional parameter that the API refuses; undefined if it refuses none. */
 export function refusedParameter(error: unknown): OptionalParameter | undefined {
   const facts = factsOf(error);
   const { status, code, param, message } = facts;
@@ -65,7 +65,7 @@ function factsOf(error: unknown): Facts {
     message: said,
   } = (typeof body === 'object' ? (body ?? {}) : {}) as Record<string, unknown>;
   return {
-    // Some gateways put the status of an error in mid-stream into its code.
+    // Some gateways send the status of an error in mid-stream as its code.
     status: typeof status === 'number' ? status : statusOf(code),
     code: typeof code === 'string' || typeof code === 'number' ? String(code) : '',
     type: typeof type === 'string' ? type : '',
@@ -85,13 +85,16 @@ function isTooLong({ status, code, type, message }: Facts): boolean {
   return status !== undefined && OF_REQUEST.has(status) && SAYS_TOO_LONG.test(message);
 }
 
-/** Whether a status may be transient. A spent budget has the status of a rate limit, and does not pass by waiting. */
+/**
+ * Returns whether a status may be transient. An exhausted quota has the status of a rate limit, but waiting does not
+ * help.
+ */
 function isPassing({ status = 0, code, type }: Facts): boolean {
   if (code === 'insufficient_quota' || type === 'insufficient_quota') return false;
   return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
 }
 
-/** Whether the API itself reported the error, as a frame of a stream. */
+/** Returns whether the API itself reported the error, as a frame of a stream. */
 function isAnswered(error: unknown): boolean {
   return error instanceof SyntaxError || (error as { error?: unknown } | undefined)?.error !== undefined;
 }

@@ -8,21 +8,21 @@ import { ReplyAssembler } from './reply.js';
 import { chatParameters, type OptionalParameter } from './request.js';
 
 export interface Endpoint {
-  /** Base URL, to which `/chat/completions` is appended: `https://api.openai.com/v1`. */
+  /** The base URL, to which `/chat/completions` is appended: `https://api.openai.com/v1`. */
   readonly url: string;
-  /** Sent as bearer token; undefined when the endpoint needs none. */
+  /** The bearer token; undefined if the endpoint needs none. */
   readonly apiKey: string | undefined;
   readonly timeoutMs: number;
   readonly idleMs: number;
-  /** For the usage, after an abort or after the reply's end; 5,000 when absent. */
+  /** Milliseconds to wait for the usage, after an abort or the end of the reply; 5,000 if absent. */
   readonly drainMs?: number;
   readonly guard: Guard;
-  /** Ends all calls. */
+  /** Aborts all calls. */
   readonly stop: AbortSignal;
 }
 
 const DRAIN_MS = 5000;
-/** Bytes of a reply beyond which it is given up; the frames of 100,000 tokens take less. */
+/** Maximum bytes of a reply; the frames of 100,000 tokens are smaller. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const EXCEEDED: Record<Limit, string> = {
@@ -31,7 +31,7 @@ const EXCEEDED: Record<Limit, string> = {
   drain: 'the chat model has not ended its reply',
 };
 
-/** Opens a model behind OpenAI's chat completions API, which many servers and vendors offer. It calls nothing yet. */
+/** Opens a model with OpenAI's chat completions API, which many servers and vendors offer. It makes no call yet. */
 export function openOpenAiModel(model: RemoteModel, endpoint: Endpoint): ChatModel {
   const refused = new Set<OptionalParameter>();
   return {
@@ -54,7 +54,7 @@ export function openOpenAiModel(model: RemoteModel, endpoint: Endpoint): ChatMod
   };
 }
 
-/** Turns the chunks of a reply into events. */
+/** Converts the chunks of a reply into events. */
 async function* replyOf(
   chunks: AsyncIterator<unknown>,
   clock: CallClock,
@@ -71,7 +71,7 @@ async function* replyOf(
       if (text !== '' && !signal.aborted) yield { type: 'text', text };
     }
   } catch (error) {
-    // A reply that has ended lacks only its usage.
+    // A finished reply lacks only its usage.
     if (!signal.aborted && !reply.isFinished) throw failure(error, clock, reply);
   }
   if (!signal.aborted) {
@@ -96,7 +96,7 @@ function failure(error: unknown, { exceeded, signal }: CallClock, { receivedByte
   return failureOf(error, receivedBytes);
 }
 
-/** Calls the model and returns the chunks of its reply, or the whole reply as one. */
+/** Calls the model, and yields the chunks of its reply, or the whole reply as one. */
 async function* openChunks(
   model: RemoteModel,
   endpoint: Endpoint,
@@ -113,8 +113,8 @@ async function* openChunks(
 }
 
 /**
- * Makes a call. One that is refused for a parameter which it can do without is made again without it, and so are all
- * later ones.
+ * Makes a call. If an optional parameter is refused, it repeats the call without the parameter and adds it to
+ * `refused`, so that later calls omit it too.
  */
 async function acceptedCall<T>(refused: Set<OptionalParameter>, call: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -128,7 +128,7 @@ async function acceptedCall<T>(refused: Set<OptionalParameter>, call: () => Prom
   }
 }
 
-/** Loads the library with the first call, because many installations never need it. */
+/** Loads the library on the first call, because many installations never need it. */
 async function openClient({ url, apiKey, timeoutMs, guard }: Endpoint, onBytes: () => void): Promise<OpenAI> {
   const { default: Client } = await import('openai');
   return new Client({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EndReason, ModelToolCall, ModelUsage } from '../port.js';
 
-/** Thrown for what is no part of a reply. */
+/** Thrown for a chunk that is not a valid part of a reply. */
 export class MalformedReply extends Error {
   override readonly name = 'MalformedReply';
 }
@@ -13,8 +13,7 @@ interface Call {
 }
 
 /**
- * Puts a reply together from its chunks. They are untrusted: vendors leave out indexes, ids and usage, and number all
- * calls 0.
+ * Assembles a reply from its chunks. They are untrusted: vendors omit indexes, ids and usage, or number all calls 0.
  */
 export class ReplyAssembler {
   readonly #calls = new Map<number, Call>();
@@ -23,7 +22,7 @@ export class ReplyAssembler {
   #usage: ModelUsage | undefined;
   #bytes = 0;
 
-  /** Whether the model has finished; the usage may still follow. */
+  /** Whether the model has finished. The usage may still follow. */
   get isFinished(): boolean {
     return this.#finish !== undefined;
   }
@@ -36,7 +35,7 @@ export class ReplyAssembler {
     return this.#bytes;
   }
 
-  /** Takes a chunk of a stream, or a whole completion, and returns the text in it. Throws `MalformedReply`. */
+  /** Adds a chunk of a stream, or a whole completion, and returns its text. Throws `MalformedReply`. */
   add(chunk: unknown): string {
     if (!isObject(chunk)) throw new MalformedReply('a chunk is no object');
     this.#usage = usageOf(chunk.usage) ?? this.#usage;
@@ -47,12 +46,12 @@ export class ReplyAssembler {
     if (choice.finish_reason === 'error') throw new MalformedReply('the model failed');
     if (typeof choice.finish_reason === 'string') this.#finish = choice.finish_reason;
     const text = textOf(delta.content) + textOf(delta.refusal);
-    // Reasoning is not shown, but charged.
+    // Reasoning is not shown, but it is charged.
     this.#bytes += Buffer.byteLength(text + textOf(delta.reasoning_content) + textOf(delta.reasoning));
     return text;
   }
 
-  /** Returns why the reply ended. Throws `MalformedReply` if it has not. */
+  /** Returns the reason for the end and the calls. Throws `MalformedReply` if the reply has not ended. */
   end(): { readonly reason: EndReason; readonly calls: readonly ModelToolCall[] } {
     if (this.#finish === undefined) throw new MalformedReply('it broke off');
     if (this.#finish === 'length' || this.#finish === 'content_filter') return { reason: this.#finish, calls: [] };
@@ -70,7 +69,9 @@ export class ReplyAssembler {
     this.#bytes += Buffer.byteLength(textOf(name) + written);
   }
 
-  /** A piece belongs to the call of its index, otherwise to the last one, unless it has another id. */
+  /**
+   * Returns the call that a piece belongs to: the one with its index, otherwise the last one, unless the ids differ.
+   */
   #callFor(index: unknown, id: string): Call {
     let key = typeof index === 'number' ? index : Math.max(this.#last, 0);
     const known = this.#calls.get(key);
@@ -90,7 +91,7 @@ export class ReplyAssembler {
   }
 }
 
-/** Gives calls an id where the model has given none, or one twice. */
+/** Gives calls a new id if the model has sent none or a duplicate. */
 function withDistinctIds(calls: readonly Call[]): ModelToolCall[] {
   const seen = new Set<string>();
   return calls.map((call) => {

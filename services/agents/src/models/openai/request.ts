@@ -3,13 +3,13 @@ import type { RemoteModel } from '../model-list.js';
 import type { ModelMessage, ModelRequest, ModelToolCall } from '../port.js';
 
 /**
- * Parameters that some models refuse. Replies are possible without them; `max_tokens` then goes by its newer name,
+ * Parameters that some models refuse and replies do not need. Instead of `max_tokens` its newer name is sent then,
  * which other models do not know.
  */
 export const OPTIONAL_PARAMETERS = ['max_tokens', 'temperature', 'stream_options', 'response_format'] as const;
 export type OptionalParameter = (typeof OPTIONAL_PARAMETERS)[number];
 
-/** Returns a request in the API's form, without the parameters that the model is known to refuse. */
+/** Converts a request into the API's form, without the parameters that the model is known to refuse. */
 export function chatParameters(
   model: RemoteModel,
   request: ModelRequest,
@@ -44,7 +44,7 @@ function messageOf(message: ModelMessage): ChatCompletionMessageParam {
   const content = plain(message.content);
   switch (message.role) {
     case 'tool':
-      // The API has no field for a failed call.
+      // The API has no field for failed calls.
       return {
         role: 'tool',
         tool_call_id: message.toolCallId,
@@ -64,7 +64,10 @@ function callOf({ id, name, arguments: text }: ModelToolCall) {
   return { id, type: 'function' as const, function: { name, arguments: argumentsOf(text) } };
 }
 
-/** Wraps arguments that are no JSON object: providers that parse them would refuse the whole conversation for ever. */
+/**
+ * Wraps arguments that are not a JSON object. Providers that parse them would otherwise refuse every later request of
+ * the conversation.
+ */
 function argumentsOf(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -75,7 +78,7 @@ function argumentsOf(text: string): string {
   return JSON.stringify({ malformed_arguments: plain(text) });
 }
 
-/** Replaces what JSON parsers of some servers refuse. */
+/** Replaces characters that the JSON parsers of some servers refuse. */
 function plain(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd').replaceAll('\0', ' ');
 }

@@ -8,25 +8,25 @@ import type { AutomationRunRecord, StepRecord, Taint } from '../records.js';
 
 export type Config = Readonly<Record<string, unknown>>;
 
-/** What an action works with. */
+/** The input of an action. */
 export interface ActionContext {
   readonly run: AutomationRunRecord;
   readonly step: StepRecord;
   readonly action: StoredAction;
-  /** The automation as it is now; undefined once it has been deleted. */
+  /** The current record of the automation; undefined if it was deleted. */
   readonly automation: AutomationRecord | undefined;
   /** The action's config with its templates filled in, without secrets. */
   readonly config: Config;
-  /** What templates are filled in from, without secrets. */
+  /** The data that templates read, without secrets. */
   readonly scope: Scope;
   readonly facts: Facts;
-  /** Whether an earlier attempt was cut off, so that it may or may not have taken effect. */
+  /** Whether an earlier attempt was interrupted, so that it may have taken effect. */
   readonly isResumed: boolean;
   /** Aborts when the run ends or its worker stops. */
   readonly signal: AbortSignal;
   /** Returns the options of a call with the rights of the run. */
   options(timeoutMs?: number): Promise<CallOptions>;
-  /** Makes a call that changes something, which takes effect once over all attempts at the step. */
+  /** Makes a call that changes something. It takes effect once, even if several attempts at the step make it. */
   change<T>(send: (options: CallOptions) => Promise<T>): Promise<T>;
 }
 
@@ -34,27 +34,27 @@ export type ActionResult =
   | {
       readonly kind: 'done';
       readonly output: unknown;
-      /** The action that comes next, instead of the one behind it. */
+      /** The id of the action to continue with, instead of the next one. */
       readonly goTo?: string;
       readonly taints?: readonly Taint[];
-      /** Writes in the unit that stores the output. */
+      /** Additional writes for the unit of work that stores the output. */
       readonly also?: (work: UnitOfWork) => void;
     }
-  /** Ends the run. */
+  /** The run ends. */
   | {
       readonly kind: 'end';
       readonly output: unknown;
       readonly status: 'completed' | 'failed';
       readonly message?: string | undefined;
     }
-  /** Goes on at a time, and until then without a worker; the run's clock stops. */
+  /** The run continues at a time and needs no worker until then; its time limit is suspended. */
   | { readonly kind: 'delay'; readonly until: number }
-  /** Goes on when the run of an agent has ended, and until then without a worker. */
+  /** The run continues when the run of an agent has ended and needs no worker until then. */
   | { readonly kind: 'agent'; readonly agentRunId: string; readonly awaitsApproval: boolean };
 
 export interface Action {
   run(context: ActionContext): Promise<ActionResult>;
-  /** Gives up what an earlier attempt has left running, when the run ends. */
+  /** Cancels what an earlier attempt has left running, when the run ends. */
   cancel?(step: StepRecord, reason: string): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export const done = (output: unknown): ActionResult => ({ kind: 'done', output }
 
 export const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** Returns the fields of a config that are there, under the names of the contract. */
+/** Returns the config fields that are present, under their names in the contract. */
 export function given(config: Config, names: Readonly<Record<string, string>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(names).flatMap(([field, name]) => {
@@ -74,12 +74,12 @@ export function given(config: Config, names: Readonly<Record<string, string>>): 
   );
 }
 
-/** Returns the fields of a config that are there as JSON bytes. */
+/** Returns the config fields that are present as JSON bytes, under their names in the contract. */
 export function givenJson(config: Config, names: Readonly<Record<string, string>>): Record<string, Buffer> {
   return Object.fromEntries(Object.entries(given(config, names)).map(([name, value]) => [name, jsonBytes(value)]));
 }
 
-/** Returns a value of a contract's enum by its name in the API; undefined where the config has none. */
+/** Returns the contract's enum value for a name in the API; undefined if the config has none. */
 export function enumIn<E extends string>(values: Readonly<Record<string, E>>, name: unknown): E | undefined {
   return typeof name === 'string' ? values[name.toUpperCase()] : undefined;
 }

@@ -90,7 +90,10 @@ export const updateRow = ({ peers }: ContentParts): Action => ({
   },
 });
 
-/** Throws where the row is gone: writing it would create it again. After a crash it is known to have been there. */
+/**
+ * Throws if the row no longer exists, because writing it would create it again. An attempt after an interruption skips
+ * the check.
+ */
 async function requireRow({ peers }: ContentParts, { config, isResumed, options }: ActionContext): Promise<void> {
   if (isResumed) return;
   const [resourceId, rowId] = [String(config.table_id), String(config.row_id)];
@@ -101,7 +104,7 @@ async function requireRow({ peers }: ContentParts, { config, isResumed, options 
   }
 }
 
-/** Returns a row without an id of its own, with which it could change another row. */
+/** Returns a row without its id, which could make the call change another row. */
 function newRow(row: unknown): unknown {
   if (Array.isArray(row)) return row;
   if (!isObject(row)) throw new ActionError('invalid_type', 'config.rows: each row must be an object or a list.');

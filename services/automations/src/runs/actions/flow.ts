@@ -8,7 +8,7 @@ import { ActionError } from '../failure.js';
 import { type Action, type ActionParts, type ActionResult, done, enumIn, given } from './action.js';
 
 const DEFAULT_RESULTS = 10;
-/** Characters of a snippet that are kept. */
+/** Maximum characters of a snippet. */
 const MAX_SNIPPET_LENGTH = 500;
 
 /** Searches the workspace with the rights of the run. */
@@ -29,7 +29,7 @@ export const search = ({ peers }: Pick<ActionParts, 'peers'>): Action => ({
 });
 
 function unknownType(type: string): never {
-  throw new ActionError('invalid_value', `config.types: ${type} is no type of resources.`);
+  throw new ActionError('invalid_value', `config.types: ${type} is not a resource type.`);
 }
 
 function foundItem({ resource, score, highlights, chunk }: SearchItem) {
@@ -40,7 +40,7 @@ function foundItem({ resource, score, highlights, chunk }: SearchItem) {
   return [{ id, name, type: shown, score, snippet, updated_at: updatedAt ?? null }];
 }
 
-/** Ends the run, or goes on at another action, if its conditions do not hold. */
+/** Ends the run, or continues at another action, if the conditions do not hold. */
 export const condition = (): Action => ({
   async run({ config, facts }) {
     return decide(conditionsHold(config.conditions as readonly StoredCondition[], facts), config.else);
@@ -54,14 +54,14 @@ export function decide(holds: boolean, otherwise: unknown): ActionResult {
   return target === undefined ? { kind: 'end', status: 'completed', output } : { kind: 'done', output, goTo: target };
 }
 
-/** Returns the id behind `goto:`; undefined for `stop`. */
+/** Returns the id in `goto:<id>`; undefined for `stop`. */
 export function targetOf(target: unknown): string | undefined {
   return typeof target === 'string' && target.startsWith('goto:') ? target.slice('goto:'.length) : undefined;
 }
 
 const MAX_DELAY_MS = 30 * 86_400_000;
 
-/** Waits without a worker. */
+/** Suspends the run for a time. */
 export const delay = ({ now }: Pick<ActionParts, 'now'>): Action => ({
   async run({ config, step }) {
     const until = step.resumesAt === undefined ? endOfDelay(config, now()) : Date.parse(step.resumesAt);
@@ -71,8 +71,8 @@ export const delay = ({ now }: Pick<ActionParts, 'now'>): Action => ({
 
 function endOfDelay({ seconds, until }: Readonly<Record<string, unknown>>, now: number): number {
   const end = typeof seconds === 'number' ? now + seconds * 1000 : (timeRange(until)?.from ?? Number.NaN);
-  if (Number.isNaN(end)) throw new ActionError('invalid_type', 'config.until: must be a time of RFC 3339.');
-  if (end - now > MAX_DELAY_MS) throw new ActionError('invalid_value', 'config: a delay lasts 30 days at the most.');
+  if (Number.isNaN(end)) throw new ActionError('invalid_type', 'config.until: must be an RFC 3339 time.');
+  if (end - now > MAX_DELAY_MS) throw new ActionError('invalid_value', 'config: a delay lasts at most 30 days.');
   return end;
 }
 

@@ -11,17 +11,17 @@ import { type Action, type ActionContext, type ActionParts, type Config, done } 
 type HttpParts = Pick<ActionParts, 'guard' | 'envelope' | 'now'>;
 
 const DEFAULT_TIMEOUT_SECONDS = 15;
-/** Bytes of a response that are kept; the rest is not read, because it may have no end. */
+/** Maximum bytes of a response that are kept. The rest is not read, because a response may be endless. */
 const MAX_RESPONSE_BYTES = 32_768;
 const MAX_RESPONSE_HEADERS = 50;
 const MAX_HEADER_LENGTH = 1_000;
-/** Characters of a response that the message of an error has. */
+/** Maximum characters of a response in the message of an error. */
 const MAX_ERROR_LENGTH = 300;
-/** The longest time for which a `Retry-After` is honoured. */
+/** Longest wait that a `Retry-After` can ask for. */
 const MAX_WAIT_MS = 3_600_000;
 /** Statuses after which the same request may succeed. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
-/** Errors of connections through which nothing was sent. */
+/** Codes of connection errors where nothing was sent. */
 const NOT_SENT: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
 ]);
@@ -34,15 +34,20 @@ interface OutgoingRequest {
 }
 
 /**
- * Calls an address of others: at least once, with the same `webhook-id` at each attempt, or with `once` at most once.
- * Secrets are filled in here only, after their hosts were checked, and are masked in whatever comes back.
+ * Sends a request to an external URL: at least once, with the same `webhook-id` in each attempt, or at most once if
+ * `once` is set. Secrets are filled in only here, after a check of the hosts they may be sent to, and are masked in
+ * everything that comes back.
  */
 export const httpRequest = (parts: HttpParts): Action => ({
   async run(context) {
     const { action, isResumed } = context;
     const once = action.config.once === true;
     if (once && isResumed) {
-      throw new ActionError('unknown_outcome', 'The request was cut off, and is sent once only.', { isUnknown: true });
+      throw new ActionError(
+        'unknown_outcome',
+        'An earlier attempt was interrupted, and the request is not sent again, because once is set.',
+        { isUnknown: true },
+      );
     }
     const secrets = openSecrets(parts, context.automation, secretsIn(action.config));
     try {
@@ -111,7 +116,7 @@ async function send(
   }
 }
 
-/** Returns the error of a request without an answer; it has no address of the local network. */
+/** Returns the error for a request without a response. The message contains no addresses of the local network. */
 function connectionError(error: unknown, why: string | undefined, once: boolean): ActionError {
   const { code } = error as NodeJS.ErrnoException;
   const known = typeof code === 'string' ? code : 'the connection failed';
@@ -137,7 +142,7 @@ async function answerOf({ now }: HttpParts, response: Fetched, secrets: UsedSecr
   return { status, headers, body: bodyOf(text, isCut, response), truncated: isCut };
 }
 
-/** Returns a JSON body as data, any other as text. */
+/** Returns a JSON body as data and any other body as text. */
 function bodyOf(text: string, isCut: boolean, { headers }: Fetched): unknown {
   if (isCut || !/\bjson\b/.test(single(headers['content-type']) ?? '')) return text;
   try {
@@ -147,7 +152,10 @@ function bodyOf(text: string, isCut: boolean, { headers }: Fetched): unknown {
   }
 }
 
-/** Reads the beginning of a response. In one that is cut secrets are masked before, so that no part of one is left at its end. */
+/**
+ * Reads the beginning of a response. If it is truncated, secrets are masked before the cut, so that no part of a secret
+ * remains at its end.
+ */
 async function headOf({ body }: Fetched, secrets: UsedSecrets): Promise<{ text: string; isCut: boolean }> {
   const most = MAX_RESPONSE_BYTES + longestForm(secrets);
   const chunks: Buffer[] = [];
@@ -178,7 +186,7 @@ function shownHeaders(headers: Fetched['headers'], secrets: UsedSecrets): Record
 const single = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;
 
-/** Returns the milliseconds of a `Retry-After`: seconds, or a date. */
+/** Returns the milliseconds of a `Retry-After` header, which contains seconds or a date. */
 function retryAfterMs(header: string | undefined, now: number): number {
   if (header === undefined) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;

@@ -35,7 +35,7 @@ export const sendMessage = ({ peers }: Pick<ActionParts, 'peers'>): Action => ({
   async run({ config, step, change }) {
     const request = SendMessageRequest.fromPartial({
       ...given(config, { conversation_id: 'conversationId', text: 'text', reply_to_id: 'replyToId' }),
-      // A second message with it is never sent, however long the first attempt is ago.
+      // The key keeps a second message from being sent, however long ago the first attempt was.
       clientMessageId: step.key,
       markRead: false,
     });
@@ -95,7 +95,7 @@ async function requireMembers(
   { run, options }: ActionContext,
   userIds: readonly string[],
 ): Promise<void> {
-  // The person with whose rights it runs still has access.
+  // Throws if the person whose rights the run has lost access.
   await options();
   const found = await Promise.all(userIds.map((id) => memberships.of(id, systemCall())));
   const stranger = found.find(({ workspaces }) => !workspaces.has(run.workspaceId));

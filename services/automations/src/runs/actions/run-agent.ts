@@ -11,15 +11,15 @@ type AgentParts = Pick<ActionParts, 'peers' | 'systemCall'>;
 
 const CALL_MS = 10_000;
 
-/** Returns the id of the run of an agent that a step starts: the same for each attempt at the step. */
+/** Returns the id of the agent run that a step starts, which is the same for each attempt. */
 export const agentRunIdOf = ({ key }: Pick<StepRecord, 'key'>): string => derivedId(`agent run of ${key}`);
 
-/** Starts the run of an agent with the rights of the person, and waits for its end without a worker. */
+/** Starts a run of an agent with the rights of the person, and suspends the run until it ends. */
 export const runAgent = (parts: AgentParts): Action => ({
   async run(context) {
     const { step } = context;
     const agentRunId = agentRunIdOf(step);
-    // The person with whose rights it runs still has access.
+    // Throws if the person whose rights the run has lost access.
     await context.options();
     let found = await findRun(parts, agentRunId);
     if (found === undefined) {

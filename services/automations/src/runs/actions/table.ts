@@ -6,7 +6,7 @@ import { httpRequest } from './http-request.js';
 import { addTag, comment, createWorkItem, notify, sendMessage } from './people.js';
 import { runAgent } from './run-agent.js';
 
-/** Returns what each type of action does. */
+/** Returns the implementation of each type of action. */
 export function createActions(parts: ActionParts): Readonly<Record<ActionType, Action>> {
   return {
     create_resource: createResource(parts),

@@ -5,7 +5,9 @@ import type { Config } from '../actions/action.js';
 import { ActionError, actionErrorOf } from '../failure.js';
 import { maskedSecrets } from '../secrets.js';
 
-/** Returns an action's config with its templates filled in and secrets masked, or why it can not be filled in. */
+/**
+ * Returns an action's config with its templates filled in and secrets masked, or the error why it cannot be filled in.
+ */
 export function filledIn(
   { type, config }: StoredAction,
   scope: Scope,
@@ -19,7 +21,7 @@ export function filledIn(
   }
 }
 
-/** Throws where what was filled in does not fit the type of the action. */
+/** Throws if the rendered config does not fit the type of the action. */
 export function requireValid({ type }: StoredAction, config: Config): void {
   const [fault] = checkConfig(type, config);
   if (fault !== undefined) throw new ActionError(fault.code, fault.message);

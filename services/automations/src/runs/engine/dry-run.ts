@@ -14,8 +14,8 @@ import { maskedSecrets } from '../secrets.js';
 type NewStep = Omit<StepRecord, 'version'>;
 
 /**
- * Returns the steps that a run would have, without doing any of them. What depends on the outputs of other steps, which
- * nobody knows, keeps its templates.
+ * Returns the steps that a run would have, without executing them. Texts that depend on outputs of other steps keep
+ * their templates.
  */
 export function dryRunSteps(
   { now }: Pick<RunParts, 'now'>,
@@ -48,7 +48,7 @@ export function dryRunSteps(
   return steps;
 }
 
-/** Returns whether the conditions of an action hold; null where they depend on what other steps would give. */
+/** Returns whether the conditions of an action hold; null if they depend on outputs of other steps. */
 function conditionHolds({ config }: StoredAction, run: AutomationRunRecord, scope: Scope): boolean | null {
   const conditions = config.conditions as readonly StoredCondition[];
   if (pathsOf(conditions).some(([first]) => first === 'steps')) return null;

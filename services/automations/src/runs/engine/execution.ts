@@ -28,32 +28,35 @@ export interface ExecutionParts extends RunParts {
   readonly actions: Readonly<Record<StoredAction['type'], Action>>;
 }
 
-/** Milliseconds after which a run looks again at the agent that it waits for: the event of its end may be lost. */
+/** Milliseconds between two checks of an agent run, since the event of its end may be lost. */
 const AGENT_RECHECK_MS = 60_000;
-/** Services keep the answer to a call for 24 hours: later it could take effect again. */
+/**
+ * Time within which a call may be repeated. Services keep an idempotency key for 24 hours, after which a repeated call
+ * would take effect again.
+ */
 const KEY_WINDOW_MS = 23 * 3_600_000;
 const MAX_BACKOFF_MS = 6 * 3_600_000;
-/** The longest time for which another side that asks not to be called is waited for. */
+/** Longest wait that another service can ask for. */
 const MAX_WAIT_MS = 3_600_000;
 const LOOK_MS = 200;
 
-/** Why the work on a run is broken off. */
+/** The reason why a run is interrupted. */
 type Break = 'canceled' | 'timeout';
 
-/** Carries out a run, from where its records say that it is. */
+/** Executes a run, beginning where its records say that it stopped. */
 export class RunExecution {
   private readonly broken = new AbortController();
   private readonly signal: AbortSignal;
   private watch: NodeJS.Timeout | undefined;
-  /** What templates see of the steps so far, by their actions. */
+  /** The results of the steps so far that templates can read, by action id. */
   private seen: Record<string, SeenStep> = {};
-  /** The step that is under way, as it is stored. */
+  /** The current step as it is stored. */
   private open: StepRecord | undefined;
-  /** Whether that step was begun by a worker that was cut off. */
+  /** Whether a worker that was interrupted has begun the current step. */
   private isResumed = false;
-  /** Until when steps that begin now are kept. */
+  /** When steps that begin now expire. */
   private keptUntil = '';
-  /** What is written with the next commit. */
+  /** Changes and writes for the next commit. */
   private changes: Changes = {};
   private writes: ((work: UnitOfWork) => unknown)[] = [];
 
@@ -64,7 +67,7 @@ export class RunExecution {
     this.signal = AbortSignal.any([job.signal, this.broken.signal]);
   }
 
-  /** Works on the run until it ends, waits without a worker, or the process stops. */
+  /** Executes the run until it ends, is suspended, or the process stops. */
   async run(): Promise<void> {
     this.watch = setInterval(() => this.look(), LOOK_MS);
     this.watch.unref();
@@ -78,7 +81,7 @@ export class RunExecution {
     }
   }
 
-  /** Breaks off what is under way if the run was canceled or its time is over. */
+  /** Interrupts the current step if the run was canceled or has timed out. */
   private look(): void {
     const { cancelRequested, endsBy = '' } = this.job.record;
     if (cancelRequested) this.broken.abort('canceled' satisfies Break);
@@ -107,14 +110,14 @@ export class RunExecution {
     await this.end({ status: 'failed', error: failure });
   }
 
-  /** Cancels what the step under way has left running elsewhere. */
+  /** Cancels what the current step has left running in other services. */
   private async giveUp(why: Break): Promise<void> {
     const { open, parts } = this;
     if (open === undefined) return;
     await parts.actions[open.type].cancel?.(open, why === 'canceled' ? 'The automation was canceled.' : 'timeout');
   }
 
-  // ---- the course of a run
+  // ---- phases of a run
 
   private async work(): Promise<void> {
     const { parts, job } = this;
@@ -122,7 +125,7 @@ export class RunExecution {
     const automation = await parts.automations.get(run.automationId);
     const definition = await versionOf(parts, run, automation);
     if (definition === undefined) {
-      throw new RunError('version_gone', 'The version of the automation that the run belongs to is not kept any more.');
+      throw new RunError('version_gone', 'The version of the automation that the run belongs to is no longer stored.');
     }
     this.keptUntil = deleteStepAfter(parts.settings, definition, parts.now());
     if (run.dryRun) return this.plan(definition, automation);
@@ -151,7 +154,7 @@ export class RunExecution {
     return { ...this.job.record, ...this.changes };
   }
 
-  /** Reads what the run is about and tests its conditions. Returns false if it has ended with that. */
+  /** Reads the data of the trigger and evaluates the conditions. Returns false if the run has ended. */
   private async begin(automation: AutomationRecord | undefined, { conditions }: Definition): Promise<boolean> {
     const { parts, job } = this;
     if (automation?.isActive !== true) {
@@ -185,7 +188,7 @@ export class RunExecution {
 
   // ---- one action
 
-  /** Carries out the next action. Returns false if the run has ended with it, or waits. */
+  /** Executes the next action. Returns false if the run has ended or is suspended. */
   private async act(
     actions: readonly StoredAction[],
     automation: AutomationRecord | undefined,
@@ -207,10 +210,10 @@ export class RunExecution {
     return this.settle(actions, action, result);
   }
 
-  /** Stores that an action begins, before anything of it leaves. */
+  /** Stores that an action begins, before it has any effect outside. */
   private async enter(action: StoredAction, config: Config | ActionError): Promise<StepRecord> {
     const { open } = this;
-    // A delay that has ended, and an agent that is looked at again, go on with the same attempt.
+    // The end of a delay and another check of an agent run continue the same attempt.
     if (open?.status === 'waiting' && open.error === undefined) return open;
     const { value, truncated } = keepValue(config instanceof ActionError ? action.config : config);
     const shown = { status: 'running', input: value, truncated } as const;
@@ -238,7 +241,7 @@ export class RunExecution {
       ...{ id: stepId(runId, stepCount), version: 0, tenant, runId, seq: stepCount, actionId, type },
       ...{ status: 'running', attempt: 1, failures: 0, truncated: false },
       key,
-      // Known before it starts, so that the event of its end finds the step.
+      // Stored before the start, so that the event of the agent run's end finds the step.
       ...(type === 'run_agent' && { agentRunId: agentRunIdOf({ key }) }),
       startedAt: new Date(this.parts.now()).toISOString(),
       deleteAt: this.keptUntil,
@@ -267,9 +270,13 @@ export class RunExecution {
   private change<T>(step: StepRecord, config: Config, send: (options: CallOptions) => Promise<T>): Promise<T> {
     const isRepeated = step.attempt > 1;
     if (isRepeated && this.parts.now() - Date.parse(step.startedAt) > KEY_WINDOW_MS) {
-      throw new ActionError('unknown_outcome', 'Whether an attempt of the day before has taken effect is not known.', {
-        isUnknown: true,
-      });
+      throw new ActionError(
+        'unknown_outcome',
+        'It is unknown whether an earlier attempt took effect; it was made too long ago to be repeated safely.',
+        {
+          isUnknown: true,
+        },
+      );
     }
     return callOnce({
       idempotency: { id: step.key, fingerprint: fingerprint(JSON.stringify(config)) },
@@ -279,9 +286,9 @@ export class RunExecution {
     });
   }
 
-  // ---- what comes of an action
+  // ---- results of actions
 
-  /** Returns whether the run goes on at once. */
+  /** Stores the result of an action. Returns whether the run continues at once. */
   private async settle(actions: readonly StoredAction[], action: StoredAction, result: ActionResult): Promise<boolean> {
     switch (result.kind) {
       case 'done':
@@ -315,7 +322,7 @@ export class RunExecution {
     return true;
   }
 
-  /** Moves to the next action, or to a later one. */
+  /** Moves to the next action, or to a later one with the id `target`. */
   private goOn(actions: readonly StoredAction[], target?: string): void {
     const behind = this.position + 1;
     const at = target === undefined ? behind : actions.findIndex(({ id }, index) => index >= behind && id === target);
@@ -324,7 +331,7 @@ export class RunExecution {
     this.skip(actions.slice(behind, at));
   }
 
-  /** Shows actions that are left out. */
+  /** Adds steps for skipped actions. */
   private skip(actions: readonly StoredAction[]): void {
     for (const action of actions) {
       const step = { ...this.newStep(action), status: 'skipped', attempt: 0 } as const;
@@ -333,7 +340,7 @@ export class RunExecution {
     }
   }
 
-  /** Tries again later, or goes on as `on_error` says. Returns whether the run goes on at once. */
+  /** Schedules a retry, or continues as `on_error` says. Returns whether the run continues at once. */
   private async actionFailed(
     actions: readonly StoredAction[],
     action: StoredAction,
@@ -371,12 +378,14 @@ export class RunExecution {
 
   // ---- waiting
 
-  /** Milliseconds that are left of the run's time. */
+  /** Returns the milliseconds left of the run's time limit, at least 1. */
   private leftMs(): number {
     return Math.max(Date.parse(this.job.record.endsBy ?? '') - this.parts.now(), 1);
   }
 
-  /** Gives the run back until a time, or until it is over if its clock runs. */
+  /**
+   * Releases the run until a time. While its time limit is not suspended, it becomes due at the limit at the latest.
+   */
   private async wait(until: number, changes: Changes, step: Partial<StepRecord> = {}): Promise<void> {
     const isStopped = changes.remainingMs !== undefined;
     const waitMs = Math.max(until - this.parts.now(), 0);
@@ -389,7 +398,7 @@ export class RunExecution {
     );
   }
 
-  /** Gives the run back until the event of the agent's end, or the next look at it. */
+  /** Releases the run until the event of the agent run's end, or until the next check. */
   private async waitForAgent({ awaitsApproval }: Extract<ActionResult, { kind: 'agent' }>): Promise<boolean> {
     const leftMs = this.leftMs();
     const clock = { since: new Date(this.parts.now()).toISOString(), isStopped: awaitsApproval };
@@ -412,7 +421,7 @@ export class RunExecution {
     this.isResumed = false;
   }
 
-  /** Changes the step under way with the next commit. */
+  /** Changes the current step with the next commit. */
   private writeStep(changes: Partial<StepRecord>): void {
     const before = this.open;
     if (before === undefined) return;
@@ -424,14 +433,14 @@ export class RunExecution {
     await this.job.save(this.take(changes), this.flush());
   }
 
-  /** Returns all changes of the run that have not been written yet. */
+  /** Returns the changes of the run that are not written yet, together with `changes`, and clears them. */
   private take(changes: Changes): Changes {
     const all = { ...this.changes, ...changes };
     this.changes = {};
     return all;
   }
 
-  /** Returns all other writes that have not been made yet; they may be made again when a commit loses a race. */
+  /** Returns a function that makes the pending writes, and clears them. It may be called again after a lost race. */
   private flush(): (work: UnitOfWork) => void {
     const writes = this.writes;
     this.writes = [];

@@ -12,12 +12,12 @@ import { skipMarkedRuns } from '../queued.js';
 import { laneCollection, runCollection, stepCollection } from '../records.js';
 import { openRunWorker } from './worker.js';
 
-/** Runs, and the handlers of the service of automations that are about them. */
+/** The feature of automation runs, with the handlers for runs. */
 export interface RunFeature extends Feature {
   readonly handlers: RunHandlers;
 }
 
-/** How often runs are looked for that were marked by a process which has ended. */
+/** Milliseconds between two searches for runs that a process marked to be skipped before it ended. */
 const SKIP_MS = 60_000;
 
 export async function openRuns(shared: Shared): Promise<RunFeature> {

@@ -11,11 +11,11 @@ const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
 export interface RunWorker {
   readonly queue: Queue<AutomationRunRecord>;
-  /** Looks at once whether a run that this process works on was canceled. */
+  /** Checks at once whether a run that this process executes was canceled. */
   refresh(runId: string): void;
 }
 
-/** Opens the queue that works on runs. Half of the workers at the most work for one tenant. */
+/** Opens the queue that executes runs. One tenant occupies at most half of the workers. */
 export async function openRunWorker(parts: ExecutionParts): Promise<RunWorker> {
   const { store, log, settings, now } = parts;
   const held = new Map<string, HeldJob<AutomationRunRecord>>();
@@ -45,7 +45,7 @@ export async function openRunWorker(parts: ExecutionParts): Promise<RunWorker> {
   return {
     queue,
     refresh: (runId) => {
-      // A write that loses the race against the cancelling reads the run again.
+      // A save that loses the race against the cancellation reads the run again.
       held
         .get(runId)
         ?.save()
@@ -54,7 +54,7 @@ export async function openRunWorker(parts: ExecutionParts): Promise<RunWorker> {
   };
 }
 
-/** Returns what changes when a worker takes a run up: its clock goes on. */
+/** Returns the changes when a worker claims a run; they resume its time limit. */
 async function claimedFields(
   parts: ExecutionParts,
   run: AutomationRunRecord,

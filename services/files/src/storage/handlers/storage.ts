@@ -1,5 +1,5 @@
 import { isWorkspaceLimited } from '@commonplace/kit/auth';
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
 import type { LargeNode, WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
@@ -38,7 +38,7 @@ interface Sums extends WorkspaceSums {
 type Found = LRUCache<string, LargeNode[]>;
 
 export function createStorageHandlers(parts: UsageParts): Handlers<StorageService> {
-  const known = new LRUCache<string, Sums>({ ...roomFor(10_000), ttl: KEPT_MS });
+  const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: KEPT_MS });
   const found: Found = new LRUCache({ max: 1000, ttl: FOUND_MS });
   return {
     async getStorageUsage({ workspaceId, limit: asked = LARGEST }, context) {

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import type {
   ConversationAccessService,
   MemberPair,
-  MemberStanding as MemberStandingMessage,
+  MemberStanding,
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { writeAgentMessage } from '../agent-message.js';
 import { countBoth, countSteadily } from '../counts.js';
@@ -15,15 +15,15 @@ import { belongsTo, hasRole, openConversation } from '../policy.js';
 import { memberId } from '../records.js';
 
 const CHUNK = 50;
-/** Readers of a conversation that are named to those who decide whether to write there. */
+/** Maximum number of readers that GetAudience names. */
 const SHOWN_READERS = 50;
 
 export function createAccessHandlers(parts: ConversationParts): Handlers<ConversationAccessService> {
   return {
     async checkMembers({ pairs }) {
-      const standings: MemberStandingMessage[] = [];
+      const standings: MemberStanding[] = [];
       for (let at = 0; at < pairs.length; at += CHUNK) {
-        standings.push(...(await Promise.all(pairs.slice(at, at + CHUNK).map((pair) => standingOf(parts, pair)))));
+        standings.push(...(await Promise.all(pairs.slice(at, at + CHUNK).map((pair) => membershipOf(parts, pair)))));
       }
       return { standings };
     },
@@ -32,7 +32,7 @@ export function createAccessHandlers(parts: ConversationParts): Handlers<Convers
       const conversation = await parts.conversations.get(conversationId);
       if (conversation === undefined) throw NotFound();
       const where = { conversationId, isActive: true };
-      // The person and the agents that are read along are not shown.
+      // The result leaves out the person who asks and the agents, although the query reads them.
       const members = await parts.members.find({ where, sort: ['rank'], limit: SHOWN_READERS + 1 });
       const unread = (await parts.members.count(where)) - members.length;
       const others = members.filter(({ kind, principalId }) => kind === 'user' && principalId !== userId);
@@ -84,7 +84,7 @@ async function requireSpeaker(
     work.get(parts.members, memberId(conversationId, userId)),
   ]);
   if (conversation === undefined || !member?.isActive) throw NotFound();
-  // Whoever is excluded by now must not have posted after that.
+  // Makes the commit fail if the membership ends at the same time.
   work.expect(parts.members, member);
   const person = await parts.memberships.fresh(userId, parts.systemCall());
   if (!belongsTo(person, conversation)) throw NotFound();
@@ -93,8 +93,8 @@ async function requireSpeaker(
   if (isReadOnly || (whoCanPost !== 'all' && !hasRole(member, 'manager'))) throw InsufficientRole();
 }
 
-/** Says whether a person is a member who belongs to the place of the conversation now. */
-async function standingOf(parts: ConversationParts, pair: MemberPair): Promise<MemberStandingMessage> {
+/** Returns whether a person is an active member of a conversation and still belongs to its workspace or Org. */
+async function membershipOf(parts: ConversationParts, pair: MemberPair): Promise<MemberStanding> {
   const { userId, conversationId } = pair;
   const member = await parts.members.get(memberId(conversationId, userId));
   const exists = member?.isActive === true && (await parts.heads.get(conversationId)) !== undefined;

@@ -17,7 +17,13 @@ import { listConversations } from '../list.js';
 import { markRead } from '../mark-read.js';
 import { addMembers, type Newcomer, requireKnown } from '../members.js';
 import type { ConversationParts } from '../parts.js';
-import { hasRole, openConversation, requireUnarchivedWorkspace, type Standing, seeConversation } from '../policy.js';
+import {
+  type ConversationAccess,
+  hasRole,
+  openConversation,
+  requireUnarchivedWorkspace,
+  seeConversation,
+} from '../policy.js';
 import { presentChanged, presentMembers, presentStored } from '../present.js';
 import { type HeadRecord, type MemberRecord, memberId } from '../records.js';
 import { changeSettings, changesShared } from '../settings.js';
@@ -34,37 +40,37 @@ export function createConversationHandlers(parts: ConversationParts): Handlers<C
     },
 
     async getConversation({ conversationId, include }, context) {
-      const standing = await seeConversation(parts, conversationId, context);
-      return presentStored(parts, standing, include.includes(ConversationInclude.MEMBERS), context);
+      const access = await seeConversation(parts, conversationId, context);
+      return presentStored(parts, access, include.includes(ConversationInclude.MEMBERS), context);
     },
 
     async updateConversation(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'manager', context);
-      requireVersion(context, standing.conversation.version, standing.conversation);
-      requireUnarchivedWorkspace(standing);
-      const conversation = await changeConversation(parts, request, standing, context);
-      const head = (await context.work.get(parts.heads, conversation.id)) ?? standing.head;
-      const member = await context.work.get(parts.members, standing.member.id);
+      const access = await openConversation(parts, request.conversationId, 'manager', context);
+      requireVersion(context, access.conversation.version, access.conversation);
+      requireUnarchivedWorkspace(access);
+      const conversation = await changeConversation(parts, request, access, context);
+      const head = (await context.work.get(parts.heads, conversation.id)) ?? access.head;
+      const member = await context.work.get(parts.members, access.member.id);
       return presentChanged(parts, { conversation, head, member }, context);
     },
 
     async deleteConversation({ conversationId, for: wanted }, context) {
       const isForAll = wanted === DeletedFor.EVERYONE;
-      const standing = await openConversation(parts, conversationId, isForAll ? 'owner' : 'member', context);
-      requireVersion(context, standing.conversation.version, standing.conversation);
-      if (isForAll) await deleteForEveryone(parts, standing, context);
-      else await leaveConversation(parts, standing, context);
+      const access = await openConversation(parts, conversationId, isForAll ? 'owner' : 'member', context);
+      requireVersion(context, access.conversation.version, access.conversation);
+      if (isForAll) await deleteForEveryone(parts, access, context);
+      else await leaveConversation(parts, access, context);
       return { id: conversationId, deleted: true, for: isForAll ? DeletedFor.EVERYONE : DeletedFor.ME };
     },
 
     async addConversationMembers(request, context) {
-      const standing = await seeConversation(parts, request.conversationId, context);
+      const access = await seeConversation(parts, request.conversationId, context);
       const newcomers = newcomersIn(request);
-      requireMayAdd(standing, newcomers, context);
-      if (standing.conversation.type === 'direct') throw DirectConversation();
-      requireUnarchivedWorkspace(standing);
-      if (standing.conversation.isArchived) throw ConversationArchived();
-      const added = await addAll(parts, standing, newcomers, request.shareHistory ?? true, context);
+      requireMayAdd(access, newcomers, context);
+      if (access.conversation.type === 'direct') throw DirectConversation();
+      requireUnarchivedWorkspace(access);
+      if (access.conversation.isArchived) throw ConversationArchived();
+      const added = await addAll(parts, access, newcomers, request.shareHistory ?? true, context);
       if (added === 0) context.reply.status = 200;
       const members = await Promise.all(
         newcomers.map(({ id }) => context.work.get(parts.members, memberId(request.conversationId, id))),
@@ -75,19 +81,19 @@ export function createConversationHandlers(parts: ConversationParts): Handlers<C
 
     async updateConversationSettings(request, context) {
       const least = changesShared(request) ? 'manager' : 'member';
-      const standing = await openConversation(parts, request.conversationId, least, context);
-      requireVersion(context, standing.conversation.version, standing.conversation);
-      if (least === 'manager') requireUnarchivedWorkspace(standing);
-      const { conversation, member } = await changeSettings(parts, request, standing, context);
+      const access = await openConversation(parts, request.conversationId, least, context);
+      requireVersion(context, access.conversation.version, access.conversation);
+      if (least === 'manager') requireUnarchivedWorkspace(access);
+      const { conversation, member } = await changeSettings(parts, request, access, context);
       return settingsMessage(conversation, member, parts.now());
     },
 
     async markConversationRead(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'member', context);
-      const member = await markRead(parts, request, standing, context);
-      // The counts are made after the commit, so that messages which are sent meanwhile do not make it run again.
+      const access = await openConversation(parts, request.conversationId, 'member', context);
+      const member = await markRead(parts, request, access, context);
+      // Counting after the commit keeps messages that are sent at the same time from making the call run again.
       context.answerAfterCommit(() => readAnswer(parts, member));
-      return { ...(await countBoth(parts, standing.head, member)), ...markerOf(standing.head, member) };
+      return { ...(await countBoth(parts, access.head, member)), ...markerOf(access.head, member) };
     },
   };
 }
@@ -97,7 +103,7 @@ const markerOf = (head: HeadRecord, member: MemberRecord) => ({
   lastReadMessageId: lastReadId(head, member),
 });
 
-/** Returns a member's marker and counts, all of one moment. */
+/** Returns a member's marker and counts in a consistent state. */
 async function readAnswer(
   parts: ConversationParts,
   { conversationId, principalId }: MemberRecord,
@@ -109,23 +115,23 @@ async function readAnswer(
   return { ...steady.counted, ...markerOf(steady.head, steady.member) };
 }
 
-/** Returns whom a request names, each once. */
+/** Returns the people or the agent that a request names, without duplicates. */
 function newcomersIn({ userId, agentId, userIds, role }: AddConversationMembersRequest): Newcomer[] {
   const wanted = roleOf(role) ?? 'member';
   const given = Number(userId !== undefined) + Number(agentId !== undefined) + Number(userIds.length > 0);
   if (given === 0) throw invalidField('user_ids', 'missing_target', 'is needed, or user_id or agent_id.');
   if (given > 1) throw invalidField('user_ids', 'ambiguous_target', 'excludes user_id and agent_id.');
   if (agentId !== undefined) {
-    if (wanted !== 'member') throw invalidField('role', 'invalid_value', 'of an agent is member.');
+    if (wanted !== 'member') throw invalidField('role', 'invalid_value', 'of an agent must be member.');
     return [{ kind: 'agent', id: agentId, role: wanted, param: 'agent_id' }];
   }
   if (userId !== undefined) return [{ kind: 'user', id: userId, role: wanted, param: 'user_id' }];
   return [...new Set(userIds)].map((id, at) => ({ kind: 'user', id, role: wanted, param: `user_ids[${at}]` }));
 }
 
-/** Throws unless the caller is a manager, or adds only themselves to a channel. */
+/** Throws unless the caller is a manager, or adds only themselves and is a member or may join the channel. */
 function requireMayAdd(
-  { conversation, member }: Standing,
+  { conversation, member }: ConversationAccess,
   newcomers: readonly Newcomer[],
   { caller }: CallContext,
 ): void {
@@ -137,10 +143,10 @@ function requireMayAdd(
   for (const { role } of newcomers) requireMayChange(member, role);
 }
 
-/** Adds those who are no members yet. Returns their number. */
+/** Adds the newcomers who are not yet members. Returns the number of added members. */
 async function addAll(
   parts: ConversationParts,
-  { conversation }: Standing,
+  { conversation }: ConversationAccess,
   newcomers: readonly Newcomer[],
   sharesHistory: boolean,
   context: CallContext,

@@ -11,7 +11,7 @@ import { listMessages } from '../history.js';
 import { firstRunOf, startMentioned, untilStarted } from '../mention-runs.js';
 import type { Author, MessageRecord } from '../message-records.js';
 import type { ConversationParts } from '../parts.js';
-import { belongsTo, hasRole, type MemberStanding, openConversation, requireOpen } from '../policy.js';
+import { belongsTo, hasRole, type MemberAccess, openConversation, requireOpen } from '../policy.js';
 import { presentMessage } from '../present.js';
 import { deleteMessage } from '../remove-messages.js';
 import { appendMessage, contentFingerprint } from '../send.js';
@@ -23,12 +23,12 @@ type Starts = Parameters<typeof untilStarted>[0];
 export function createMessageHandlers(parts: ConversationParts, starts: Starts): Handlers<MessageService> {
   return {
     async listMessages(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'member', context);
-      return listMessages(parts, request, standing, context);
+      const access = await openConversation(parts, request.conversationId, 'member', context);
+      return listMessages(parts, request, access, context);
     },
 
     async sendMessage(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'member', context);
+      const access = await openConversation(parts, request.conversationId, 'member', context);
       const text = request.text ?? '';
       requireContent(
         text,
@@ -36,22 +36,22 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
       );
       const known = await sentBefore(parts, request, text, context);
       if (known !== undefined) return known;
-      requireOpen(standing);
-      requireMayPost(standing);
-      await requirePartner(parts, standing, context);
-      const mentions = await resolveMentions(parts, request.mentions, standing, context);
+      requireOpen(access);
+      requireMayPost(access);
+      await requirePartner(parts, access, context);
+      const mentions = await resolveMentions(parts, request.mentions, access, context);
       const resourceIds = await resolveAttachments(parts, request.attachments, context);
-      const replyTo = await repliedTo(parts, request.replyToId, standing);
-      const latest = await nextInTurn(parts, standing, context);
+      const replyTo = await repliedTo(parts, request.replyToId, access);
+      const latest = await nextInTurn(parts, access, context);
       requireMentionOfAllDue(parts, mentions, latest);
       const { caller } = context;
       const id = newId();
       const author = authorOf(caller);
-      // Agents start no other agents.
+      // An agent's message does not start runs of other agents.
       const startsRuns = author.type !== 'agent';
       const marksRead = request.markRead ?? (author.type === 'user' && caller.credential.type !== 'api_key');
       const isOwn = author.type === 'user' || marksRead;
-      // Whoever has left meanwhile says nothing by others either.
+      // Makes the commit fail if the person leaves the conversation at the same time.
       if (!isOwn) context.work.expect(parts.members, latest.member);
       const destination = { ...latest, member: isOwn ? latest.member : undefined };
       const sent = await appendMessage(parts, context.work, context.event.bind(context), destination, {
@@ -72,47 +72,50 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
     },
 
     async updateMessage(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'member', context);
-      const message = await openMessage(parts, request, standing, context);
+      const access = await openConversation(parts, request.conversationId, 'member', context);
+      const message = await openMessage(parts, request, access, context);
       requireVersion(context, message.version, {});
-      requireOpen(standing);
+      requireOpen(access);
       if (message.deletedAt !== undefined) throw MessageDeleted();
-      return presentMessage(parts, await editMessage(parts, request, standing, message, context), context);
+      return presentMessage(parts, await editMessage(parts, request, access, message, context), context);
     },
 
     async deleteMessage(request, context) {
-      const standing = await openConversation(parts, request.conversationId, 'member', context);
-      const message = await openMessage(parts, request, standing, context);
+      const access = await openConversation(parts, request.conversationId, 'member', context);
+      const message = await openMessage(parts, request, access, context);
       const isOwn = message.author.type === 'user' && message.authorId === context.caller.userId;
-      if (!isOwn && !hasRole(standing.member, 'manager')) throw InsufficientRole();
+      if (!isOwn && !hasRole(access.member, 'manager')) throw InsufficientRole();
       requireVersion(context, message.version, {});
       if (message.deletedAt === undefined) {
         const at = new Date(parts.now()).toISOString();
-        await deleteMessage(parts, context.work, context.event.bind(context), standing, message, at);
+        await deleteMessage(parts, context.work, context.event.bind(context), access, message, at);
       }
       return { id: message.id, deleted: true };
     },
   };
 }
 
-/** Returns who says what a caller sends: an agent or an automation does so under its own name. */
+/** Returns the author of a caller's message: the agent or the automation if one acts, otherwise the person. */
 function authorOf({ userId, userName, agent, automation }: Caller): Author {
   if (agent !== undefined) return { type: 'agent', id: agent.id, name: agent.name };
   if (automation !== undefined) return { type: 'automation', ...automation };
   return { type: 'user', id: userId, name: userName };
 }
 
-/** Waits for earlier messages of this process, and returns the sequence and the marker as they are then. */
+/**
+ * Waits until earlier calls of this process that write to the conversation have ended, and returns the head and the
+ * member as they are then.
+ */
 async function nextInTurn(
   { heads, members }: ConversationParts,
-  standing: MemberStanding,
+  access: MemberAccess,
   context: CallContext,
-): Promise<MemberStanding> {
-  await context.inTurn(heads.spec.name, standing.head.id);
-  const head = await context.work.get(heads, standing.head.id);
-  const member = await context.work.get(members, standing.member.id);
+): Promise<MemberAccess> {
+  await context.inTurn(heads.spec.name, access.head.id);
+  const head = await context.work.get(heads, access.head.id);
+  const member = await context.work.get(members, access.member.id);
   if (head === undefined || !member?.isActive) throw NotFound();
-  return { ...standing, head, member };
+  return { ...access, head, member };
 }
 
 function receiptIdOf({ conversationId, clientMessageId }: SendMessageRequest, { caller }: CallContext) {
@@ -121,8 +124,8 @@ function receiptIdOf({ conversationId, clientMessageId }: SendMessageRequest, { 
 }
 
 /**
- * Returns the message that the caller has sent with the same `client_message_id`. Throws `idempotency_key_reused` if it said
- * something else.
+ * Returns the message that the caller has sent before with the same `client_message_id`. Throws
+ * `idempotency_key_reused` if its content was different.
  */
 async function sentBefore(
   parts: ConversationParts,
@@ -140,15 +143,15 @@ async function sentBefore(
   return message === undefined ? removedMessage(receipt) : presentMessage(parts, message, context);
 }
 
-function requireMayPost({ conversation, member }: MemberStanding): void {
+function requireMayPost({ conversation, member }: MemberAccess): void {
   if (conversation.whoCanPost === 'all' || hasRole(member, 'manager')) return;
   throw InsufficientRole({}, { message: 'Only managers post in this conversation.' });
 }
 
-/** Throws unless the other person of a direct conversation still shares the tenant. */
+/** Throws unless the other person of a direct conversation still belongs to its workspace or Org. */
 async function requirePartner(
   { memberships }: ConversationParts,
-  { conversation }: MemberStanding,
+  { conversation }: MemberAccess,
   { caller, onward }: CallContext,
 ): Promise<void> {
   const partner = conversation.pair?.find((id) => id !== caller.userId);
@@ -156,11 +159,11 @@ async function requirePartner(
   if (!belongsTo(await memberships.fresh(partner, onward), conversation)) throw MemberUnavailable();
 }
 
-/** Returns the message that a new one replies to. */
+/** Returns the message that a new message replies to. Throws NotFound unless the member can see it. */
 async function repliedTo(
   { messages }: ConversationParts,
   id: string | undefined,
-  { conversation, member }: MemberStanding,
+  { conversation, member }: MemberAccess,
 ): Promise<MessageRecord | undefined> {
   if (id === undefined) return undefined;
   const found = await messages.get(id);
@@ -171,7 +174,7 @@ async function repliedTo(
 async function openMessage(
   { messages }: ConversationParts,
   { conversationId, messageId }: { readonly conversationId: string; readonly messageId: string },
-  { member }: MemberStanding,
+  { member }: MemberAccess,
   { work }: CallContext,
 ): Promise<MessageRecord> {
   const message = await work.get(messages, messageId);

@@ -21,7 +21,7 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
   const { policy } = parts;
 
   async function commentable(id: string, context: CallContext): Promise<Seen> {
-    const seen = await policy.see(id, await policy.standing(context));
+    const seen = await policy.see(id, await policy.subject(context));
     requireCapability(seen, 'comment');
     requireDocument(seen.node);
     return seen;
@@ -35,7 +35,7 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
 
   return {
     async listComments(request, context) {
-      const { node } = await policy.see(request.resourceId, await policy.standing(context));
+      const { node } = await policy.see(request.resourceId, await policy.subject(context));
       requireDocument(node);
       return listComments(parts, node, request, context);
     },

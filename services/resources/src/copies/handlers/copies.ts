@@ -8,10 +8,10 @@ import type { CopyParts } from '../parts.js';
 export function createCopyHandlers(parts: CopyParts): Handlers<CopyService> {
   return {
     async copyResource(request, context) {
-      const standing = await parts.policy.standing(context);
-      const copied = await copyResource(parts, request, standing, context);
-      const seen = await asSeen(parts, copied.head, standing);
-      const around = await surroundingsOf(parts, seen, standing);
+      const subject = await parts.policy.subject(context);
+      const copied = await copyResource(parts, request, subject, context);
+      const seen = await asSeen(parts, copied.head, subject);
+      const around = await surroundingsOf(parts, seen, subject);
       if (copied.running) context.reply.status = 202;
       return {
         resource: resourceMessage(seen, { ...around, childCount: copied.children, tags: copied.head.tags }),

@@ -4,7 +4,7 @@ import type { Collection } from '@commonplace/kit/store';
 import type { Keeper } from '../../content/kept.js';
 import type { ContentInput, ContentKind, Holder, Part, Payload, PreparedWrite, Renaming } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import { type Doc, type Leads, namedResources, type PublishedHtml } from '../index.js';
 import type { Outcome } from './derivation.js';
 import { createDerivedForms } from './derived.js';
@@ -28,7 +28,7 @@ export interface DocumentKind extends ContentKind {
   /** Returns the blocks of a document to a caller that will refer to one, and stores their ids from then on. */
   blocks(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<Doc>;
   /** Returns the body as the given caller may read it, in the format that it was written in. */
-  shownBody(node: Pick<Node, 'id'>, standing: Standing): Promise<Body>;
+  shownBody(node: Pick<Node, 'id'>, subject: AccessSubject): Promise<Body>;
   /** Converts a body's text to another format. */
   textIn(tenant: string, body: Body, format: DocumentFormat): Promise<string> | string;
   /** Returns the body with references to renamed resources changed to the new ids. */
@@ -46,7 +46,7 @@ export interface DocumentKind extends ContentKind {
     context: CallContext,
   ): Promise<Partial<PublishedHtml> & { readonly markdown?: string }>;
   /** Returns the document's Markdown as the given caller may read it. */
-  shownText(node: Pick<Node, 'id'>, standing: Standing): Promise<string>;
+  shownText(node: Pick<Node, 'id'>, subject: AccessSubject): Promise<string>;
 }
 
 /**
@@ -180,7 +180,7 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       const told = await keepIds(record, context.work, record.tenant);
       return deriver.run(record.tenant, told.text.length, 'doc', bare(told));
     },
-    async shownBody(node, standing) {
+    async shownBody(node, subject) {
       const record = await contents.get(node.id);
       const body = bare(record ?? EMPTY);
       const text = await deriver.run(
@@ -189,7 +189,7 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
         'text',
         body,
         body.format,
-        await hidden.from(standing, body.text),
+        await hidden.from(subject, body.text),
       );
       return text === body.text ? body : { format: body.format, text };
     },
@@ -213,11 +213,11 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       const fits = own.split(' ').length === ids.length && new Set(ids).size === ids.length;
       if (fits) work.replace(contents, record, { ...record, blockIds: ids.join(' ') });
     },
-    async shownText(node, standing) {
+    async shownText(node, subject) {
       const record = await contents.get(node.id);
       if (record === undefined) return '';
       const { tenant, text } = record;
-      return deriver.run(tenant, text.length, 'text', bare(record), 'markdown', await hidden.from(standing, text));
+      return deriver.run(tenant, text.length, 'text', bare(record), 'markdown', await hidden.from(subject, text));
     },
     text: async (node) => markdownOf(await contents.get(node.id)),
     async texts(nodes) {

@@ -2,7 +2,7 @@ import { reachesWorkspace } from '@commonplace/kit/auth';
 import { UUID_PATTERN } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Tree } from '../../nodes/tree.js';
-import type { Policy, Standing } from '../../policy.js';
+import type { AccessSubject, Policy } from '../../policy.js';
 import { resolveEscapes } from '../escapes.js';
 
 /** Finds the resources named in a text that must not be disclosed to its reader. */
@@ -10,7 +10,7 @@ export interface Hidden {
   /**
    * Returns ids of existing resources that the caller cannot access. Most texts name no resource, which costs nothing.
    */
-  from(standing: Standing, text: string): Promise<string[]>;
+  from(subject: AccessSubject, text: string): Promise<string[]>;
   /** Does the same as `from` for the caller of a request. */
   in(context: CallContext, text: string): Promise<string[]>;
 }
@@ -21,14 +21,14 @@ const BATCH = 1000;
 
 export function createHidden({ tree, policy }: { readonly tree: Tree; readonly policy: Policy }): Hidden {
   /** Looks up every id in the text: parsing the text to find the real references would cost far more. */
-  async function from(standing: Standing, text: string): Promise<string[]> {
+  async function from(subject: AccessSubject, text: string): Promise<string[]> {
     const ids = namedIn(text);
     const hidden: string[] = [];
     for (let at = 0; at < ids.length; at += BATCH) {
       const nodes = await tree.getMany(ids.slice(at, at + BATCH));
-      const access = await policy.accessToAll(nodes, standing);
+      const access = await policy.accessToAll(nodes, subject);
       const closed = nodes.filter(
-        (node, i) => access[i] === undefined || !reachesWorkspace(standing.caller, node.workspaceId, node.orgId),
+        (node, i) => access[i] === undefined || !reachesWorkspace(subject.caller, node.workspaceId, node.orgId),
       );
       hidden.push(...closed.map(({ id }) => id));
     }
@@ -37,7 +37,7 @@ export function createHidden({ tree, policy }: { readonly tree: Tree; readonly p
 
   return {
     from,
-    in: async (context, text) => (namedIn(text).length === 0 ? [] : from(await policy.standing(context), text)),
+    in: async (context, text) => (namedIn(text).length === 0 ? [] : from(await policy.subject(context), text)),
   };
 }
 

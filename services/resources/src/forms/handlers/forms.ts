@@ -8,7 +8,7 @@ import type { Node } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
 import { FormExists, FormNotFound, NotATable, NoUpdateField } from '../../errors.js';
 import { publishChange } from '../../events.js';
-import { blockedBy, requireCapability, requireWritable, type Seen, type Standing } from '../../policy.js';
+import { type AccessSubject, blockedBy, requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { surroundingsOf } from '../../tree/surroundings.js';
 import { accessMessage, resourceMessage } from '../../wire.js';
 import { bindFields } from '../columns.js';
@@ -31,8 +31,8 @@ const TOKENS = ['token', 'submitUrl', 'publicUrl', 'webhookToken', 'webhookUrl',
 export function createFormHandlers(parts: FormParts): Handlers<FormService> {
   const { policy, forms } = parts;
 
-  async function manageable(id: string, standing: Standing): Promise<Seen> {
-    const seen = await policy.see(id, standing);
+  async function manageable(id: string, subject: AccessSubject): Promise<Seen> {
+    const seen = await policy.see(id, subject);
     requireCapability(seen, 'write');
     requireCapability(seen, 'manage');
     requireTable(seen.node);
@@ -48,7 +48,7 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
   async function answer(
     seen: Seen,
     form: FormRecord,
-    standing: Standing,
+    subject: AccessSubject,
     context: CallContext,
     { made = [], withDeliveries = false }: Beside = {},
   ): Promise<ResourceForm> {
@@ -63,7 +63,7 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
     if (manages) for (const field of TOKENS) context.once(`form.${field}`);
     const publicUrl = parts.settings.publicUrl.replace(/\/$/, '');
     return {
-      resource: resourceMessage(seen, await surroundingsOf(parts, seen, standing)),
+      resource: resourceMessage(seen, await surroundingsOf(parts, seen, subject)),
       access: accessMessage(seen),
       form: formMessage({
         form,
@@ -83,16 +83,16 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
 
   return {
     async getForm({ resourceId, include }, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.see(resourceId, standing);
+      const subject = await policy.subject(context);
+      const seen = await policy.see(resourceId, subject);
       requireTable(seen.node);
       const withDeliveries = include.includes(FormInclude.DELIVERIES);
-      return answer(seen, await requireForm(seen.node), standing, context, { withDeliveries });
+      return answer(seen, await requireForm(seen.node), subject, context, { withDeliveries });
     },
 
     async createForm({ resourceId, config, isActive = true }, context) {
-      const standing = await policy.standing(context);
-      const seen = await manageable(resourceId, standing);
+      const subject = await policy.subject(context);
+      const seen = await manageable(resourceId, subject);
       const input = await checkConfig(parts, seen.node, config, undefined, context);
       requireWritable(seen);
       if ((await formOf(forms, seen.node.id)) !== undefined) throw FormExists();
@@ -105,16 +105,16 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
       const form = context.work.insert(forms.forms, newForm(parts, node, id, placed, isActive, context));
       const marked = markForm(parts, node, { isActive }, context);
       publishChange(context, { verb: 'resource.updated', fields: ['form'] }, marked);
-      return answer({ ...seen, node: marked }, form, standing, context, { made });
+      return answer({ ...seen, node: marked }, form, subject, context, { made });
     },
 
     async updateForm({ resourceId, config, isActive, rotateWebhookToken, resendDeliveryIds }, context) {
       // A field that is null counts as not supplied.
       const supplied = [isActive, rotateWebhookToken].some((value) => value !== undefined);
       if (config.length === 0 && !supplied && resendDeliveryIds.length === 0) throw NoUpdateField();
-      const standing = await policy.standing(context);
-      const seen = await policy.seeEvenTrashed(resourceId, standing);
-      await requireCurrentRights(seen, () => policy.see(resourceId, standing));
+      const subject = await policy.subject(context);
+      const seen = await policy.seeEvenTrashed(resourceId, subject);
+      await requireCurrentRights(seen, () => policy.see(resourceId, subject));
       requireTable(seen.node);
       const before = await requireForm(seen.node);
       const owner = { id: before.id, before: before.config };
@@ -136,11 +136,11 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
       for (const id of resendDeliveryIds) await forms.deliveries.resend(context.work, form.id, id);
       const node = markForm(parts, placed?.node ?? seen.node, { isActive: form.isActive }, context);
       publishChange(context, { verb: 'resource.updated', fields: ['form'] }, node);
-      return answer({ ...seen, node }, form, standing, context, { made: placed?.made ?? [] });
+      return answer({ ...seen, node }, form, subject, context, { made: placed?.made ?? [] });
     },
 
     async deleteForm({ resourceId }, context) {
-      const seen = await manageable(resourceId, await policy.standing(context));
+      const seen = await manageable(resourceId, await policy.subject(context));
       const form = await requireForm(seen.node);
       requireWritable(seen);
       requireVersion(context, form.version, form);

@@ -10,22 +10,22 @@ import {
   WorkspaceArchived,
 } from '../../errors.js';
 import { publishChange } from '../../events.js';
-import { requireCapability, requireWorkspaceRole, type Seen, type Standing } from '../../policy.js';
+import { type AccessSubject, requireCapability, requireWorkspaceRole, type Seen } from '../../policy.js';
 import type { PublicationInput } from '../input.js';
 import type { PublicationParts } from '../parts.js';
+import { publicationOf, stateOf } from '../publication-state.js';
 import { type Published, type PublishOptions, publish, unpublish } from '../publish.js';
 import type { PublicationRecord } from '../records.js';
-import { publicationOf, stateOf } from '../standing.js';
 import { storedMessage, unpublishedMessage, writtenMessage } from '../wire.js';
 
 export function createPublicationHandlers(parts: PublicationParts): Handlers<PublicationService> {
   const { policy, publications } = parts;
 
   async function enter(workspaceId: string, least: WorkspaceRole, context: CallContext) {
-    const standing = await policy.standing(context);
-    const membership = await policy.enter(workspaceId, standing, context);
+    const subject = await policy.subject(context);
+    const membership = await policy.enter(workspaceId, subject, context);
     requireWorkspaceRole(membership, least);
-    return { standing, membership };
+    return { subject, membership };
   }
 
   async function changeWorkspace(
@@ -33,10 +33,10 @@ export function createPublicationHandlers(parts: PublicationParts): Handlers<Pub
     input: PublicationInput,
     before: PublicationRecord | undefined,
     options: PublishOptions,
-    standing: Standing,
+    subject: AccessSubject,
     context: CallContext,
   ) {
-    const { workspaceName: name, orgId } = await standing.terms(workspaceId);
+    const { workspaceName: name, orgId } = await subject.terms(workspaceId);
     const tenant = orgId || workspaceId;
     const item = { itemId: workspaceId, kind: 'workspace', tenant, workspaceId, boundary: workspaceId, name } as const;
     return writtenMessage(parts, await publish(parts, item, before, input, options, context), context);
@@ -44,16 +44,16 @@ export function createPublicationHandlers(parts: PublicationParts): Handlers<Pub
 
   return {
     async getResourcePublication({ resourceId }, context) {
-      const { node } = await policy.see(resourceId, await policy.standing(context));
+      const { node } = await policy.see(resourceId, await policy.subject(context));
       const record = await publicationOf(publications, node.id);
       return record === undefined ? unpublishedMessage(node.id) : storedMessage(parts, record, context);
     },
 
     async publishResource({ resourceId, ...input }, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.see(resourceId, standing);
+      const subject = await policy.subject(context);
+      const seen = await policy.see(resourceId, subject);
       requireCapability(seen, 'manage');
-      await requireAllowed(seen.node.workspaceId, standing);
+      await requireAllowed(seen.node.workspaceId, subject);
       const before = await publicationOf(publications, seen.node.id);
       const state = async () => {
         if (seen.membership?.archived) throw WorkspaceArchived();
@@ -69,7 +69,7 @@ export function createPublicationHandlers(parts: PublicationParts): Handlers<Pub
     },
 
     async unpublishResource({ resourceId }, context) {
-      const seen = await policy.see(resourceId, await policy.standing(context));
+      const seen = await policy.see(resourceId, await policy.subject(context));
       requireCapability(seen, 'manage');
       const record = await publicationOf(publications, seen.node.id);
       if (record === undefined) throw NotFound();
@@ -88,28 +88,28 @@ export function createPublicationHandlers(parts: PublicationParts): Handlers<Pub
     },
 
     async publishWorkspace({ workspaceId, ...input }, context) {
-      const { standing, membership } = await enter(workspaceId, WorkspaceRole.ADMIN, context);
-      await requireAllowed(workspaceId, standing);
+      const { subject, membership } = await enter(workspaceId, WorkspaceRole.ADMIN, context);
+      await requireAllowed(workspaceId, subject);
       const before = await publicationOf(publications, workspaceId);
       const state = async () => {
         if (membership.archived) throw WorkspaceArchived();
         if (before === undefined) return;
         requireVersion(context, before.version, before);
         requireNotSuspended(before);
-        if (await isActive(parts, before, standing)) throw IsPublished();
+        if (await isActive(parts, before, subject)) throw IsPublished();
       };
       const options = { republish: true, active: true, state };
-      const answer = await changeWorkspace(workspaceId, input, before, options, standing, context);
+      const answer = await changeWorkspace(workspaceId, input, before, options, subject, context);
       if (before !== undefined) context.reply.status = 200;
       return answer;
     },
 
     async updateWorkspacePublication({ workspaceId, isActive, ...input }, context) {
       if ((input.updateMask ?? []).length === 0) throw NoUpdateField();
-      const { standing, membership } = await enter(workspaceId, WorkspaceRole.ADMIN, context);
+      const { subject, membership } = await enter(workspaceId, WorkspaceRole.ADMIN, context);
       const takesBack = isActive === false;
       // Publishing may be forbidden, but unpublishing never is.
-      if (!takesBack) await requireAllowed(workspaceId, standing);
+      if (!takesBack) await requireAllowed(workspaceId, subject);
       const before = await publicationOf(publications, workspaceId);
       if (before === undefined) throw NotFound();
       const state = async () => {
@@ -118,14 +118,14 @@ export function createPublicationHandlers(parts: PublicationParts): Handlers<Pub
         if (!takesBack) requireNotSuspended(before);
       };
       const options = { republish: isActive === true, active: isActive ?? before.active, state };
-      return changeWorkspace(workspaceId, input, before, options, standing, context);
+      return changeWorkspace(workspaceId, input, before, options, subject, context);
     },
   };
 }
 
 /** Throws unless the Org allows public publishing. */
-async function requireAllowed(workspaceId: string, standing: Standing): Promise<void> {
-  if (!(await standing.terms(workspaceId)).allowPublicPublishing) throw PublishingDisabled();
+async function requireAllowed(workspaceId: string, subject: AccessSubject): Promise<void> {
+  if (!(await subject.terms(workspaceId)).allowPublicPublishing) throw PublishingDisabled();
 }
 
 /** Throws if an operator has suspended the publication. */
@@ -133,8 +133,8 @@ function requireNotSuspended({ suspendedAt }: PublicationRecord): void {
   if (suspendedAt !== undefined) throw PublicationSuspended();
 }
 
-async function isActive(parts: PublicationParts, record: PublicationRecord, standing: Standing): Promise<boolean> {
-  const terms = await standing.terms(record.workspaceId);
+async function isActive(parts: PublicationParts, record: PublicationRecord, subject: AccessSubject): Promise<boolean> {
+  const terms = await subject.terms(record.workspaceId);
   const outline = await parts.outlines.of(record);
   const state = stateOf(record, terms, outline !== undefined, new Date().toISOString());
   return state === 'active' || state === 'suspended';

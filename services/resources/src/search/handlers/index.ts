@@ -12,7 +12,7 @@ import { spokenOn } from '../../comments/spoken.js';
 import type { Part } from '../../content/kind.js';
 import type { Node, NodeType } from '../../domain/node.js';
 import { locateIn, textsOf } from '../../kinds.js';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import { matchingTags } from '../../tags/matching-tags.js';
 import { visibleWhere } from '../../tree/visible.js';
 import { actorMessage, nodeType, TYPES } from '../../wire.js';
@@ -49,10 +49,10 @@ export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> 
 
     async getSearchFilter(request, context) {
       const { workspaceIds, includeArchived, parentId } = request;
-      const standing = await policy.standing(context);
-      if (parentId !== '') await policy.see(parentId, standing);
-      const chosen = await chooseWorkspaces(parts, workspaceIds, includeArchived, standing, context);
-      const filter = await searchFilter(parts, chosen, standing);
+      const subject = await policy.subject(context);
+      if (parentId !== '') await policy.see(parentId, subject);
+      const chosen = await chooseWorkspaces(parts, workspaceIds, includeArchived, subject, context);
+      const filter = await searchFilter(parts, chosen, subject);
       return { ...filter, ...(await matchingTags(parts, chosen, request)) };
     },
 
@@ -174,16 +174,16 @@ async function chooseWorkspaces(
   parts: SearchParts,
   asked: readonly string[],
   includeArchived: boolean,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<string[]> {
   if (asked.length > 0) {
     const tenants = new Set<string>();
-    for (const id of asked) tenants.add((await parts.policy.visit(id, standing, context)).orgId);
+    for (const id of asked) tenants.add((await parts.policy.visit(id, subject, context)).orgId);
     if (tenants.size > 1) throw TenantBoundary({}, { message: 'One search covers the workspaces of one tenant.' });
     return [...asked];
   }
-  const { caller, person } = standing;
+  const { caller, person } = subject;
   const tenant = caller.tenant?.orgId ?? null;
   const joined = [...person.workspaces.values()]
     .filter(({ workspaceId, orgId, archived }) => {
@@ -192,7 +192,7 @@ async function chooseWorkspaces(
       return here && (includeArchived || !archived) && reachesWorkspace(caller, workspaceId, org);
     })
     .map(({ workspaceId }) => workspaceId);
-  return [...joined, ...(await visited(parts, tenant, includeArchived, standing))];
+  return [...joined, ...(await visited(parts, tenant, includeArchived, subject))];
 }
 
 /** Returns the workspaces of the tenant in which the caller has grants but is not a member. */
@@ -200,16 +200,16 @@ async function visited(
   parts: SearchParts,
   tenant: string | null,
   includeArchived: boolean,
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<string[]> {
-  const { caller, person } = standing;
-  const granted = (await parts.policy.grantedWorkspaces(standing)).filter(
+  const { caller, person } = subject;
+  const granted = (await parts.policy.grantedWorkspaces(subject)).filter(
     (one) => one.tenant === tenant && !person.workspaces.has(one.workspaceId),
   );
   const found: string[] = [];
   for (const { workspaceId } of granted) {
     if (!reachesWorkspace(caller, workspaceId, tenant)) continue;
-    if (includeArchived || !(await standing.terms(workspaceId)).archived) found.push(workspaceId);
+    if (includeArchived || !(await subject.terms(workspaceId)).archived) found.push(workspaceId);
   }
   return found;
 }
@@ -217,7 +217,7 @@ async function visited(
 async function searchFilter(
   parts: SearchParts,
   workspaceIds: string[],
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<Omit<SearchFilter, 'tagIds' | 'tagTerms'>> {
   const filter: Omit<SearchFilter, 'tagIds' | 'tagTerms'> = {
     workspaceIds: [...workspaceIds],
@@ -229,7 +229,7 @@ async function searchFilter(
   };
   const held: Node[] = [];
   for (const id of workspaceIds) {
-    const { boundaries, items } = await visibleWhere(parts, id, standing);
+    const { boundaries, items } = await visibleWhere(parts, id, subject);
     if (boundaries === undefined) {
       filter.openWorkspaceIds.push(id);
       continue;
@@ -238,7 +238,7 @@ async function searchFilter(
     filter.granted.push(...items.map((one) => ({ resourceId: one.id, boundaryId: one.boundary })));
     held.push(...items);
   }
-  await addFormerPlaces(parts, filter, held, standing);
+  await addFormerPlaces(parts, filter, held, subject);
   return filter;
 }
 

@@ -4,7 +4,7 @@ import type {
   ListAccessRequestsRequest,
 } from '@commonplace/proto/resources/v1/access_request_service.js';
 import { may } from '../../domain/role.js';
-import { requireReach, type Standing } from '../../policy.js';
+import { type AccessSubject, requireReach } from '../../policy.js';
 import { decide } from '../decide.js';
 import { listAccessRequests, requestMessage } from '../list-requests.js';
 import type { SharingParts } from '../parts.js';
@@ -14,22 +14,22 @@ export function createAccessRequestHandlers(parts: SharingParts): Handlers<Acces
   const { policy } = parts;
   return {
     async listAccessRequests(request, context) {
-      const standing = await policy.standing(context);
-      const requesterId = await ownOnly(parts, request, standing);
-      return listAccessRequests(parts, request, requesterId, standing);
+      const subject = await policy.subject(context);
+      const requesterId = await ownOnly(parts, request, subject);
+      return listAccessRequests(parts, request, requesterId, subject);
     },
 
     async createAccessRequest(request, context) {
-      const standing = await policy.standing(context);
-      const { record, isNew } = await requestAccess(parts, request, standing, context);
+      const subject = await policy.subject(context);
+      const { record, isNew } = await requestAccess(parts, request, subject, context);
       if (!isNew) context.reply.status = 200;
-      return requestMessage(record, standing.now);
+      return requestMessage(record, subject.now);
     },
 
     async updateAccessRequest(request, context) {
-      const standing = await policy.standing(context);
-      const { record, permission } = await decide(parts, request, standing, context);
-      return requestMessage(record, standing.now, permission);
+      const subject = await policy.subject(context);
+      const { record, permission } = await decide(parts, request, subject, context);
+      return requestMessage(record, subject.now, permission);
     },
   };
 }
@@ -38,20 +38,20 @@ export function createAccessRequestHandlers(parts: SharingParts): Handlers<Acces
 async function ownOnly(
   parts: SharingParts,
   { resourceId }: Pick<ListAccessRequestsRequest, 'resourceId'>,
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<string | undefined> {
-  const { userId } = standing.caller;
+  const { userId } = subject.caller;
   const node = await parts.tree.get(resourceId);
   const isHidden =
-    node === undefined || (node.state === 'active' && (await parts.policy.accessTo(node, standing)) === undefined);
+    node === undefined || (node.state === 'active' && (await parts.policy.accessTo(node, subject)) === undefined);
   if (isHidden) {
     // Also counted for a resource that does not exist, so that the answer takes as long.
     const mine = await parts.accessRequests.count({ resourceId, requesterId: userId }, 1);
     if (mine > 0 && node !== undefined) {
-      requireReach(standing.caller, node);
+      requireReach(subject.caller, node);
       return userId;
     }
   }
-  const { access } = await parts.policy.see(resourceId, standing);
+  const { access } = await parts.policy.see(resourceId, subject);
   return may(access.role, 'manage') ? undefined : userId;
 }

@@ -5,7 +5,7 @@ import type { GrantPermissionRequest, PermissionService } from '@commonplace/pro
 import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import type { Node } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
-import { requireCapability, type Seen, type Standing } from '../../policy.js';
+import { type AccessSubject, requireCapability, type Seen } from '../../policy.js';
 import { type Asked, readRequestedGrants } from '../grantees.js';
 import { greaterRole, putGrants, type RequestedGrant } from '../grants.js';
 import { removeGrantsOf } from '../member-grants.js';
@@ -19,7 +19,7 @@ interface PermissionParts extends SharingParts {
   readonly setAccessMode: (
     seen: Seen,
     accessMode: AccessMode,
-    standing: Standing,
+    subject: AccessSubject,
     context: CallContext,
   ) => Promise<Node>;
 }
@@ -28,17 +28,17 @@ export function createPermissionHandlers(parts: PermissionParts): Handlers<Permi
   const { policy } = parts;
   return {
     async getPermissions(request, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.see(request.resourceId, standing);
-      return viewPermissions(parts, seen, request, standing, context);
+      const subject = await policy.subject(context);
+      const seen = await policy.see(request.resourceId, subject);
+      return viewPermissions(parts, seen, request, subject, context);
     },
 
     grantPermission: (request, context) => grant(parts, request, context),
 
     async deletePermission(request, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.see(request.resourceId, standing);
-      return { id: await revoke(parts, seen, request, standing, context), deleted: true };
+      const subject = await policy.subject(context);
+      const seen = await policy.see(request.resourceId, subject);
+      return { id: await revoke(parts, seen, request, subject, context), deleted: true };
     },
 
     async removeMemberGrants({ workspaceId, userId }, context) {
@@ -49,23 +49,16 @@ export function createPermissionHandlers(parts: PermissionParts): Handlers<Permi
 }
 
 async function grant(parts: PermissionParts, request: GrantPermissionRequest, context: CallContext) {
-  const standing = await parts.policy.standing(context);
-  const seen = await parts.policy.see(request.resourceId, standing);
+  const subject = await parts.policy.subject(context);
+  const seen = await parts.policy.see(request.resourceId, subject);
   requireSharing(seen);
   const restricts = request.accessMode !== AccessMode.UNSPECIFIED;
   if (restricts) requireCapability(seen, 'manage');
   const asked = askedIn(request);
-  const { requestedGrants, invited } = await readRequestedGrants(
-    parts,
-    seen,
-    asked,
-    request.message,
-    standing,
-    context,
-  );
+  const { requestedGrants, invited } = await readRequestedGrants(parts, seen, asked, request.message, subject, context);
   const own = `user:${context.caller.userId}`;
   let { node } = seen;
-  if (restricts) node = await parts.setAccessMode(seen, request.accessMode, standing, context);
+  if (restricts) node = await parts.setAccessMode(seen, request.accessMode, subject, context);
   const kept =
     node.restricted && !seen.node.restricted
       ? requestedGrants.map((requested) => keptManager(requested, own))
@@ -74,7 +67,7 @@ async function grant(parts: PermissionParts, request: GrantPermissionRequest, co
   const granted = await putGrants(parts, node, kept, telling, context);
   context.reply.status = granted.anyNew ? 201 : 200;
   if (invited.length > 0) context.once('invites');
-  const names = await namesOf(parts, granted.grants, standing, context);
+  const names = await namesOf(parts, granted.grants, subject, context);
   const permissions = granted.grants.map((one) => permissionMessage(node, one, names));
   const single = request.grants.length === 0;
   const link = granted.grants.find((one) => one.link !== undefined);

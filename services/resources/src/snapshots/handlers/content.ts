@@ -24,8 +24,8 @@ export function createContentHandlers(parts: SnapshotParts): Handlers<ContentSer
   const { policy } = parts;
   return {
     async getContent(request, context) {
-      const standing = await policy.standing(context);
-      const { node } = await policy.see(request.resourceId, standing);
+      const subject = await policy.subject(context);
+      const { node } = await policy.see(request.resourceId, subject);
       const kind = requireKind(parts.kinds, node.type);
       requireCursor(request.page);
       const snapshot = await askedSnapshot(parts, node, request);
@@ -35,8 +35,8 @@ export function createContentHandlers(parts: SnapshotParts): Handlers<ContentSer
     },
 
     async replaceContent(request, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.see(request.resourceId, standing);
+      const subject = await policy.subject(context);
+      const seen = await policy.see(request.resourceId, subject);
       requireCapability(seen, 'write');
       const { node } = seen;
       const kind = requireKind(parts.kinds, node.type);

@@ -25,7 +25,7 @@ export function createSnapshotHandlers(parts: SnapshotParts): Handlers<SnapshotS
   const { policy, snapshots } = parts;
 
   async function see(resourceId: string, context: CallContext): Promise<Seen> {
-    return policy.see(resourceId, await policy.standing(context));
+    return policy.see(resourceId, await policy.subject(context));
   }
 
   return {

@@ -18,17 +18,17 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
   const { policy } = parts;
 
   async function writable(id: string, context: CallContext) {
-    const standing = await policy.standing(context);
-    const seen = await policy.see(id, standing);
+    const subject = await policy.subject(context);
+    const seen = await policy.see(id, subject);
     requireCapability(seen, 'write');
-    return { standing, seen };
+    return { subject, seen };
   }
 
   /** Returns a tag that the caller may delete, whichever nodes carry it. */
   async function removable(id: string, context: CallContext): Promise<Tag> {
     const tag = await parts.tags.collection.get(id);
     // Also checked for a tag that does not exist, so that the answer takes as long.
-    const membership = await policy.enter(tag?.workspaceId ?? id, await policy.standing(context), context);
+    const membership = await policy.enter(tag?.workspaceId ?? id, await policy.subject(context), context);
     if (tag === undefined || tag.mergedInto !== undefined) throw NotFound();
     requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
     return tag;
@@ -36,7 +36,7 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
 
   return {
     async listTags({ workspaceId, q, sort, page }, context) {
-      const membership = await policy.enter(workspaceId, await policy.standing(context), context);
+      const membership = await policy.enter(workspaceId, await policy.subject(context), context);
       requireWorkspaceRole(membership, WorkspaceRole.VIEWER);
       return listTags(parts, { workspaceId, q, sort, page });
     },
@@ -44,17 +44,17 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
     operateTags: (request, context) => operateTags(parts, request, context),
 
     async listResourceTags({ resourceId, page: asked }, context) {
-      const { node } = await policy.see(resourceId, await policy.standing(context));
+      const { node } = await policy.see(resourceId, await policy.subject(context));
       const tags = await tagsOf(parts, node);
       const { rows, page } = pageOf(tags, { page: asked, sort: '' }, ({ nameFold, id }) => [nameFold, id]);
       return { items: await tagMessages(parts, rows), page };
     },
 
     async addResourceTags(request, context) {
-      const { standing, seen } = await writable(request.resourceId, context);
+      const { subject, seen } = await writable(request.resourceId, context);
       const references = oneSelector(request);
       requireWritable(seen);
-      const { tags, created } = await findOrMakeTags(parts, seen.node, references, standing, context);
+      const { tags, created } = await findOrMakeTags(parts, seen.node, references, subject, context);
       const had = await parts.tags.of(seen.node);
       const all = [...new Map([...had, ...tags].map((tag) => [tag.id, tag])).values()];
       const ids = withTags(
@@ -79,10 +79,10 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
 
     async removeTag(request, context) {
       const tag = await removable(request.tagId, context);
-      const standing = await policy.standing(context);
-      const seen = await Promise.all(request.resourceIds.map((id) => policy.see(id, standing)));
+      const subject = await policy.subject(context);
+      const seen = await Promise.all(request.resourceIds.map((id) => policy.see(id, subject)));
       for (const one of seen) requireCapability(one, 'write');
-      const membership = await policy.enter(tag.workspaceId, standing, context);
+      const membership = await policy.enter(tag.workspaceId, subject, context);
       if (seen.length === 0) return deleteTag(parts, tag, membership, context);
       requireVersion(context, tag.version, tag);
       for (const one of seen) requireWritable(one);
@@ -92,7 +92,7 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
 
     async deleteTag(request, context) {
       const tag = await removable(request.tagId, context);
-      const membership = await policy.enter(tag.workspaceId, await policy.standing(context), context);
+      const membership = await policy.enter(tag.workspaceId, await policy.subject(context), context);
       return deleteTag(parts, tag, membership, context);
     },
   };

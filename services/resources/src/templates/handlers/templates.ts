@@ -1,4 +1,4 @@
-import { beyondReach, isWorkspaceLimited } from '@commonplace/kit/auth';
+import { credentialOutOfScope, isWorkspaceLimited } from '@commonplace/kit/auth';
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
@@ -13,7 +13,7 @@ import {
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { endCopy } from '../../copies/job.js';
 import { foldName } from '../../domain/node.js';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import { pageOf } from '../../tags/queries.js';
 import { applyTemplate, isVisible, reachesTemplate, seeTemplate } from '../apply.js';
 import { createTemplate, queue } from '../create.js';
@@ -26,31 +26,31 @@ import { systemTemplate, systemTemplates } from '../system-templates.js';
 export function createTemplateHandlers(parts: TemplateParts): Handlers<TemplateService> {
   return {
     async listTemplates(request, context) {
-      const listed = await templatesFor(parts, request, await parts.policy.standing(context));
+      const listed = await templatesFor(parts, request, await parts.policy.subject(context));
       const { rows, page } = pageOf(listed, { page: request.page, sort: '' }, ({ key }) => key);
       return { items: rows.map(({ message }) => message), page };
     },
 
     async createTemplate(request, context) {
-      const standing = await parts.policy.standing(context);
-      return templateMessage(await createTemplate(parts, request, standing, context));
+      const subject = await parts.policy.subject(context);
+      return templateMessage(await createTemplate(parts, request, subject, context));
     },
 
     async getTemplate({ templateId, include }, context) {
       const withTree = include.includes(TemplateInclude.TREE);
       const shipped = systemTemplate(templateId);
       if (shipped !== undefined) return shippedMessage(shipped, withTree);
-      const template = await seeTemplate(parts, templateId, await parts.policy.standing(context));
+      const template = await seeTemplate(parts, templateId, await parts.policy.subject(context));
       return templateMessage(template, withTree ? await wholeTree(parts, templateId) : undefined);
     },
 
     async deleteTemplate({ templateId }, context) {
       if (systemTemplate(templateId) !== undefined) throw InsufficientRole({ scope: 'system' });
-      const standing = await parts.policy.standing(context);
-      const template = await seeTemplate(parts, templateId, standing);
-      requireKeeper(template, standing);
+      const subject = await parts.policy.subject(context);
+      const template = await seeTemplate(parts, templateId, subject);
+      requireKeeper(template, subject);
       // An Org's list belongs to no workspace, so a credential limited to workspaces does not reach it.
-      if (template.scope === 'org' && isWorkspaceLimited(context.caller)) throw beyondReach(context.caller);
+      if (template.scope === 'org' && isWorkspaceLimited(context.caller)) throw credentialOutOfScope(context.caller);
       requireVersion(context, template.version, template);
       await deleteTemplate(parts, template, context);
       return { id: templateId, deleted: true };
@@ -61,12 +61,12 @@ export function createTemplateHandlers(parts: TemplateParts): Handlers<TemplateS
 export function createTemplateUseHandlers(parts: TemplateParts): Handlers<TemplateUseService> {
   return {
     applyTemplate: async (request, context) =>
-      applyTemplate(parts, request, await parts.policy.standing(context), context),
+      applyTemplate(parts, request, await parts.policy.subject(context), context),
   };
 }
 
 /** Throws unless the caller created the template or administers the Org that it is for. */
-function requireKeeper({ createdById, orgId, scope }: Template, { caller, person }: Standing): void {
+function requireKeeper({ createdById, orgId, scope }: Template, { caller, person }: AccessSubject): void {
   if (createdById === caller.userId) return;
   const role = scope === 'org' && orgId !== null ? person.orgs.get(orgId)?.role : undefined;
   if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) throw InsufficientRole({ needed: 'admin' });
@@ -90,16 +90,16 @@ interface Listed {
 async function templatesFor(
   parts: TemplateParts,
   { scope, q }: Pick<ListTemplatesRequest, 'scope' | 'q'>,
-  standing: Standing,
+  subject: AccessSubject,
 ): Promise<Listed[]> {
-  const { caller, person } = standing;
+  const { caller, person } = subject;
   const wanted = (one: TemplateScope) => scope === TemplateScope.UNSPECIFIED || scope === one;
   const keys = [
     ...(wanted(TemplateScope.ORG) ? [...person.orgs.keys()].map((id) => `org:${id}`) : []),
     ...(wanted(TemplateScope.PERSONAL) ? [`user:${caller.userId}`] : []),
   ];
   const found = keys.length === 0 ? [] : await templatesOf(parts.templates, keys);
-  const stored = found.filter((one) => isVisible(one, standing) && reachesTemplate(caller, one));
+  const stored = found.filter((one) => isVisible(one, subject) && reachesTemplate(caller, one));
   const shipped = wanted(TemplateScope.SYSTEM) ? systemTemplates : [];
   const part = foldName(q);
   return [

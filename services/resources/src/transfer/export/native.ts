@@ -78,7 +78,7 @@ async function* contentPieces(
     case 'folder':
       return null;
     case 'document': {
-      const body = await parts.kinds.document.shownBody(node, terms.standing);
+      const body = await parts.kinds.document.shownBody(node, terms.subject);
       const path = `content/${node.id}.${EXTENSIONS[body.format]}`;
       yield entry(path, body.text);
       if (body.format !== 'markdown') {

@@ -1,8 +1,8 @@
 import type { Node } from '../../domain/node.js';
 import { formOf } from '../../forms/records.js';
 import { shownConfig } from '../../forms/shown.js';
+import { publicationOf } from '../../publications/publication-state.js';
 import type { PublicationRecord } from '../../publications/records.js';
-import { publicationOf } from '../../publications/standing.js';
 import type { TransferParts } from '../parts.js';
 import type { ArchiveTerms } from './pieces.js';
 

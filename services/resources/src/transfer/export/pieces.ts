@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import type { Emails } from './people.js';
 
 /** Options that apply to a whole export. */
@@ -12,7 +12,7 @@ export interface ArchiveTerms {
     readonly snapshots: boolean;
     readonly permissions: boolean;
   };
-  readonly standing: Standing;
+  readonly subject: AccessSubject;
   readonly context: CallContext;
   readonly emails: Emails;
 }

@@ -32,7 +32,7 @@ export async function* readTree(parts: TransferParts, request: ReadTreeRequest, 
     });
     const nodes = (await parts.tree.resolve(page)).filter((one) => one.workspaceId === workspaceId);
     const live = nodes.filter(({ state }) => state === 'active');
-    const access = await parts.policy.accessToAll(live, terms.standing);
+    const access = await parts.policy.accessToAll(live, terms.subject);
     for (const [i, node] of live.entries()) {
       if (access[i] === undefined) continue;
       for await (const piece of piecesOf(parts, node, terms, places)) {

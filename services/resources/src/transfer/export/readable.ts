@@ -19,7 +19,7 @@ export async function* readablePieces(parts: TransferParts, node: Node, terms: A
   const path = stem + extensionOf(node, format);
   switch (node.type) {
     case 'document': {
-      const body = await parts.kinds.document.shownBody(node, terms.standing);
+      const body = await parts.kinds.document.shownBody(node, terms.subject);
       const text = await linked(
         await parts.kinds.document.textIn(node.tenant, body, format),
         path,

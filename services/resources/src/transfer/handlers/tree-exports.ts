@@ -1,7 +1,7 @@
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { ReadTreeRequest, TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { requireWorkspaceRole, type Standing } from '../../policy.js';
+import { type AccessSubject, requireWorkspaceRole } from '../../policy.js';
 import { shownWorkspacePublication } from '../export/outward.js';
 import { createEmails } from '../export/people.js';
 import type { ArchiveTerms } from '../export/pieces.js';
@@ -13,10 +13,10 @@ const TAGS = 2000;
 
 /** Creates the handlers that exports call. Only administrators of the workspace may use them. */
 export function createTreeExportHandlers(parts: TransferParts): Handlers<TreeExportService> {
-  async function enter(workspaceId: string, context: CallContext): Promise<Standing> {
-    const standing = await parts.policy.standing(context);
-    requireWorkspaceRole(await parts.policy.enter(workspaceId, standing, context), WorkspaceRole.ADMIN);
-    return standing;
+  async function enter(workspaceId: string, context: CallContext): Promise<AccessSubject> {
+    const subject = await parts.policy.subject(context);
+    requireWorkspaceRole(await parts.policy.enter(workspaceId, subject, context), WorkspaceRole.ADMIN);
+    return subject;
   }
 
   return {
@@ -33,8 +33,8 @@ export function createTreeExportHandlers(parts: TransferParts): Handlers<TreeExp
     },
 
     async *readTree(request, context) {
-      const standing = await enter(request.workspaceId, context);
-      yield* readTree(parts, request, termsOf(parts, request, standing, context));
+      const subject = await enter(request.workspaceId, context);
+      yield* readTree(parts, request, termsOf(parts, request, subject, context));
     },
   };
 }
@@ -42,13 +42,13 @@ export function createTreeExportHandlers(parts: TransferParts): Handlers<TreeExp
 function termsOf(
   parts: TransferParts,
   { format, include }: ReadTreeRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): ArchiveTerms {
   return {
     format: format === 'markdown' || format === 'html' ? format : 'native',
     include: include ?? { files: false, comments: false, snapshots: false, permissions: false },
-    standing,
+    subject,
     context,
     emails: createEmails(parts, context),
   };

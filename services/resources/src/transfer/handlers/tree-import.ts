@@ -7,7 +7,7 @@ import type {
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { may } from '../../domain/role.js';
-import { requireWorkspaceRole, type Standing } from '../../policy.js';
+import { type AccessSubject, requireWorkspaceRole } from '../../policy.js';
 import { intoParent, intoRoot, requireSameWorkspace } from '../../tree/destination.js';
 import { requireRoom } from '../../tree/file-node.js';
 import { TYPES } from '../../wire.js';
@@ -23,42 +23,42 @@ export function createTreeImportHandlers(parts: TransferParts): Handlers<TreeImp
   const { policy } = parts;
   return {
     async checkImportPlace({ workspaceId, parentId }, context) {
-      const standing = await policy.standing(context);
-      const membership = await policy.enter(workspaceId, standing, context);
+      const subject = await policy.subject(context);
+      const membership = await policy.enter(workspaceId, subject, context);
       requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
       const destination =
         parentId === undefined
-          ? await intoRoot(parts, workspaceId, standing, context)
-          : await intoParent(parts, parentId, standing, context, true);
+          ? await intoRoot(parts, workspaceId, subject, context)
+          : await intoParent(parts, parentId, subject, context, true);
       requireSameWorkspace(destination, workspaceId);
       await requireRoom(parts, destination);
-      const administers = administersOf(standing, workspaceId);
+      const administers = administersOf(subject, workspaceId);
       return { tenant: destination.parent.tenant, workspaceId, administers };
     },
 
     async findByExternalId(request, context) {
-      return { resources: await findExternal(parts, request, await policy.standing(context)) };
+      return { resources: await findExternal(parts, request, await policy.subject(context)) };
     },
 
     async putItems(request, context) {
       if (request.items.length > MOST_ITEMS)
         throw new AppError('INTERNAL', 'internal_error', 'These are too many items.');
-      const standing = await policy.standing(context);
-      await policy.visit(request.workspaceId, standing, context);
-      const administers = administersOf(standing, request.workspaceId);
-      return { outcomes: await putItems(parts, request, standing, administers, context) };
+      const subject = await policy.subject(context);
+      await policy.visit(request.workspaceId, subject, context);
+      const administers = administersOf(subject, request.workspaceId);
+      return { outcomes: await putItems(parts, request, subject, administers, context) };
     },
   };
 }
 
-function administersOf({ person }: Standing, workspaceId: string): boolean {
+function administersOf({ person }: AccessSubject, workspaceId: string): boolean {
   return isWorkspaceRoleAtLeast(person.workspaces.get(workspaceId)?.role, WorkspaceRole.ADMIN);
 }
 
 async function findExternal(
   { policy, tree }: Pick<TransferParts, 'policy' | 'tree'>,
   { workspaceId, parentId, externalIds }: FindByExternalIdRequest,
-  standing: Standing,
+  subject: AccessSubject,
 ) {
   const keys = [...new Set(externalIds)].slice(0, MOST_IDS).map((id) => `${workspaceId}:${id}`);
   if (keys.length === 0) return [];
@@ -66,7 +66,7 @@ async function findExternal(
   const live = found.filter(
     ({ state, ancestors }) => state === 'active' && (parentId === undefined || ancestors.includes(parentId)),
   );
-  const access = await policy.accessToAll(live, standing);
+  const access = await policy.accessToAll(live, subject);
   return live.flatMap((node, i) => {
     const role = access[i]?.role;
     if (role === undefined || !may(role, 'write') || node.externalId === undefined) return [];

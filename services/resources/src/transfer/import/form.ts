@@ -19,11 +19,11 @@ export async function putForm(
   parts: TransferParts,
   node: Node,
   given: Given,
-  { standing, people }: ItemTerms,
+  { subject, people }: ItemTerms,
   warnings: string[],
   context: CallContext,
 ): Promise<Node> {
-  const role = (await parts.policy.accessTo(node, standing))?.role;
+  const role = (await parts.policy.accessTo(node, subject))?.role;
   if (role === undefined || !may(role, 'manage')) {
     warnings.push('Its form was left out: only those who manage the table bring it along.');
     return node;
@@ -47,7 +47,7 @@ export async function putForm(
   };
   const isActive = given.is_active === true;
   const form = newForm(parts, node, id, placed, isActive, context);
-  context.work.insert(parts.forms.forms, { ...form, createdById: standing.caller.userId });
+  context.work.insert(parts.forms.forms, { ...form, createdById: subject.caller.userId });
   return markForm(parts, node, { isActive }, context);
 }
 

@@ -5,7 +5,7 @@ import { mayHaveChildren, type Node } from '../../domain/node.js';
 import { keyBetween } from '../../domain/position.js';
 import { isContainer } from '../../domain/tree.js';
 import { DepthExceeded, ParentNotContainer } from '../../errors.js';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import { type Destination, intoParent, intoRoot, requireSameWorkspace } from '../../tree/destination.js';
 import type { TransferParts } from '../parts.js';
 
@@ -36,7 +36,7 @@ export interface ImportHomes {
 export function createImportHomes(
   parts: TransferParts,
   workspaceId: string,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): ImportHomes {
   const homes = new Map<string, Home | AppError>();
@@ -47,8 +47,8 @@ export function createImportHomes(
     if (node !== undefined) return { destination: intoMade(parts, node, context), last: null };
     const destination =
       parentId === undefined
-        ? await intoRoot(parts, workspaceId, standing, context)
-        : await intoParent(parts, parentId, standing, context);
+        ? await intoRoot(parts, workspaceId, subject, context)
+        : await intoParent(parts, parentId, subject, context);
     requireSameWorkspace(destination, workspaceId);
     const siblings = { parentKey: destination.key, state: 'active' } as const;
     return { destination, last: (await parts.tree.nodes.max('position', siblings)) ?? null };

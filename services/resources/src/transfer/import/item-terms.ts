@@ -1,12 +1,12 @@
 import type { Actor } from '@commonplace/kit/auth';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import type { ImportHomes } from './homes.js';
 import type { ImportPeople } from './people.js';
 import type { TagIds } from './tags.js';
 
 /** Options and caches that all items of one call share. */
 export interface ItemTerms {
-  readonly standing: Standing;
+  readonly subject: AccessSubject;
   readonly workspaceId: string;
   readonly importId: string | undefined;
   /** Actor named as the creator of items that name nobody. */

@@ -8,7 +8,7 @@ import type {
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { Node } from '../../domain/node.js';
 import { publishChange } from '../../events.js';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import type { TransferParts } from '../parts.js';
 import { createImportHomes } from './homes.js';
 import type { ItemTerms } from './item-terms.js';
@@ -23,20 +23,20 @@ import { updateFromItem } from './update.js';
 export async function putItems(
   parts: TransferParts,
   { workspaceId, items, import: label }: PutItemsRequest,
-  standing: Standing,
+  subject: AccessSubject,
   administers: boolean,
   call: CallContext,
 ): Promise<PutItemOutcome[]> {
   const context = label === undefined ? call : labelled(call, { type: 'import', id: label.id, name: label.name });
   const present = new Map((await parts.tree.getMany(items.map(({ id }) => id))).map((node) => [node.id, node]));
   const terms: ItemTerms = {
-    standing,
+    subject,
     workspaceId,
     importId: label?.id,
     label: context.actor,
     administers,
-    homes: createImportHomes(parts, workspaceId, standing, context),
-    tags: await tagsOfItems(parts, items, workspaceId, standing, context),
+    homes: createImportHomes(parts, workspaceId, subject, context),
+    tags: await tagsOfItems(parts, items, workspaceId, subject, context),
     people: createImportPeople(parts, workspaceId, administers, label, context),
     taken: await takenIds(parts, items, workspaceId),
   };

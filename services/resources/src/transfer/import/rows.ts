@@ -27,9 +27,9 @@ export async function appendRows(
 ): Promise<'updated' | 'present'> {
   if (present.state === 'trashed') return 'present';
   const { tree, policy } = parts;
-  const { standing } = terms;
+  const { subject } = terms;
   const tables = requireKind(parts.kinds, 'table');
-  const seen = await policy.see(present.id, standing);
+  const seen = await policy.see(present.id, subject);
   requireCapability(seen, 'write');
   if (present.type !== 'table') throw new AppError('INVALID_ARGUMENT', 'not_a_table', 'Only tables have rows.');
   requireWritable(seen, present.importId === terms.importId);

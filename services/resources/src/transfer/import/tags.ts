@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
-import type { Standing } from '../../policy.js';
+import type { AccessSubject } from '../../policy.js';
 import { foldTag, TAGS_PER_RESOURCE } from '../../tags/rules.js';
 import { findOrMakeTags, tagReferences } from '../../tags/wanted-tags.js';
 import type { TransferParts } from '../parts.js';
@@ -22,16 +22,16 @@ export async function tagsOfItems(
   parts: TransferParts,
   items: readonly ImportItem[],
   workspaceId: string,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<TagIds> {
   const names = [...new Set(items.flatMap(({ tags }) => tags.map(cleaned)))].filter(isName);
   const known = new Map<string, string>();
   let refusal: string | undefined;
-  const tenant = standing.person.workspaces.get(workspaceId)?.orgId || workspaceId;
+  const tenant = subject.person.workspaces.get(workspaceId)?.orgId || workspaceId;
   try {
     const references = tagReferences('tags', names, 'name');
-    const { tags } = await findOrMakeTags(parts, { workspaceId, tenant }, references, standing, context);
+    const { tags } = await findOrMakeTags(parts, { workspaceId, tenant }, references, subject, context);
     for (const { id, nameFold } of tags) known.set(nameFold, id);
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'UNAVAILABLE') throw error;

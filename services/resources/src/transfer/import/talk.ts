@@ -149,7 +149,7 @@ export async function keepStates(
 ): Promise<'present'> {
   const archived = archivedIn(item);
   if (archived === undefined || present.state === 'trashed' || present.importId !== terms.importId) return 'present';
-  const seen = await parts.policy.see(present.id, terms.standing);
+  const seen = await parts.policy.see(present.id, terms.subject);
   requireCapability(seen, 'write');
   requireWritable(seen, true);
   await putSnapshots(parts, present, archived, terms, warnings, context);
@@ -225,7 +225,7 @@ async function putPermissions(
   parts: TransferParts,
   node: Node,
   { permissions }: Archived,
-  { administers, people, standing }: ItemTerms,
+  { administers, people, subject }: ItemTerms,
   warnings: string[],
   context: CallContext,
 ): Promise<Node> {
@@ -233,7 +233,7 @@ async function putPermissions(
     warnings.push('Its permissions were left out: only administrators of the workspace bring them along.');
     return node;
   }
-  const own = (await parts.policy.accessTo(node, standing))?.role ?? 'manager';
+  const own = (await parts.policy.accessTo(node, subject))?.role ?? 'manager';
   const now = new Date().toISOString();
   const ids = await people.ids(permissions.map(({ principal }) => recordIn(principal)));
   const requestedGrants = new Map<string, RequestedGrant>();
@@ -249,7 +249,7 @@ async function putPermissions(
           : undefined;
     const terms = termsIn(given, now);
     // The importer keeps the manager grant on a restricted node.
-    if (principal === `user:${standing.caller.userId}` && node.restricted) continue;
+    if (principal === `user:${subject.caller.userId}` && node.restricted) continue;
     if (principal === undefined || terms.length === 0 || !terms.every(({ role }) => isAtLeast(own, role))) left++;
     else requestedGrants.set(principal, { principal, ...mergeTerms(terms) });
   }

@@ -24,8 +24,8 @@ export async function updateFromItem(
   terms: ItemTerms,
   context: CallContext,
 ): Promise<void> {
-  const { standing } = terms;
-  const seen = await parts.policy.see(present.id, standing);
+  const { subject } = terms;
+  const seen = await parts.policy.see(present.id, subject);
   requireCapability(seen, 'write');
   if (present.type !== nodeType(item.type)) {
     throw new AppError('INVALID_ARGUMENT', 'invalid_type', `There is a ${present.type} of that external id.`);
@@ -45,5 +45,5 @@ export async function updateFromItem(
   const name = fittingName(item.name, []);
   const request = UpdateResourceRequest.fromPartial({ updateMask, name, icon, description, metadata, tags });
   const input = await inputOf(parts, item, archivedIn(item), terms);
-  await updateNode(parts, seen, { ...request, ...(input === undefined ? {} : { input }) }, standing, context);
+  await updateNode(parts, seen, { ...request, ...(input === undefined ? {} : { input }) }, subject, context);
 }

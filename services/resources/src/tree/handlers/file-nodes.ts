@@ -7,7 +7,7 @@ import type {
 } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { Node } from '../../domain/node.js';
 import { NotAFile } from '../../errors.js';
-import { requireCapability, requireWritable, type Seen, type Standing } from '../../policy.js';
+import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { resourceMessage } from '../../wire.js';
 import { destinationOf } from '../create.js';
 import { dropFileNode, insertFileNode, putFileState, replaceableFile, requireRoom } from '../file-node.js';
@@ -25,12 +25,12 @@ export function createFileNodeHandlers(parts: FileNodeParts): Handlers<FileNodeS
   const { policy, tree } = parts;
   return {
     async checkFilePlace(request, context) {
-      const standing = await policy.standing(context);
+      const subject = await policy.subject(context);
       if (request.replaceResourceId !== undefined) {
-        const { node } = await replaceableFile(parts, request.replaceResourceId, standing, context);
+        const { node } = await replaceableFile(parts, request.replaceResourceId, subject, context);
         return { tenant: node.tenant, workspaceId: node.workspaceId };
       }
-      const destination = await destinationOf(parts, request, standing, context);
+      const destination = await destinationOf(parts, request, subject, context);
       await requireRoom(parts, destination);
       return { tenant: destination.parent.tenant, workspaceId: destination.parent.workspaceId };
     },
@@ -38,12 +38,12 @@ export function createFileNodeHandlers(parts: FileNodeParts): Handlers<FileNodeS
     createFileNode: (request, context) => createFileNode(parts, request, context),
 
     async getFileNode({ id, toWrite }, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.see(id, standing);
+      const subject = await policy.subject(context);
+      const seen = await policy.see(id, subject);
       if (toWrite) requireCapability(seen, 'write');
       if (seen.node.type !== 'file') throw NotAFile({ type: seen.node.type });
       if (toWrite) requireWritable(seen);
-      return fileNode(parts, seen, standing);
+      return fileNode(parts, seen, subject);
     },
 
     async setFileState({ id, ...state }, context) {
@@ -66,9 +66,9 @@ export function createFileNodeHandlers(parts: FileNodeParts): Handlers<FileNodeS
     },
 
     async findLargest({ workspaceIds, limit }, context) {
-      const standing = await policy.standing(context);
+      const subject = await policy.subject(context);
       const found: Node[] = [];
-      for (const id of workspaceIds) found.push(...(await largestIn(parts, id, limit, standing)));
+      for (const id of workspaceIds) found.push(...(await largestIn(parts, id, limit, subject)));
       found.sort((a, b) => b.sizeBytes - a.sizeBytes);
       return { nodes: found.slice(0, limit).map(({ id, sizeBytes }) => ({ id, bytes: sizeBytes })) };
     },
@@ -80,28 +80,28 @@ async function createFileNode(
   request: CreateFileNodeRequest,
   context: CallContext,
 ): Promise<FileNode> {
-  const standing = await parts.policy.standing(context);
+  const subject = await parts.policy.subject(context);
   const existing = await parts.tree.get(request.id);
   if (existing === undefined) {
-    const destination = await destinationOf(parts, request, standing, context);
-    return present(parts, await insertFileNode(parts, request, destination, context), standing);
+    const destination = await destinationOf(parts, request, subject, context);
+    return present(parts, await insertFileNode(parts, request, destination, context), subject);
   }
-  const seen = await parts.policy.see(request.id, standing);
+  const seen = await parts.policy.see(request.id, subject);
   requireCapability(seen, 'write');
   const node = putFileState(parts, seen.node, { ...request, ...UNCHANGED }, context);
-  return present(parts, node, standing);
+  return present(parts, node, subject);
 }
 
 const UNCHANGED = { bytesChanged: false, textChanged: false, actor: undefined };
 
-async function present(parts: TreeParts, node: Node, standing: Standing): Promise<FileNode> {
-  const membership = standing.person.workspaces.get(node.workspaceId);
-  const access = await parts.policy.accessTo(node, standing);
-  return fileNode(parts, { node, access: access ?? { role: 'editor', source: 'workspace' }, membership }, standing);
+async function present(parts: TreeParts, node: Node, subject: AccessSubject): Promise<FileNode> {
+  const membership = subject.person.workspaces.get(node.workspaceId);
+  const access = await parts.policy.accessTo(node, subject);
+  return fileNode(parts, { node, access: access ?? { role: 'editor', source: 'workspace' }, membership }, subject);
 }
 
-async function fileNode(parts: TreeParts, seen: Seen, standing: Standing): Promise<FileNode> {
-  const surroundings = await surroundingsOf(parts, seen, standing);
+async function fileNode(parts: TreeParts, seen: Seen, subject: AccessSubject): Promise<FileNode> {
+  const surroundings = await surroundingsOf(parts, seen, subject);
   return { resource: resourceMessage(seen, surroundings), tenant: seen.node.tenant };
 }
 
@@ -131,11 +131,16 @@ function snapshotBytes({ snapshots }: TreeParts, tenant: string): Promise<number
  * Returns the largest nodes of a workspace that the caller can see. Reads all of its nodes, as the sums do: an index by
  * size would slow down every creation and every write.
  */
-async function largestIn(parts: TreeParts, workspaceId: string, limit: number, standing: Standing): Promise<Node[]> {
+async function largestIn(
+  parts: TreeParts,
+  workspaceId: string,
+  limit: number,
+  subject: AccessSubject,
+): Promise<Node[]> {
   const { tree, policy } = parts;
-  const visible = await visibleWhere(parts, workspaceId, standing);
+  const visible = await visibleWhere(parts, workspaceId, subject);
   const where = { workspaceId, state: 'active', sizeBytes: { gt: 0 }, ...visible.where } as const;
   const found = await tree.resolve(await tree.nodes.find({ where, sort: ['-sizeBytes'], limit }));
-  const access = await policy.accessToAll(found, standing);
+  const access = await policy.accessToAll(found, subject);
   return found.filter(({ state }, i) => state === 'active' && access[i] !== undefined);
 }

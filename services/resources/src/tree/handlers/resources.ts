@@ -14,7 +14,7 @@ import { isContainer } from '../../domain/tree.js';
 import { ExternalIdTaken, NoUpdateField } from '../../errors.js';
 import { publishChange } from '../../events.js';
 import { announce, enqueue, isUnderWay, loadBelow } from '../../nodes/subtree.js';
-import { requireCapability, requireWritable, type Seen, type Standing } from '../../policy.js';
+import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { wantedTags } from '../../tags/wanted-tags.js';
 import { resourceMessage } from '../../wire.js';
 import { createNode, destinationOf } from '../create.js';
@@ -31,18 +31,18 @@ export function createResourceHandlers(parts: TreeParts): Handlers<ResourceServi
   const { policy } = parts;
 
   async function createResource(request: CreateResourceRequest, context: CallContext) {
-    const standing = await policy.standing(context);
-    const destination = await destinationOf(parts, request, standing, context);
+    const subject = await policy.subject(context);
+    const destination = await destinationOf(parts, request, subject, context);
     const existing = await findExternal(parts, destination.parent.workspaceId, request.externalId);
-    if (existing !== undefined) return resolveConflict(parts, existing, request, standing, context);
+    if (existing !== undefined) return resolveConflict(parts, existing, request, subject, context);
     const tags =
       request.tags.length === 0
         ? undefined
-        : await wantedTags(parts, destination.parent, request.tags, standing, context);
+        : await wantedTags(parts, destination.parent, request.tags, subject, context);
     const node = await createNode(parts, request, destination, context, tags);
-    const seen = await asSeen(parts, node, standing);
+    const seen = await asSeen(parts, node, subject);
     // Tags that this call creates are not in the store yet.
-    const around = await surroundingsOf(parts, seen, standing, [], destination.node);
+    const around = await surroundingsOf(parts, seen, subject, [], destination.node);
     return resourceMessage(seen, { ...around, childCount: 0, tags });
   }
 
@@ -50,29 +50,29 @@ export function createResourceHandlers(parts: TreeParts): Handlers<ResourceServi
     createResource,
 
     async getResource(request, context) {
-      const standing = await policy.standing(context);
+      const subject = await policy.subject(context);
       const seen = request.includeTrashed
-        ? await policy.seeEvenTrashed(request.resourceId, standing)
-        : await policy.see(request.resourceId, standing);
+        ? await policy.seeEvenTrashed(request.resourceId, subject)
+        : await policy.see(request.resourceId, subject);
       const trashedAndRefused = seen.node.state === 'trashed' && !may(seen.access.role, 'write');
-      if (trashedAndRefused) await policy.see(request.resourceId, standing);
-      return resourceMessage(seen, await surroundingsOf(parts, seen, standing, request.include));
+      if (trashedAndRefused) await policy.see(request.resourceId, subject);
+      return resourceMessage(seen, await surroundingsOf(parts, seen, subject, request.include));
     },
 
     async updateResource(request, context) {
       if (request.updateMask?.every((name) => name === 'dry_run')) throw NoUpdateField();
-      const standing = await policy.standing(context);
-      const seen = await policy.see(request.resourceId, standing);
-      const { node, accessChange } = await updateNode(parts, seen, request, standing, context);
-      const after = await asSeen(parts, node, standing);
+      const subject = await policy.subject(context);
+      const seen = await policy.see(request.resourceId, subject);
+      const { node, accessChange } = await updateNode(parts, seen, request, subject, context);
+      const after = await asSeen(parts, node, subject);
       const tags = request.updateMask?.includes('tags') ? node.tags : undefined;
-      const around = await surroundingsOf(parts, after, standing);
+      const around = await surroundingsOf(parts, after, subject);
       return resourceMessage(after, { ...around, accessChange, tags: tags ?? around.tags });
     },
 
     async deleteResource(request, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.seeEvenTrashed(request.resourceId, standing);
+      const subject = await policy.subject(context);
+      const seen = await policy.seeEvenTrashed(request.resourceId, subject);
       requireCapability(seen, 'write');
       const { node } = seen;
       if (node.state === 'trashed') return trashedAnswer(node);
@@ -97,23 +97,23 @@ async function resolveConflict(
   parts: TreeParts,
   existing: Node,
   request: CreateResourceRequest,
-  standing: Standing,
+  subject: AccessSubject,
   context: CallContext,
 ) {
-  const access = await parts.policy.accessTo(existing, standing);
+  const access = await parts.policy.accessTo(existing, subject);
   const asked = request.onConflict;
   if (access === undefined || asked === OnConflict.ERROR || asked === OnConflict.UNSPECIFIED) {
     throw ExternalIdTaken({ external_id: request.externalId });
   }
-  const membership = standing.person.workspaces.get(existing.workspaceId);
+  const membership = subject.person.workspaces.get(existing.workspaceId);
   const seen: Seen = { node: existing, access, membership };
   context.reply.status = 200;
   if (asked === OnConflict.RETURN_EXISTING) {
-    return resourceMessage(seen, await surroundingsOf(parts, seen, standing));
+    return resourceMessage(seen, await surroundingsOf(parts, seen, subject));
   }
-  const { node } = await updateNode(parts, seen, updateFrom(request, existing), standing, context);
-  const after = await asSeen(parts, node, standing);
-  const around = await surroundingsOf(parts, after, standing);
+  const { node } = await updateNode(parts, seen, updateFrom(request, existing), subject, context);
+  const after = await asSeen(parts, node, subject);
+  const around = await surroundingsOf(parts, after, subject);
   return resourceMessage(after, request.tags.length > 0 ? { ...around, tags: node.tags } : around);
 }
 

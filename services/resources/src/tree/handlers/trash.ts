@@ -5,7 +5,7 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { foldName, type Node, parentId } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
 import { NotInTrash, WorkspaceArchived } from '../../errors.js';
-import { requireCapability, requireWorkspaceRole, type Seen, type Standing } from '../../policy.js';
+import { type AccessSubject, requireCapability, requireWorkspaceRole, type Seen } from '../../policy.js';
 import { actorMessage, resourceMessage, TYPES } from '../../wire.js';
 import { emptyTrash } from '../empty-trash.js';
 import { listNodes } from '../list.js';
@@ -18,8 +18,8 @@ export function createTrashHandlers(parts: TreeParts): Handlers<TrashService> {
   const { policy } = parts;
   return {
     async restoreResource(request, context) {
-      const standing = await policy.standing(context);
-      const seen = await policy.seeEvenTrashed(request.resourceId, standing);
+      const subject = await policy.subject(context);
+      const seen = await policy.seeEvenTrashed(request.resourceId, subject);
       if (seen.node.state === 'trashed' && !may(seen.access.role, 'write')) throw NotFound();
       requireCapability(seen, 'write');
       if (seen.node.state !== 'trashed') throw NotInTrash();
@@ -29,21 +29,21 @@ export function createTrashHandlers(parts: TreeParts): Handlers<TrashService> {
         parts,
         seen.node,
         request.parentId,
-        standing,
+        subject,
         context,
       );
-      const after: Seen = { ...seen, node, access: (await policy.accessTo(node, standing)) ?? seen.access };
-      const childCount = await countRestoredChildren(parts, seen.node, standing);
-      const resource = resourceMessage(after, { ...(await surroundingsOf(parts, after, standing)), childCount });
+      const after: Seen = { ...seen, node, access: (await policy.accessTo(node, subject)) ?? seen.access };
+      const childCount = await countRestoredChildren(parts, seen.node, subject);
+      const resource = resourceMessage(after, { ...(await surroundingsOf(parts, after, subject)), childCount });
       return { resource, restoredCount, relocated };
     },
 
     async listTrash(request, context) {
-      const standing = await policy.standing(context);
-      const membership = await policy.enter(request.workspaceId, standing, context);
+      const subject = await policy.subject(context);
+      const membership = await policy.enter(request.workspaceId, subject, context);
       requireWorkspaceRole(membership, WorkspaceRole.VIEWER);
       // Lists only what the caller can restore, which needs write access.
-      const restorable = await allowedWhere(parts, request.workspaceId, standing, 'write');
+      const restorable = await allowedWhere(parts, request.workspaceId, subject, 'write');
       const where = {
         workspaceId: request.workspaceId,
         state: 'trashed',
@@ -54,9 +54,9 @@ export function createTrashHandlers(parts: TreeParts): Handlers<TrashService> {
       const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
       const listed = await listNodes(parts, { where, sort: ['-trashedAt'], page });
       const nodes = await parts.tree.resolve(listed.nodes);
-      const access = await policy.accessToAll(nodes, standing);
+      const access = await policy.accessToAll(nodes, subject);
       const mine = nodes.filter((_, i) => may(access[i]?.role ?? 'viewer', 'write'));
-      return { items: await trashItems(parts, mine, standing), page: listed.page };
+      return { items: await trashItems(parts, mine, subject), page: listed.page };
     },
 
     emptyTrash: (request, context) => handleEmptyTrash(parts, request, context),
@@ -68,9 +68,9 @@ async function handleEmptyTrash(
   request: { workspaceId: string; resourceIds: string[]; olderThan: string | undefined },
   context: CallContext,
 ) {
-  const standing = await parts.policy.standing(context);
-  const membership = await parts.policy.enter(request.workspaceId, standing, context);
-  const chosen = await Promise.all(request.resourceIds.map((id) => parts.policy.seeEvenTrashed(id, standing)));
+  const subject = await parts.policy.subject(context);
+  const membership = await parts.policy.enter(request.workspaceId, subject, context);
+  const chosen = await Promise.all(request.resourceIds.map((id) => parts.policy.seeEvenTrashed(id, subject)));
   if (chosen.some(({ node }) => node.workspaceId !== request.workspaceId)) throw NotFound();
   const ownsAll = chosen.length > 0 && chosen.every(({ access }) => may(access.role, 'own'));
   if (!ownsAll) requireWorkspaceRole(membership, WorkspaceRole.ADMIN);
@@ -86,7 +86,7 @@ async function handleEmptyTrash(
   };
 }
 
-async function trashItems(parts: TreeParts, nodes: readonly Node[], standing: Standing): Promise<TrashItem[]> {
+async function trashItems(parts: TreeParts, nodes: readonly Node[], subject: AccessSubject): Promise<TrashItem[]> {
   const above = await parts.tree.nodes.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]);
   const loaded = new Map(above.map((node) => [node.id, node]));
   return Promise.all(
@@ -101,7 +101,7 @@ async function trashItems(parts: TreeParts, nodes: readonly Node[], standing: St
       purgeAt: node.purgeAt,
       batchId: node.batchId ?? '',
       originalParentId: parentId(node),
-      originalPath: await pathFrom(parts, node, loaded, standing),
+      originalPath: await pathFrom(parts, node, loaded, subject),
       descendantCount: node.trash?.descendants ?? 0,
       canRestore: true,
       createdAt: node.createdAt,

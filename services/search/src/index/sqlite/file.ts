@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from 'node:path';
 import { type Connection, openConnection } from '@commonplace/adapters/sqlite';
 import type { Folded } from '@commonplace/kit/analysis';
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import { LRUCache } from 'lru-cache';
 import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
@@ -186,9 +186,9 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
       sizeCalculation: ({ offsets }) => 20 + offsets.length,
     }),
     admitted: new LRUCache({ maxSize: KEPT_ADMITTED, sizeCalculation: ({ bits }) => 1000 + bits.length }),
-    expansions: new LRUCache(roomFor(KEPT_EXPANSIONS)),
+    expansions: new LRUCache(maxEntries(KEPT_EXPANSIONS)),
     vocabularies: new Map(),
-    knownWords: new LRUCache(roomFor(KEPT_WORDS)),
+    knownWords: new LRUCache(maxEntries(KEPT_WORDS)),
     knownBlocks: createKnownBlocks(),
     models: new Map(),
     needs: new Map(),

@@ -1,4 +1,4 @@
-import { roomFor } from '@commonplace/kit/cache';
+import { maxEntries } from '@commonplace/kit/cache';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { LRUCache } from 'lru-cache';
 import {
@@ -44,11 +44,11 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   const generations = createGenerations(server, naming);
   const models = createModels(server, naming);
   const vectors = { server, models, generations };
-  const writing = { ...vectors, knownWords: new LRUCache<string, true>(roomFor(KEPT_WORDS)) };
+  const writing = { ...vectors, knownWords: new LRUCache<string, true>(maxEntries(KEPT_WORDS)) };
   const searching = {
     server,
     names: naming.current,
-    partitions: new LRUCache<string, Token>(roomFor(KEPT_WORKSPACES)),
+    partitions: new LRUCache<string, Token>(maxEntries(KEPT_WORKSPACES)),
   };
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;

@@ -188,14 +188,14 @@ function orderOf(sought: Sought, { groups: counts }: Counts): string {
 async function windowOf(server: Server, search: Search, first: Found): Promise<Document[]> {
   const documents = first.hits.map(({ document }) => document);
   const most = Math.min(WINDOW, first.found);
-  const pages = Math.ceil(Math.min(most, roomFor(documents)) / PAGE);
+  const pages = Math.ceil(Math.min(most, weighableCount(documents)) / PAGE);
   const more = Array.from({ length: Math.max(0, pages - 1) }, (_, i) => ({ ...search, page: i + 2 }));
   const found = await server.search(more);
   return [...documents, ...found.flatMap(({ hits }) => hits.map(({ document }) => document))];
 }
 
 /** Returns how many documents can be weighed if they are as long as the given ones. */
-function roomFor(documents: readonly Document[]): number {
+function weighableCount(documents: readonly Document[]): number {
   return Math.max(PAGE, (documents.length * MOST_WEIGHED) / Math.max(1, sizeOf(documents)));
 }
 

@@ -1,4 +1,4 @@
-import { beyondReach, type Caller } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope } from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, requireCursor, type Where } from '@commonplace/kit/store';
@@ -20,7 +20,7 @@ import { fullTerms, readThresholds, type UsageTerms } from '../domain/settings.j
 import type { CreditParts } from '../parts.js';
 import type { LedgerRecord } from '../records.js';
 import { readAccount, readBalance } from '../views/balance.js';
-import { findStanding } from '../views/standing.js';
+import { findCreditAccess } from '../views/credit-access.js';
 import { type Dimension, sumUsage } from '../views/usage.js';
 import { toCapState, toLedgerEntry, toSettings } from '../views/wire.js';
 
@@ -29,12 +29,12 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
   return {
     async getCredits({ view, from, to, page: asked }, { caller }) {
       refuseLimited(caller);
-      const standing = await findStanding(parts, caller);
+      const access = await findCreditAccess(parts, caller);
       if (view !== CreditView.LEDGER) {
         requireCursor(asked);
-        return readBalance(parts, standing);
+        return readBalance(parts, access);
       }
-      const { tenant, onlyUserId } = standing;
+      const { tenant, onlyUserId } = access;
       const where: Where<LedgerRecord> = {
         tenant,
         ...(onlyUserId !== undefined && { userId: onlyUserId }),
@@ -50,8 +50,8 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
     async getUsage(request, { caller }) {
       const granularity = GRANULARITIES[request.granularity] ?? 'day';
       const period = widen(readRange(request, parts.now()), granularity);
-      const standing = await findStanding(parts, caller);
-      const { tenant, onlyUserId: userId } = standing;
+      const access = await findCreditAccess(parts, caller);
+      const { tenant, onlyUserId: userId } = access;
       const groupBy = DIMENSIONS[request.groupBy];
       const selection = { tenant, period, granularity, groupBy, userId, workspaceIds: workspacesOf(caller) };
       const [sums, settings, account] = await Promise.all([
@@ -67,7 +67,7 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
 
     async updateUsageSettings(request, context) {
       refuseLimited(context.caller);
-      const { tenant, inOrg } = await findStanding(parts, context.caller);
+      const { tenant, inOrg } = await findCreditAccess(parts, context.caller);
       if (inOrg !== undefined) requireOrgRole(inOrg, 'admin');
       const before = await context.work.get(usageSettings, tenant);
       requireVersion(context, before?.version ?? 0, before);
@@ -120,7 +120,7 @@ function changeTerms(terms: Partial<UsageTerms>, request: UpdateUsageSettingsReq
 
 /** Throws for a credential that is limited to workspaces, because the data belongs to the tenant as a whole. */
 function refuseLimited(caller: CallContext['caller']): void {
-  if (workspacesOf(caller) !== undefined) throw beyondReach(caller);
+  if (workspacesOf(caller) !== undefined) throw credentialOutOfScope(caller);
 }
 
 /** Returns the only workspaces that a credential reaches; undefined if it is not limited to any. */

@@ -5,7 +5,7 @@ import { type AccountState, availableOf, emptyAccount, inMonth, inSpendOrder } f
 import { monthOf, periodOf } from '../domain/periods.js';
 import { fullTerms } from '../domain/settings.js';
 import type { CreditParts } from '../parts.js';
-import type { CreditStanding } from './standing.js';
+import type { CreditAccess } from './credit-access.js';
 import { toGrant, toTenant } from './wire.js';
 
 /** Returns a tenant's present account; an empty one if nothing was ever granted or used. */
@@ -16,12 +16,12 @@ export async function readAccount({ accounts, now, metersAll }: CreditParts, ten
 }
 
 /** Returns the balance for a caller who may see all of it. */
-export async function readBalance(parts: CreditParts, standing: CreditStanding): Promise<GetCreditsResponse> {
-  const account = await readAccount(parts, standing.tenant);
-  const { onlyUserId } = standing;
-  if (onlyUserId !== undefined) return readShare(parts, standing, account, onlyUserId);
+export async function readBalance(parts: CreditParts, access: CreditAccess): Promise<GetCreditsResponse> {
+  const account = await readAccount(parts, access.tenant);
+  const { onlyUserId } = access;
+  if (onlyUserId !== undefined) return readShare(parts, access, account, onlyUserId);
   const { grants, reserved, used, overage } = account;
-  return toBalance(standing, account, {
+  return toBalance(access, account, {
     available: account.metered ? availableOf(account) : undefined,
     ...{ used, overage, reserved, grants },
   });
@@ -30,11 +30,11 @@ export async function readBalance(parts: CreditParts, standing: CreditStanding):
 /** Returns a member's own share of an Org's balance, and the amount of the Org's credits that they may still use. */
 async function readShare(
   parts: CreditParts,
-  standing: CreditStanding,
+  access: CreditAccess,
   account: AccountState,
   userId: string,
 ): Promise<GetCreditsResponse> {
-  const { tenant } = standing;
+  const { tenant } = access;
   const { used, reserved } = await shareOfMember(parts, { tenant }, account, userId);
   const taken = used + reserved;
   const { perMemberCapCredits: cap } = fullTerms((await parts.usageSettings.get(tenant))?.terms);
@@ -42,7 +42,7 @@ async function readShare(
     ...(account.metered ? [availableOf(account)] : []),
     ...(cap === undefined ? [] : [Math.max(0, ofCredits(cap) - taken)]),
   ];
-  return toBalance(standing, account, {
+  return toBalance(access, account, {
     available: limits.length === 0 ? undefined : Math.min(...limits),
     ...{ used: taken - reserved, overage: 0, reserved, grants: [] },
   });
@@ -52,11 +52,7 @@ interface Figures extends Pick<AccountState, 'used' | 'overage' | 'reserved' | '
   readonly available: Micros | undefined;
 }
 
-function toBalance(
-  { orgId }: CreditStanding,
-  { month, grants: all }: AccountState,
-  shown: Figures,
-): GetCreditsResponse {
+function toBalance({ orgId }: CreditAccess, { month, grants: all }: AccountState, shown: Figures): GetCreditsResponse {
   const granted = all.reduce((sum, { amount }) => sum + amount, 0);
   const { available, used, reserved, overage, grants } = shown;
   return GetCreditsResponse.fromPartial({
