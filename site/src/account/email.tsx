@@ -26,7 +26,8 @@ export function mountEmail(router: Router, parts: AuthParts): void {
     trouble: accountTrouble(parts),
   });
 
-  // The link shows a button, so that programs that only open links, such as e-mail scanners, do not spend the token.
+  // The link shows a button, so that programs that open links by themselves, such as e-mail scanners, do not use up the
+  // token.
   router.get('/auth/verify-email', (ctx) => sendPage(ctx, 200, verifyPage(String(ctx.query.token ?? ''))));
   mountOpenAction(router, parts, {
     path: '/auth/verify-email',

@@ -49,7 +49,9 @@ export function mountKeys(router: Router, parts: AuthParts): void {
   });
 }
 
-/** Reads the fields of a new key. Each scope is a field of its own, because each field of a form has one value. */
+/**
+ * Reads the fields of a new key. Each scope has a form field of its own, because a submission has one value per field.
+ */
 function readKey({ body }: Submission): { name: string; scopes: string[]; expiresAt: string | undefined } {
   const name = String(body.name ?? '').trim();
   if (name === '' || name.length > MAX_NAME_LENGTH) {

@@ -51,7 +51,7 @@ export interface AccountState {
   readonly confirm?: boolean;
 }
 
-/** Renders the account page: the person, their sessions and keys, and how the account is protected. */
+/** Renders the account page: the person, their sessions and keys, and the protection of the account. */
 export function accountPage(data: AccountData, state: AccountState = {}): string {
   const { done, trouble, form, confirm = false } = state;
   const troubleOf = (name: FormName) => (form === name ? trouble : undefined);
@@ -80,7 +80,7 @@ export function accountPage(data: AccountData, state: AccountState = {}): string
   });
 }
 
-/** Makes the links of the error summary lead to the fields of the form that failed. */
+/** Makes the links of the error summary point to the fields of the form that failed. */
 function prefixed(trouble: Trouble, form: FormName | undefined): Trouble {
   if (form === undefined) return trouble;
   const fields = Object.entries(trouble.fields).map(([name, message]) => [`${form}-${name}`, message]);
@@ -164,7 +164,7 @@ function Confirm({ csrf, security, trouble }: SectionData): VNode {
   );
 }
 
-/** Returns the field for the code of the second factor, if one is enabled. */
+/** Returns the field for the second factor's code; none if no second factor is enabled. */
 function codeFields({ totpEnabled }: Security): Field[] {
   return totpEnabled ? [{ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code' }] : [];
 }
@@ -224,7 +224,7 @@ function Passkeys({ csrf, passkeys, hasPasskeyHost }: AccountData): VNode {
   );
 }
 
-/** Path that a browser opens after a passkey was added. */
+/** Path that the browser opens after it has added a passkey. */
 const DONE_PASSKEY = '/auth/account?done=passkey_added';
 
 function Sessions({ csrf, sessions }: AccountData): VNode {
@@ -341,7 +341,7 @@ function Table({ label, head, children }: TableParts): VNode {
   );
 }
 
-/** Returns `2026-11-23 14:05 UTC`; empty if there is no time. */
+/** Formats a time as `2026-11-23 14:05 UTC`; empty if there is no time. */
 function timeText(time: string | undefined): string {
   return time === undefined ? '' : `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;
 }

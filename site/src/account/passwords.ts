@@ -12,7 +12,7 @@ import { renewSession } from '../auth/sessions.js';
 import { forgotPage, passwordSetPage, resetPage, resetSentPage } from './password-pages.js';
 import { accountTrouble, doneAt } from './view.js';
 
-/** Serves changing and resetting a password, and confirming one's identity with it. */
+/** Serves password changes and resets, and the confirmation of one's identity by password. */
 export function mountPasswords(router: Router, parts: AuthParts): void {
   const { security, messages } = parts;
   const readChange = messages.reader<ChangePasswordRequest>(

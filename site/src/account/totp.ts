@@ -60,8 +60,8 @@ export function mountTotp(router: Router, parts: AuthParts): void {
 }
 
 /**
- * Keeps only the code of a submitted form. The form also carries the secret, so that its page can be shown again after
- * a wrong code.
+ * Drops all fields of a submitted form except the code. The form also contains the secret, so that its page can be
+ * shown again after a wrong code.
  */
 function onlyCode(kind: 'json' | 'form', body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return kind === 'json' ? body : { code: body.code };

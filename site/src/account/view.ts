@@ -34,7 +34,7 @@ export function doneAt(done: Done): string {
   return `${ACCOUNT}?done=${done}`;
 }
 
-/** Renders the account page again with an error, at the form that caused it. */
+/** Returns a function that renders the account page again, with the error at the form that caused it. */
 export function accountTrouble(parts: AuthParts, form?: FormName): NonNullable<Action['trouble']> {
   return async ({ ctx, trouble, reason }) =>
     accountPage(await load(ctx, parts), { trouble, form, confirm: reason === 'reauthentication_required' });
@@ -53,7 +53,7 @@ async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
   return { csrf, security, sessions: sessions.items, keys, passkeys: passkeys.items, hasPasskeyHost };
 }
 
-/** Returns the person's keys; none for a session that has to set up a second factor before it reaches any. */
+/** Lists the person's keys. Returns none for a session that has to set up a second factor before it may list them. */
 async function listKeys(ctx: Context, parts: AuthParts, session: string): Promise<readonly ApiKey[]> {
   try {
     const page = { limit: MAX_SHOWN_KEYS, offset: 0, cursor: '' };

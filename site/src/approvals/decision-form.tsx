@@ -4,17 +4,19 @@ import type { Trouble } from '../auth/trouble.js';
 import { ANSWER_FIELD, type AnswerField, answerFields, inputText } from './fields.js';
 import { canBeRemembered } from './words.js';
 
-/** What the page needs besides the approval. */
+/** The state of the page besides the approval. */
 export interface PageState {
   readonly csrf: string;
   readonly trouble?: Trouble;
-  /** What was entered, when the page is shown again. */
+  /** Entered values, when the page is shown again after an error. */
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
 type FormParts = PageState & { readonly approval: Approval };
 
-/** Renders the form of a decision. A question asks for its answer, every other approval can have its input edited. */
+/**
+ * Renders the form of a decision. A question has fields for its answer; the input of any other approval can be edited.
+ */
 export function DecisionForm({ approval, csrf, trouble, values = {} }: FormParts): VNode {
   const isQuestion = approval.kind === ApprovalKind.QUESTION;
   return (

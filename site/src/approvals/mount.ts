@@ -21,7 +21,7 @@ export interface ApprovalParts extends AuthParts {
 const LIST = '/approvals';
 const SHOWN = 50;
 
-/** Serves the pages on which people decide what runs of agents want to do. */
+/** Serves the pages on which people decide about actions that runs of agents ask to perform. */
 export function mountApprovals(router: Router, parts: ApprovalParts): void {
   const { approvals } = parts;
 
@@ -72,7 +72,7 @@ export function mountApprovals(router: Router, parts: ApprovalParts): void {
   });
 }
 
-/** The API calls the form's field `edited_input`. */
+/** Moves a fault of `edited_input`, the field's name in the API, to the form's field `input`. */
 function atInput(trouble: Trouble): Trouble {
   const { edited_input: fault, ...fields } = trouble.fields;
   return fault === undefined ? trouble : { ...trouble, fields: { input: fault, ...fields } };

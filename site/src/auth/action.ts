@@ -9,31 +9,31 @@ import { requireSession } from './sessions.js';
 import { readSubmission, type Submission } from './submission.js';
 import { type Trouble, troubleOf } from './trouble.js';
 
-/** The outcome of an action: JSON for a program; a page, or the address of one, for a browser. */
+/** The outcome of an action: JSON for a program, and a page or a redirect for a browser. */
 export interface Outcome {
   readonly data: string;
   readonly page?: string;
-  /** Path that a browser is redirected to; the account page when absent. */
+  /** Path that the browser is redirected to; the account page by default. */
   readonly next?: string;
 }
 
-/** An operation under `/auth` that people perform by a form or by JSON. */
+/** An operation under `/auth` that people perform with a form and programs with JSON. */
 export interface Action {
   readonly path: string;
-  /** Reads the fields and performs the action. `session` is the cookie; empty if the action needs none. */
+  /** Reads the fields and performs the action. `session` is the session cookie; empty for actions that need none. */
   run(input: { ctx: Context; sent: Submission; session: string }): Promise<Outcome>;
-  /** Returns the page that a browser gets when the action fails. */
+  /** Renders the page for a browser whose action failed. */
   trouble?(input: { ctx: Context; sent: Submission; trouble: Trouble; reason: string }): Promise<string>;
 }
 
 export const ACCOUNT = '/auth/account';
 
-/** Serves an action to everybody. Refuses submissions from pages of other sites. */
+/** Serves an action without requiring a session. Refuses submissions from pages of other sites. */
 export function mountOpenAction(router: Router, parts: AuthParts, action: Action): void {
   mount(router, parts, action, async () => '');
 }
 
-/** Serves an action to people who are signed in, and requires their CSRF token. */
+/** Serves an action to signed-in people and requires their CSRF token. */
 export function mountAccountAction(router: Router, parts: AuthParts, action: Action): void {
   mount(router, parts, action, async (ctx, sent) => {
     const { cookie, csrfToken } = await requireSession(ctx, parts);

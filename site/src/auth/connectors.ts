@@ -13,8 +13,8 @@ export function mountConnectors(router: Router, parts: AuthParts): void {
 }
 
 /**
- * Completes the connection for the person who is signed in, who has to be the one that began it: otherwise a link sent
- * to somebody else would connect their account to another person's workspace.
+ * Completes the connection for the signed-in person, who has to be the one that started it. Otherwise an attacker could
+ * send somebody a link that connects their account to the attacker's workspace.
  */
 async function complete(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);

@@ -18,7 +18,7 @@ export interface FormView {
   readonly action: string;
   readonly submit: string;
   readonly fields?: readonly Field[];
-  /** Values that were entered, by field; passwords are never shown again. */
+  /** Entered values by field. Passwords are never shown again. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly hidden?: Readonly<Record<string, string>>;
   readonly trouble?: Trouble | undefined;
@@ -26,16 +26,14 @@ export interface FormView {
   readonly idPrefix?: string;
   /** Content between the fields and the button. */
   readonly children?: ComponentChildren;
-  /** Content above (`intro`) and below (`outro`) the form. */
+  /** Content above the form (`intro`) and below it (`outro`). */
   readonly intro?: ComponentChildren;
   readonly outro?: ComponentChildren;
   /** URLs of the page's scripts. */
   readonly scripts?: readonly string[];
 }
 
-/**
- * Renders a page with one form. Errors are listed above the form, with a link to each field, and shown at the field.
- */
+/** Renders a page with one form. Errors are listed above the form with links to the fields, and shown at the fields. */
 export function formPage(view: FormView): string {
   const { title, trouble, intro, outro, scripts } = view;
   return sitePage({
@@ -78,7 +76,7 @@ export function Form(view: FormView): VNode {
   );
 }
 
-/** Renders the error summary. It takes the focus, so that a screen reader reads it first. */
+/** Renders the error summary. It takes the focus, so that screen readers read it first. */
 export function Summary({ messages, fields }: Pick<Trouble, 'messages' | 'fields'>): VNode {
   return (
     <div class="trouble" role="alert" tabIndex={-1} autofocus>
@@ -107,7 +105,7 @@ interface ControlParts {
 function Control({ field, id, value, fault }: ControlParts): VNode {
   const { name, label, type, autocomplete, hint, minLength, optional = false, inputMode } = field;
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
-  // The kinds of input have different types, and which kind this is, is known only at run time.
+  // The attribute types differ between kinds of input, and the kind is known only at run time.
   const attributes = {
     type,
     id,

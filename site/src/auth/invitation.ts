@@ -8,7 +8,7 @@ import { orPage, seeOther, sendData } from './respond.js';
 import { requireSession } from './sessions.js';
 import { readSubmission, type Submission, withInvitation } from './submission.js';
 
-/** Serves the acceptance of an invitation by the person who is signed in. */
+/** Serves the acceptance of an invitation by the signed-in person. */
 export function mountInvitation(router: Router, parts: AuthParts): void {
   router.post('/auth/accept-invitation', async (ctx) => {
     const sent = await readSubmission(ctx);

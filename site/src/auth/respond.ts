@@ -5,7 +5,10 @@ import type { Context } from 'koa';
 import { LABELS } from './pages.js';
 import { type Trouble, troubleOf } from './trouble.js';
 
-/** Policy of pages without scripts: styles and images of this server, and forms that post to it. */
+/**
+ * Content Security Policy of pages without scripts. It allows this server's styles and images, and forms that post to
+ * it.
+ */
 const CSP = [
   "default-src 'none'",
   "style-src 'self'",
@@ -16,23 +19,26 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Policy of pages that load a script of this server, which calls it; nothing inline runs. */
+/**
+ * Content Security Policy of pages that load a script of this server, which may call the server. Inline scripts stay
+ * blocked.
+ */
 const CSP_WITH_SCRIPTS = `${CSP}; script-src 'self'; connect-src 'self'`;
-/** Text in a page is escaped, so a page contains this tag only if it loads a script. */
+/** Marks a page that loads a script. Text in a page is escaped, so it can't contain this tag. */
 const SCRIPT_TAG = '<script src="/';
 
 export function sendPage(ctx: Context, status: number, html: string): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   ctx.set('Content-Security-Policy', html.includes(SCRIPT_TAG) ? CSP_WITH_SCRIPTS : CSP);
-  // The path of a page may contain an invitation, so only the origin is sent; without it, posts of our own forms would
-  // have no `Origin` to check.
+  // Only the origin is sent as referrer, because the path may contain an invitation. Without a referrer policy that
+  // sends the origin, our own forms would post without an `Origin` to check.
   ctx.set('Referrer-Policy', 'strict-origin');
   ctx.type = 'text/html; charset=utf-8';
   ctx.body = html;
 }
 
-/** Answers `data`, which is serialized JSON. */
+/** Answers with `data`, which is serialized JSON. */
 export function sendData(ctx: Context, status: number, data: string, reply: Reply = {}): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
@@ -47,7 +53,7 @@ export function seeOther(ctx: Context, path: string): void {
   ctx.body = '';
 }
 
-/** Performs what a page asks for; answers an error with a page as well. */
+/** Runs an action of a page. Errors are answered with a page as well. */
 export async function orPage(ctx: Context, act: () => Promise<void>, page: (trouble: Trouble) => string) {
   try {
     await act();

@@ -47,8 +47,8 @@ export function mountSignIn(router: Router, parts: AuthParts): void {
 }
 
 /**
- * Returns the available ways to sign in. If identity does not answer, the page is still shown, without the identity
- * provider.
+ * Returns the available ways to sign in. If identity does not answer, the result lacks the identity provider, so that
+ * the page can still be shown.
  */
 async function waysOf(ctx: Context, parts: AuthParts, next: string): Promise<SignInWays> {
   const options = parts.security.getSignInOptions({}, callOf(ctx, parts));
@@ -67,7 +67,7 @@ async function signIn(ctx: Context, parts: AuthParts, { kind, body, query, next 
   sendPage(ctx, 200, secondFactorPage(secondFactor.challenge, next));
 }
 
-/** Serves the second step of a sign-in, by a code. */
+/** Serves the second step of a sign-in, which checks a code. */
 function mountSecondFactor(router: Router, parts: AuthParts): void {
   const read = parts.messages.reader<CompleteSignInRequest>('CompleteSignIn', 'challenge', 'code');
   const complete = async (ctx: Context, { kind, body, query, next }: Submission) => {
@@ -111,7 +111,7 @@ function mountPasskeySignIn(router: Router, parts: AuthParts): void {
   });
 }
 
-/** Sets the session cookie and redirects a form, or answers the session as JSON. */
+/** Sets the session cookie. Then redirects if a form was sent, or answers with the session as JSON. */
 export async function signedIn(
   ctx: Context,
   parts: AuthParts,

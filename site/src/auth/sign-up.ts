@@ -27,7 +27,7 @@ export function mountSignUp(router: Router, parts: AuthParts): void {
 }
 
 /**
- * Shows the sign-up page, to which invitation links lead. People who are signed in get a page with a button to join.
+ * Shows the sign-up page, which is also the target of invitation links. Signed-in people get a button to join instead.
  */
 async function showSignUp(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);
@@ -38,7 +38,7 @@ async function showSignUp(ctx: Context, parts: AuthParts): Promise<void> {
   else sendPage(ctx, 200, invitationPage(session.user, session.csrfToken, invitation, about));
 }
 
-/** Returns the description of an invitation. Throws `expired_link` for a token that is unknown or no longer valid. */
+/** Returns the description of an invitation. Throws `expired_link` if its token is unknown or no longer valid. */
 async function describe(ctx: Context, parts: AuthParts, token: string): Promise<InvitationDescription> {
   return parts.invitations.describeInvitation({ token }, callOf(ctx, parts)).catch((error: unknown) => {
     throw error instanceof AppError && error.code === 'NOT_FOUND' ? ExpiredInvitation() : error;
