@@ -60,7 +60,7 @@ async function migrateOne(
 }
 
 function newer(service: string): CommandError {
-  return new CommandError(EXIT.config, `the data of ${service} was stored by a newer release: run that release`);
+  return new CommandError(EXIT.config, `what ${service} has stored is of a newer release: run that one`);
 }
 
 function linesOf(services: readonly Migrated[]): string[] {

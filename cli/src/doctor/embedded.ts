@@ -62,8 +62,8 @@ export function inspectFolder(
   thorough: boolean,
 ): Promise<Line[]> {
   const main = fileURLToPath(new URL('./inspect-main.js', import.meta.url));
-  const patience = String(thorough ? NO_TIME_LIMIT : TIME_LIMIT_MS);
-  const child = spawn(process.execPath, [main, dataDir, patience], {
+  const timeLimit = String(thorough ? NO_TIME_LIMIT : TIME_LIMIT_MS);
+  const child = spawn(process.execPath, [main, dataDir, timeLimit], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, COMMONPLACE_S3_URL: s3Url ?? '' },
   });
