@@ -38,7 +38,7 @@ export function backupCommand(context: Context): Command {
         into === undefined
           ? { place: to as string, manifest: await take(to as string), deleted: [] }
           : await addTo(into, keep, take);
-      // The backup time is only a note for the doctor. The user may have read access only, so failures are ignored.
+      // The note only serves the metric of the age of backups. The user may have read access only, so failures are ignored.
       await noteBackup(dataDir).catch(() => {});
       const seconds = Math.round(performance.now() - began) / 1000;
       const warnings = warningsOf(manifest);

@@ -29,7 +29,7 @@ export function DecisionForm({ approval, csrf, trouble, values = {} }: FormParts
       <div class="field">
         <label for="comment">Comment</label>
         <p class="hint" id="comment-hint">
-          The run is told it if you deny.
+          If you deny, the run receives it.
         </p>
         <textarea id="comment" name="comment" rows={2} maxLength={2000} aria-describedby="comment-hint">
           {String(values.comment ?? '')}

@@ -13,7 +13,7 @@ export interface Carrier {
   readonly signal: AbortSignal;
 }
 
-/** Wraps a request in the `AuthInfo` type, the only form in which the MCP library passes it to a handler. */
+/** Wraps a request as `AuthInfo`, the form in which the MCP library passes it to the handler. */
 export function authInfoOf(carrier: Carrier): AuthInfo {
   const { credential } = carrier.caller;
   return { token: '', clientId: credential.id, scopes: [...credential.scopes], extra: { carrier } };
