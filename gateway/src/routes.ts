@@ -170,7 +170,7 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
     const { typeName } = descriptor.parent;
     const fullMethod = `/${typeName}/${descriptor.name}`;
     const access = contract.access(descriptor);
-    if (access === undefined || access.scope === '') throw new Error(`${fullMethod} is on HTTP but declares no scope`);
+    if (access === undefined || access.scope === '') throw new Error(`${fullMethod} is on HTTP but has no scope`);
     if (descriptor.methodKind === 'server_streaming') return [];
     if (descriptor.methodKind !== 'unary')
       throw new Error(`${fullMethod} is on HTTP, which does not support client streaming`);

@@ -66,7 +66,7 @@ function createEndpoint(
   const rest = [...plan.keys.values()].filter((field) => !pathFields.includes(field));
   const unreadable = rest.find((field) => field.fromQuery === undefined);
   if (method === 'GET' && unreadable !== undefined) {
-    throw new Error(`${input.typeName}.${unreadable.name} can't be read from a query, as GET ${path} requires`);
+    throw new Error(`${input.typeName}.${unreadable.name} can't come by query, as GET ${path} requires`);
   }
   // A PATCH whose path ends in a word changes one of several things, or a part of the record. Like a DELETE, it may
   // select which one by query. A PATCH whose path ends in an id and that has no mask accepts `{}`.
