@@ -7,14 +7,14 @@ import { endOf, RISKS, timeText } from './words.js';
 
 /** Renders an approval: what will happen, which the server has computed from the call, and the form of the decision. */
 export function approvalPage(approval: Approval, state: PageState): string {
-  const { trouble } = state;
+  const { errors } = state;
   const end = endOf(approval);
   return sitePage({
-    title: trouble === undefined ? approval.title : `Error: ${approval.title}`,
+    title: errors === undefined ? approval.title : `Error: ${approval.title}`,
     children: (
       <>
         <h1>{approval.title}</h1>
-        {trouble && <Summary {...trouble} />}
+        {errors && <Summary {...errors} />}
         {end && (
           <p class="notice" role="status">
             {end}

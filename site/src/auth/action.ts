@@ -1,13 +1,13 @@
 import { asAppError } from '@commonplace/kit/errors';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
+import { type FormErrors, formErrorsOf } from './form-errors.js';
 import { requireCsrf, requireOwnPage } from './origin.js';
-import { LABELS, troublePage } from './pages.js';
+import { errorPage, LABELS } from './pages.js';
 import type { AuthParts } from './parts.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
 import { requireSession } from './sessions.js';
 import { readSubmission, type Submission } from './submission.js';
-import { type Trouble, troubleOf } from './trouble.js';
 
 /** The outcome of an action: JSON for a program, and a page or a redirect for a browser. */
 export interface Outcome {
@@ -23,7 +23,7 @@ export interface Action {
   /** Reads the fields and performs the action. `session` is the session cookie; empty for actions that need none. */
   run(input: { ctx: Context; sent: Submission; session: string }): Promise<Outcome>;
   /** Renders the page for a browser whose action failed. */
-  trouble?(input: { ctx: Context; sent: Submission; trouble: Trouble; reason: string }): Promise<string>;
+  renderErrors?(input: { ctx: Context; sent: Submission; errors: FormErrors; reason: string }): Promise<string>;
 }
 
 export const ACCOUNT = '/auth/account';
@@ -57,7 +57,7 @@ function mount(
   router.post(action.path, async (ctx) => {
     const sent = await readSubmission(ctx);
     if (sent.kind === 'json') return sendData(ctx, 200, (await act(ctx, sent)).data);
-    return orPage(ctx, () => answerForm(ctx, sent, action, act), troublePage);
+    return orPage(ctx, () => answerForm(ctx, sent, action, act), errorPage);
   });
 }
 
@@ -73,8 +73,9 @@ async function answerForm(
     else sendPage(ctx, 200, page);
   } catch (thrown) {
     const error = asAppError(thrown);
-    if (action.trouble === undefined || error.code === 'INTERNAL' || error.code === 'UNAUTHENTICATED') throw thrown;
-    const trouble = troubleOf(error, LABELS);
-    sendPage(ctx, trouble.status, await action.trouble({ ctx, sent, trouble, reason: error.reason }));
+    if (action.renderErrors === undefined || error.code === 'INTERNAL' || error.code === 'UNAUTHENTICATED')
+      throw thrown;
+    const errors = formErrorsOf(error, LABELS);
+    sendPage(ctx, errors.status, await action.renderErrors({ ctx, sent, errors, reason: error.reason }));
   }
 }

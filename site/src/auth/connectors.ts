@@ -2,14 +2,14 @@ import { AppError } from '@commonplace/kit/errors';
 import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { connectedPage, troublePage } from './pages.js';
+import { connectedPage, errorPage } from './pages.js';
 import { type AuthParts, callOf } from './parts.js';
 import { orPage, seeOther, sendPage } from './respond.js';
 import { findSession } from './sessions.js';
 
 /** Serves the OAuth callback, to which people return from a system whose account they connect. */
 export function mountConnectors(router: Router, parts: AuthParts): void {
-  router.get('/auth/connectors/callback', (ctx) => orPage(ctx, () => complete(ctx, parts), troublePage));
+  router.get('/auth/connectors/callback', (ctx) => orPage(ctx, () => complete(ctx, parts), errorPage));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes, VNode } from 'preact';
 import { sitePage } from '../page/site.js';
-import type { Trouble } from './trouble.js';
+import type { FormErrors } from './form-errors.js';
 
 export interface Field {
   readonly name: string;
@@ -21,7 +21,7 @@ export interface FormView {
   /** Entered values by field. Passwords are never shown again. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly hidden?: Readonly<Record<string, string>>;
-  readonly trouble?: Trouble | undefined;
+  readonly errors?: FormErrors | undefined;
   /** Prefix of the fields' ids, on pages with several forms. */
   readonly idPrefix?: string;
   /** Content between the fields and the button. */
@@ -35,15 +35,15 @@ export interface FormView {
 
 /** Renders a page with one form. Errors are listed above the form with links to the fields, and shown at the fields. */
 export function formPage(view: FormView): string {
-  const { title, trouble, intro, outro, scripts } = view;
+  const { title, errors, intro, outro, scripts } = view;
   return sitePage({
-    title: trouble === undefined ? title : `Error: ${title}`,
+    title: errors === undefined ? title : `Error: ${title}`,
     width: 'form',
     scripts,
     children: (
       <>
         <h1>{title}</h1>
-        {trouble && <Summary {...trouble} />}
+        {errors && <Summary {...errors} />}
         {intro}
         <Form {...view} />
         {outro}
@@ -54,7 +54,7 @@ export function formPage(view: FormView): string {
 
 /** Renders a form without a page. */
 export function Form(view: FormView): VNode {
-  const { action, submit, fields = [], values = {}, hidden = {}, trouble, idPrefix = '', children } = view;
+  const { action, submit, fields = [], values = {}, hidden = {}, errors, idPrefix = '', children } = view;
   const kept = Object.entries(hidden).filter(([, value]) => value !== '');
   return (
     <form method="post" action={action}>
@@ -67,7 +67,7 @@ export function Form(view: FormView): VNode {
           field={field}
           id={idPrefix + field.name}
           value={values[field.name]}
-          fault={trouble?.fields[field.name]}
+          fault={errors?.fields[field.name]}
         />
       ))}
       {children}
@@ -77,7 +77,7 @@ export function Form(view: FormView): VNode {
 }
 
 /** Renders the error summary. It takes the focus, so that screen readers read it first. */
-export function Summary({ messages, fields }: Pick<Trouble, 'messages' | 'fields'>): VNode {
+export function Summary({ messages, fields }: Pick<FormErrors, 'messages' | 'fields'>): VNode {
   return (
     <div class="trouble" role="alert" tabIndex={-1} autofocus>
       <h2>That did not work</h2>

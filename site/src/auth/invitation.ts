@@ -2,7 +2,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { safeNext } from './next.js';
 import { requireCsrf, requireOwnPage } from './origin.js';
-import { troublePage } from './pages.js';
+import { errorPage } from './pages.js';
 import { type AuthParts, callOf } from './parts.js';
 import { orPage, seeOther, sendData } from './respond.js';
 import { requireSession } from './sessions.js';
@@ -13,7 +13,7 @@ export function mountInvitation(router: Router, parts: AuthParts): void {
   router.post('/auth/accept-invitation', async (ctx) => {
     const sent = await readSubmission(ctx);
     if (sent.kind === 'json') return accept(ctx, parts, sent);
-    return orPage(ctx, () => accept(ctx, parts, sent), troublePage);
+    return orPage(ctx, () => accept(ctx, parts, sent), errorPage);
   });
 }
 

@@ -2,7 +2,7 @@ import { AppError } from '@commonplace/kit/errors';
 import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { authorizedPage, troublePage } from './pages.js';
+import { authorizedPage, errorPage } from './pages.js';
 import { type AuthParts, callOf } from './parts.js';
 import { orPage, seeOther, sendPage } from './respond.js';
 import { findSession } from './sessions.js';
@@ -14,7 +14,7 @@ const CALLBACK = '/auth/mcp/callback';
  * document. The URL of that document is this installation's client id at such servers.
  */
 export function mountMcp(router: Router, parts: AuthParts): void {
-  router.get(CALLBACK, (ctx) => orPage(ctx, () => complete(ctx, parts), troublePage));
+  router.get(CALLBACK, (ctx) => orPage(ctx, () => complete(ctx, parts), errorPage));
   const { publicUrl } = parts;
   const document = {
     client_id: `${publicUrl}/.well-known/oauth-client/mcp.json`,

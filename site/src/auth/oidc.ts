@@ -2,7 +2,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { createSessionCookie } from './cookie.js';
 import { safeNext } from './next.js';
-import { troublePage } from './pages.js';
+import { errorPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
 import { orPage, seeOther } from './respond.js';
 import { beginSession } from './sessions.js';
@@ -43,6 +43,6 @@ export function mountOidc(router: Router, parts: AuthParts): void {
     seeOther(ctx, safeNext(next, publicOrigin));
   }
 
-  router.get('/auth/oidc/start', (ctx) => orPage(ctx, () => begin(ctx), troublePage));
-  router.get('/auth/oidc/callback', (ctx) => orPage(ctx, () => complete(ctx), troublePage));
+  router.get('/auth/oidc/start', (ctx) => orPage(ctx, () => begin(ctx), errorPage));
+  router.get('/auth/oidc/callback', (ctx) => orPage(ctx, () => complete(ctx), errorPage));
 }

@@ -4,9 +4,9 @@ import type { VNode } from 'preact';
 import { PASSKEY_SCRIPT } from '../page/assets.js';
 import { sitePage } from '../page/site.js';
 import { type Field, Form, formPage, Summary } from './form.js';
+import type { FormErrors } from './form-errors.js';
 import { HOME } from './next.js';
 import { PasskeySignIn } from './passkey-forms.js';
-import type { Trouble } from './trouble.js';
 
 export const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' };
 const PASSWORD = { name: 'password', label: 'Password', type: 'password' } as const;
@@ -37,7 +37,7 @@ export const LABELS = {
 /** The state of a form that is shown again: entered values and errors. */
 export interface Again {
   readonly values: Readonly<Record<string, unknown>>;
-  readonly trouble: Trouble;
+  readonly errors: FormErrors;
 }
 
 /** The ways to sign in besides a password, and the path to continue with. */
@@ -234,14 +234,14 @@ export function authorizedPage(server: string, agent: string): string {
 }
 
 /** Renders an error for requests that did not come from a form. */
-export function troublePage(trouble: Trouble): string {
+export function errorPage(errors: FormErrors): string {
   return sitePage({
     title: 'Error',
     width: 'form',
     children: (
       <>
         <h1>Sorry</h1>
-        <Summary {...trouble} />
+        <Summary {...errors} />
         <p>
           <a href="/auth/sign-in">Go to your account</a>
         </p>

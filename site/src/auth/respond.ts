@@ -2,8 +2,8 @@ import { type AppError, asAppError } from '@commonplace/kit/errors';
 import { envelope, isRetryable } from '@commonplace/kit/http';
 import type { Reply } from '@commonplace/kit/rpc';
 import type { Context } from 'koa';
+import { type FormErrors, formErrorsOf } from './form-errors.js';
 import { LABELS } from './pages.js';
-import { type Trouble, troubleOf } from './trouble.js';
 
 /**
  * Content Security Policy of pages without scripts. It allows this server's styles and images, and forms that post to
@@ -54,18 +54,18 @@ export function seeOther(ctx: Context, path: string): void {
 }
 
 /** Runs an action of a page. Errors are answered with a page as well. */
-export async function orPage(ctx: Context, act: () => Promise<void>, page: (trouble: Trouble) => string) {
+export async function orPage(ctx: Context, act: () => Promise<void>, page: (errors: FormErrors) => string) {
   try {
     await act();
   } catch (thrown) {
     const error = asAppError(thrown);
-    const trouble = troubleOf(error, LABELS);
-    sendPage(ctx, trouble.status, page(trouble));
-    explain(ctx, error, trouble);
+    const errors = formErrorsOf(error, LABELS);
+    sendPage(ctx, errors.status, page(errors));
+    explain(ctx, error, errors);
   }
 }
 
-function explain(ctx: Context, error: AppError, { status }: Trouble): void {
+function explain(ctx: Context, error: AppError, { status }: FormErrors): void {
   if (status === 401) ctx.set('WWW-Authenticate', 'Bearer');
   if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
   if (status === 500) ctx.app.emit('error', error.cause ?? error, ctx);

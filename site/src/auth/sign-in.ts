@@ -10,7 +10,7 @@ import type { Context } from 'koa';
 import { mountOpenAction } from './action.js';
 import { safeNext } from './next.js';
 import { requireOwnPage } from './origin.js';
-import { accountPage, type SignInWays, signInPage, troublePage } from './pages.js';
+import { accountPage, errorPage, type SignInWays, signInPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
 import { allowsPasskeys, withCredential, writeOptions } from './passkey-messages.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
@@ -30,7 +30,7 @@ export function mountSignIn(router: Router, parts: AuthParts): void {
         if (session !== undefined) return sendPage(ctx, 200, accountPage(session.user, session.csrfToken));
         sendPage(ctx, 200, signInPage(await waysOf(ctx, parts, String(next))));
       },
-      troublePage,
+      errorPage,
     ),
   );
 
@@ -41,7 +41,7 @@ export function mountSignIn(router: Router, parts: AuthParts): void {
     return orPage(
       ctx,
       () => signIn(ctx, parts, sent),
-      (trouble) => signInPage(ways, { values: sent.body, trouble }),
+      (errors) => signInPage(ways, { values: sent.body, errors }),
     );
   });
 }
@@ -83,7 +83,7 @@ function mountSecondFactor(router: Router, parts: AuthParts): void {
     return orPage(
       ctx,
       () => complete(ctx, sent),
-      (trouble) => secondFactorPage(challenge, sent.next, { values: {}, trouble }),
+      (errors) => secondFactorPage(challenge, sent.next, { values: {}, errors }),
     );
   });
 }

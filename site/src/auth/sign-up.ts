@@ -5,14 +5,14 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { safeNext } from './next.js';
 import { requireOwnPage } from './origin.js';
-import { accountPage, invitationPage, signUpPage, troublePage } from './pages.js';
+import { accountPage, errorPage, invitationPage, signUpPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
 import { beginSession, findSession } from './sessions.js';
 import { readSubmission, type Submission, withInvitation } from './submission.js';
 
 export function mountSignUp(router: Router, parts: AuthParts): void {
-  router.get('/auth/sign-up', (ctx) => orPage(ctx, () => showSignUp(ctx, parts), troublePage));
+  router.get('/auth/sign-up', (ctx) => orPage(ctx, () => showSignUp(ctx, parts), errorPage));
 
   router.post('/auth/sign-up', async (ctx) => {
     const sent = await readSubmission(ctx);
@@ -21,7 +21,7 @@ export function mountSignUp(router: Router, parts: AuthParts): void {
     return orPage(
       ctx,
       () => signUp(ctx, parts, sent),
-      (trouble) => signUpPage(invitation, { values: sent.body, trouble }),
+      (errors) => signUpPage(invitation, { values: sent.body, errors }),
     );
   });
 }

@@ -24,7 +24,7 @@ const MAX_TOKEN = 64;
 /** Serves the hosted pages of forms to people without an account. They work without scripts. */
 export function mountForms(router: Router, parts: FormPartsOfServer): void {
   router.get(PATH, (ctx) => orFailure(ctx, () => showForm(ctx, parts)));
-  router.post(PATH, (ctx) => orFailure(ctx, () => takeForm(ctx, parts)));
+  router.post(PATH, (ctx) => orFailure(ctx, () => submitForm(ctx, parts)));
 }
 
 const NOTHING: FormAnswers = { values: new Map(), faults: new Map(), messages: [] };
@@ -40,7 +40,7 @@ async function showForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
   sendForm(ctx, 200, form, randomUUID(), { ...NOTHING, values });
 }
 
-async function takeForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
+async function submitForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
   if (ctx.get('Sec-Fetch-Site') === 'cross-site') return send(ctx, 403, formFailurePage(FOREIGN));
   const token = tokenOf(ctx);
   const posted = await readBody(ctx, parts);

@@ -51,7 +51,7 @@ export function openReaders(parts: SiteParts): ReaderSite {
   const { reader, auth, cookieName, ended, settings, limitSearches, call, watch } = parts;
   const { publicUrl, contentUrl, pageCacheBytes, requestTimeoutMs } = settings;
   const views = createViews(reader, call);
-  const revisions = createRevisions(reader, { isTold: watch !== undefined });
+  const revisions = createRevisions(reader, { receivesChanges: watch !== undefined });
   const serve = createReaderSite({
     reader,
     revisions,

@@ -10,7 +10,7 @@ const MAX_BYTES = 4096;
  * Checks a password. If it is correct, sets the proof cookie, which opens the publication in this browser for a limited
  * time.
  */
-export async function takePassword(ctx: Context, parts: ReaderParts, { address }: Place): Promise<void> {
+export async function checkPassword(ctx: Context, parts: ReaderParts, { address }: Place): Promise<void> {
   if (!isOwnForm(ctx, parts)) return sendOnce(ctx, 403, missingPage(false));
   const body = await readBytes(ctx.req, MAX_BYTES).catch(() => Buffer.alloc(0));
   const fields = new URLSearchParams(body.toString('utf8'));

@@ -41,7 +41,7 @@ export interface RevisionsOptions {
    * Whether this process calls `forget` before a change is answered. If not, nothing is cached and every request asks
    * for the revision.
    */
-  readonly isTold: boolean;
+  readonly receivesChanges: boolean;
   readonly now?: () => number;
 }
 
@@ -51,7 +51,7 @@ export interface RevisionsOptions {
  */
 export function createRevisions(
   reader: Pick<Client<ReaderService>, 'getRevision'>,
-  { isTold, now = Date.now }: RevisionsOptions,
+  { receivesChanges, now = Date.now }: RevisionsOptions,
 ): Revisions {
   const kept = new LRUCache<string, Known>(roomFor(MAX_KEPT));
   const running = new Map<string, Promise<Revision>>();
@@ -59,7 +59,7 @@ export function createRevisions(
   let epoch = 0;
 
   function keep(key: string, revision: Revision, asked: Moment): void {
-    if (!isTold || asked.epoch !== epoch) return;
+    if (!receivesChanges || asked.epoch !== epoch) return;
     const validUntil = revision.validUntil === undefined ? Number.POSITIVE_INFINITY : Date.parse(revision.validUntil);
     kept.set(key, { revision, checkedAt: asked.at, validUntil });
   }

@@ -8,7 +8,7 @@ import { fileOf, serveFile } from './files.js';
 import { answerAnyone, serveJson, wantsJson } from './json.js';
 import { servePage } from './page.js';
 import { callOf, isBytesHost, type Place, type ReaderParts } from './parts.js';
-import { takePassword } from './password.js';
+import { checkPassword } from './password.js';
 import { serveRobots, serveSitemap } from './robots.js';
 import { serveSearch } from './search.js';
 import { sendElsewhere, sendOnce } from './send.js';
@@ -148,7 +148,7 @@ const trimmed = (path: string): string => decoded(path.replace(/\/+$/, ''));
 async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   try {
     if (ctx.method === 'POST' && place.shared === undefined && !isBytesHost(parts, place.address.host))
-      return await takePassword(ctx, parts, place);
+      return await checkPassword(ctx, parts, place);
     if (!isRead(ctx)) return refuseMethod(ctx);
     const fileId = fileOf(place.path);
     if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);

@@ -2,7 +2,7 @@ import type { AppError } from '@commonplace/kit/errors';
 import { httpError } from '@commonplace/kit/http';
 
 /** The errors with which a form is shown again. */
-export interface Trouble {
+export interface FormErrors {
   readonly status: number;
   /** Messages that do not belong to a single field. */
   readonly messages: readonly string[];
@@ -11,7 +11,7 @@ export interface Trouble {
 }
 
 /** Assigns the messages of an error to the fields of a form. `labels` contains the names of the fields on the page. */
-export function troubleOf(error: AppError, labels: Readonly<Record<string, string>>): Trouble {
+export function formErrorsOf(error: AppError, labels: Readonly<Record<string, string>>): FormErrors {
   const fields: Record<string, string> = {};
   const messages: string[] = [];
   for (const { param, message } of error.faults) {
