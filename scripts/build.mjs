@@ -1,23 +1,23 @@
-// Builds what has changed: generated code from the contract, then all packages, then the bundle of the programs. With
-// development dependencies TypeScript checks and compiles everything; with production dependencies alone esbuild
-// compiles what the programs need. `--force` builds all.
+// Builds everything that has changed: generated code from the contract, then all packages, then the bundle of the
+// programs. With development dependencies, TypeScript checks and compiles everything. With production dependencies
+// only, esbuild compiles what the programs need. `--force` builds everything.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** File whose time says when everything, including tests and benchmarks, was last compiled. */
+/** File whose modification time is that of the last complete build, including tests and benchmarks. */
 const STAMP = join(root, 'dist', 'built');
-/** File whose time says when the programs were last compiled with production dependencies alone. */
+/** File whose modification time is that of the last build of the programs with production dependencies only. */
 const PROGRAMS_STAMP = join(root, 'dist', 'built-programs');
 const COMPILER = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const GENERATED = join(root, 'proto', 'gen', 'generated');
 const PACKAGES = ['kit', 'adapters', 'platform', 'site', 'gateway', 'services', 'cli', 'acceptance', 'bench'];
-/** Packages needed only for development. */
+/** Packages that are only needed for development. */
 const FOR_DEVELOPMENT = ['acceptance', 'bench'];
 
-/** Builds if a source is newer than the last build. Returns whether it did; ends the process if the build fails. */
+/** Builds if a source is newer than the last build. Returns whether it built. Ends the process if the build fails. */
 export function build({ force = false, say = () => {} } = {}) {
   const checks = existsSync(COMPILER);
   const sources = checks ? PACKAGES : PACKAGES.filter((name) => !FOR_DEVELOPMENT.includes(name));
@@ -30,7 +30,7 @@ export function build({ force = false, say = () => {} } = {}) {
   );
   const stamps = checks ? [STAMP] : [STAMP, PROGRAMS_STAMP];
   if (!force && stamps.some((file) => modified(file) >= sourceTime)) return false;
-  say('Building Commonplace (after this only when something has changed) …');
+  say('Building Commonplace (later starts build only what has changed) …');
   const started = Date.now();
   if (force || modified(GENERATED) < protoTime) {
     run('npm', ['run', '--silent', 'generate', '--workspace', 'proto']);
@@ -44,7 +44,7 @@ export function build({ force = false, say = () => {} } = {}) {
   return true;
 }
 
-/** Returns the folders of all packages that programs consist of, except the contract. */
+/** Returns the folders of all packages of which programs consist, except the contract. */
 function programPackages() {
   return PACKAGES.filter((name) => !FOR_DEVELOPMENT.includes(name)).flatMap((name) =>
     name === 'services' ? readdirSync(join(root, name)).map((service) => `${name}/${service}`) : [name],
@@ -67,7 +67,7 @@ function stamp(file) {
   writeFileSync(file, `${new Date().toISOString()}\n`);
 }
 
-/** Returns the latest modification time of files below a folder whose names end in one of these. */
+/** Returns the latest modification time of the files below a folder whose names have one of the endings. */
 function newest(folder, endings, deep = true) {
   let latest = 0;
   for (const entry of existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []) {

@@ -1,6 +1,6 @@
-// Bundles the compiled code of all programs into a few files: Node takes about a millisecond to load each of the
-// thousand modules they consist of. A program starts from the bundle as long as none of its sources has changed, and
-// from the modules themselves otherwise (kit/src/program).
+// Bundles the compiled code of all programs into a few files, because Node takes about a millisecond to load each of
+// their thousand modules. A program starts from the bundle as long as none of its sources has changed, and otherwise
+// from the modules (kit/src/program).
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -8,19 +8,17 @@ import { SERVICES } from './mesh.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const folder = join(root, 'dist', 'bundle');
-/** Entry points by the program names that each `main.ts` passes. */
+/** Entry points by the program names that the `main.ts` files pass. */
 const PROGRAMS = {
   ...Object.fromEntries(['all', ...SERVICES].map((name) => [name, `services/${name}/dist/src/serve.js`])),
   gateway: 'gateway/dist/src/serve.js',
   bootstrap: 'services/all/dist/src/make-owner.js',
   cli: 'cli/dist/src/run.js',
 };
-/** File that `npm install` rewrites with each change of what is installed. */
+/** File that `npm install` rewrites whenever the installed packages change. */
 const INSTALLED = 'node_modules/.package-lock.json';
 
-/**
- * Returns whether a file is an ES module by Node's rules; CommonJS files have their own ways to find what they need.
- */
+/** Returns whether a file is an ES module by Node's rules. CommonJS files resolve their dependencies differently. */
 const kinds = new Map();
 function isModule(path) {
   if (path.endsWith('.mjs')) return true;
@@ -40,16 +38,16 @@ function isModuleFolder(path) {
 }
 
 /**
- * CommonJS packages that are bundled all the same, with all that they require: Node finds, reads and compiles 270 files
- * of them at each start of a service and of the gateway. None of them depends on its own path or is loaded by a package that stays
- * outside.
+ * CommonJS packages that are bundled nevertheless, with everything that they require. Without that, Node would find,
+ * read and compile 270 of their files at each start of a service and of the gateway. None of them depends on its own
+ * path or is loaded by a package outside the bundle.
  */
 const TAKEN = /\/node_modules\/(koa|mongodb|@nats-io\/[^/]+|@aws-sdk\/(client-s3|s3-request-presigner))\//;
 /** Gives bundled CommonJS code access to Node's own modules. */
 const REQUIRE = "import { createRequire as __of } from 'node:module'; const require = __of(import.meta.url);";
 
 /**
- * Leaves other CommonJS packages where they are, resolved as their importer resolves them, and gives every file its own
+ * Keeps other CommonJS packages outside the bundle, resolved like from their importers, and gives every file its
  * original URL.
  */
 const places = {
@@ -59,7 +57,7 @@ const places = {
       if (kind === 'entry-point' || pluginData === places) return undefined;
       const found = await bundle.resolve(path, { importer, resolveDir, kind, pluginData: places });
       const required = kind === 'require-call';
-      // An optional package is looked for again at run time.
+      // An optional package is resolved again at run time.
       if (required && found.errors.length > 0) return { path, external: true };
       if (found.errors.length > 0 || found.external || isModule(found.path)) return found;
       if (required || TAKEN.test(found.path)) return found;
@@ -68,7 +66,7 @@ const places = {
     bundle.onLoad({ filter: /\.m?js$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8');
       if (!text.includes('import.meta')) return undefined;
-      if (/import\.meta\.(?!url\b)/.test(text)) throw new Error(`${path} asks for more of its place than its URL`);
+      if (/import\.meta\.(?!url\b)/.test(text)) throw new Error(`${path} uses more of import.meta than its URL`);
       const url = `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`;
       return { contents: text.replaceAll('import.meta.url', url), loader: 'js' };
     });
@@ -84,12 +82,13 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  // Resolve packages as Node does: bundlers are offered files that Node does not run.
+  // Packages are resolved as in Node, because bundlers are offered files that Node does not run.
   mainFields: ['main'],
   conditions: [],
   sourcemap: 'linked',
   sourcesContent: false,
-  // Node reads each byte at each start. Lines stay short because an uncaught error prints the line it came from.
+  // Node reads every byte at each start. Lines stay short, because an uncaught error prints the line in which it was
+  // thrown.
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 120,
@@ -106,7 +105,10 @@ const made = [...own, INSTALLED].map((path) => {
 });
 writeFileSync(join(folder, 'made-of.json'), JSON.stringify(made));
 
-/** Milliseconds that files of former bundles are kept: a process that runs on one loads some of them lazily. */
+/**
+ * Milliseconds for which files of earlier bundles are kept, because a process that runs from one loads some of them
+ * lazily.
+ */
 const KEPT_MS = 24 * 3_600_000;
 const present = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
 for (const name of readdirSync(folder)) {

@@ -1,6 +1,6 @@
-// Checks which way imports point, without exceptions for types: no circle of folders within a package, and no import
-// that points up. `npm run lint` runs it on all packages; `node scripts/check-imports.mjs kit services/search` on some.
-// `--root FOLDER` looks at another checkout.
+// Checks the direction of imports, including those of types: no circle of folders within a package, and no import that
+// points up. `npm run lint` runs it on all packages; `node scripts/check-imports.mjs kit services/search` checks some.
+// `--root FOLDER` checks another checkout.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,16 +9,16 @@ import { parse } from '@babel/parser';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Packages that still have circles or imports that point up. A package is removed here with its last one. */
+/** Packages that still have circles or imports that point up. A package is removed from this list with its last one. */
 const NOT_YET = [];
 
-/** What a package may import of this project, by its name or, for services, their folder. */
+/** Packages of this project that a package may import, by the package's name or, for services, by their folder. */
 const MAY_IMPORT = {
   kit: ['proto'],
   adapters: ['proto', 'kit'],
   platform: ['proto', 'kit', 'adapters'],
   services: ['proto', 'kit', 'platform'],
-  // Its own index is a database file of the same library.
+  // It may import the adapters, because its index is a database file of the same library.
   'services/search': ['proto', 'kit', 'adapters', 'platform'],
   site: ['proto', 'kit', 'platform'],
   gateway: ['proto', 'kit', 'platform', 'site'],
@@ -28,10 +28,10 @@ const MAY_IMPORT = {
   bench: ['proto', 'kit', 'adapters', 'platform', 'services', 'services/all', 'gateway', 'cli', 'acceptance'],
 };
 
-/** Files at the root of a service's `src` that put its parts together, and may import its handlers. */
+/** Files at the root of a service's `src` that assemble the service, and may therefore import its handlers. */
 const ASSEMBLY = ['service.ts', 'serve.ts'];
 
-/** Returns the packages of a checkout that have sources: their folders, for example `kit` and `services/files`. */
+/** Returns the folders of the packages of a checkout that have sources, for example `kit` and `services/files`. */
 function listPackages(root) {
   const folders = Object.keys(MAY_IMPORT).flatMap((name) =>
     name === 'services' && existsSync(join(root, name))
@@ -41,7 +41,7 @@ function listPackages(root) {
   return [...new Set(folders)].filter((folder) => existsSync(join(root, folder, 'src')));
 }
 
-/** Returns the problems of one package: its circles of folders and its imports that point up. */
+/** Returns the problems of one package: circles of folders and imports that point up. */
 export function checkPackage(root, name) {
   const imports = readImports(join(root, name, 'src'));
   const service = name.startsWith('services/');
@@ -56,14 +56,14 @@ export function checkPackage(root, name) {
   };
 }
 
-/** Returns the imports and re-exports of all files of a `src`; `to` is set for those that stay in it. */
+/** Returns the imports and re-exports of all files in a `src`. `to` is set for those with a target inside it. */
 function readImports(src) {
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
   const known = new Set(files);
   const targetOf = (from, specifier) => {
     const target = specifier.startsWith('.') ? relative(src, resolve(src, dirname(from), specifier)) : '..';
     if (target.startsWith('..')) return undefined;
-    // The compiled file of both kinds of sources ends in `.js`.
+    // Both kinds of sources compile to files that end in `.js`.
     return ['.ts', '.tsx'].map((ending) => target.replace(/\.js$/, ending)).find((file) => known.has(file)) ?? target;
   };
   return files.sort().flatMap((from) => {
@@ -72,7 +72,10 @@ function readImports(src) {
   });
 }
 
-/** Returns what a file imports, also by `import(…)`, re-exports or uses as `import('…')` in a type. */
+/**
+ * Returns the specifiers of everything that a file imports (also with `import(…)`), re-exports, or uses as
+ * `import('…')` in a type.
+ */
 function specifiersOf(text, jsx) {
   const found = new Set();
   const visit = (node) => {
@@ -90,7 +93,7 @@ function specifiersOf(text, jsx) {
   return [...found];
 }
 
-/** Returns why a package may not import that from outside of its `src`; undefined if it may. */
+/** Returns the reason why a package may not import something from outside its `src`; undefined if it may. */
 function foreignReason(name, specifier) {
   if (specifier.startsWith('.')) return 'a relative import stays in its package';
   const [, short] = /^@commonplace\/([^/]+)/.exec(specifier) ?? [];
@@ -106,7 +109,7 @@ function foreignReason(name, specifier) {
   return `${MAY_IMPORT[name] === undefined ? 'a service' : name} imports only ${allowed.join(', ')}`;
 }
 
-/** Returns why a file of a service may not import another one of it; undefined if it may. */
+/** Returns the reason why a file of a service may not import another of its files; undefined if it may. */
 function serviceReason(from, to) {
   if (partOf(from, 'domain') !== undefined && partOf(to, 'domain') === undefined)
     return 'domain/ imports nothing of its service but domain/';
@@ -116,24 +119,27 @@ function serviceReason(from, to) {
   return undefined;
 }
 
-/** Returns the path of the nearest folder of that name that a file lies in, for example `tables/domain`. */
+/** Returns the path of the nearest folder of a given name that contains a file, for example `tables/domain`. */
 function partOf(file, name) {
   const folders = dirname(file).split('/');
   const depth = folders.lastIndexOf(name);
   return depth < 0 ? undefined : folders.slice(0, depth + 1).join('/');
 }
 
-/** Returns a file's folder. A file at the root of `src` stands for itself: it is either a top or a base of the package. */
+/**
+ * Returns the folder of a file. A file at the root of `src` stands for itself, because it is at the top or the bottom
+ * of the package.
+ */
 function folderOf(file) {
   return file.includes('/') ? dirname(file) : file;
 }
 
-/** Returns the folder or file of `src` that a file belongs to. */
+/** Returns the folder or file of `src` to which a file belongs. */
 function areaOf(file) {
   return file.split('/')[0];
 }
 
-/** Returns the circles among nodes: groups of which each reaches all others, with the imports between them. */
+/** Returns the circles among nodes: groups in which every node reaches all others, with the imports between them. */
 function findCircles(imports, nodeOf) {
   const graph = new Map();
   for (const { from, to } of imports) {
@@ -156,7 +162,7 @@ function findCircles(imports, nodeOf) {
   return [...circles.values()];
 }
 
-/** Returns all nodes to which a path of at least one edge leads. */
+/** Returns all nodes that can be reached by a path of at least one edge. */
 function reachableFrom(graph, start) {
   const seen = new Set();
   const next = [start];
@@ -173,7 +179,7 @@ function sameNodes(one, other) {
   return one.nodes.join() === other.nodes.join();
 }
 
-/** Returns the lines that describe a circle: its nodes, and for each arrow between them up to three imports. */
+/** Describes a circle in lines: its nodes, and for each edge up to three imports. */
 function describeCircle(name, { nodes, edges }) {
   return [
     `${name}/src: a circle of ${nodes.length}: ${nodes.join(', ')}`,

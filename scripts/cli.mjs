@@ -1,4 +1,4 @@
-// `npm run commonplace -- …`: runs the operator's commands, after building if something has changed.
+// `npm run commonplace -- …`: runs the operator's commands. Builds first if something has changed.
 import './node-version.mjs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,6 +1,6 @@
-// Adds missing packages for other platforms to package-lock.json. `npm install` leaves them out of the lock if the
-// registry does not carry them, and `npm ci` then refuses that lock on every platform. Their platform is derived from
-// their names. Run it after a change of dependencies.
+// Adds missing packages for other platforms to package-lock.json. `npm install` omits them from the lock if the
+// registry does not have them, and `npm ci` then refuses the lock on every platform. Platforms are derived from the
+// names of packages. Run it after changing dependencies.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ const lock = JSON.parse(readFileSync(file, 'utf8'));
 const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
 const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
 
-/** Returns the platform of a package by the words of its name; undefined if they name none. */
+/** Derives the platform of a package from the words in its name; undefined if they name none. */
 function platformOf(name) {
   const words = name.split('/').at(-1).split(/[-_.]/);
   const os = SYSTEMS.filter((one) => words.includes(one));
@@ -25,7 +25,7 @@ function platformOf(name) {
   return { cpu, ...(os.length > 0 ? { os } : {}), ...(libc.length > 0 ? { libc } : {}) };
 }
 
-/** Returns whether the lock has a package of that name where `from` would resolve it. */
+/** Returns whether the lock contains a package with that name where `from` would resolve it. */
 function isThere(name, from) {
   for (let folder = from; ; folder = folder.slice(0, Math.max(folder.lastIndexOf('/node_modules/'), 0))) {
     if (lock.packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`] !== undefined) return true;
@@ -39,7 +39,7 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     if (isThere(name, path)) continue;
     const platform = platformOf(name);
     if (platform === undefined || !/^\d/.test(version))
-      throw new Error(`${path}: ${name}@${version} is for no platform`);
+      throw new Error(`${path}: ${name}@${version} has no platform in its name`);
     lock.packages[`node_modules/${name}`] = { version, ...platform, dev: entry.dev, optional: true };
     added++;
   }

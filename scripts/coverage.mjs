@@ -1,12 +1,13 @@
-// Runs tests as `npm test` does and prints which share of the lines of each folder they ran; what is run in processes that
-// tests start counts too. Arguments select test files by name. A page for each file is written to `coverage/index.html`.
+// Runs tests like `npm test`, and prints the percentage of lines that they ran in each folder. Code in processes that
+// tests start is included. Arguments select test files by name. A page for each file is written to
+// `coverage/index.html`.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { root } from './build.mjs';
 
-/** Folders of a path that a row of the table names: `services/files/src/imports`. */
+/** Number of folders in the path of a row: `services/files/src/imports` has four. */
 const DEPTH = 4;
 
 const raw = mkdtempSync(join(tmpdir(), 'commonplace-coverage-'));
@@ -19,7 +20,7 @@ const node = (args, env = {}) =>
   }).status ?? 1;
 
 const failed = node([join(root, 'scripts/test.mjs'), ...process.argv.slice(2)], { NODE_V8_COVERAGE: raw });
-console.log('Reading what was run …');
+console.log('Reading the coverage data …');
 const unreadable = node([
   ...[join(root, 'node_modules/c8/bin/c8.js'), 'report', '--all', '--merge-async', `--temp-directory=${raw}`],
   ...[

@@ -1,5 +1,5 @@
-// Loaded into each part of a mesh by `--import`: the part ends when the process that started it is gone, however that
-// ended, because the channel between them closes then.
+// Loaded into each part of a mesh with `--import`. Ends the part when the process that started it has ended, whatever
+// the reason, because the channel between them closes then.
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-// The channel alone keeps no process alive.
+// The channel alone must not keep the process alive.
 process.channel?.unref();

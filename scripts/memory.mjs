@@ -6,9 +6,9 @@ import { join } from 'node:path';
 const MEMORY = '/dev/shm';
 
 /**
- * Creates a folder for data that lives no longer than this process, in memory if `room` bytes are free: on disk, a run
- * of tests would wait for a hundred thousand writes. Tests of durability do not need the disk, because they kill
- * processes, not machines. Folders of the same name left by killed processes are deleted.
+ * Creates a folder for data that need not outlive this process. It is in memory if `room` bytes are free, because on
+ * disk a run of tests would wait for a hundred thousand writes. Tests of durability do not need the disk either,
+ * because they kill processes, not machines. Deletes folders of the same name that killed processes have left.
  */
 export function quickFolder(name, room) {
   const own = `${name}-${process.pid}-`;

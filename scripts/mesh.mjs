@@ -1,6 +1,6 @@
-// `npm run mesh`: runs the gateway and each service as a process of its own, over gRPC, on the MongoDB and NATS servers
-// of COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL. Files are stored in the bucket of COMMONPLACE_S3_URL and the
-// search index on the server of COMMONPLACE_TYPESENSE_URL, else in the data folder.
+// `npm run mesh`: runs the gateway and each service as a separate process, connected by gRPC, on the MongoDB and NATS
+// servers of COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL. Files are stored in the bucket of COMMONPLACE_S3_URL,
+// and the search index on the server of COMMONPLACE_TYPESENSE_URL; without these settings, in the data folder.
 import './node-version.mjs';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -22,7 +22,7 @@ export function sharedSettings(env) {
   };
 }
 
-/** Returns additional settings of single services. */
+/** Returns additional settings of individual services. */
 export function ownSettings(env) {
   const dataDir = env.COMMONPLACE_DATA_DIR || './data';
   const secretsKey = { COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY || secretIn(dataDir, 'secrets.key') };
@@ -57,7 +57,8 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
     stopping = true;
     return Promise.all(children.map(end));
   };
-  // A service that can not start may end after the gateway is ready; the bootstrap would wait for it in vain.
+  // A service that can't start may end after the gateway is ready. Without this check, the bootstrap would wait for it
+  // forever.
   const broken = Promise.race(children.map(failed));
   broken.catch(() => {});
   let bootstrap;
@@ -74,25 +75,25 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
   return { baseUrl: shared.COMMONPLACE_PUBLIC_URL, pids: children.map(({ pid }) => pid), children, stop };
 }
 
-/** Returns the path of a service's or the gateway's program, relative to the project's root. */
+/** Returns the path of the program of a service or the gateway, relative to the project's root. */
 export function programOf(name) {
   return name === 'gateway' ? 'gateway/dist/src/main.js' : `services/${name}/dist/src/main.js`;
 }
 
-/** Program that creates the owner of a new mesh, and ends. */
+/** Program that creates the owner of a new mesh and then ends. */
 export const BOOTSTRAP = 'services/all/dist/src/bootstrap.js';
 
 /**
- * Returns the metrics setting of a service: the gateway uses the configured port, the services the following ones in
- * order.
+ * Returns the metrics setting of a service. The gateway uses the configured port, and the services the following ports
+ * in order.
  */
 function metricsPort({ COMMONPLACE_METRICS_PORT: port }, place) {
   return port ? { COMMONPLACE_METRICS_PORT: String(Number(port) + place) } : {};
 }
 
 /**
- * Returns a secret from the data folder, generated on first use: keys, sessions and credentials depend on it, so it has
- * to survive a restart.
+ * Returns a secret from the data folder, which is generated on first use. It has to survive restarts, because keys,
+ * sessions and credentials depend on it.
  */
 function secretIn(dataDir, name) {
   const file = join(dataDir, name);
@@ -105,14 +106,14 @@ function secretIn(dataDir, name) {
 
 const END_WITH_PARENT = pathToFileURL(join(root, 'scripts/end-with-parent.mjs')).href;
 
-/** Starts a program as a part of the mesh, which ends at the latest with this process. */
+/** Starts a program as a part of the mesh. The part ends with this process at the latest. */
 export function startPart(name, file, env) {
   const args = ['--import', END_WITH_PARENT, join(root, file)];
   const child = spawn(process.execPath, args, { env, cwd: root, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return Object.assign(child, { part: name });
 }
 
-/** Says that a part has ended, and how. The others go on without it. */
+/** Prints how a part has ended. The other parts keep running. */
 export function sayWhenGone(child, say) {
   child.once('exit', (code, signal) => say(`${child.part} ended ${howEnded(code, signal)}; the other parts go on.`));
 }
@@ -139,7 +140,7 @@ function end(child) {
   });
 }
 
-/** Milliseconds that a start may take, more on a slow or busy machine (`COMMONPLACE_TEST_PATIENCE`). */
+/** Timeout of a start in milliseconds. It is longer on a slow or busy machine (`COMMONPLACE_TEST_PATIENCE`). */
 const START_MS = 60_000 * (Number(process.env.COMMONPLACE_TEST_PATIENCE) || 1);
 
 /** Waits until a URL answers 200. Throws after `timeoutMs` milliseconds. */
@@ -151,7 +152,7 @@ export async function ready(url, timeoutMs = START_MS) {
       () => false,
     );
     if (ok) return;
-    if (Date.now() > until) throw new Error(`${url} does not become ready`);
+    if (Date.now() > until) throw new Error(`${url} did not become ready in time`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -159,7 +160,7 @@ export async function ready(url, timeoutMs = START_MS) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const missing = ['COMMONPLACE_MONGODB_URL', 'COMMONPLACE_NATS_URL'].filter((name) => !process.env[name]);
   if (missing.length > 0) {
-    console.error(`A mesh keeps its records and events in servers: set ${missing.join(' and ')}.`);
+    console.error(`A mesh stores its records and events on servers: set ${missing.join(' and ')}.`);
     process.exit(EX_CONFIG);
   }
   build({ say: console.log });

@@ -1,5 +1,5 @@
-// The scripts that people start import this first, so that an older Node.js is reported in one line, and not by a stack
-// trace from code that it can't run. The programs check again themselves (kit/src/program/node-version.ts).
+// Reports an unsupported version of Node.js in one line, instead of a stack trace from code that it can't run. Scripts
+// that people start import this module first. The programs check the version again (kit/src/program/node-version.ts).
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`Commonplace needs Node.js 20.19 or newer; this is v${process.versions.node}.`);

@@ -1,23 +1,23 @@
-// Reserves loopback ports for processes that have to be told their port before they start.
+// Reserves loopback ports for processes that need to know their port before they start.
 import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 /**
- * First port; the range is below that of outgoing connections, which could take a port before its process listens on
- * it.
+ * First port of the range. The range is below the ports of outgoing connections, one of which could otherwise take a
+ * port before its process listens on it.
  */
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_000;
 /**
- * Folder that holds a file for each reserved port; a port is not given out again until its process must have taken it.
+ * Folder with a file for each reserved port. A port is not reserved again until its process must have opened it. The
+ * folder is the same for all processes of the machine, whatever their folders for temporary files.
  */
-// It is the same for all on the machine, whatever folder each uses for temporary files.
 const TAKEN = '/tmp/commonplace-ports';
 const TAKEN_MS = 600_000;
 
-/** Returns the first of `row` consecutive ports that nobody listens on, and reserves them for ten minutes. */
+/** Returns the first of `row` consecutive ports on which nobody listens, and reserves all of them for ten minutes. */
 export async function freePort(row = 1) {
   mkdirSync(TAKEN, { recursive: true });
   for (;;) {

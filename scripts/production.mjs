@@ -10,7 +10,7 @@ import { ready } from './mesh.mjs';
 import { freePort } from './ports.mjs';
 
 const READY_TIMEOUT_MS = 300_000;
-/** Packages needed only for development. */
+/** Packages that are only needed for development. */
 const FOR_DEVELOPMENT = [
   'typescript',
   'jest',
@@ -46,7 +46,7 @@ try {
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
 
-/** Copies what git tracks or would track, without anything that was built or installed. */
+/** Copies all files that git tracks or would track, without anything built or installed. */
 function copySources() {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -69,7 +69,7 @@ async function install() {
   console.log(`production dependencies: ${size}`);
 }
 
-/** Checks two starts of the program; the second has nothing left to build. */
+/** Checks two starts of the program. The second one must have nothing to build. */
 async function serves() {
   const port = await freePort();
   const facts = join(folder, 'first.json');
@@ -122,7 +122,7 @@ async function operates() {
   if (code !== 0 || !stdout.includes('doctor')) throw new Error(`${stdout}${stderr}`);
 }
 
-/** Returns the environment of a user, in which nothing names this checkout or its settings. */
+/** Returns the environment of a user, without any reference to this checkout or its settings. */
 function environment() {
   const own = Object.entries(process.env).filter(([name]) => !/^(COMMONPLACE|npm)_/.test(name));
   const path = (process.env.PATH ?? '').split(':').filter((one) => !one.startsWith(root));

@@ -1,5 +1,5 @@
-// Starts real servers for tests: MongoDB's protocol, NATS JetStream, S3's protocol and Typesense on free loopback
-// ports.
+// Starts real servers for tests on free loopback ports: MongoDB's protocol, NATS JetStream, S3's protocol and
+// Typesense.
 import { execFile, spawn } from 'node:child_process';
 import { chmod, chown, copyFile, link, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { quickFolder } from './memory.mjs';
 import { freePort } from './ports.mjs';
 
-/** Milliseconds that a server may take to start, or to stop before it is killed. */
+/** Timeout in milliseconds for the start of a server, and for its stop before it is killed. */
 const PATIENCE = 15_000;
 
 /** Installs a tool of `scripts/tools` if it is missing. Returns the path of its program. */
@@ -20,8 +20,8 @@ export async function installTool(name) {
 }
 
 /**
- * Starts all servers with their data below `dir`, or in temporary folders that are deleted with them. Returns the
- * settings by which Commonplace finds them, and `stop`.
+ * Starts all servers. Their data are below `dir`, or in temporary folders that `stop` deletes. Returns the settings by
+ * which Commonplace finds the servers, and `stop`.
  */
 export async function startServers({ dir } = {}) {
   const secantus = await installTool('secantus');
@@ -38,7 +38,7 @@ export async function startServers({ dir } = {}) {
   ]);
   const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const stop = async () => {
-    // Data that nobody will read again need not be flushed.
+    // Data in temporary folders need not be flushed, because nobody reads them again.
     await Promise.all(running.map((server) => server.stop(dir === undefined ? 'SIGKILL' : 'SIGTERM')));
     if (dir !== undefined) return;
     for (const folder of [home, quick]) await rm(folder, { recursive: true, force: true });
@@ -62,10 +62,10 @@ export async function startServers({ dir } = {}) {
   };
 }
 
-/** Bytes of memory that must be free for the servers of several meshes at once. */
+/** Memory in bytes that must be free for the servers of several concurrent meshes. */
 const ROOM = 2 * 2 ** 30;
 
-/** Starts a server of MongoDB's protocol that syncs what it acknowledges. `port` 0 takes a free one. */
+/** Starts a server with MongoDB's protocol that syncs every acknowledged write. `port` 0 selects a free port. */
 export async function startMongo(program, data, port = 0) {
   await mkdir(data, { recursive: true });
   const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', data];
@@ -73,12 +73,12 @@ export async function startMongo(program, data, port = 0) {
   return startServer(program, [...place, ...limits], /listening on 127\.0\.0\.1:(\d+)/);
 }
 
-/** Starts a small real chat model behind an OpenAI-compatible API on a free port. */
+/** Starts a small real chat model with an OpenAI-compatible API on a free port. */
 export async function startChatModel(program) {
   return startServer(program, ['0'], /listening on http:\/\/127\.0\.0\.1:(\d+)\s/);
 }
 
-/** Starts NATS with JetStream. `port` -1 takes a free one. */
+/** Starts NATS with JetStream. `port` -1 selects a free port. */
 export async function startNats(program, data, port = -1) {
   await mkdir(data, { recursive: true });
   const args = ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', data];
@@ -94,9 +94,10 @@ export function s3Url({ port }) {
   return `http://${S3_KEY}:${S3_SECRET}@127.0.0.1:${port}/${BUCKET}`;
 }
 
-/** Starts a server of S3's protocol over a folder, with one bucket. `port` is a free one unless given. */
+/** Starts a server with S3's protocol on a folder, with one bucket. The default of `port` is a free port. */
 export async function startS3(program, data, port) {
-  // Metadata is stored beside the objects, because not every file system for temporary folders has extended attributes.
+  // Metadata is stored next to the objects, because not every file system for temporary folders has extended
+  // attributes.
   const [objects, metadata] = [join(data, 'objects'), join(data, 'metadata')];
   await mkdir(join(objects, BUCKET), { recursive: true });
   await mkdir(metadata, { recursive: true });
@@ -106,7 +107,7 @@ export async function startS3(program, data, port) {
   return startServer(program, args, new RegExp(`listening on:[\\s\\S]*:(${listen})`), env);
 }
 
-/** API key of a server of `startTypesense`. */
+/** API key of servers that `startTypesense` starts. */
 export const TYPESENSE_KEY = 'for-tests-alone';
 
 const NOBODY = 65_534;
@@ -116,7 +117,7 @@ export async function startTypesense(program, data, place = join(data, 'data')) 
   for (const folder of [data, place]) await mkdir(folder, { recursive: true });
   if (process.getuid?.() !== 0) return serveTypesense(program, place, {});
   await chown(place, NOBODY, NOBODY);
-  // Other users can't read root's folders: the program is linked or copied out of them, and the path to it made
+  // Other users can't read root's folders. The program is therefore linked or copied, and the path to it made
   // accessible.
   const own = join(data, 'typesense-server');
   await link(program, own).catch(() => copyFile(program, own));
@@ -125,7 +126,7 @@ export async function startTypesense(program, data, place = join(data, 'data')) 
   return serveTypesense(own, place, { uid: NOBODY, gid: NOBODY });
 }
 
-/** Starts Typesense on free ports chosen here, because it does not accept port 0. */
+/** Starts Typesense on free ports. They are selected here, because Typesense does not accept port 0. */
 async function serveTypesense(program, place, user) {
   const [port, peering] = [await freePort(), await freePort()];
   const args = ['--data-dir', place, '--api-key', TYPESENSE_KEY, '--enable-cors=false', '--thread-pool-size=8'];

@@ -1,4 +1,4 @@
-// `npm start`: runs everything in one process, after building if something has changed.
+// `npm start`: runs everything in one process. Builds first if something has changed.
 import './node-version.mjs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

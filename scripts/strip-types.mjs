@@ -1,5 +1,5 @@
-// Compiles the programs with esbuild, which drops types without checking them, for a checkout with production
-// dependencies alone. Writes the same files as `tsc -b`, but no declarations and no tests.
+// Compiles the programs with esbuild, which removes types without checking them, for a checkout with production
+// dependencies only. Writes the same files as `tsc -b`, except for declarations and tests.
 // usage: strip-types.mjs PACKAGE … (PACKAGE: its folder below the project's root)
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

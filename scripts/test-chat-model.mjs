@@ -1,5 +1,5 @@
-// `npm run test:chat-model`: runs the suite of chat models on a small real one. Where that can not be installed it
-// prints that it skips the suite, and exits with 0.
+// `npm run test:chat-model`: runs the suite of chat models on a small real model. If the model can't be installed, it
+// prints that it skips the suite and exits with 0.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from './build.mjs';
@@ -19,7 +19,7 @@ const { status } = spawnSync(
   [
     '--no-warnings',
     join(root, 'node_modules/jest/bin/jest.js'),
-    // The other tests leave this suite out.
+    // This overrides the pattern with which all other runs exclude the suite.
     ...[
       '--testPathIgnorePatterns',
       '/node_modules/',

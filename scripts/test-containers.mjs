@@ -1,6 +1,6 @@
-// `npm run test:containers`: runs the suites that need servers on the official MongoDB, NATS and Typesense images; the
-// S3 server is the one that the other tests use.
-// Without a Docker engine it prints that it skips them, and exits with 0.
+// `npm run test:containers`: runs the suites that need servers on the official images of MongoDB, NATS and Typesense.
+// The S3 server is the same as in other tests. Without a Docker engine, it prints that it skips the suites and exits
+// with 0.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ const s3 = await startS3(await installTool('versitygw'), objects);
 try {
   await initiate(mongo);
   const code = await run({
-    // The replica set knows its member by another name, so the driver must not follow the set's address.
+    // The member of the replica set has another name inside the container, so the driver must connect directly.
     COMMONPLACE_MONGODB_URL: `mongodb://${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
     COMMONPLACE_NATS_URL: `nats://${nats.getHost()}:${nats.getMappedPort(4222)}`,
     COMMONPLACE_S3_URL: s3Url(s3),
@@ -53,13 +53,13 @@ try {
   rmSync(objects, { recursive: true, force: true });
 }
 
-/** Creates a replica set of one member, which transactions need, and waits until it has a primary. */
+/** Creates a replica set with one member, because transactions need one, and waits until it has a primary. */
 async function initiate(container) {
   const script = `
     try { rs.initiate({ _id: 'rs0', members: [{ _id: 0, host: 'localhost:27017' }] }) } catch (e) {}
     while (!db.hello().isWritablePrimary) sleep(100)`;
   const { exitCode, output } = await container.exec(['mongosh', '--quiet', '--eval', script]);
-  if (exitCode !== 0) throw new Error(`the replica set can't be made: ${output}`);
+  if (exitCode !== 0) throw new Error(`the replica set can't be created: ${output}`);
 }
 
 function run(env) {

@@ -1,7 +1,6 @@
-// Runs the tests of all packages on the built code, with everything in one process. `--browser` runs those that need
-// Chromium instead; `--servers` those that need MongoDB and NATS, and the end-to-end suites on a mesh. Other arguments
-// select test files by name.
-// Ends with the plain line `N passed, N failed, N skipped`.
+// Runs the tests of all packages on the built code, with everything in one process. `--browser` runs the tests that
+// need Chromium instead; `--servers` those that need MongoDB and NATS, and the end-to-end suites on a mesh. Other
+// arguments select test files by name. Ends with the plain line `N passed, N failed, N skipped`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,11 +8,11 @@ import { join, relative } from 'node:path';
 import { root } from './build.mjs';
 import { quickFolder } from './memory.mjs';
 
-/** Bytes of memory that must be free, far more than tests write at a time. */
+/** Memory in bytes that must be free. It is far more than tests use at a time. */
 const ROOM = 8 * 2 ** 30;
-/** Files that fail and are run again, at the most: where more fail, the machine is not to blame. */
+/** Maximum number of failed files that are repeated. If more fail, a busy machine is not the cause. */
 const MAX_REPEATED = 20;
-/** How often a file runs again that fails. */
+/** Number of repetitions of a failed file. */
 const MORE_ATTEMPTS = 2;
 
 const servers = process.argv.includes('--servers');
@@ -27,7 +26,10 @@ const env = {
   COMMONPLACE_TEST_MODE: servers ? 'mesh' : 'embedded',
 };
 
-/** Runs test files, all or those whose names contain one of `patterns`. Returns jest's JSON report, if it made one. */
+/**
+ * Runs test files, all or those whose names contain one of `patterns`. Returns jest's JSON report; undefined if there
+ * is none.
+ */
 function runFiles(patterns, options = []) {
   const report = join(out, 'report.json');
   rmSync(report, { force: true });
@@ -38,20 +40,20 @@ function runFiles(patterns, options = []) {
       join(root, 'node_modules/jest/bin/jest.js'),
       '--config',
       join(root, `jest.${kind}config.json`),
-      // The cache remembers how long each file took, by which the next run orders them.
+      // The cache contains the durations of files, by which the next run orders them.
       `--cacheDirectory=${join(tmpdir(), 'commonplace-jest-cache')}`,
       '--json',
       `--outputFile=${report}`,
       ...options,
       ...patterns,
     ],
-    // jest's own report goes to standard error; its JSON goes to the file.
+    // Jest's own report goes to standard error; its JSON report goes to the file.
     { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], env },
   );
   return existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined;
 }
 
-/** Counts the tests of a report's file. A file that could not be loaded has no tests to count, and counts as failed. */
+/** Counts the tests in the report of a file. A file that could not be loaded counts as one failed test. */
 function countsOf({ status, assertionResults: tests }) {
   const count = (...outcomes) => tests.filter((test) => outcomes.includes(test.status)).length;
   const failed = count('failed');
@@ -66,8 +68,8 @@ if (sums === undefined) {
   process.exit(1);
 }
 
-// A busy machine can make a test fail that is right. Where few files fail they run again, each by itself, and those that
-// pass then are listed, so that a test that fails now and then is known and repaired.
+// On a busy machine, a correct test can fail. If only few files fail, each is repeated separately, and files that then
+// pass are listed, so that unreliable tests become known and can be fixed.
 const results = new Map(sums.testResults.map((file) => [file.name, file]));
 const failing = [...results.values()].filter((file) => countsOf(file).failed > 0);
 if (failing.length <= MAX_REPEATED) {

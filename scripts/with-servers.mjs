@@ -1,5 +1,5 @@
-// Runs a command beside real servers: `node scripts/with-servers.mjs CMD…`. Servers named by COMMONPLACE_MONGODB_URL,
-// COMMONPLACE_NATS_URL, COMMONPLACE_S3_URL and COMMONPLACE_TYPESENSE_URL are used as they are.
+// Runs a command with real servers: `node scripts/with-servers.mjs CMD…`. Servers named by COMMONPLACE_MONGODB_URL,
+// COMMONPLACE_NATS_URL, COMMONPLACE_S3_URL and COMMONPLACE_TYPESENSE_URL are used instead of starting new ones.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { startServers } from './servers.mjs';
@@ -25,7 +25,7 @@ const code = await new Promise((resolve) => {
 await servers?.stop();
 process.exit(code);
 
-/** Returns the variables that are not empty; empty ones would hide the servers that were started. */
+/** Returns the variables that are not empty, because empty ones would hide the servers that were started. */
 function present(env) {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }

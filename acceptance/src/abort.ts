@@ -8,16 +8,19 @@ export interface RawRequest {
   readonly body?: Buffer;
 }
 
-/** How much of a request is sent before its client closes the connection. */
+/** Stages of a request after which the client closes the connection. */
 export const STAGES = ['half of the head', 'the head', 'half of the body', 'all of it', 'the first answer'] as const;
 export type Stage = (typeof STAGES)[number];
 
 /**
- * Milliseconds that a client waits between its last bytes and closing, so that the server has processed some of them.
+ * Delays in milliseconds between the client's last bytes and closing, so that the server has processed some of them.
  */
 const WAITS_MS = [0, 5, 40];
 
-/** Sends a request up to a stage and closes the connection, both in order and by a reset, after several delays. */
+/**
+ * Sends requests up to a stage and closes their connections, both regularly and with a reset, each after several
+ * delays.
+ */
 export async function abortAt(stage: Stage, request: () => Promise<RawRequest>): Promise<void> {
   for (const waitMs of WAITS_MS) {
     for (const reset of [false, true]) await abortOnce(stage, await request(), waitMs, reset);
@@ -27,7 +30,7 @@ export async function abortAt(stage: Stage, request: () => Promise<RawRequest>):
 async function abortOnce(stage: Stage, request: RawRequest, waitMs: number, reset: boolean): Promise<void> {
   const { hostname, port } = new URL(request.url);
   const socket = connect(Number(port), hostname);
-  // The server may close the connection first.
+  // The server may close the connection first, so errors are ignored.
   socket.on('error', () => {});
   await send(socket, bytesUpTo(stage, request));
   if (stage === 'the first answer') await firstBytes(socket);

@@ -44,7 +44,7 @@ export interface Skill {
   readonly updated_at: string;
 }
 
-/** Creates an agent, and lets it act in workspaces as a viewer. */
+/** Creates an agent and gives it access to workspaces as a viewer. */
 export async function newAgent(by: Api, body: object = {}, workspaceIds: readonly string[] = []): Promise<Agent> {
   const { data, status, text } = await by.post<Agent>('/agents', { name: 'Helper', ...body });
   if (status !== 201) throw new Error(text);

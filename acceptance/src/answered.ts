@@ -1,6 +1,5 @@
 /**
- * A response as the OpenAPI document describes it. The functions here check that errors have codes which the document
- * lists for their operation.
+ * Checks responses against the OpenAPI document: an error must have a code that the document lists for its operation.
  */
 
 interface Described {
@@ -15,7 +14,7 @@ interface Description {
   readonly components: { readonly responses: Readonly<Record<string, Described>> };
 }
 
-/** Codes of an operation by status: `409` → `version_conflict`, … */
+/** Error codes of an operation by status: `409` → `version_conflict`, … */
 type Codes = ReadonlyMap<string, ReadonlySet<string>>;
 
 interface Operation {
@@ -39,7 +38,7 @@ export async function requireListed({ method, url, status, text }: Answered): Pr
   const { origin, pathname } = new URL(url);
   if (status < 400 || !text.startsWith('{"error"') || !/^\/(api|auth|blobs)\//.test(pathname)) return;
   const { code } = (JSON.parse(text) as { error: { code: string } }).error;
-  // No operation has answered.
+  // This code means that no operation has answered.
   if (code === 'route_not_found') return;
   const operations = await operationsOf(origin);
   const asked = method === 'HEAD' ? 'GET' : method;
@@ -52,7 +51,7 @@ function operationsOf(origin: string): Promise<readonly Operation[]> {
   let operations = known.get(origin);
   if (operations === undefined) {
     operations = readOperations(origin);
-    // After a failure the next caller reads the document again.
+    // After a failure, the next caller reads the document again.
     operations.catch(() => known.delete(origin));
     known.set(origin, operations);
   }
@@ -75,7 +74,7 @@ async function readOperations(origin: string): Promise<readonly Operation[]> {
     );
 }
 
-/** Returns the sort key of a path: literal paths come before paths with parameters. */
+/** Returns the sort key of a path. Paths with fewer parameters come first. */
 function parameters(path: string): number {
   return path.split('{').length;
 }

@@ -47,17 +47,17 @@ export async function finished(by: Api, workspaceId: string, id: string): Promis
 
 export type Entries = ReadonlyMap<string, Buffer>;
 
-/** Downloads an archive and returns its entries. Throws if its size or checksum is wrong. */
+/** Downloads an archive. Returns its entries. Throws if its size or checksum is wrong. */
 export async function entriesOf({ download_url, checksum_sha256, size_bytes }: Archive): Promise<Entries> {
   const bytes = Buffer.from(await (await fetch(download_url ?? '')).arrayBuffer());
-  if (bytes.length !== size_bytes) throw new Error(`${bytes.length} bytes are not ${size_bytes}`);
+  if (bytes.length !== size_bytes) throw new Error(`the archive has ${bytes.length} bytes instead of ${size_bytes}`);
   const sum = createHash('sha256').update(bytes).digest('hex');
-  if (sum !== checksum_sha256) throw new Error('the checksum is another');
+  if (sum !== checksum_sha256) throw new Error('the checksum of the archive differs');
   return new Map(Object.entries(unzipSync(bytes)).map(([path, data]) => [path, Buffer.from(data)]));
 }
 
 export function jsonIn<T>(entries: Entries, path: string): T {
   const data = entries.get(path);
-  if (data === undefined) throw new Error(`there is no ${path} among ${[...entries.keys()].join(', ')}`);
+  if (data === undefined) throw new Error(`the archive has no ${path}, only ${[...entries.keys()].join(', ')}`);
   return JSON.parse(data.toString()) as T;
 }

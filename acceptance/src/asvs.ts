@@ -1,6 +1,6 @@
 /**
- * Numbers of the requirements of OWASP ASVS 5.0 at levels 1 and 2, by section. A plain number is of level 1, one with a
- * `b` of level 2.
+ * Numbers of the requirements of OWASP ASVS 5.0 at levels 1 and 2 by section. A number with a `b` is at level 2, any
+ * other at level 1.
  */
 const SECTIONS: Readonly<Record<string, string>> = {
   'V1.1': '1b 2b',
@@ -86,7 +86,7 @@ export interface Requirement {
   readonly level: 1 | 2;
 }
 
-/** Every requirement of both levels, in the order of the standard. */
+/** All requirements of both levels in the order of the standard. */
 export const REQUIREMENTS: readonly Requirement[] = Object.entries(SECTIONS).flatMap(([section, numbers]) =>
   numbers.split(' ').map((number) => ({
     id: `${section}.${number.replace('b', '')}`,

@@ -1,11 +1,11 @@
-/** A request that must be refused, with the error expected. */
+/** A request that must be refused, and the expected error. */
 export interface Attempt {
   readonly about: string;
   readonly method: string;
   readonly path: string;
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Accepted error codes; the first is the best. */
+  /** Accepted error codes. The first is the best one. */
   readonly codes: readonly string[];
   /** The parameter that the error must name. */
   readonly param?: string | undefined;

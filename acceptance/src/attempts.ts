@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoints.js';
 import type { Call } from './matrix.js';
 import { wrongTexts } from './wrong-values.js';
 
-/** Returns invalid variants of a valid request `call` of an endpoint. */
+/** Returns invalid variants of a valid request `call` to an endpoint. */
 export function attemptsOf(endpoint: Endpoint, call: Call): Attempt[] {
   return [
     ...pathAttempts(endpoint, call),
@@ -30,7 +30,7 @@ const CONTROL_IDS = [
 function pathAttempts({ method, path, ids }: Endpoint, { path: given, body }: Call): Attempt[] {
   const parts = path.replace('/api/v1', '').split('/');
   const [real = '', query = ''] = given.split('?');
-  // A malformed token is answered as not found, like an unknown one, so it is not tried.
+  // Tokens are left out, because a malformed token is answered as not found, like an unknown one.
   const named = ids.filter((name) => name !== 'token');
   return named.flatMap((name) =>
     [...NOT_UUIDS, ...CONTROL_IDS].map((id) => ({

@@ -1,11 +1,11 @@
-/** Sends a request and returns the data of its answer; rejects for an error. */
+/** Sends a request and returns the data of its answer. Rejects if the answer is an error. */
 export type Ask = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
 interface Made {
   readonly id: string;
 }
 
-/** What the actions of an automation change. */
+/** The records that the actions of an automation change. */
 export interface EffectScene {
   readonly workspaceId: string;
   readonly userId: string;
@@ -16,12 +16,15 @@ export interface EffectScene {
   readonly automationId: string;
 }
 
-/** The kinds of effects that one run has, each of them once. */
+/** The kinds of effects that a run has. Each happens once. */
 export const EFFECTS = ['resource', 'text', 'row', 'cell', 'tag', 'comment', 'message', 'work item', 'notice'] as const;
 
 const NAME = '{{trigger.input.name}}';
 
-/** Creates a workspace in which an automation with an action of each kind that changes something writes `name`. */
+/**
+ * Creates a workspace with an automation that has an action of each kind. The actions write `name`, which each run
+ * gets.
+ */
 export async function createEffectScene(ask: Ask, userId: string, automation: object = {}): Promise<EffectScene> {
   const workspace_id = (await ask<Made>('POST', '/workspaces', { name: 'Effects' })).id;
   const resource = (body: object) => ask<Made>('POST', '/resources', { workspace_id, ...body });
@@ -55,7 +58,7 @@ interface Listed<T> {
   readonly items: readonly T[];
 }
 
-/** Returns how often each effect of some runs has happened, by the name that the run was given. */
+/** Counts how often each effect of some runs has happened, by the name that the run was given. */
 export async function countEffects(
   ask: Ask,
   scene: EffectScene,

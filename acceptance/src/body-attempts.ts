@@ -8,7 +8,7 @@ function nested(open: string, close: string, depth: number, core = ''): string {
   return open.repeat(depth) + core + close.repeat(depth);
 }
 
-/** Returns attempts whose body is not JSON, or not an allowed one. */
+/** Returns attempts whose body is not valid JSON, is too deep or too large, or has a media type that is not allowed. */
 export function bodyAttempts({ method, fields }: Endpoint, { path, body = {} }: Call): Attempt[] {
   const right = JSON.stringify(body);
   const attempt = (
@@ -91,7 +91,10 @@ const FOREIGN_NAMES = [
   'request_id',
 ];
 
-/** Fields that go with one type of resource: the service that owns them may refuse them first, whatever is in them. */
+/**
+ * Fields that apply to only one type of resource. The service that owns them may refuse them first, whatever they
+ * contain.
+ */
 const CONTENT_FIELDS: ReadonlySet<string> = new Set(['columns', 'rows', 'document']);
 const NOT_ITS_CONTENT = ['content_not_supported', 'conflicting_alias'];
 
@@ -127,7 +130,7 @@ export function fieldAttempts(
     ...wrongValues(schema).map(([json, codes]) => attempt(`${name}: ${json.slice(0, 40)}`, name, json, codes)),
     ...innerAttempts(name, schema, attempt),
   ]);
-  // A PATCH that names no other field names none at all.
+  // A PATCH with no other field contains no change at all, so another error is accepted too.
   const absent = method === 'PATCH' ? { codes: ['missing_field', 'no_update_field'], param: undefined } : {};
   const missing = required.map((name) => ({
     ...attempt(`${name}: null`, name, 'null', ['missing_field', 'query_required']),
@@ -158,15 +161,15 @@ function innerAttempts(
 }
 
 /**
- * Returns the JSON of an object with one field added or replaced. It is built as text, because `__proto__` in a literal
- * is not a name.
+ * Returns the JSON of an object with one field added or replaced. It is built as text, because `__proto__` in an object
+ * literal is not a field.
  */
 function withField(body: object, name: string, json: string, same: string | undefined): string {
   const rest = Object.entries(body).filter(([key]) => key !== name && key !== same);
   return `{${[...rest.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`), `${JSON.stringify(name)}:${json}`].join(',')}}`;
 }
 
-/** Returns the field that a field's schema calls itself another spelling of. */
+/** Returns the field of which a field's schema says that it is another spelling. */
 function otherSpelling(schema: Schema | undefined): string | undefined {
   return /^Another spelling of `(\w+)`/.exec(String(schema?.description ?? ''))?.[1];
 }

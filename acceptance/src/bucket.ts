@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from './system.js';
 
-/** A separate S3-compatible server that can be killed and restarted with its data. */
+/** A separate S3-compatible server, which can be killed and restarted with its data. */
 export interface Bucket {
   /** Value of `COMMONPLACE_S3_URL`. */
   readonly url: string;
-  /** Ends it by SIGKILL. */
+  /** Ends the server with SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, after `kill`. */
+  /** Starts the server again on the same port after `kill`. */
   restart(): Promise<void>;
-  /** Ends it and deletes its data. */
+  /** Ends the server and deletes its data. */
   stop(): Promise<void>;
 }
 

@@ -86,7 +86,7 @@ export interface Run {
 
 const ENDED = ['completed', 'failed', 'canceled', 'expired'];
 
-/** Waits until a run has ended, and returns it with its steps. */
+/** Waits until a run has ended. Returns it with its steps. */
 export async function endOfRun(by: Api, id: string, withinMs = 30_000): Promise<Run> {
   return eventually(async () => {
     const { data } = await by.get<Run>(`/agent-runs/${id}?include=steps`);
@@ -95,7 +95,7 @@ export async function endOfRun(by: Api, id: string, withinMs = 30_000): Promise<
   }, withinMs);
 }
 
-/** Sends a request and returns its answer as events. */
+/** Sends a request and returns a reader of the events in its answer. */
 export async function streamOf(
   { baseUrl }: Pick<System, 'baseUrl'>,
   credential: Credential,
@@ -117,14 +117,14 @@ export async function streamOf(
   return { response, events: eventsOf(response) };
 }
 
-/** Reads events to the end. */
+/** Reads all events up to the end of the stream. */
 export async function allEvents({ next }: ReturnType<typeof eventsOf>): Promise<ServerSentEvent[]> {
   const all: ServerSentEvent[] = [];
   for (let event = await next(); event !== undefined; event = await next()) all.push(event);
   return all;
 }
 
-/** Joins the pieces of a message by their offsets in code points; `known` is what an earlier connection has left. */
+/** Joins the pieces of a message by their offsets in code points. `known` is the text from an earlier connection. */
 export function joinText(events: readonly ServerSentEvent[], known = ''): string {
   let text = [...known];
   for (const { event, data } of events) {

@@ -3,16 +3,16 @@ import { requireListed } from './answered.js';
 import type { Envelope, ErrorBody, Page } from './records.js';
 import type { System } from './system.js';
 
-/** A browser's session: its cookie, and the CSRF token that a write has to send. */
+/** A browser session: its cookie, and the CSRF token that writes have to send. */
 export interface Session {
   readonly cookie: string;
   readonly csrf: string;
 }
 
-/** An API key or another bearer token, a session, or nothing. */
+/** A credential: an API key or another bearer token, a session, or none. */
 export type Credential = string | Session | undefined;
 
-/** An answer. `data` and `error` throw an error with the whole exchange if the answer is of the other kind. */
+/** An answer. Reading `data` of an error, or `error` of a success, throws an error with the whole exchange. */
 export interface Reply<T> {
   readonly status: number;
   readonly headers: Headers;
@@ -28,13 +28,13 @@ export interface Options {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends requests to a system as one client. Paths are below `/api/v1`, or full paths of the server. */
+/** Sends requests to a system as one client. Paths are below `/api/v1` or are full paths of the server. */
 export interface Api {
   get<T = Record<string, unknown>>(path: string, options?: Options): Promise<Reply<T>>;
   post<T = Record<string, unknown>>(path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
   patch<T = Record<string, unknown>>(path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
   del<T = Record<string, unknown>>(path: string, options?: Options): Promise<Reply<T>>;
-  /** Sends a request with any method; `body` is sent as it is if it is text or bytes. */
+  /** Sends a request with any method. A `body` of text or bytes is sent unchanged. */
   send<T = Record<string, unknown>>(method: string, path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
 }
 
@@ -79,8 +79,8 @@ const OF_FETCH = Object.entries({
 });
 
 /**
- * Makes one request as `fetch` does, without following redirects. It calls undici directly, because the streams of
- * `fetch` cost more than the rest.
+ * Sends one request like `fetch`, without following redirects. It calls undici directly, because the streams of `fetch`
+ * cost more than everything else.
  */
 async function exchange(
   method: string,

@@ -1,25 +1,25 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A span as a collector received it. */
+/** A span in the form in which a collector received it. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** Kind: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** Kind of the span: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number;
   readonly service: string;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A fake OpenTelemetry collector: receives OTLP JSON over HTTP and keeps it. */
+/** A fake OpenTelemetry collector, which receives OTLP JSON over HTTP and stores it. */
 export interface Collector {
   readonly url: string;
   readonly spans: readonly CollectedSpan[];
   /** Names of the metrics received. */
   readonly metrics: ReadonlySet<string>;
-  /** Number of exports received, answered or not. */
+  /** Number of received exports, whether answered or not. */
   readonly exports: number;
   close(): Promise<void>;
 }
@@ -44,8 +44,8 @@ interface Body {
 }
 
 /**
- * Starts a collector on a free port. A `silent` one accepts connections and never answers. Exports are parsed only when
- * their contents are read, so that parsing does not disturb measurements.
+ * Starts a collector on a free port. A `silent` collector accepts connections but never answers. Exports are parsed
+ * only when their contents are read, so that parsing does not disturb measurements.
  */
 export async function startCollector({ silent = false } = {}): Promise<Collector> {
   const spans: CollectedSpan[] = [];

@@ -3,19 +3,19 @@ import type { System } from './system.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** One endpoint, as the OpenAPI document describes it. */
+/** An endpoint as the OpenAPI document describes it. */
 export interface Endpoint {
   readonly method: string;
-  /** What a key limited to workspaces may reach there. */
+  /** What a key limited to workspaces may reach at the endpoint. */
   readonly workspaceLimit: string;
   /** Path such as `/api/v1/resources/{resource_id}`. */
   readonly path: string;
   /** Method and path, such as `GET /api/v1/resources/{resource_id}`. */
   readonly name: string;
   readonly scope: string;
-  /** Other scopes that open it. */
+  /** Alternative scopes that open the endpoint. */
   readonly also: readonly string[];
-  /** Names of its path parameters, in order. */
+  /** Names of the path parameters in order. */
   readonly ids: readonly string[];
   /** Schemas of query parameters by name. */
   readonly query: Readonly<Record<string, Schema>>;
@@ -34,7 +34,7 @@ interface Parameter {
 interface Operation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-  /** Absent if the route is not an endpoint of the contract. */
+  /** Undefined if the route is not an endpoint of the contract. */
   readonly 'x-scope'?: string;
   readonly 'x-workspace-limited-keys': string;
   readonly 'x-also-scopes'?: readonly string[];
@@ -47,7 +47,7 @@ interface Description {
 
 const METHODS = ['get', 'post', 'patch', 'put', 'delete'];
 
-/** Returns all endpoints of a system, from the OpenAPI document that it serves. */
+/** Lists all endpoints of a system from the OpenAPI document that it serves. */
 export async function listEndpoints(system: System): Promise<Endpoint[]> {
   const { text } = await api(system).get('/api/v1/openapi.json');
   const description = JSON.parse(text) as Description;

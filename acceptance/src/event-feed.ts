@@ -3,7 +3,7 @@ import { eventsOf, type ServerSentEvent } from './events.js';
 import { eventually } from './eventually.js';
 import type { System } from './system.js';
 
-/** An event that a stream of `/events` tells, as its data. */
+/** The data of an event in a stream of `/events`. */
 export interface FeedEvent {
   readonly id: string;
   readonly type: string;
@@ -13,15 +13,15 @@ export interface FeedEvent {
   readonly chain: readonly string[];
 }
 
-/** A stream of events that is read all the time. */
+/** A stream of events that is read continuously. */
 export interface Feed {
   readonly response: Response;
-  /** Everything that was told, `position`, `reset` and `error` among it. */
+  /** All received events, including `position`, `reset` and `error`. */
   readonly all: readonly ServerSentEvent[];
-  /** The events, without those about the stream itself. */
+  /** Returns the received events without those about the stream itself. */
   events(): FeedEvent[];
   types(): string[];
-  /** Waits until an event of a type is told. */
+  /** Waits until an event of a type is received. */
   sees(type: string, withinMs?: number): Promise<FeedEvent>;
   /** Resolves once the server has ended the stream. */
   readonly ended: Promise<void>;
@@ -30,7 +30,7 @@ export interface Feed {
 
 const ABOUT_STREAM = new Set(['position', 'reset', 'error']);
 
-/** Opens a stream of events, and waits until it tells where it begins. */
+/** Opens a stream of events, and waits until it reports the position at which it starts. */
 export async function openFeed(
   { baseUrl }: Pick<System, 'baseUrl'>,
   credential: Credential,
@@ -54,8 +54,8 @@ export async function openFeed(
   const events = () =>
     all.filter(({ event = '' }) => !ABOUT_STREAM.has(event)).map(({ data }) => data as unknown as FeedEvent);
   await eventually(() => {
-    // A stream that resumes has nothing to tell before something happens.
-    if (all.length === 0 && headers['Last-Event-ID'] === undefined) throw new Error('the stream tells nothing');
+    // A stream that resumes sends nothing before something happens.
+    if (all.length === 0 && headers['Last-Event-ID'] === undefined) throw new Error('the stream sent no event');
   });
   return {
     ...{ response, all, events, ended },

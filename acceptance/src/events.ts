@@ -5,10 +5,11 @@ export interface ServerSentEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Returns a reader of an answer's events, one after another. Comments and `retry` are skipped. */
+/** Returns a reader of the events in an answer, one after another. Comments and `retry` are skipped. */
 export function eventsOf(response: Response): { next(): Promise<ServerSentEvent | undefined> } {
   const type = response.headers.get('content-type') ?? '';
-  if (response.body === null || !type.startsWith('text/event-stream')) throw new Error(`no events but ${type}`);
+  if (response.body === null || !type.startsWith('text/event-stream'))
+    throw new Error(`expected text/event-stream, got ${type}`);
   const chunks = response.body.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
   let text = '';
   const nextBlock = async (): Promise<string | undefined> => {

@@ -51,7 +51,7 @@ export function sha256(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Creates a file; `content`, if given, is sent in the request. */
+/** Creates a file. `content`, if given, is sent in the request. */
 export function newFile(by: Api, fields: object, content?: Uint8Array | string): Promise<Reply<NewFile>> {
   const inline = content === undefined ? {} : { content_base64: Buffer.from(content).toString('base64') };
   return by.post<NewFile>('/files', { ...fields, ...inline });
@@ -62,12 +62,11 @@ export async function putBytes({ url, headers }: Upload, bytes: Uint8Array): Pro
   return fetch(url ?? '', { method: 'PUT', headers, body: bytes as Uint8Array<ArrayBuffer> });
 }
 
-/** Uploads one part of a file. */
 export function putPart({ url, offset, size_bytes: size }: Part, bytes: Buffer): Promise<Response> {
   return fetch(url, { method: 'PUT', body: new Uint8Array(bytes.subarray(offset, offset + size)) });
 }
 
-/** Returns the download link of a file as soon as it has bytes. */
+/** Waits until a file has bytes. Returns its download link. */
 export function linkOf(by: Api, id: string, query = ''): Promise<FileLink> {
   return eventually(async () => (await by.get<FileLink>(`/resources/${id}/file${query}`)).data, 30_000);
 }

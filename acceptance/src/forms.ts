@@ -1,7 +1,7 @@
 import type { Api } from './client.js';
 import type { Resource } from './records.js';
 
-/** A form as the API answers it. */
+/** A form as the API returns it. */
 export interface Form {
   readonly id: string;
   readonly resource_id: string;
@@ -54,12 +54,12 @@ export interface TableContent {
   readonly row_count: number;
 }
 
-/** Returns the content of a table with up to 1,000 rows. */
+/** Reads the content of a table with up to 1,000 rows. */
 export async function tableOf(by: Api, id: string): Promise<TableContent> {
   return (await by.get<TableContent>(`/resources/${id}/content?limit=1000`)).data;
 }
 
-/** Creates a table with these columns, and its form. */
+/** Creates a table with the given columns and a form for it. */
 export async function newForm(
   by: Api,
   workspaceId: string,

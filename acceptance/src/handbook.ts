@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
 import { testData } from './system.js';
 
-/** A company's handbook: pages by path (`team/ceo/index.md`), and their folders, parents first. */
+/** A company's handbook: pages by path (`team/ceo/index.md`), and their folders with parents first. */
 export interface Handbook {
   readonly pages: ReadonlyMap<string, string>;
   readonly folders: readonly string[];
@@ -39,12 +39,12 @@ export function folderOf(path: string): string {
   return path.split('/').slice(0, -1).join('/');
 }
 
-/** Returns the name that a page or folder has in the tree. */
+/** Returns the name of a page or folder in the tree. */
 export function nameOf(path: string): string {
   return (path.split('/').at(-1) ?? '').replace(/\.md$/, '');
 }
 
-/** Phrases that occur on one page only, with that page. */
+/** Phrases that occur on only one page, with the path of that page. */
 export const PHRASES: readonly (readonly [words: string, page: string])[] = [
   ['prepare unaudited financial statements', 'benefits-pay-perks/pay-expenses/expenses/index.md'],
   ['uncapped liability for indemnification', 'departments/legal/process/ContractReviewandSignatureAuthorityPolicy.md'],

@@ -1,10 +1,10 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-/** A place that must not be called: it counts the connections that are opened to it, whatever they say. */
+/** A server that must not be called. It counts the connections to it, whatever they send. */
 export interface Canary {
   readonly port: number;
-  /** Connections since the last look. */
+  /** Returns the number of connections since the previous call. */
   takeCount(): number;
   stop(): Promise<void>;
 }
@@ -29,18 +29,18 @@ export async function startCanary(): Promise<Canary> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An MCP server and its authorization server, both of somebody who wants others to be called. */
+/** An MCP server and its authorization server, both of an attacker who wants to make the system call other servers. */
 export interface HostileMcp {
   readonly origin: string;
   readonly url: string;
-  /** What describes the resource, and the authorization server. */
+  /** The metadata of the resource. Below, that of the authorization server. */
   resource: Record<string, unknown>;
   metadata: Record<string, unknown>;
-  /** Answers of paths in place of the usual ones. */
+  /** Answers by path that replace the regular ones. */
   readonly answers: Map<string, Answer>;
-  /** Paths that were asked for. */
+  /** Paths that were requested. */
   readonly asked: string[];
-  /** Makes it a server as any other again. */
+  /** Makes the server behave like a regular one again. */
   reset(): void;
   stop(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function startHostileMcp(): Promise<HostileMcp> {
   return running;
 }
 
-/** Answers with a redirect, which some clients follow with the method and the body of the request. */
+/** Answers with a redirect that some clients follow with the method and the body of the request. */
 export const redirectTo =
   (location: string): Answer =>
   (_, response) =>

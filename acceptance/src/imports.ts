@@ -10,26 +10,26 @@ export async function finished(by: Api, id: string, withinMs = 60_000): Promise<
   for (;;) {
     const { data } = await by.get<Import>(`/imports/${id}`);
     if (!ACTIVE.has(data.status)) return data;
-    if (Date.now() > until) throw new Error(`The import is not over: ${JSON.stringify(data)}`);
+    if (Date.now() > until) throw new Error(`The import has not ended in time: ${JSON.stringify(data)}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-/** Begins an import and waits for its end. */
+/** Starts an import and waits for its end. */
 export async function importAll(by: Api, workspaceId: string, body: object, withinMs?: number): Promise<Import> {
   const { data } = await by.post<Import>(`/workspaces/${workspaceId}/imports`, body);
   return finished(by, data.id, withinMs);
 }
 
-/** Uploads the bytes that an import waits for. */
+/** Uploads the bytes for which an import waits. */
 export async function putUpload({ upload }: Import, bytes: Uint8Array): Promise<void> {
-  if (upload === undefined) throw new Error('The import waits for no bytes.');
+  if (upload === undefined) throw new Error('The import does not wait for an upload.');
   const { method, url, headers } = upload;
   const answer = await fetch(url, { method, headers, body: bytes as Uint8Array<ArrayBuffer> });
   if (!answer.ok) throw new Error(`The upload was refused: ${await answer.text()}`);
 }
 
-/** Returns all items of an import, or those of one status. */
+/** Returns all items of an import, or those with a status. */
 export async function itemsOf(by: Api, id: string, status = ''): Promise<ImportItem[]> {
   const items: ImportItem[] = [];
   for (let cursor = ''; ; ) {
@@ -41,7 +41,7 @@ export async function itemsOf(by: Api, id: string, status = ''): Promise<ImportI
   }
 }
 
-/** Creates a ZIP archive of texts, or of bytes with options, by path. */
+/** Creates a ZIP archive from texts, or from bytes with options, by path. */
 export function archive(entries: Readonly<Record<string, string | Zippable[string]>>): Buffer {
   const bytes = Object.entries(entries).map(([path, value]) => [
     path,
@@ -50,7 +50,7 @@ export function archive(entries: Readonly<Record<string, string | Zippable[strin
   return Buffer.from(zipSync(Object.fromEntries(bytes) as Zippable));
 }
 
-/** Returns the field for bytes that are sent in an import's request. */
+/** Returns the field for bytes that are sent within an import's request. */
 export function inline(bytes: Uint8Array): { content_base64: string } {
   return { content_base64: Buffer.from(bytes).toString('base64') };
 }

@@ -5,14 +5,14 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 /** An identity provider on loopback. */
 export interface Issuer {
   readonly url: string;
-  /** Returns a signed token of a subject, valid for five minutes; `claims` override the defaults. */
+  /** Returns a signed token for a subject. It is valid for five minutes; `claims` override the defaults. */
   token(subject: string, claims?: JWTPayload): Promise<string>;
   stop(): Promise<void>;
 }
 
 const KEY_ID = 'key-1';
 
-/** Starts an identity provider with OpenID Connect discovery, whose tokens are for one audience. */
+/** Starts an identity provider with OpenID Connect discovery. Its tokens are for one audience. */
 export async function startIssuer(audience: string): Promise<Issuer> {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const jwk = { ...(await exportJWK(publicKey)), kid: KEY_ID, alg: 'ES256', use: 'sig' };

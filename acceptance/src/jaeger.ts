@@ -8,7 +8,7 @@ import { freePort } from './system.js';
 const TOOLS = process.env.COMMONPLACE_TOOLS ?? join(homedir(), '.cache/commonplace/tools');
 const PROGRAM = join(TOOLS, 'jaeger-1.76.0/jaeger');
 
-/** Whether Jaeger was built on this machine, by `scripts/tools/jaeger.sh`. */
+/** Whether `scripts/tools/jaeger.sh` has built Jaeger on this machine. */
 export const hasJaeger = existsSync(PROGRAM);
 
 export interface JaegerSpan {
@@ -23,7 +23,7 @@ export interface JaegerSpan {
 export interface Jaeger {
   /** URL that accepts OTLP over HTTP. */
   readonly otlpUrl: string;
-  /** Returns the spans of a trace received so far. */
+  /** Returns the spans of a trace that have been received so far. */
   trace(id: string): Promise<JaegerSpan[]>;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ interface RawTrace {
   }[];
 }
 
-/** Starts Jaeger on free loopback ports; it keeps traces in memory. */
+/** Starts Jaeger on free loopback ports. It stores traces in memory. */
 export async function startJaeger(): Promise<Jaeger> {
   const [otlp, query] = [await freePort(), await freePort()];
   const child = spawn(PROGRAM, [

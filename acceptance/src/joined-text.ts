@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventsOf, type ServerSentEvent } from './events.js';
 
-/** The text of a streamed reply as a client joins it: snapshots, and deltas by their offset in code points. */
+/**
+ * Assembles the text of a streamed reply like a client: from snapshots, and from deltas by their offsets in code
+ * points.
+ */
 export class JoinedText {
   text = '';
   /** Id of the last event. */
   lastEventId: string | undefined;
-  /** Content of the finished message, and the event that ended the run or said that none is under way. */
+  /** Content of the finished message. Below, the event that ended the run, or `idle` if no run is in progress. */
   content: string | undefined;
   ended: string | undefined;
-  /** Times that the text began anew, and what does not fit together. */
+  /** Number of times that the text was restarted. Below, the contradictions between events. */
   restarts = 0;
   readonly faults: string[] = [];
 
@@ -33,7 +36,7 @@ export class JoinedText {
         this.complete(data.content as string);
         break;
       default:
-        // A session without a reply under way has nothing to stream: its messages are read as they are stored.
+        // A session without a reply in progress has nothing to stream. Its messages can be read in their stored form.
         if (event?.startsWith('run.') || event === 'idle') this.ended = event;
     }
   }
@@ -55,23 +58,23 @@ export class JoinedText {
   }
 }
 
-/** How a client goes on after its connection was cut. */
+/** The event id with which a client resumes after its connection was cut. */
 export type Resumption = 'last' | 'none' | 'old' | 'foreign' | 'garbage';
 
 export interface Cuts {
-  /** Milliseconds until the next cut; undefined for none. */
+  /** Returns the milliseconds until the next cut; undefined for no cut. */
   next(): number | undefined;
-  /** How the client goes on after a cut. */
+  /** Returns how the client resumes after a cut. */
   resumption(): Resumption;
 }
 
-/** Opens a stream, as `fetch` does. */
+/** Opens a stream, like `fetch`. */
 export type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
 
 const PATIENCE = 400;
 const PAUSE_MS = 100;
 
-/** Follows a run to its end through cuts. Where no answer comes, because the server restarts, it is asked for again. */
+/** Follows a run through cuts to its end. If there is no answer because the server restarts, tries again. */
 export async function followWithCuts(open: Open, cuts: Cuts): Promise<JoinedText> {
   const joined = new JoinedText();
   const ids: string[] = [];
@@ -129,7 +132,7 @@ const PARTS = [
   '5 < 6 ',
 ];
 
-/** Returns the pieces of a text with emoji and combining characters, cut at any code unit, so also within a character. */
+/** Splits a text with emoji and combining characters into pieces at arbitrary code units, even within a character. */
 export function unevenPieces(seed: number, words: number): string[] {
   let state = seed + 1;
   const next = (below: number): number => {

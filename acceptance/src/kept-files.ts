@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { OwnSystem } from './system.js';
 
-/** Returns the files in the data folder of a system that runs in one process. */
+/** Reads the files in the data folder of an embedded system. */
 export function keptFiles(system: OwnSystem): { path: string; bytes: Buffer }[] {
   const folder = join(dirname(system.bootstrapFile), 'data');
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
@@ -11,7 +11,7 @@ export function keptFiles(system: OwnSystem): { path: string; bytes: Buffer }[] 
     try {
       return [{ path, bytes: readFileSync(path) }];
     } catch (error) {
-      // SQLite deletes the files beside a database when its last connection closes.
+      // SQLite deletes the auxiliary files of a database when its last connection is closed.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
     }

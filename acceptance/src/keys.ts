@@ -8,7 +8,7 @@ export function inventedKey(publicId = 'A1b2C3d4E5f6'): string {
   return body + checksum(body);
 }
 
-/** Returns a key with one character of its secret changed. */
+/** Returns a key in which one character of the secret is changed. */
 export function mistypedKey(key: string): string {
   const at = key.length - 20;
   return key.slice(0, at) + (key[at] === 'a' ? 'b' : 'a') + key.slice(at + 1);

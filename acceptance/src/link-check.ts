@@ -1,4 +1,4 @@
-/** The destination of a link, with its position in a text. */
+/** The destination of a link and its position in a text. */
 interface Found {
   readonly start: number;
   readonly end: number;
@@ -21,14 +21,17 @@ function withoutCode(text: string): string {
     text
       .replace(/^---\r?\n[\s\S]*?\r?\n---[ \t]*$/m, (found, offset: number) => (offset === 0 ? blank(found) : found))
       .replace(/^[ \t>]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:\n[ \t>]*\1[`~]*[ \t]*$|$(?![\s\S]))/gm, blank)
-      // Indented code directly after a list marker.
+      // This matches indented code directly after a list marker.
       .replace(/^[ \t]*[-*+] {5,}\S.*$/gm, blank)
       .replace(/<!--[\s\S]*?-->/g, blank)
       .replace(/(?<!`)(`+)(?!`)([\s\S]*?[^`])\1(?!`)/g, (found) => (/\n\s*\n/.test(found) ? found : blank(found)))
   );
 }
 
-/** Returns the destinations of the links of a Markdown text, in order, found by patterns alone. */
+/**
+ * Returns the destinations of the links in a Markdown text in order. They are found by patterns alone, independently of
+ * the product's parser.
+ */
 export function destinationsOf(text: string): Found[] {
   const plain = withoutCode(text);
   const found = PATTERNS.flatMap((pattern) =>
@@ -53,7 +56,7 @@ export function masked(text: string, isLink: (href: string) => boolean): string 
   return result + text.slice(at);
 }
 
-/** Returns the path that a relative link of a file leads to, without its fragment; undefined for any other link. */
+/** Returns the path to which a relative link in a file leads, without its fragment; undefined for any other link. */
 export function pathOf(from: string, href: string): string | undefined {
   const [bare = ''] = href.split(/[#?]/);
   if (bare === '' || /^([a-z][a-z0-9+.-]*:|\/)/i.test(bare)) return undefined;

@@ -20,20 +20,20 @@ interface MeshScript {
   programOf(name: string): string;
 }
 
-/** A mesh whose processes and servers a test starts one by one, in any order, on the same ports and data each time. */
+/** A mesh whose processes and servers a test starts one by one in any order, each time on the same ports and data. */
 export interface LooseMesh {
-  /** Names of all that can be started: the servers `mongodb` and `nats`, the services, and the gateway. */
+  /** Names of everything that can be started: the servers `mongodb` and `nats`, the services, and the gateway. */
   readonly parts: readonly string[];
   readonly baseUrl: string;
   readonly bootstrapFile: string;
   start(part: string): Promise<void>;
-  /** Returns the output of a process on standard error; empty for a server. */
+  /** Returns what a process has written to standard error; empty for a server. */
   stderr(part: string): string;
   /** Ends a service or a server. */
   kill(part: string): Promise<void>;
-  /** Creates the first owner. */
+  /** Creates the first owner. Returns the exit code. */
   bootstrap(): Promise<number | null>;
-  /** Kills the processes, and then the servers. */
+  /** Kills the processes first and then the servers. */
   stop(): Promise<void>;
 }
 

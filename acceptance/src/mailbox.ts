@@ -6,15 +6,13 @@ export interface Received {
   readonly source: string;
 }
 
-/** A local mail server that keeps what it receives. */
+/** A local mail server that stores the messages it receives. */
 export interface Mailbox {
   readonly url: string;
   readonly received: Received[];
   /** Answers the next messages with this SMTP status. */
   refuse(status: number, times: number): void;
-  /**
-   * Waits for the next message to an address whose text matches, and returns the match. Each message is returned once.
-   */
+  /** Waits for the next message to an address whose text matches. Returns the match. Each message is returned once. */
   next(to: string, pattern: RegExp): Promise<RegExpExecArray>;
   close(): Promise<void>;
 }
@@ -65,7 +63,7 @@ export async function openMailbox(): Promise<Mailbox> {
   };
 }
 
-/** Decodes quoted-printable, so that a link is one line. */
+/** Decodes quoted-printable, so that a link is on one line. */
 function decoded(source: string): string {
   return source
     .replace(/=\r?\n/g, '')

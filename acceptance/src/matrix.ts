@@ -3,7 +3,7 @@ import type { Api } from './client.js';
 import { newKey } from './people.js';
 import { HTTP_CONNECTOR, ORG_ROLES, type OrgRole, type Place, WORKSPACE_ROLES, type WorkspaceRole } from './world.js';
 
-/** Who may call an endpoint with the request of a row (api: 3.2, 3.3, 6 to 10, 15). */
+/** The callers who may use an endpoint with the request of a row (api: 3.2, 3.3, 6 to 10, 15). */
 export type Gate =
   /** Anybody, on their own records. */
   | { readonly kind: 'self' }
@@ -31,32 +31,36 @@ export interface Call {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** `refused`: 403 `tenant_boundary`; `answered`: as for other keys, with only what belongs to the key's workspaces. */
+/**
+ * Outcome for a limited key. `refused`: 403 `tenant_boundary`. `answered`: as for other keys, but only with data of the
+ * key's workspaces.
+ */
 export type Limited = 'refused' | 'answered';
 
-/** One endpoint with one valid request. */
+/** An endpoint with one valid request. */
 export interface Row {
   /** Method and path, such as `GET /api/v1/me`. */
   readonly endpoint: string;
-  /** What is special about the request, if an endpoint has several rows. */
+  /** Distinguishes the request if an endpoint has several rows. */
   readonly about?: string;
   readonly gate: Gate;
   /** Status for callers who are allowed. */
   readonly success: number;
-  /** Whether 202 is answered if there is much to do. */
+  /** Whether 202 is answered if the work takes long. */
   readonly orLater?: true;
   /**
-   * Error code for callers who are allowed, if the request is made to fail behind the gates because it can't be undone.
+   * Error code for callers who are allowed. It is set if the request is made to fail behind the gates, because its
+   * success could not be undone.
    */
   readonly code?: string;
-  /** Whether an Org's key is refused, whoever it acts as. */
+  /** Whether keys of an Org are refused, regardless of their owner. */
   readonly personal?: boolean;
   /**
-   * What a key limited to workspaces is answered if the request addresses no workspace: required for the gates `self`,
-   * `org` and `hidden`. The contract has to agree (`workspace_limit`).
+   * Outcome for a key limited to workspaces if the request addresses no workspace. It is required for the gates `self`,
+   * `org` and `hidden`, and the contract has to agree (`workspace_limit`).
    */
   readonly limited?: Limited;
-  /** Returns the request, with newly created targets if it uses them up. */
+  /** Returns the request. Creates new targets if the request uses them up. */
   readonly request: (place: Place, caller: Api) => Call | Promise<Call>;
 }
 
@@ -71,7 +75,7 @@ const ofOrg = ({ org: { id } }: Place, rest = '') => `/orgs/${id}${rest}`;
 const ofWorkspace = ({ workspace: { id } }: Place, rest = '') => `/workspaces/${id}${rest}`;
 const ofDocument = ({ document: { id } }: Place, rest = '') => `/resources/${id}${rest}`;
 
-/** Rows for every endpoint, at least one each. */
+/** Rows of all endpoints, at least one for each. */
 export const rows: readonly Row[] = [
   row('GET /capabilities', self, () => ({ path: '/capabilities' }), { limited: 'answered' }),
   row('GET /me', self, () => ({ path: '/me' }), { limited: 'answered' }),
@@ -759,7 +763,7 @@ export const rows: readonly Row[] = [
     { limited: 'refused' },
   ),
   row('GET /agent-approvals', self, () => ({ path: '/agent-approvals' }), { limited: 'answered' }),
-  // What runs ask for is in approvals.test.ts; here nobody has asked for anything.
+  // Approvals that runs ask for are tested in approvals.test.ts; here there are none.
   row('GET /agent-approvals/{approval_id}', self, () => ({ path: `/agent-approvals/${randomUUID()}` }), {
     ...{ success: 404, code: 'not_found', limited: 'answered' },
   }),
@@ -905,7 +909,7 @@ interface Made {
   readonly id: string;
 }
 
-/** Creates an agent of the caller's, in the tenant of their credential. */
+/** Creates an agent of the caller in the tenant of their credential. */
 async function newAgent(caller: Api): Promise<Made> {
   return (await caller.post<Made>('/agents', { name: 'Helper' })).data;
 }
@@ -913,14 +917,14 @@ async function newAgent(caller: Api): Promise<Made> {
 const agents = new WeakMap<Api, Promise<Made>>();
 const workspaces = new WeakMap<Api, Promise<Made>>();
 
-/** Returns the id of the caller's agent; always the same. */
+/** Returns the id of the caller's agent, which is created by the first call. */
 async function ownAgent(caller: Api): Promise<string> {
   const made = agents.get(caller) ?? newAgent(caller);
   agents.set(caller, made);
   return (await made).id;
 }
 
-/** Creates a document in a workspace of the caller's. Returns its id. */
+/** Creates a document in a workspace of the caller. Returns its id. */
 async function ownDocument(caller: Api): Promise<string> {
   const made = workspaces.get(caller) ?? caller.post<Made>('/workspaces', { name: 'Own' }).then(({ data }) => data);
   workspaces.set(caller, made);
@@ -936,7 +940,7 @@ async function newAgentPin(caller: Api): Promise<{ readonly path: string; readon
   return { path, resourceId };
 }
 
-/** Returns the path of the MCP servers of a new agent of the caller's, which has one. */
+/** Creates an agent of the caller with one MCP server. Returns the path of the agent's servers. */
 async function ownMcpServer(caller: Api): Promise<string> {
   const path = `/agents/${(await newAgent(caller)).id}/mcp`;
   await caller.post(path, { name: 'tickets', url: 'https://mcp.example.com/mcp', is_active: false });
@@ -948,44 +952,50 @@ async function newTemplate(caller: Api): Promise<{ readonly id: string }> {
   return (await caller.post<{ readonly id: string }>('/workspace-templates', body)).data;
 }
 
-/** A memory with a text of its own. */
+/** Returns the fields of a memory with a unique text. */
 const memoryIn = (about: object) => ({ content: `Fact ${randomUUID()}`, ...about });
 
-/** Returns the path of a new memory that the caller has written in the workspace, or of somebody else's there. */
+/**
+ * Returns the path of a new memory of the caller in the workspace, or of another person's memory if the caller may not
+ * create one.
+ */
 async function ownMemory(place: Place, caller: Api): Promise<string> {
   const body = memoryIn({ scope: 'workspace', workspace_id: place.workspace.id });
   const created = await caller.post<{ id: string }>('/memories', body);
   return `/memories/${created.status === 201 ? created.data.id : (await place.memory()).id}`;
 }
 
-/** An automation that does nothing. */
+/** Returns the fields of an automation that does nothing. */
 const automationIn = ({ workspace: { id } }: Pick<Place, 'workspace'>) => ({
   ...{ name: 'Automation', workspace_id: id, trigger: { type: 'manual' }, actions: [{ type: 'stop' }] },
 });
 
-/** Returns the path of a new automation of the caller's in the workspace, or of somebody else's there. */
+/**
+ * Returns the path of a new automation of the caller in the workspace, or of another person's if the caller may not
+ * create one.
+ */
 async function ownAutomation(place: Place, caller: Api): Promise<string> {
   const created = await caller.post<Made>('/automations', automationIn(place));
   return `/automations/${created.status === 201 ? created.data.id : (await place.automation()).id}`;
 }
 
-/** Returns the path of a new work item of the caller's in the workspace, or of somebody else's there. */
+/**
+ * Returns the path of a new work item of the caller in the workspace, or of another person's if the caller may not
+ * create one.
+ */
 async function ownWorkItem(place: Place, caller: Api): Promise<string> {
   const body = { title: 'A task', workspace_id: place.workspace.id };
   const created = await caller.post<{ id: string }>('/work-items', body);
   return `/work-items/${created.status === 201 ? created.data.id : (await place.workItem()).id}`;
 }
 
-/** Returns the path of a new chat session of the caller's, or of one of somebody else if they may have none here. */
+/** Returns the path of a new chat session of the caller, or of another person's if the caller may not create one. */
 async function ownChat(place: Place, caller: Api): Promise<string> {
   const created = await caller.post<{ id: string }>('/chat-sessions', { workspace_id: place.workspace.id });
   return `/chat-sessions/${created.status === 201 ? created.data.id : (await place.chat()).id}`;
 }
 
-/**
- * Returns a new group of the caller's with a message, or the channel of the boss if they may have none
- * here.
- */
+/** Returns a new group of the caller with a message, or the channel of the boss if the caller may not create one. */
 async function ownGroup(place: Place, caller: Api): Promise<{ readonly id: string; readonly messageId: string }> {
   const body = { type: 'group', workspace_id: place.workspace.id };
   const created = await caller.post<{ id: string }>('/im/conversations', body);
@@ -1013,7 +1023,7 @@ export const NOT_FOUND: Outcome = { status: 404, code: 'not_found' };
 export const BEYOND: Outcome = { status: 403, code: 'tenant_boundary' };
 const REFUSED: Outcome = { status: 403, code: 'insufficient_role' };
 
-/** Returns what a caller with certain roles is answered (api: 2.3). */
+/** Returns the expected outcome for a caller with certain roles (api: 2.3). */
 export function outcomeOf(
   { gate, success, code }: Row,
   roles: { readonly org?: OrgRole; readonly workspace?: WorkspaceRole },
@@ -1030,7 +1040,7 @@ export function outcomeOf(
     case 'hidden':
       return inOrg(gate.least) ? allowed : NOT_FOUND;
     case 'workspace':
-      // Administrators of the Org see that the workspace exists, and no more.
+      // Administrators of the Org can see only that the workspace exists.
       if (roles.workspace === undefined) return inOrg('admin') ? (gate.metadata ? allowed : REFUSED) : NOT_FOUND;
       return inWorkspace(gate.least) ? allowed : REFUSED;
     case 'resource':
@@ -1049,10 +1059,11 @@ export function outcomeOf(
   }
 }
 
-/** Returns what an owner of the Org is answered with a key that is limited to workspaces of it. */
+/** Returns the expected outcome for an owner of the Org with a key that is limited to workspaces of the Org. */
 export function outcomeOfLimited(row: Row, isTheirs: boolean): Outcome {
   if (addressesNoWorkspace(row)) {
-    if (row.limited === undefined) throw new Error(`${row.endpoint}: nothing is said of keys limited to workspaces`);
+    if (row.limited === undefined)
+      throw new Error(`${row.endpoint}: the row lacks the outcome (limited) for keys limited to workspaces`);
     if (row.limited === 'refused') return BEYOND;
   } else if (!isTheirs) return BEYOND;
   return outcomeOf(row, { org: 'owner', workspace: 'owner' });
@@ -1063,7 +1074,7 @@ export function addressesNoWorkspace({ gate: { kind } }: Row): boolean {
   return kind === 'self' || kind === 'org' || kind === 'hidden';
 }
 
-/** Returns whether a role is at least another. Ladders list the greatest role first. */
+/** Returns whether a role is at least another one. Ladders list the greatest role first. */
 function isAtLeast<T>(ladder: readonly T[], role: T | undefined, least: T): boolean {
   return role !== undefined && ladder.indexOf(role) <= ladder.indexOf(least);
 }

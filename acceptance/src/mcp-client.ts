@@ -1,16 +1,16 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { System } from './system.js';
 
-/** A revision of the protocol: 2026-07-28 has no handshake, 2025-11-25 has one. */
+/** A revision of the protocol. 2025-11-25 has a handshake, 2026-07-28 does not. */
 export type Era = '2026-07-28' | '2025-11-25';
 
 export const ERAS: readonly Era[] = ['2026-07-28', '2025-11-25'];
 
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface ToolResult {
   readonly isError: boolean;
   readonly text: string;
-  /** The API's answer; of an error `{error, request_id}`. */
+  /** The API's answer; for an error `{error, request_id}`. */
   readonly structured: Readonly<Record<string, unknown>>;
   /** The code of an error. */
   readonly code: string | undefined;
@@ -22,11 +22,11 @@ export interface CallOptions {
   readonly onprogress?: (progress: { readonly progress: number; readonly message?: string }) => void;
 }
 
-/** The reference client, connected to our MCP server. */
+/** A connection of the reference client to our MCP server. */
 export interface McpSession {
   readonly client: Client;
   call(name: string, args?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ToolResult>;
-  /** Returns the names of the tools that are offered. */
+  /** Returns the names of the offered tools. */
   names(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ function resultOf({ content, structuredContent = {}, isError = false }: Result):
   return { isError, text, structured, code: (structured.error as { code?: string } | undefined)?.code };
 }
 
-/** Sends a raw message to the MCP server, as an attacker may. */
+/** Sends a raw message to the MCP server, like an attacker could. */
 export function postMcp(
   { baseUrl }: Pick<System, 'baseUrl'>,
   body: string,

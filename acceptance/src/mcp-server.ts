@@ -5,19 +5,21 @@ import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 export interface McpTool {
   readonly name: string;
   readonly description: string;
-  /** Returns the text that a call answers; absent for a tool that does nothing. `key` is its idempotency key. */
+  /**
+   * Returns the text that answers a call; undefined for a tool that does nothing. `key` is the call's idempotency key.
+   */
   call?(args: Readonly<Record<string, unknown>>, key: string): string | Promise<string>;
-  /** A PNG in Base64 that a call answers beside its text. */
+  /** A PNG in Base64 that a call answers in addition to its text. */
   readonly image?: string;
-  /** The schema of its arguments; any object by default. */
+  /** The schema of the tool's arguments. By default it accepts any object. */
   readonly inputSchema?: { readonly type: 'object'; readonly properties: Record<string, Record<string, string>> };
 }
 
-/** An MCP server on this machine. */
+/** A running MCP server on this machine. */
 export interface RunningMcpServer {
   readonly url: string;
   tools: readonly McpTool[];
-  /** Values of the header `Authorization` that it has got. */
+  /** Received values of the header `Authorization`. */
   readonly authorizations: Set<string>;
   stop(): Promise<void>;
 }

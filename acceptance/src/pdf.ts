@@ -1,4 +1,4 @@
-/** Returns a PDF with the given lines on its pages, in plain Latin letters. */
+/** Creates a PDF with the given lines on its pages, in basic Latin letters. */
 export function pdfOf(pages: readonly (readonly string[])[]): Buffer {
   const kids = pages.map((_, i) => `${4 + 2 * i} 0 R`).join(' ');
   const objects = [

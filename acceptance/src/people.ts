@@ -3,7 +3,7 @@ import { type Api, api, type Reply, type Session } from './client.js';
 import type { ApiKey, User } from './records.js';
 import type { Owner, System } from './system.js';
 
-/** A person with an account, signed in as in a browser. */
+/** A person with an account who is signed in like in a browser. */
 export interface Person extends Api {
   readonly user: User;
   readonly session: Session;
@@ -19,12 +19,12 @@ export interface SignedIn {
 /** A password that is long enough. */
 export const PASSWORD = 'correct horse battery staple';
 
-/** Returns an e-mail address that nobody has. */
+/** Returns an e-mail address that is not in use. */
 export function newAddress(name: string): string {
   return `${name.toLowerCase().replaceAll(/[^a-z]+/g, '.')}.${randomUUID().slice(0, 8)}@example.com`;
 }
 
-/** Creates an account, with the token of an invitation if there is one. */
+/** Creates an account, with the token of an invitation if one is given. */
 export async function signUp(
   system: Pick<System, 'baseUrl'>,
   name: string,
@@ -44,14 +44,14 @@ export async function signIn(
   return personOf(system, await api(system).post<SignedIn>('/auth/sign-in', { email, password }), password);
 }
 
-/** Returns the person that an answer of `/auth/…` has signed in. */
+/** Returns the person whom an answer of `/auth/…` has signed in. */
 export function personOf(system: Pick<System, 'baseUrl'>, reply: Reply<SignedIn>, password: string): Person {
   const { user, csrf_token: csrf } = reply.data;
   const session = { cookie: cookieOf(reply.headers), csrf };
   return { user, session, password, ...api(system, session) };
 }
 
-/** Returns the session cookie as a browser sends it back. */
+/** Returns the session cookie in the form in which a browser sends it back. */
 export function cookieOf(headers: Headers): string {
   const [cookie = ''] = headers.getSetCookie().map((one) => one.split(';')[0] ?? '');
   if (cookie === '') throw new Error('The answer sets no cookie.');
@@ -61,7 +61,7 @@ export function cookieOf(headers: Headers): string {
 /** Returns the token in the link of an invitation. */
 export function tokenOf(inviteUrl: string | undefined): string {
   const token = new URL(inviteUrl ?? 'about:blank').searchParams.get('invite');
-  if (token === null) throw new Error(`${inviteUrl} holds no token.`);
+  if (token === null) throw new Error(`${inviteUrl} contains no token.`);
   return token;
 }
 

@@ -1,26 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** A process of the system under test, with all processes that it starts. */
+/** A process of the system under test, together with all processes that it starts. */
 export interface Running {
   readonly pid: number;
-  /** Return the output so far, at most the last 64 KiB of each stream. */
+  /** Returns the standard output so far, at most its last 64 KiB. `stderr` does the same for standard error. */
   stdout(): string;
   stderr(): string;
   /** Exit code; null if a signal ended the process. */
   readonly exited: Promise<number | null>;
   /** Waits for a text on standard output. Rejects if the process ends first, or after `timeoutMs`. */
   says(text: string, timeoutMs: number): Promise<void>;
-  /** Sends SIGTERM, waits, and returns the exit code. */
+  /** Sends SIGTERM and waits. Returns the exit code. */
   terminate(): Promise<number | null>;
-  /** Kills the process and all that it has started. */
+  /** Kills the process and all processes that it has started. */
   kill(): Promise<void>;
 }
 
 const KEPT = 64 * 1024;
 /** Milliseconds after which a process that does not end by itself is killed. */
-const PATIENCE_MS = 40_000;
+const KILL_AFTER_MS = 40_000;
 
-/** Starts a Node.js script as the leader of a process group; `flags` are options of Node.js itself, `args` of the script. */
+/**
+ * Starts a Node.js script as the leader of a process group. `flags` are options of Node.js, `args` those of the script.
+ */
 export function startScript(
   file: string,
   env: NodeJS.ProcessEnv,
@@ -49,7 +51,7 @@ export function startScript(
     says: (text, timeoutMs) => waitFor(running, out, text, timeoutMs),
     async terminate() {
       child.kill('SIGTERM');
-      const timer = setTimeout(orphan, PATIENCE_MS);
+      const timer = setTimeout(orphan, KILL_AFTER_MS);
       const code = await exited;
       clearTimeout(timer);
       return code;

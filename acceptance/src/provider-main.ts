@@ -1,5 +1,5 @@
-// An authorization server in a process of its own: oidc-provider, where everybody has the account that the settings
-// name and agrees to everything, or denies everything.
+// Runs an authorization server (oidc-provider) in a separate process. Everybody has the account that the settings name,
+// and agrees to everything or denies everything.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';

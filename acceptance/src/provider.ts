@@ -6,18 +6,18 @@ export interface ProviderSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly redirectUri: string;
-  /** How the client sends its secret; `client_secret_post` when absent. */
+  /** How the client sends its secret; `client_secret_post` by default. */
   readonly authentication?: 'client_secret_basic' | 'client_secret_post';
-  /** E-mail address of everybody's account there. */
+  /** E-mail address of the account that everybody has there. */
   readonly email: string;
 }
 
-/** A real authorization server (oidc-provider), running beside the test. */
+/** A real authorization server (oidc-provider) in a separate process. */
 export interface RunningProvider {
   readonly issuer: string;
   /** Sets whether everybody denies requests for access from now on. */
   denies(denies: boolean): void;
-  /** Follows an authorization URL as a browser, agrees, and returns the URL that the browser is redirected to. */
+  /** Follows an authorization URL like a browser and agrees. Returns the URL to which the browser is redirected. */
   allow(authorizeUrl: string): Promise<string>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Records of the API, as far as the suites use them. This one describes a page of a list. */
+/** Types of API records with the fields that the suites use. This one describes a page of a list. */
 
 export interface Page {
   readonly limit: number;

@@ -16,9 +16,9 @@ interface Described {
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /**
- * Returns the contents of an archive by paths of names, with ids and other values that no import preserves replaced by
- * constants: archives of equal trees yield equal maps. If `root` names a top-level folder, only what is below it is
- * returned.
+ * Returns the contents of an archive by paths of names. Ids and other values that no import preserves are replaced by
+ * constants, so that archives of equal trees yield equal maps. If `root` names a top-level folder, only its contents
+ * are returned.
  */
 export function treeIn(entries: Entries, root?: string): Map<string, unknown> {
   const all = [...entries.keys()]
@@ -56,7 +56,7 @@ export function treeIn(entries: Entries, root?: string): Map<string, unknown> {
   return tree;
 }
 
-/** Returns a content as text, with ids replaced by constants. */
+/** Returns a content as text in which ids are replaced by constants. */
 function textOf(entries: Entries, { type, content }: Described, alike: (text: string) => string): string | null {
   const bytes = entries.get(content?.path ?? '');
   if (bytes === undefined) return null;

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { type Place, STANDING, STANDING_URL, type StandingName } from './standing.js';
 import { type OwnSystem, type Settings, startSystem } from './system.js';
 
-/** State that setup and teardown share. Jest loads each on its own, so it is on the global object. */
+/** State that setup and teardown share. It is on the global object, because jest loads each of them separately. */
 export const shared = globalThis as { endStanding?: () => Promise<void> };
 
-/** Milliseconds that a system without users keeps running, because the next suite often needs it soon. */
+/** Milliseconds for which a system without users keeps running, because the next suite often needs it soon. */
 const LINGER_MS = 10_000;
 
 interface Standing {
-  /** Adds a user of the system, which starts for the first one, and returns the facts about it as JSON. */
+  /** Adds a user of the system. The first user starts it. Returns the facts about the system as JSON. */
   enter(): Promise<string>;
   leave(): void;
   said(): Promise<string>;
@@ -51,8 +51,8 @@ function createStanding(settings: Settings): Standing {
 }
 
 /**
- * Runs once before all tests, in the process that outlives them: serves facts about shared systems, each of which it
- * starts for its first user.
+ * Runs once before all tests, in the process that outlives them. Serves facts about shared systems and starts each of
+ * them for its first user.
  */
 export default async function setup(): Promise<void> {
   const all = new Map<string, Standing>();

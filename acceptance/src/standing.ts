@@ -2,17 +2,17 @@ import { newAddress, newKey, type Person, signIn, signUp, tokenOf } from './peop
 import type { Member, Org } from './records.js';
 import { mode, type Owner, type Settings, type System } from './system.js';
 
-/** Environment variable with the URL of the server for shared systems, which the process that runs all tests sets. */
+/** Environment variable with the URL of the server for shared systems. The process that runs all tests sets it. */
 export const STANDING_URL = 'COMMONPLACE_TEST_STANDING';
 
-/** A loopback address that the operator of the system with a model has allowed. */
+/** A loopback address that the operator of the system `meaning` has allowed. */
 export const LISTED_HOST = '127.0.0.2';
 /** Host of uploaded content in the `tight` system. */
 export const CONTENT_HOST = 'bytes.example';
 
 /** Systems that several suites share, with their settings in addition to the defaults of tests. */
 export const STANDING = {
-  /** Sign-up is open; only the limits of files and images are low enough for tests to reach. */
+  /** Sign-up is open. Only the limits of files and images are low enough for tests to reach them. */
   open: {
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_IMPORTS_WAITING: '10000',
@@ -26,7 +26,7 @@ export const STANDING = {
     COMMONPLACE_IMPORT_IMAGE_BYTES: '100000',
     COMMONPLACE_IMPORT_IMAGES: '14',
   },
-  /** Sign-up is by invitation; the limits are low enough for tests to reach. */
+  /** Sign-up requires an invitation. Limits are low enough for tests to reach them. */
   tight: {
     COMMONPLACE_SIGN_UP: 'invite',
     COMMONPLACE_INLINE_TAGGED: '5',
@@ -44,7 +44,7 @@ export const STANDING = {
     COMMONPLACE_EMBEDDINGS: 'local',
     COMMONPLACE_URL_ALLOWLIST: LISTED_HOST,
   },
-  /** Without settings; operator's commands run beside it. */
+  /** No settings. Commands of the operator run next to it. */
   plain: {},
 } satisfies Record<string, Settings>;
 
@@ -57,23 +57,23 @@ export interface Place {
   readonly places: NodeJS.ProcessEnv;
 }
 
-/** A system that other tests use too. */
+/** A system that other tests use concurrently. */
 export interface StandingSystem extends System {
-  /** Ends the caller's use. The system ends when all users have left, and starts again for the next one. */
+  /** Ends the use by the caller. The system ends when all users have left, and starts again for the next one. */
   stop(): Promise<void>;
 }
 
 async function ask(path: string): Promise<string> {
   const from = process.env[STANDING_URL];
-  if (from === undefined) throw new Error(`${STANDING_URL} is not set: run the tests by the project's configuration`);
+  if (from === undefined) throw new Error(`${STANDING_URL} is not set: run the tests with the project's configuration`);
   const answer = await fetch(`${from}${path}`);
   if (!answer.ok) throw new Error(await answer.text());
   return answer.text();
 }
 
 /**
- * Returns a system that other tests use too, also at the same time; it starts for the first user. Its `owner` is a new
- * account unknown to the others. Tests with settings of their own, or that end processes, use `startSystem`.
+ * Returns a system that other tests use too, even concurrently. It starts for its first user. Its `owner` is a new
+ * account that other tests do not know. Tests with their own settings, or that end processes, use `startSystem`.
  */
 export async function standingSystem(name: Exclude<StandingName, 'plain'> = 'open'): Promise<StandingSystem> {
   const { baseUrl, owner: first } = JSON.parse(await ask(`/${name}`)) as Place;
@@ -89,7 +89,10 @@ export async function standingSystem(name: Exclude<StandingName, 'plain'> = 'ope
   };
 }
 
-/** Returns a shared system with its first owner and the settings for commands beside it, as its operator has it. */
+/**
+ * Returns a shared system with its first owner and the settings for commands that run next to it, as its operator has
+ * them.
+ */
 export async function operatedSystem(): Promise<Place & Pick<StandingSystem, 'stop'>> {
   const place = JSON.parse(await ask('/plain')) as Place;
   return { ...place, stop: async () => void (await ask('/plain/left')) };

@@ -1,10 +1,13 @@
-/** A command of a document, and what it is said to write. */
+/** A command in a document, and the output that the document shows for it. */
 export interface Step {
   readonly command: string;
   readonly answer: string;
 }
 
-/** Reads the `sh` blocks of Markdown, which prepare, and the `console` blocks, whose commands stand behind `$ `. */
+/**
+ * Parses the code blocks of Markdown: `sh` blocks prepare, and `console` blocks contain commands after `$ ` with their
+ * outputs.
+ */
 export function stepsOf(markdown: string): Step[] {
   return [...markdown.matchAll(/^```(sh|console)\n([\s\S]*?)^```$/gm)].flatMap(([, kind, text = '']) => {
     if (kind === 'sh') return [{ command: text, answer: '' }];
@@ -21,7 +24,7 @@ export function stepsOf(markdown: string): Step[] {
 /** Separates the outputs of steps that run in one shell. */
 export const SEPARATOR = '\u001e';
 
-/** Returns one script of all steps, whose outputs the separator divides. */
+/** Returns one script for all steps. It prints the separator after each output. */
 export function scriptOf(steps: readonly Step[]): string {
   return steps.map(({ command }) => `${command}\nprintf '${SEPARATOR}'`).join('\n');
 }

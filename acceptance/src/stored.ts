@@ -1,10 +1,11 @@
 import type { World } from './world.js';
 
-/** Fields that change by themselves. */
-const RESTLESS = new Set(['last_used_at', 'last_used_ip', 'last_active_at', 'took_ms']);
+/** Fields that change without a write. */
+const VOLATILE_FIELDS = new Set(['last_used_at', 'last_used_ip', 'last_active_at', 'took_ms']);
 
 /**
- * Returns everything that the boss of a world can read, as one text: if two are equal, nothing was stored in between.
+ * Returns everything that the boss of a world can read as one text. If two such texts are equal, nothing was stored in
+ * between.
  */
 export async function everythingStored({ boss, closed, open }: World): Promise<string> {
   const { org } = closed;
@@ -33,5 +34,5 @@ export async function everythingStored({ boss, closed, open }: World): Promise<s
     ]),
   ];
   const answers = await Promise.all(paths.map(async (path) => (await boss.get(path)).data));
-  return JSON.stringify(answers, (key, value: unknown) => (RESTLESS.has(key) ? null : value), 1);
+  return JSON.stringify(answers, (key, value: unknown) => (VOLATILE_FIELDS.has(key) ? null : value), 1);
 }

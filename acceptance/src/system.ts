@@ -10,54 +10,61 @@ import { type Running, startScript } from './process.js';
 /** The project's root, three folders above the compiled file. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 
-/** One process with everything in it, or the gateway and each service as a process of its own over real servers. */
+/**
+ * How a system runs: as one process with everything in it, or as a process for the gateway and each service, with real
+ * servers.
+ */
 export type Mode = 'embedded' | 'mesh';
 
 export const mode: Mode = process.env.COMMONPLACE_TEST_MODE === 'mesh' ? 'mesh' : 'embedded';
 
-/** The first person and their key, which has every scope, as read from the bootstrap file. */
+/** The first person and their key with every scope, from the bootstrap file. */
 export interface Owner {
   readonly email: string;
   readonly password: string;
   readonly apiKey: string;
 }
 
-/** A running system, and a person who has nothing but an account and a key. */
+/** A running system, and a person who has only an account and a key. */
 export interface System {
   readonly mode: Mode;
   readonly baseUrl: string;
   readonly owner: Owner;
-  /** Returns all output of its processes since they started. */
+  /** Returns all output of the system's processes since they started. */
   said(): Promise<string>;
 }
 
-/** A running system with data of its own, which a test may use in any way. */
+/** A running system with its own data, which a test may use in any way. */
 export interface OwnSystem extends System {
   readonly bootstrapFile: string;
-  /** Settings by which a command beside it finds its data. */
+  /** Settings by which a command that runs next to the system finds its data. */
   readonly places: NodeJS.ProcessEnv;
-  /** Return the output of its processes since they started. */
+  /**
+   * Returns the standard output of the system's processes since they started. `stderr` does the same for standard
+   * error.
+   */
   stdout(): string;
   stderr(): string;
-  /** Sends SIGTERM and returns the exit code. The data stays. */
+  /** Sends SIGTERM. Returns the exit code. The data stay. */
   terminate(): Promise<number | null>;
-  /** Sends SIGKILL to every process. The data stays. */
+  /** Sends SIGKILL to every process. The data stay. */
   kill(): Promise<void>;
-  /** Starts it again on the same data and port, after `terminate` or `kill`. */
+  /** Starts the system again on the same data and port, after `terminate` or `kill`. */
   restart(): Promise<void>;
-  /** Starts a second replica of every service over the same servers, behind a gateway of its own. Mesh only. */
+  /** Starts a second replica of every service on the same servers, with a gateway of its own. Mesh only. */
   replicate(): Promise<Pick<System, 'baseUrl'>>;
-  /** Kills everything and deletes the data. */
+  /** Kills all processes and deletes the data. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds that a system may take until it is ready. */
+/** Timeout in milliseconds until a system is ready. */
 const START_MS = 150_000 * PATIENCE;
 
 /**
- * Settings of a system, which override the defaults of tests. By default `COMMONPLACE_RATE_LIMITS` and
- * `COMMONPLACE_EMBEDDINGS` are `off`, no request is shed because the machine is slow, since other work on it may be the
- * cause, and no workspace is filled with the documentation: writing and indexing it takes a fifth of a start.
+ * Settings of a system, which override the defaults of tests. By default, `COMMONPLACE_RATE_LIMITS` and
+ * `COMMONPLACE_EMBEDDINGS` are `off`, no request is shed because of a slow machine, since other work on the machine may
+ * be the cause, and no sample workspace is created, since writing and indexing the documentation takes a fifth of a
+ * start.
  */
 export type Settings = Readonly<Record<string, string>>;
 
@@ -88,7 +95,7 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
     await isReady(running, baseUrl);
   };
   const replicate = async () => {
-    if (mode !== 'mesh') throw new Error('A data folder is for one process.');
+    if (mode !== 'mesh') throw new Error('Only a mesh can have a replica: a data folder belongs to one process.');
     const replicaPort = await freePort();
     const replica = startScript(join(ROOT, ENTRY[mode]), { ...env, COMMONPLACE_PORT: String(replicaPort) });
     replicas.push(replica);
@@ -97,7 +104,7 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
     return place;
   };
   const stop = async () => {
-    // Nothing checks how the processes end here; a test that does uses `terminate`.
+    // How the processes end is irrelevant here. A test that checks it uses `terminate`.
     await Promise.all([running, ...replicas].map((one) => one?.kill()));
     await servers?.stop();
     rmSync(home, { recursive: true, force: true });
@@ -126,8 +133,8 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
 }
 
 export const ENTRY: Record<Mode, string> = { embedded: 'services/all/dist/src/main.js', mesh: 'scripts/mesh.mjs' };
-/** Text that a start prints last, when everything before it is done. */
-const LAST_WORDS: Record<Mode, string> = { embedded: 'Docs  ', mesh: 'Mesh of' };
+/** Text that a start prints when everything before it is done. */
+const READY_OUTPUT: Record<Mode, string> = { embedded: 'Docs  ', mesh: 'Mesh of' };
 
 /** Returns this process's environment without settings of Commonplace and without `NODE_OPTIONS`. */
 export function inherited(): NodeJS.ProcessEnv {
@@ -140,7 +147,7 @@ interface Servers {
   stop(): Promise<void>;
 }
 
-/** Starts servers for one mesh, so that it finds no data of another. */
+/** Starts servers for one mesh, so that it finds no data of another mesh. */
 async function startServers(): Promise<Servers> {
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as {
     startServers(): Promise<Servers>;
@@ -149,7 +156,7 @@ async function startServers(): Promise<Servers> {
 }
 
 async function isReady(running: Running, baseUrl: string): Promise<void> {
-  await running.says(LAST_WORDS[mode], START_MS);
+  await running.says(READY_OUTPUT[mode], START_MS);
   const until = Date.now() + START_MS;
   for (;;) {
     const answer = await fetch(`${baseUrl}/health/ready`).catch(() => undefined);
@@ -166,7 +173,7 @@ async function readOwner(file: string): Promise<Owner> {
   return { email, password, apiKey };
 }
 
-/** Reserves a free loopback port, and returns it; the first of `row` consecutive ones. */
+/** Reserves `row` consecutive free loopback ports, by default one. Returns the first. */
 export async function freePort(row = 1): Promise<number> {
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/ports.mjs')).href)) as {
     freePort(row: number): Promise<number>;

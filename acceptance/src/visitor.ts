@@ -5,12 +5,12 @@ export async function openBrowser(flags: readonly string[] = []): Promise<Browse
   return withPatience(await chromium.launch({ executablePath: CHROMIUM, args: [...chromiumFlags(), ...flags] }));
 }
 
-/** A browser of somebody without an account. */
+/** A browser of a person without an account. */
 export interface Visitor {
   readonly page: Page;
   /** Requests to other hosts, policy violations and script errors. */
   readonly trouble: readonly string[];
-  /** Answered requests to the page's own host, with their status. */
+  /** Answered requests to the page's own host, with their statuses. */
   readonly answers: readonly { readonly url: string; readonly status: number }[];
   close(): Promise<void>;
 }

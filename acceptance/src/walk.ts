@@ -21,7 +21,7 @@ export interface Walked<T> {
   readonly pages: readonly Page[];
 }
 
-/** Reads a whole list, page after page, by offset or by cursor. */
+/** Reads a whole list page by page, by offset or by cursor. */
 export async function walk<T>(api: Api, path: string, by: 'offset' | 'cursor', limit = 200): Promise<Walked<T>> {
   const items: T[] = [];
   const pages: Page[] = [];
@@ -31,7 +31,7 @@ export async function walk<T>(api: Api, path: string, by: 'offset' | 'cursor', l
     pages.push(reply.page);
     const { has_more: hasMore, next_offset: offset, next_cursor: cursor } = reply.page;
     if (!hasMore) return { items, pages };
-    if (pages.length > 1000) throw new Error(`${path} has no end`);
+    if (pages.length > 1000) throw new Error(`${path} has more than 1,000 pages`);
     from = by === 'offset' ? `&offset=${offset}` : `&cursor=${encodeURIComponent(cursor ?? '')}`;
   }
 }

@@ -18,7 +18,7 @@ import type {
 } from './records.js';
 import type { System } from './system.js';
 
-/** A workspace with content, and a person who may do everything in it. */
+/** A workspace with content, and a person who has full access to it. */
 export interface Place {
   readonly org: Org;
   readonly workspace: Workspace;
@@ -30,10 +30,10 @@ export interface Place {
   readonly comment: Comment;
   readonly file: Resource;
   readonly boss: Person;
-  /** An active member of the Org, whose memberships are added and removed. */
+  /** An active member of the Org whose memberships are added and removed. */
   readonly extra: Person;
   readonly extraOrgMember: Member;
-  /** A key of the Org that no test calls with. */
+  /** A key of the Org that no test uses for calls. */
   readonly orgKey: ApiKey;
   /** Creates a document. */
   newDocument(): Promise<Resource>;
@@ -41,7 +41,7 @@ export interface Place {
   newTable(): Promise<Resource>;
   /** Creates a table with a form that asks for a name. */
   newForm(): Promise<{ readonly resourceId: string; readonly token: string; readonly webhookToken: string }>;
-  /** Creates a snapshot of a resource's present content. */
+  /** Creates a snapshot of a resource's current content. */
   newSnapshot(of: Resource): Promise<Snapshot>;
   newTag(): Promise<Tag>;
   /** Creates another comment of the boss on the document. */
@@ -51,40 +51,40 @@ export interface Place {
   /** Creates a document with a share link. */
   newShared(): Promise<Resource>;
   newPublished(): Promise<Resource>;
-  /** Publishes the workspace unless it is published. */
+  /** Publishes the workspace unless it is already published. */
   publication(): Promise<void>;
-  /** Requests access for `extra` to a new document. Returns the request's id. */
+  /** Requests access to a new document for `extra`. Returns the id of the request. */
   newAccessRequest(): Promise<string>;
-  /** Returns the id of `extra`'s membership in the workspace, which is created if it is missing. */
+  /** Returns the id of the workspace membership of `extra`. Creates the membership if it is missing. */
   extraMember(): Promise<string>;
-  /** Invites somebody into the Org. */
+  /** Invites a new person to the Org. */
   newInvited(): Promise<Member>;
   newOrgKey(): Promise<ApiKey>;
-  /** Returns the pin of `document`, which is created if it is missing. */
+  /** Returns the pin of `document`. Creates the pin if it is missing. */
   pin(): Promise<Pin>;
   newConnector(): Promise<Connector>;
-  /** Returns an import that waits for its bytes; always the same. */
+  /** Returns an import that waits for its bytes. It is the same for all calls. */
   import(): Promise<Import>;
-  /** A chat session that everybody in the workspace may read. */
+  /** Returns a chat session that everybody in the workspace may read. */
   chat(): Promise<{ readonly id: string }>;
-  /** A channel of the boss with a message. */
+  /** Returns a channel of the boss with a message. */
   channel(): Promise<{ readonly id: string; readonly messageId: string }>;
-  /** A memory of the workspace. */
+  /** Returns a memory of the workspace. */
   memory(): Promise<{ readonly id: string }>;
-  /** A work item of the boss; always the same. */
+  /** Returns a work item of the boss. It is the same for all calls. */
   workItem(): Promise<{ readonly id: string }>;
   newWorkItem(): Promise<{ readonly id: string }>;
-  /** A run that has ended. */
+  /** Returns a run that has ended. */
   run(): Promise<{ readonly id: string }>;
-  /** An automation of the boss that does nothing; always the same. */
+  /** Returns an automation of the boss that does nothing. It is the same for all calls. */
   automation(): Promise<{ readonly id: string }>;
   newAutomation(trigger?: object): Promise<{ readonly id: string; readonly webhook_url?: string }>;
-  /** Returns the path of a run of that automation, which has completed. */
+  /** Returns the path of a completed run of that automation. */
   automationRun(): Promise<string>;
   newImport(): Promise<Import>;
-  /** An agent of the boss that acts in the workspace, and which everybody there may use. */
+  /** Returns an agent of the boss that acts in the workspace and that everybody there may use. */
   agent(): Promise<{ readonly id: string }>;
-  /** A schedule of that agent, which the boss has made; it fires once a year. */
+  /** Returns a schedule of that agent, which the boss has created. It fires once a year. */
   schedule(): Promise<{ readonly id: string }>;
   newSchedule(): Promise<{ readonly id: string }>;
 }
@@ -102,7 +102,7 @@ export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number];
 /** A request that creates a connector without credentials. */
 export const HTTP_CONNECTOR = { type: 'http', config: { url: 'https://api.example.com/v1' } };
 
-/** A caller with their role in the Org and in the workspace that requests are about. */
+/** A caller with their role in the Org and in the workspace that requests address. */
 export interface Caller {
   readonly name: string;
   readonly api: Api;
@@ -116,19 +116,19 @@ export interface World {
   readonly everyScope: readonly string[];
   /** Owner of the Org and of the workspaces. */
   readonly boss: Person;
-  /** A workspace without a default role: people who were not added have no access. */
+  /** A workspace without a default role: only people who were added have access. */
   readonly closed: Place;
   /** A workspace in which every member of the Org is a commenter. */
   readonly open: Place;
   /** A Personal workspace with the same members as the closed one. */
   readonly personal: Place;
-  /** A person who is in no Org of anybody else. */
+  /** A person who is in no Org of other people. */
   readonly stranger: Person;
   /** A signed-in person for every role. */
   readonly callers: readonly Caller[];
 }
 
-/** Creates an Org with a person for each role, and its workspaces. Needs a system with open sign-up. */
+/** Creates an Org with a person for each role, and its workspaces. Requires a system with open sign-up. */
 export async function createWorld(system: System): Promise<World> {
   const everyScope = (await api(system, system.owner.apiKey).get<{ scopes: string[] }>('/capabilities')).data.scopes;
   const [boss, stranger] = await Promise.all([signUp(system, 'Boss'), signUp(system, 'Stranger')]);

@@ -3,7 +3,7 @@ import type { Schema } from './endpoints.js';
 
 const LONG = 'x'.repeat(3000);
 
-/** Returns texts of a query parameter that are not valid for a schema. */
+/** Returns texts for a query parameter that its schema does not allow. */
 export function wrongTexts(schema: Schema): string[] {
   const types = typesOf(schema);
   if (types.includes('array')) return wrongTexts((schema.items ?? {}) as Schema);
@@ -32,7 +32,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   object: '{}',
 };
 
-/** Returns JSON values that a field does not accept, with the error codes expected. */
+/** Returns JSON values that a field does not accept, with the expected error codes. */
 export function wrongValues(schema: Schema): [json: string, codes: string[]][] {
   const types = typesOf(schema);
   if (types.length === 0) return [];

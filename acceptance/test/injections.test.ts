@@ -82,10 +82,10 @@ describe('an order of a stranger', () => {
   test('is obeyed where the owner allows it for all that: it is the gate that holds', async () => {
     const open = await newStage({ mode: 'custom', rules: [{ decision: 'allow', even_if_tainted: true }] });
     const [page] = CARRIERS;
-    const planted = await Promise.all(
-      GOALS.map((goal) => page?.plant(open, orderText(goal.order(open.targets, newWord())))),
+    const injected = await Promise.all(
+      GOALS.map((goal) => page?.inject(open, orderText(goal.order(open.targets, newWord())))),
     );
-    const runs = await eachOf(planted, (one) => runOf(open, open.connectedId, one?.question ?? ''));
+    const runs = await eachOf(injected, (one) => runOf(open, open.connectedId, one?.question ?? ''));
     expect(runs.map(({ status }) => status)).toEqual(GOALS.map(() => 'completed'));
     const traces = (await tracesOf(open)).map((trace) =>
       trace.replace(/(?<=created|remembers|asked for|sent|told) .*/, ''),

@@ -1,6 +1,6 @@
-// Sends expensive requests from one Org while another one reads, converts documents and requests small images. Prints
-// the latencies of the other's requests compared with a quiet system. The exit code is 1 if one fails or takes too
-// long.
+// Measures how long other tenants wait while one Org sends expensive requests. During each attack, another Org reads,
+// converts documents and requests small images. Prints the latencies of these requests compared with a quiet system.
+// The exit code is 1 if one of them fails or takes too long.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,12 +20,12 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
   },
 });
-/** Seconds that each attack lasts, and number of its concurrent requests. */
+/** Duration of each attack in seconds, and number of its concurrent requests. */
 const [seconds, width] = [wholeNumber(values.seconds), wholeNumber(values.width)];
 /** Factor by which the p99 latency may exceed that of a quiet system. */
 const MAX_RATIO = 3;
-/** Milliseconds that one request may take before the run is aborted. */
-const PATIENCE_MS = 120_000;
+/** Timeout of a request in milliseconds, after which the run is aborted. */
+const TIMEOUT_MS = 120_000;
 
 interface Figures {
   readonly count: number;
@@ -41,10 +41,10 @@ function figuresOf(times: number[]): Figures {
   return { count: sorted.length, p50: at(0.5), p99: at(0.99) };
 }
 
-async function patiently<T>(work: Promise<T>): Promise<T> {
+async function withTimeout<T>(work: Promise<T>): Promise<T> {
   const late = new AbortController();
-  const timeout = sleep(PATIENCE_MS, undefined, { signal: late.signal }).then(() => {
-    throw new Error(`a request took more than ${PATIENCE_MS} ms`);
+  const timeout = sleep(TIMEOUT_MS, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`a request took more than ${TIMEOUT_MS} ms`);
   });
   return Promise.race([work, timeout]).finally(() => {
     timeout.catch(() => {});
@@ -52,13 +52,13 @@ async function patiently<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-/** Runs the probes one after another, each at least once, until `until`. Returns their latencies in milliseconds. */
+/** Runs the probes one after another until `until`, each at least once. Returns their latencies in milliseconds. */
 async function measure(probes: readonly Probe[], until: number): Promise<Measured> {
   const times = new Map(probes.map(({ name }) => [name, [] as number[]]));
   do {
     for (const { name, run } of probes) {
       const since = performance.now();
-      await patiently(run());
+      await withTimeout(run());
       times.get(name)?.push(performance.now() - since);
     }
   } while (performance.now() < until);
@@ -66,13 +66,13 @@ async function measure(probes: readonly Probe[], until: number): Promise<Measure
 }
 
 /**
- * Sends an attack's requests from another process while the probes run. Returns the probes' latencies and the statuses
- * of the attack.
+ * Sends the requests of an attack from another process while the probes run. Returns the latencies of the probes and
+ * the statuses that the attack received.
  */
 async function attack(place: PlaceFacts, name: string, probes: readonly Probe[]) {
   const sender = await startSender(name, place, width);
   const measured = await measure(probes, performance.now() + seconds * 1000);
-  return { measured, statuses: await patiently(sender.stop()) };
+  return { measured, statuses: await withTimeout(sender.stop()) };
 }
 
 function describeFigures(measured: Measured, quiet?: Measured): string {
@@ -97,12 +97,14 @@ try {
   for (const { name } of ATTACKS.filter((one) => one.name.includes(values.only))) {
     await settle(system.pids);
     const { measured, statuses } = await attack(hostile, name, probes);
-    const told = Object.entries(statuses)
+    const statusCounts = Object.entries(statuses)
       .map(([status, count]) => `${count} × ${status}`)
       .join(', ');
     const slow = [...measured].filter(([probe, { p99 }]) => p99 > MAX_RATIO * (quiet.get(probe)?.p99 ?? 0));
     missed += slow.length;
-    console.log(`${slow.length === 0 ? 'held  ' : 'MISSED'} ${name} [${told}]: ${describeFigures(measured, quiet)}`);
+    console.log(
+      `${slow.length === 0 ? 'held  ' : 'MISSED'} ${name} [${statusCounts}]: ${describeFigures(measured, quiet)}`,
+    );
   }
 } finally {
   await system.stop();

@@ -1,6 +1,6 @@
-// Measures the backup of an embedded system that serves writes, uploads and deletions meanwhile, and its restore,
-// against their limits. The exit code is 1 if a limit is missed, a flipped bit is accepted, or the restored system does
-// not serve the same data.
+// Measures the backup of an embedded system while it serves writes, uploads and deletions, and its restore, and
+// compares both with their limits. The exit code is 1 if a limit is missed, if a backup with a flipped bit is accepted,
+// or if the restored system does not serve the same data.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -127,7 +127,7 @@ async function restoreAndAsk(home: string, from: string, sums: Map<string, strin
 }
 
 /**
- * Checks that a restored system serves the same files. The owner's key of the first system is also valid for the
+ * Checks that a restored system serves the same files. The owner's key of the first system is also valid in the
  * restored one.
  */
 async function serveSame(home: string, place: string, sums: Map<string, string>, tally: Tally): Promise<void> {
@@ -137,13 +137,13 @@ async function serveSame(home: string, place: string, sums: Map<string, string>,
   try {
     const asked = [...sums].slice(0, ASKED);
     const wrong = await forEach(asked, 8, async ([id, sum]) => {
-      const { checksum_sha256: told, download_url: url } = await client.ask<{
+      const { checksum_sha256: statedSum, download_url: url } = await client.ask<{
         checksum_sha256: string;
         download_url: string;
       }>('GET', `/resources/${id}/file`);
       const answer = await fetch(url.replace(/^https?:\/\/[^/]+/, system.baseUrl));
       const found = createHash('sha256').update(Buffer.from(await answer.arrayBuffer()));
-      return told === sum && found.digest('hex') === sum ? [] : [`${id} has other bytes`];
+      return statedSum === sum && found.digest('hex') === sum ? [] : [`${id} has other bytes`];
     });
     tally.check(`${asked.length} files of the restored system have their bytes`, wrong.flat());
   } finally {

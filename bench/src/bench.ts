@@ -20,23 +20,23 @@ export interface Bench {
   readonly options: Options;
   readonly pace: Pace;
   say(line: string): void;
-  /** Returns the embedded system that most rows share; started on first use. */
+  /** Returns the embedded system that most rows share. The first call starts it. */
   shared(): Promise<Measured>;
   /** Whether a row has used the shared system. */
   readonly isShared: boolean;
-  /** Stops the shared system and starts it again on its data, with further settings. */
+  /** Stops the shared system and starts it again on the same data, with further settings. */
   restart(settings?: StartOptions['settings']): Promise<Measured>;
-  /** Starts a system with data of its own, for one row. */
+  /** Starts a system with its own data for one row. */
   start(name: string, options?: Omit<StartOptions, 'home'>): Promise<Measured>;
-  /** Returns a folder for data of one row. */
+  /** Creates a folder for the data of one row. */
   folder(name: string): string;
   /** Stops all systems and deletes their data. */
   close(): Promise<void>;
 }
 
 export function createBench(options: Options, say: (line: string) => void): Bench {
-  // Data is stored in the project rather than in the temporary folder, which may be in memory, where a sync costs
-  // nothing.
+  // Data is stored in the project rather than in the temporary folder, because that may be in memory, where a sync
+  // costs nothing.
   const parent = join(ROOT, 'bench/data');
   mkdirSync(parent, { recursive: true });
   const home = mkdtempSync(join(parent, 'bench-'));

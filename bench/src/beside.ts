@@ -2,7 +2,7 @@ import type { Bench } from './bench.js';
 import type { LoadRequest } from './load/spec.js';
 import { type Contestant, compare, type Figures, type Subject } from './measure.js';
 
-/** Compares contestants with a limit that gets the same requests as the first of them. Stops the limit. */
+/** Compares contestants with a limit, which gets the same requests as the first of them. Stops the limit afterwards. */
 export async function compareBeside(
   bench: Bench,
   contestants: readonly [Contestant, ...Contestant[]],

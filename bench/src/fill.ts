@@ -5,7 +5,7 @@ export interface Made {
   readonly id: string;
 }
 
-/** Creates a workspace, in an Org if its id is given. Returns its id. */
+/** Creates a workspace, in an Org if `orgId` is given. Returns its id. */
 export async function createWorkspace(client: Client, name: string, orgId?: string): Promise<string> {
   return (await client.ask<Made>('POST', '/workspaces', { name, org_id: orgId })).id;
 }
@@ -14,18 +14,18 @@ export async function createResource(client: Client, body: object): Promise<stri
   return (await client.ask<Made>('POST', '/resources', body)).id;
 }
 
-/** Creates folders at the top of a workspace. Returns their ids. */
+/** Creates folders at the top level of a workspace. Returns their ids. */
 export function createFolders(client: Client, workspaceId: string, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, i) => `Folder ${i + 1}`);
   return forEach(names, 8, (name) => createResource(client, { type: 'folder', name, workspace_id: workspaceId }));
 }
 
-/** Concurrent creations while a workspace is filled. */
+/** Number of concurrent creations while a workspace is filled. */
 const WIDTH = 64;
 
 /**
- * Fills a new workspace with documents in folders, `count` resources in all. Returns the workspace's id and the seconds
- * it took.
+ * Fills a new workspace with documents in folders, `count` resources in total. Returns the workspace's id and the
+ * seconds that it took.
  */
 export async function fillWorkspace(client: Client, name: string, count: number, folders: number) {
   const workspaceId = await createWorkspace(client, name);
@@ -51,7 +51,7 @@ const WORDS = (
   'service summary supplier support survey target task team template training travel update vendor vision workshop'
 ).split(' ');
 
-/** Returns words that look like a text, determined by the number. */
+/** Returns words that resemble a text. The same number gives the same words. */
 export function sentence(number: number, words: number): string {
   let seed = (number + 1) * 2_654_435_761;
   const next = () => {

@@ -1,5 +1,5 @@
-// Measures the processor time of a request in workspaces, and among workspaces, of different sizes, and plots it:
-// `npm run bench:growth`. Systems of all sizes run side by side and are measured in turns.
+// Measures the processor time of requests in workspaces, and among workspaces, of different sizes, and plots it: `npm
+// run bench:growth`. Systems of all sizes run side by side and are measured in turns.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -28,7 +28,10 @@ const { values } = parseArgs({
 const listOf = (text: string): number[] => text.split(',').map(wholeNumber);
 const PICTURE = join(ROOT, 'docs/pictures/growth.svg');
 const DATA = join(ROOT, 'docs/pictures/growth.json');
-/** The index does not follow what the file gets behind its back; it is measured by `bench:search:scale`. */
+/**
+ * The check of the index is off, because the index does not contain the records that are written directly into the
+ * file. `bench:search:scale` measures the index.
+ */
 const SETTINGS = { COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_INDEX_CHECK_MINUTES: '0' };
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);
@@ -38,7 +41,7 @@ mkdirSync(parent, { recursive: true });
 const home = mkdtempSync(join(parent, 'growth-'));
 const bench = createBench(options, say);
 
-/** Fills a world, multiplies its documents while it does not run, and starts it again. */
+/** Fills a world, multiplies its documents while the system is stopped, and starts it again. */
 async function worldOf(
   name: string,
   count: number,

@@ -6,11 +6,11 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Sends requests to one system with one key over kept-alive connections. */
+/** Sends requests to one system with one key over keep-alive connections. */
 export interface Client {
   /**
-   * Returns any answer; rejects if there is none. `path` is below `/api/v1`; a Buffer as body is JSON that is sent as
-   * it is.
+   * Returns the answer, whatever its status. Rejects if there is no answer. `path` is below `/api/v1`. A Buffer as body
+   * is JSON that is sent unchanged.
    */
   send(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Returns the `data` of an answer. Throws if the answer is an error. */
@@ -19,24 +19,24 @@ export interface Client {
 }
 
 /**
- * Milliseconds after which idle connections are closed, long before the server closes them, which could happen during a
- * request.
+ * Milliseconds after which idle connections are closed. The server's own timeout is much longer, so the server never
+ * closes a connection while a request is being sent.
  */
 const IDLE_MS = 20_000;
 
-/** Opens a client of `baseUrl` with `apiKey` over at most `connections` connections. */
+/** Opens a client of `baseUrl` with `apiKey` and at most `connections` connections. */
 export function openClient(baseUrl: string, apiKey: string, connections: number): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, timeout: IDLE_MS });
   return { ...sendTo(() => ({ baseUrl, agent }), apiKey), close: () => agent.destroy() };
 }
 
-/** Server and connections that a request is sent by. */
+/** The server and the connections that a request uses. */
 interface Destination {
   readonly baseUrl: string;
   readonly agent: Agent;
 }
 
-/** Creates a client that chooses the destination of each request. It closes no connections. */
+/** Creates a client that chooses the destination of each request. It does not close connections. */
 export function sendTo(choose: () => Destination, apiKey: string): Client {
   const authorization = `Bearer ${apiKey}`;
 
@@ -71,5 +71,4 @@ export function sendTo(choose: () => Destination, apiKey: string): Client {
   };
 }
 
-/** Headers of a request with a body. */
 export const JSON_BODY = { 'content-type': 'application/json' } as const;

@@ -1,5 +1,5 @@
-// Measures whether an id that exists elsewhere takes as long as one that does not exist: a difference would tell a
-// stranger which ids there are. Sends `--requests` of each in turns and prints medians and their ratio.
+// Measures whether a request with an id that exists elsewhere takes as long as one with an unknown id, because a
+// difference would reveal which ids exist. Sends `--requests` of each in turns, and prints the medians and their ratio.
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { newKey } from '@commonplace/acceptance/dist/src/people.js';
@@ -11,12 +11,12 @@ const { values } = parseArgs({
   options: { requests: { type: 'string', default: '2000' }, only: { type: 'string', default: '' } },
 });
 const requests = wholeNumber(values.requests);
-/** Ratio above which a path is marked. */
+/** Ratio above which a path is marked in the output. */
 const MAX_RATIO = 1.05;
-/** Requests of each kind that come first and are not counted. */
+/** Number of initial requests of each kind that are not counted. */
 const WARM_UP = 300;
 
-/** A path by its id, and an id that exists and that the caller has no access to. */
+/** A path with a placeholder for an id, and an existing id to which the caller has no access. */
 interface ReadPath {
   readonly name: string;
   readonly pathOf: (id: string) => string;
@@ -42,7 +42,7 @@ async function readPaths(place: Place): Promise<ReadPath[]> {
   ];
 }
 
-/** Returns milliseconds until the answer is read, and its status. */
+/** Returns the milliseconds until the answer has been read, and its status. */
 async function timed(url: string, headers: Record<string, string>): Promise<{ ms: number; status: number }> {
   const since = performance.now();
   const answer = await fetch(url, { headers });
@@ -58,7 +58,7 @@ async function measure(world: World, { name, pathOf, foreign }: ReadPath, key: s
   const times: { foreign: number[]; unknown: number[] } = { foreign: [], unknown: [] };
   const statuses = new Set<number>();
   for (let i = 0; i < WARM_UP + requests; i++) {
-    // Which of them comes first changes, so that neither always follows the other.
+    // The order alternates, so that neither kind always comes second.
     const kinds = i % 2 === 0 ? (['foreign', 'unknown'] as const) : (['unknown', 'foreign'] as const);
     for (const kind of kinds) {
       const { ms, status } = await timed(base + pathOf(kind === 'foreign' ? foreign : randomUUID()), headers);

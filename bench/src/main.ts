@@ -1,5 +1,5 @@
-// Runs the benchmarks and compares them with the limits of the libraries they use. Missed floors are reported, never
-// asserted: the exit code is 1 only if something could not be run.
+// Runs the benchmarks and compares them with the limits of the libraries that they use. Missed floors are only
+// reported: the exit code is 1 only if a benchmark could not run.
 import { type Bench, createBench } from './bench.js';
 import { type Options, readOptions } from './options.js';
 import { HEADING, linesOf, machineLine, type Outcome, writeResults } from './report.js';

@@ -3,30 +3,33 @@ import type { LoadRequest } from './load/spec.js';
 import { cpuSeconds } from './processes.js';
 import { settle } from './system.js';
 
-/** A subject of measurement: processes that answer at a URL. */
+/** The subject of a measurement: processes that answer at a URL. */
 export interface Subject {
   readonly name: string;
   readonly url: string;
   /** URLs of further replicas, which take an equal share of the requests. */
   readonly otherUrls?: readonly string[];
-  /** API key that it requires; undefined if none. */
+  /** API key that the subject requires; undefined if it requires none. */
   readonly apiKey: string | undefined;
   pids(): number[];
   stop(): Promise<void>;
 }
 
-/** A subject and the requests it gets. */
+/** A subject and the requests that it gets. */
 export interface Contestant {
   readonly subject: Subject;
-  /** Distinguishes it from other contestants with the same subject. */
+  /** Distinguishes the contestant from others with the same subject. */
   readonly about?: string;
   readonly requests: readonly LoadRequest[];
   /**
-   * Number of requests that each round takes from the list, beginning behind those of the round before; all when
-   * absent. With a long list no request is sent twice.
+   * Number of requests that each round takes from the list, continuing where the previous round ended; all by default.
+   * With a long list no request is sent twice.
    */
   readonly perRound?: number;
-  /** Number of connections, if not that of all. With one, the latency is that of a request which waits for no other. */
+  /**
+   * Number of connections, if it differs from that of the other contestants. With one connection, the latency is that
+   * of a request that waits for no other.
+   */
   readonly connections?: number;
 }
 
@@ -40,33 +43,37 @@ export interface Pace {
 /** Results of one round of a contestant. */
 interface Round {
   readonly requestsPerSecond: number;
-  /** Milliseconds of processor time that its processes used for 1,000 requests, until they were idle again. */
+  /**
+   * Processor time in milliseconds that the subject's processes used per 1,000 requests, until they were idle again.
+   */
   readonly cpuPer1000: number;
 }
 
-/** Reported figures of one round, or the medians of many. */
-interface Told extends Round {
+/** Reported figures of one round, or medians of several rounds. */
+interface Measurements extends Round {
   /** Latency percentiles in milliseconds. */
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  /** Share of a core that the load generator used; near 1 the generator was the limit, not the server. */
+  /**
+   * Fraction of a core that the load generator used. Near 1, the generator was the bottleneck instead of the server.
+   */
   readonly generatorBusy: number;
 }
 
 /** Medians of a contestant's rounds, and the rounds. */
-export interface Figures extends Told {
+export interface Figures extends Measurements {
   readonly name: string;
   readonly rounds: readonly Round[];
 }
 
-/** Measures contestants in turns, so that disturbances of the machine affect all alike. */
+/** Measures contestants in turns, so that disturbances of the machine affect all of them equally. */
 export async function compare(
   contestants: readonly Contestant[],
   { connections, rounds, seconds, warmUpSeconds }: Pace,
   say: (line: string) => void,
 ): Promise<Figures[]> {
-  const results = contestants.map((): Told[] => []);
+  const results = contestants.map((): Measurements[] => []);
   for (const contestant of contestants) await runOnce(contestant, 0, connections, warmUpSeconds);
   for (let round = 1; round <= rounds; round++) {
     for (const [i, contestant] of contestants.entries()) {
@@ -82,18 +89,26 @@ export async function compare(
 }
 
 /**
- * Returns the ratio of a figure of two contestants: the median of the ratios of each round. A disturbance of some
- * seconds affects both in the same round alike.
+ * Returns the ratio of a figure of two contestants, which is the median of the ratios of all rounds. A disturbance of
+ * some seconds affects both in the same round.
  */
 export function beside(one: Figures, other: Figures, read: (round: Round) => number): number {
   return median(one.rounds.map((round, i) => read(round) / read(other.rounds[i] ?? other)));
 }
 
-/** Seconds to wait until what the requests of a round have caused in the background is done. */
+/** Timeout in seconds for the background work that the requests of a round cause. */
 const SETTLE_SECONDS = 300;
 
-/** Sends one round's requests and waits until the subject is idle, so that the next round meets a quiet machine. */
-async function runOnce(contestant: Contestant, round: number, connections: number, seconds: number): Promise<Told> {
+/**
+ * Sends the requests of one round and waits until the subject is idle, so that the next round starts on a quiet
+ * machine.
+ */
+async function runOnce(
+  contestant: Contestant,
+  round: number,
+  connections: number,
+  seconds: number,
+): Promise<Measurements> {
   const { subject } = contestant;
   const wide = contestant.connections ?? connections;
   const key: Record<string, string> = subject.apiKey === undefined ? {} : { authorization: `Bearer ${subject.apiKey}` };
@@ -135,8 +150,8 @@ function nameOf({ subject, about }: Contestant): string {
   return about === undefined ? subject.name : `${subject.name}, ${about}`;
 }
 
-function mediansOf(all: readonly Told[]): Told {
-  const of = (read: (told: Told) => number) => median(all.map(read));
+function mediansOf(all: readonly Measurements[]): Measurements {
+  const of = (read: (measurements: Measurements) => number) => median(all.map(read));
   return {
     requestsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
     p50: of(({ p50 }) => p50),
@@ -147,7 +162,7 @@ function mediansOf(all: readonly Told[]): Told {
   };
 }
 
-/** Combines several comparisons of the same contestants, which were started anew for each. */
+/** Merges several comparisons of the same contestants, which were restarted for each. */
 export function together(comparisons: readonly (readonly Figures[])[]): Figures[] {
   const [first = []] = comparisons;
   return first.map(({ name }, i) => {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** Names of the rows to run; all when absent. */
+  /** Names of the rows to run; undefined means all. */
   readonly only: ReadonlySet<string> | undefined;
   /** Groups of work that the row `real` measures. */
   readonly work: ReadonlySet<string>;
@@ -10,7 +10,7 @@ export interface Options {
   /** Maximum number of pages in the rows `real`, `real-mesh` and `scale-out`. */
   readonly pages: number;
   readonly rounds: number;
-  /** Seconds of one round of one contestant. */
+  /** Duration of one round of one contestant in seconds. */
   readonly seconds: number;
   readonly warmUpSeconds: number;
   /** Number of resources in the large workspace. */
@@ -19,7 +19,7 @@ export interface Options {
   readonly mesh: boolean;
 }
 
-/** Number of rounds. Many short rounds in turns expose all contestants equally to other work on the machine. */
+/** Number of rounds. With many short rounds in turns, other work on the machine affects all contestants equally. */
 const ROUNDS = 9;
 const QUICK_ROUNDS = 3;
 
@@ -28,19 +28,19 @@ const WORK: readonly string[] = ['reads', 'searches', 'embedding', 'writes', 'wo
 
 const USAGE = `npm run bench -- [--only real,list] [--work TEXT] [--seconds N] [--rounds N] [--quick] [--mesh]
 
-  --only real,list  only these rows
-  --work reads,…    of the row real only these groups: reads, searches, embedding, writes, workspaces, names
-  --no-embeddings   in the row real, for a quick look at reads
+  --only real,list  run only these rows
+  --work reads,…    run only these groups of the row real: reads, searches, embedding, writes, workspaces, names
+  --no-embeddings   measure the row real without embeddings, for a quick look at reads
   --pages N         pages in the rows real, real-mesh and scale-out (2000)
   --many N          resources in the large workspace (100000)
-  --seconds N       of each round (2)
-  --rounds N        of each contestant (9)
-  --quick           three rounds, 300 pages, and 10,000 resources rather than 100,000
-  --mesh            starts the servers of the rows real-mesh and scale-out`;
+  --seconds N       duration of each round (2)
+  --rounds N        rounds of each contestant (9)
+  --quick           three rounds, 300 pages, and 10,000 resources instead of 100,000
+  --mesh            start the servers of the rows real-mesh and scale-out`;
 
 /**
- * Parses the command line. `rows` are the names that `--only` accepts. Prints the usage and ends the process if it is
- * invalid.
+ * Parses the command line. `rows` contains the names that `--only` accepts. If it is invalid, prints the usage and ends
+ * the process.
  */
 export function readOptions(args: readonly string[], rows: readonly string[]): Options {
   try {

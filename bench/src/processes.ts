@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Clock ticks of `/proc` in a second: 100 on every Linux that Node.js runs on. */
+/** Clock ticks of `/proc` per second. There are 100 on every Linux that Node.js supports. */
 const TICKS = 100;
 
-/** Returns the ids of a process and all its descendants. */
+/** Returns the ids of a process and of all its descendants. */
 export function processTree(pid: number): number[] {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -17,8 +17,8 @@ export function processTree(pid: number): number[] {
 }
 
 /**
- * Returns the seconds of processor time that processes have used since they began, including their threads and those of
- * their children that have ended.
+ * Returns the processor time in seconds that processes have used since they started, including their threads and their
+ * children that have ended.
  */
 export function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
@@ -28,7 +28,10 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, one) => sum + one, 0) / TICKS;
 }
 
-/** Returns the fields of `/proc/<pid>/stat` after the program's name, which may contain spaces and brackets. */
+/**
+ * Returns the fields of `/proc/<pid>/stat` after the program's name. They are searched from its end, because the name
+ * may contain spaces and brackets.
+ */
 function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

@@ -12,10 +12,10 @@ export type Outcome =
   | { readonly name: string; readonly title: string; readonly skipped: string }
   | { readonly name: string; readonly title: string; readonly failed: string };
 
-/** Share of a core above which the generator was the limit, not the server. */
+/** Fraction of a core above which the generator was the bottleneck, not the server. */
 const GENERATOR_LIMIT = 0.9;
 
-/** Returns the lines of a row, as people read them. */
+/** Formats the result of a row for people. */
 export function linesOf(outcome: Outcome): string[] {
   const title = `${outcome.name}  ${outcome.title}`;
   if ('skipped' in outcome) return [title, `   skipped: ${outcome.skipped}`];
@@ -32,7 +32,7 @@ export function linesOf(outcome: Outcome): string[] {
   ];
 }
 
-/** Describes the machine and how busy it is: the load average of the last minute. */
+/** Describes the machine and its load average of the last minute. */
 export function machineLine(): string {
   const [cpu] = cpus();
   return `${cpus().length} cores (${cpu?.model}), Node.js ${process.version}, load ${loadavg()[0]?.toFixed(1)}`;
@@ -50,7 +50,7 @@ function generatorLine({ name, generatorBusy }: Figures): string {
   return `   the load generator took ${Math.round(generatorBusy * 100)} % of a core: ${name} may be faster than this`;
 }
 
-/** Returns the processor time relative to the limit's, which other work on the machine disturbs less than speed. */
+/** Returns the processor time relative to the limit. Other work on the machine disturbs it less than the speed. */
 function cpuLines([subject, limit]: readonly Figures[]): string[] {
   if (subject === undefined || limit === undefined) return [];
   return [
@@ -77,7 +77,7 @@ function short(value: number): string {
   return value.toFixed(value < 100 ? 2 : 0);
 }
 
-/** Writes all measurements below `bench/results`. Returns the file's path. */
+/** Writes all measurements to a file below `bench/results`. Returns its path. */
 export function writeResults(outcomes: readonly Outcome[], { only, ...options }: Options): string {
   const folder = join(ROOT, 'bench/results');
   mkdirSync(folder, { recursive: true });

@@ -1,16 +1,16 @@
 import { beside, type Figures } from './measure.js';
 
-/** One line of the benchmarks: what was measured, and the floors it has to meet. */
+/** The result of one benchmark: what was measured, and the floors that it has to meet. */
 export interface Row {
   readonly figures: readonly Figures[];
   readonly checks: readonly Check[];
   /** Additional findings of the measurement. */
   readonly notes?: readonly string[];
-  /** Lines of a Markdown table with all figures, for rows that measure many things. */
+  /** Lines of a Markdown table with all figures, for rows with many measurements. */
   readonly table?: readonly string[];
 }
 
-/** A figure and the floor that it is compared with. */
+/** A figure and the floor with which it is compared. */
 export interface Check {
   readonly what: string;
   readonly value: number;

@@ -1,5 +1,5 @@
-// Measures how well the search service answers questions whose answers people have graded, beside plain ways to rank the
-// same texts with the same stemmer and model.
+// Measures how well the search service answers questions with answers graded by people, compared with simple rankings
+// of the same texts with the same stemmer and model.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
-// Tests crashes of the embedded system under concurrent writes: after kill -9 and a restart nothing that was
-// acknowledged may be missing, incomplete or duplicated. Also tests memory under a large import. The exit code is 1 on
-// any loss.
+// Tests crashes of the embedded system under concurrent writes: after kill -9 and a restart, nothing that was
+// acknowledged may be missing, incomplete or duplicated. Also tests its memory during a large import. The exit code is
+// 1 if anything is lost.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -26,17 +26,20 @@ import { startSystem } from './system.js';
 const ROUNDS = 50;
 /** Number of imports to kill in a run with the default number of rounds. */
 const IMPORT_ROUNDS = 100;
-/** Kills of automations: several for each point between their actions. */
+/** Number of kills of automations, several for each point between their actions. */
 const AUTOMATION_ROUNDS = 60;
-/** Kills under writers of messages, and what each writes; below, what each writes for a kill of a short run. */
+/**
+ * Number of kills under writers of messages, and number of messages per writer. Below, number of messages per writer
+ * and kill in a short run.
+ */
 const MESSAGE_ROUNDS: MessageRounds = { kills: 10, messages: 200 };
 const ROUND_MESSAGES = 10;
-/** Pages of the large archive: 2 GB. */
+/** Number of pages in the large archive, which has 2 GB. */
 const LARGE_PAGES = 50_000;
-/** Images of power cuts in a full run and, below, for each round of a short run. */
+/** Number of images of power cuts in a full run. Below, number per round of a short run. */
 const IMAGES = 500;
 const ROUND_IMAGES = 5;
-/** Kills of runs at their cut points, runs under kills, and cuts of their streams. */
+/** Number of kills of runs at their cut points, of runs under kills, and of cuts of their streams. */
 const RUN_ROUNDS: RunRounds = { cuts: 56, runs: 200, streamCuts: 1_000 };
 const PARTS = [
   'writes',
@@ -51,7 +54,7 @@ const PARTS = [
   'messages-mesh',
   ...MESH_PARTS,
 ] as const;
-/** Parts that a short run omits unless they are named: one takes long, the others need servers. */
+/** Parts that a short run omits unless they are named, because they take long or need servers. */
 const LONG: ReadonlySet<Part> = new Set([
   'imports-large',
   'links',
@@ -83,15 +86,15 @@ async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
     const client = openClient(system.baseUrl, system.apiKey, WRITERS);
     const faults = [];
     for (const { ledger } of results) {
-      faults.push(...(await readLists(client, ledger.ground.workspaceId, ledger.documents)));
+      faults.push(...(await readLists(client, ledger.workArea.workspaceId, ledger.documents)));
     }
     client.close();
-    tally.check('the lists of all rounds are what was written', faults);
+    tally.check('the lists of all rounds match what was written', faults);
   } finally {
     events.close();
     await system.stop();
   }
-  tally.check('the file is whole', checkIntegrity(home));
+  tally.check('the database file is intact', checkIntegrity(home));
   summarise(results);
 }
 
@@ -118,7 +121,7 @@ function seconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-interface Wish {
+interface SoakOptions {
   readonly rounds: number;
   readonly importRounds: number;
   readonly linkRounds: number;
@@ -132,8 +135,8 @@ interface Wish {
   readonly parts: ReadonlySet<Part>;
 }
 
-/** Parses the command line. A run with `--rounds` is a short one: it omits the long parts. */
-function readWish(): Wish {
+/** Parses the command line. A run with `--rounds` is short and omits the long parts. */
+function parseOptions(): SoakOptions {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({ options: { rounds: text, only: text, pages: text, seed: text, rate: text } });
   const rounds = values.rounds === undefined ? undefined : wholeNumber(values.rounds);
@@ -157,28 +160,28 @@ function readWish(): Wish {
 
 function partOf(name: string): Part {
   const part = PARTS.find((one) => one === name);
-  if (part === undefined) throw new Error(`There is no part ${name}.`);
+  if (part === undefined) throw new Error(`There is no part ${name}; there are ${PARTS.join(', ')}.`);
   return part;
 }
 
 const USAGE = `npm run soak -- [--rounds N] [--only P,Q] [--pages N] [--seed N] [--rate N]
 
-  --rounds N   crashes under writes (${ROUNDS}), imports that are killed (${IMPORT_ROUNDS}), and a fifth of the images of power
-               cuts (${IMAGES}), kills of runs (${RUN_ROUNDS.cuts}) and of automations (${AUTOMATION_ROUNDS}), runs under kills (${RUN_ROUNDS.runs}) and cuts of streams
-               (${RUN_ROUNDS.streamCuts}); without the large import and the mesh;
-               by name: kills under writers of messages (${MESSAGE_ROUNDS.kills});
-               on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills of the
-               store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), kills of one of three
-               processes that carry out automations (${MESH_ROUNDS['automations-mesh']}), and a fifth as many restarts of every process under
+  --rounds N   a short run (defaults of a full run in parentheses): N crashes under writes (${ROUNDS}),
+               killed imports (${IMPORT_ROUNDS}), kills of runs (${RUN_ROUNDS.cuts}) and of automations (${AUTOMATION_ROUNDS}), and
+               proportional numbers of images of power cuts (${IMAGES}), runs under kills (${RUN_ROUNDS.runs}) and
+               cuts of streams (${RUN_ROUNDS.streamCuts}); long parts run only if they are named: kills under
+               writers of messages (${MESSAGE_ROUNDS.kills}); on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills
+               of the store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), kills of one of three processes that
+               execute automations (${MESH_ROUNDS['automations-mesh']}), and a fifth as many restarts of every process under
                load (${MESH_ROUNDS.rolling}) and in the middle of runs of agents (${MESH_ROUNDS.agents})
-  --only P,Q   only these parts: ${PARTS.join(', ')}
+  --only P,Q   run only these parts: ${PARTS.join(', ')}
   --pages N    pages of the large import (${LARGE_PAGES})
-  --seed N     of the power cuts
-  --rate N     requests a second while processes are restarted (${MESH_RATE})`;
+  --seed N     seed of the power cuts
+  --rate N     requests per second while processes are restarted (${MESH_RATE})`;
 
-function readWishOrExit(): Wish {
+function parseOptionsOrExit(): SoakOptions {
   try {
-    return readWish();
+    return parseOptions();
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
     process.exit(64);
@@ -186,11 +189,11 @@ function readWishOrExit(): Wish {
 }
 
 const { rounds, runs, automations, messages, importRounds, linkRounds, images, seed, pages, mesh, parts } =
-  readWishOrExit();
+  parseOptionsOrExit();
 mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
 const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
 const tally = createTally();
-// All processes that this one has started end with it.
+// All processes that this process has started end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
   if (parts.has('writes')) await soak(rounds, join(home, 'writes'), tally);
@@ -208,6 +211,6 @@ try {
   tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);
 }
 if (tally.failed === 0) rmSync(home, { recursive: true, force: true });
-else console.log(`What it found is in ${home}`);
+else console.log(`The data of the failed run is in ${home}`);
 console.log(`${tally.passed} passed, ${tally.failed} failed${tally.skipped > 0 ? `, ${tally.skipped} skipped` : ''}`);
 process.exit(tally.failed === 0 ? 0 : 1);

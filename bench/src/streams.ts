@@ -4,7 +4,7 @@ import { type Person, signUp } from '@commonplace/acceptance/dist/src/people.js'
 import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import type { Measured } from './bench.js';
 
-/** People who sign up at once: hashing their passwords takes all processors. */
+/** Number of people who sign up concurrently. It is small, because hashing their passwords uses all processors. */
 const SIGN_UPS = 4;
 
 /** Signs people up as members of a workspace. */
@@ -19,14 +19,14 @@ export function addReaders({ client, system }: Measured, workspaceId: string, co
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Notes when streams tell what was done, by the name of what was done. */
+/** Records when streams deliver events, by the name of what each event is about. */
 export class Arrivals {
   private readonly times = new Map<string, number[]>();
 
-  /** `nameOf` returns the name of what an event is about, from the event's own data. */
+  /** `nameOf` extracts the name of an event's subject from the event's data. */
   constructor(private readonly nameOf: (data: Data) => string | undefined) {}
 
-  /** Opens a stream that is noted until it ends. Resolves once it is open. */
+  /** Opens a stream and records its events until it ends. Resolves once the stream is open. */
   async follow(url: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
     const response = await fetch(url, { signal, headers: { ...headers, accept: 'text/event-stream' } });
     if (!response.ok) throw new Error(`GET ${url} answers ${response.status}: ${await response.text()}`);
@@ -39,7 +39,7 @@ export class Arrivals {
     })().catch(() => {});
   }
 
-  /** Returns when each of `count` streams has told something. */
+  /** Waits until `count` streams have delivered an event with a name. Returns the times of arrival. */
   async of(name: string, count: number): Promise<readonly number[]> {
     for (;;) {
       const times = this.times.get(name) ?? [];
@@ -55,7 +55,7 @@ export class Arrivals {
   }
 }
 
-/** Returns the value below which a share of all is. */
+/** Returns the percentile of the values at `share`, a fraction from 0 to 1. */
 export function shareOf(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;

@@ -15,7 +15,7 @@ export interface System {
   /** The owner's key, with every scope. */
   readonly apiKey: string;
   readonly pid: number;
-  /** Milliseconds from the start to the first answer that it is ready. */
+  /** Milliseconds from the start until the system first reports that it is ready. */
   readonly readyMs: number;
   pids(): number[];
   /** Sends SIGTERM and waits for the end. */
@@ -26,17 +26,17 @@ export interface System {
 
 export interface StartOptions {
   readonly home: string;
-  /** The port of the last start; a free one when absent. */
+  /** Port of the previous start; a free port by default. */
   readonly port?: number;
   readonly mesh?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Milliseconds that a start may take, more on a slow or busy machine (`COMMONPLACE_TEST_PATIENCE`). */
+/** Timeout of a start in milliseconds. It is longer on a slow or busy machine (`COMMONPLACE_TEST_PATIENCE`). */
 const START_MS = 60_000 * PATIENCE;
 
 /**
- * Starts the system on `home`, by default without rate limits and embeddings, and waits until it is ready and its owner
+ * Starts the system on `home`, by default without rate limits and embeddings. Waits until it is ready and its owner
  * exists.
  */
 export async function startSystem({ home, port, mesh = false, settings = {} }: StartOptions): Promise<System> {
@@ -64,7 +64,7 @@ export async function startSystem({ home, port, mesh = false, settings = {} }: S
   try {
     await Promise.race([isReady(baseUrl), ended]);
     const readyMs = performance.now() - started;
-    // On a first start the owner and the sample content are created after the system is ready.
+    // A first start creates the owner and the sample after the system is ready.
     await Promise.race([running.says(mesh ? 'Mesh of' : 'Docs  ', START_MS), ended]);
     const apiKey = await keyIn(facts);
     const stop = async () => void (await running.terminate());
@@ -107,23 +107,23 @@ async function isReady(baseUrl: string): Promise<void> {
   throw new Error(`${baseUrl} is not ready after ${START_MS} ms.`);
 }
 
-/** Returns the owner's key, which the first start of a home writes a moment after it is ready. */
+/** Returns the owner's key. The first start of a home writes it a moment after the system is ready. */
 async function keyIn(file: string): Promise<string> {
   for (let tries = 0; tries < 100; tries++) {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-    // The file may exist before it is written completely.
+    // The file may exist before it is complete.
     if (text.endsWith('\n')) return (JSON.parse(text) as { api_key: string }).api_key;
     await sleep(50);
   }
   throw new Error('There is no key: these servers hold the data of an installation that was here before.');
 }
 
-/** Share of a core below which processes are considered idle. */
+/** Fraction of a core below which processes count as idle. */
 const QUIET = 0.05;
 
-/** Waits until processes are idle, for at most `patienceSeconds` seconds. */
-export async function settle(pids: () => readonly number[], patienceSeconds = 30): Promise<void> {
-  for (let tries = 0; tries < patienceSeconds * 2; tries++) {
+/** Waits until processes are idle, for at most `timeoutSeconds` seconds. */
+export async function settle(pids: () => readonly number[], timeoutSeconds = 30): Promise<void> {
+  for (let tries = 0; tries < timeoutSeconds * 2; tries++) {
     const before = cpuSeconds(pids());
     await sleep(500);
     if ((cpuSeconds(pids()) - before) / 0.5 < QUIET) return;

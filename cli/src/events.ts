@@ -3,7 +3,7 @@ import { openParkedBeside, type ParkedBeside } from '@commonplace/platform/runti
 import { CommandError, EXIT } from './exit.js';
 import { readPlaces } from './settings.js';
 
-/** A parked event, as operators see it. */
+/** A parked event as operators see it. */
 export interface ParkedEventView {
   readonly consumer: string;
   readonly id: string;
@@ -15,13 +15,15 @@ export interface ParkedEventView {
   readonly error: string;
 }
 
-/** The parked events that a command is about: all of one consumer or of all, or some ids. */
+/** Selects parked events: those of one consumer or of all, or those with some ids. */
 export interface ParkedSelection {
   readonly consumer: string | undefined;
   readonly ids: 'all' | readonly string[];
 }
 
-/** Returns the parked events of all consumers or of one, those parked for the longest first. */
+/**
+ * Lists the parked events of all consumers or of one. Those of a consumer come in the order in which they were parked.
+ */
 export function listParkedEvents(env: NodeJS.ProcessEnv, consumer?: string): Promise<ParkedEventView[]> {
   return withParked(env, async (parked) => {
     const found: ParkedEventView[] = [];
@@ -32,13 +34,16 @@ export function listParkedEvents(env: NodeJS.ProcessEnv, consumer?: string): Pro
   });
 }
 
-/** Delivers parked events again, or deletes them. Returns their number. Throws if an id is not that of a parked event. */
+/**
+ * Delivers parked events again, or deletes them. Returns their number. Throws if an id does not belong to a parked
+ * event.
+ */
 export function handleParkedEvents(
   env: NodeJS.ProcessEnv,
   action: 'retry' | 'delete',
   { consumer, ids }: ParkedSelection,
 ): Promise<number> {
-  if (ids !== 'all' && ids.length === 0) throw new CommandError(EXIT.usage, 'name events by their ids, or --all');
+  if (ids !== 'all' && ids.length === 0) throw new CommandError(EXIT.usage, 'specify the ids of events, or --all');
   return withParked(env, async (parked) => {
     const consumers = await consumersOf(parked, consumer);
     if (ids !== 'all') await requireParked(parked, consumers, ids);

@@ -1,4 +1,4 @@
-/** Exit codes of the commands; those from 64 on are from sysexits.h. */
+/** Exit codes of the commands. Codes from 64 on are those of sysexits.h. */
 export const EXIT = {
   ok: 0,
   /** A check of `doctor` failed, or a command could not do its work. */
@@ -13,7 +13,7 @@ export const EXIT = {
   config: 78,
 } as const;
 
-/** Ends a command with a message for its user and an exit code. */
+/** Ends a command with an exit code and a message for the user. */
 export class CommandError extends Error {
   constructor(
     readonly exitCode: number,

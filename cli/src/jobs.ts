@@ -28,7 +28,7 @@ const QUEUES: Readonly<Record<string, readonly AnyQueueSpec[]>> = {
   tenancy,
 };
 
-/** Maximum number of jobs listed per queue. */
+/** Maximum number of jobs in a list per queue. */
 export const MAX_LISTED = 1000;
 
 /** Returns the dead letters of all queues or of one. */
@@ -40,7 +40,7 @@ export async function listGivenUp(env: NodeJS.ProcessEnv, queue?: string): Promi
   return found;
 }
 
-/** The jobs that a command is about: all, or some ids. */
+/** Selects jobs: all, or those with some ids. */
 export type Selection = 'all' | readonly string[];
 
 /** The outcome of a command for one job. */
@@ -50,7 +50,7 @@ export interface Handled {
   readonly outcome: DeadLetterOutcome;
 }
 
-/** Retries or deletes dead letters. Throws if an id is not that of a dead letter. */
+/** Retries or deletes dead letters. Throws if an id does not belong to a dead letter. */
 export async function handleGivenUp(
   env: NodeJS.ProcessEnv,
   action: 'retry' | 'delete',
@@ -58,7 +58,7 @@ export async function handleGivenUp(
   queue?: string,
 ): Promise<Handled[]> {
   if (selected !== 'all' && selected.length === 0)
-    throw new CommandError(EXIT.usage, 'name jobs by their ids, or --all');
+    throw new CommandError(EXIT.usage, 'specify the ids of jobs, or --all');
   const handled: Handled[] = [];
   await eachQueue(env, queue, async (letters) => {
     const ids = selected === 'all' ? allIds(letters) : selected;
@@ -72,7 +72,7 @@ export async function handleGivenUp(
   return handled;
 }
 
-/** The ids of all jobs of a queue that were given up. */
+/** Yields the ids of all dead letters of a queue. */
 async function* allIds(letters: DeadLetters): AsyncIterable<string> {
   for (let after: GivenUpJob | undefined; ; ) {
     const page = await letters.list(MAX_LISTED, after);

@@ -19,13 +19,13 @@ import { createScrub } from './scrub.js';
 
 export const EXIT_CODES = `
 Exit codes:
-  0   done; doctor: nothing has failed, though there may be warnings
+  0   success; doctor: no check has failed, though there may be warnings
   1   failed; doctor: a check has failed
-  64  the command line is wrong
+  64  the command line is invalid
   65  the backup is damaged, incomplete or of a newer version
-  66  there is nothing where something was to be read
-  73  the target is there already, or is not empty
-  78  the settings can't be used`;
+  66  the input does not exist
+  73  the target already exists, or is not empty
+  78  the settings are invalid`;
 
 const EXAMPLES = [
   'commonplace doctor',
@@ -72,7 +72,9 @@ const COMMANDS = [
 
 function createProgram(context: Context): Command {
   const program = new Command('commonplace')
-    .description('Keeps a Commonplace installation. Settings are the COMMONPLACE_* variables of the system itself.')
+    .description(
+      'Administers a Commonplace installation. It reads the same COMMONPLACE_* variables as the system itself.',
+    )
     .option('--data-dir <folder>', 'data folder, instead of COMMONPLACE_DATA_DIR')
     .option('--json', 'print one JSON object for programs')
     .configureHelp({ showGlobalOptions: true })
@@ -90,7 +92,7 @@ function createProgram(context: Context): Command {
   return program;
 }
 
-/** Copies settings from a command to those below it, among them that help shows global options. */
+/** Copies settings to the commands below a command, so that, for example, their help shows the global options. */
 function inheriting(command: Command, above: Command): Command {
   command.copyInheritedSettings(above);
   for (const below of command.commands) inheriting(below, command);

@@ -1,8 +1,8 @@
 /** Reports the progress of long operations. */
 export interface Progress {
-  /** Begins a step. `total` is the amount at which it is complete. */
+  /** Starts a step. It is complete when the amounts added reach `total`. */
   step(name: string, total?: number): void;
-  /** Adds to the amount of the step that is done. */
+  /** Adds to the completed amount of the step. */
   add(amount: number): void;
   end(): void;
 }
@@ -10,10 +10,13 @@ export interface Progress {
 export const silentProgress: Progress = { step: () => {}, add: () => {}, end: () => {} };
 
 const WIDTH = 28;
-/** Minimum milliseconds between two redraws of a terminal's bar, and between two lines elsewhere. */
+/** Minimum milliseconds between two redraws of the bar on a terminal, and between two lines elsewhere. */
 const [PICTURE_MS, LINE_MS] = [100, 5000];
 
-/** Draws a progress bar on a terminal; elsewhere prints a line per step and one every five seconds. */
+/**
+ * Creates the display of progress. On a terminal it draws a bar; elsewhere it prints a line per step and one every five
+ * seconds.
+ */
 export function createProgress(stream: NodeJS.WriteStream): Progress {
   let [name, done, shown] = ['', 0, 0];
   let total: number | undefined;

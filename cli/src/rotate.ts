@@ -12,30 +12,32 @@ import { once, syncFolder, writeDurable } from './backup/files.js';
 import { CommandError, EXIT } from './exit.js';
 import type { Progress } from './progress.js';
 
-/** The state of a rotation of the master key of users' secrets. */
+/** The state of rotating the master key of users' secrets. */
 export interface Rotation {
-  /** `added`: a new key was written, and a restart has to load it. `done`: everything uses the current key. */
+  /**
+   * `added`: a new key was written, and a restart has to load it. `done`: everything is encrypted with the current key.
+   */
   readonly stage: 'added' | 'done';
   readonly rewrapped: number;
-  /** Ids of records whose secret no key decrypts. While there are any, no key is removed. */
+  /** Ids of records whose secret no key can decrypt. As long as there are any, no key is removed. */
   readonly unreadable: readonly string[];
-  /** Number of keys that are not needed any more. */
+  /** Number of keys that are no longer needed. */
   readonly spareKeys: number;
 }
 
 export interface RotateOptions {
   readonly places: RecordPlaces;
-  /** `COMMONPLACE_SECRETS_KEY`; undefined if the key is in the data folder. */
+  /** Value of `COMMONPLACE_SECRETS_KEY`; undefined if the key is in the data folder. */
   readonly setting: string | undefined;
 }
 
 const FILE = 'secrets.key';
-/** The keys that the last rotation has removed, kept until the next. */
+/** File with the keys that the last rotation removed. The next rotation replaces it. */
 const FORMER_FILE = 'secrets.key.former';
 
 /**
- * Performs the next step of a rotation. With a single key it puts a new one before it in the data folder. With
- * several it re-encrypts every secret with the first and removes the others. An interrupted step can be repeated.
+ * Performs the next step of a rotation. With a single key, it puts a new one before it in the data folder. With
+ * several, it re-encrypts every secret with the first and removes the others. An interrupted step can be repeated.
  */
 export async function rotateSecrets({ places, setting }: RotateOptions, progress: Progress): Promise<Rotation> {
   const file = join(places.dataDir, FILE);
@@ -57,8 +59,8 @@ export async function rotateSecrets({ places, setting }: RotateOptions, progress
 }
 
 const PUT_A_KEY =
-  'COMMONPLACE_SECRETS_KEY holds one key: put a new one (openssl rand -hex 32) and a comma before it, restart what reads ' +
-  'it, and run this again';
+  'COMMONPLACE_SECRETS_KEY contains only one key: put a new one (openssl rand -hex 32) and a comma before it, restart the ' +
+  'services that read it, and run this command again';
 
 async function rewrapAll(places: RotateOptions['places'], text: string, progress: Progress) {
   const masterKeys = parseMasterKeys(text);
@@ -84,7 +86,7 @@ async function rewrapAll(places: RotateOptions['places'], text: string, progress
   }
 }
 
-/** The services that store secrets of users, with their re-encryption functions. */
+/** Services that store secrets of users, with their re-encryption functions. */
 const KEEPERS = [
   ['tenancy', rewrapSecrets],
   ['resources', rewrapFormSecrets],
@@ -97,7 +99,9 @@ interface Pass {
   readonly unreadable: readonly string[];
 }
 
-/** Repeats a pass until it changes nothing, since secrets written meanwhile may have used an older key. */
+/**
+ * Repeats a pass until it changes nothing, because secrets written meanwhile may have been encrypted with an older key.
+ */
 async function untilSettled(pass: () => Promise<Pass>): Promise<Pass> {
   for (let rewrapped = 0; ; ) {
     const done = await pass();
@@ -106,7 +110,7 @@ async function untilSettled(pass: () => Promise<Pass>): Promise<Pass> {
   }
 }
 
-/** Replaces a file atomically: a crash leaves either the old or the new one. */
+/** Replaces a file atomically. A crash leaves either the old file or the new one. */
 async function replace(file: string, text: string): Promise<void> {
   const part = `${file}.${randomBytes(6).toString('hex')}`;
   await writeDurable(part, once(text));

@@ -3,16 +3,16 @@ import { allTables } from './settings.js';
 const LEAST = 4;
 const FOREIGN = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
 
-/** Replaces every secret of the settings in a value, at any depth. */
+/** Replaces every secret from the settings in a value, at any depth. */
 export type Scrub = <T>(value: T) => T;
 
-/** Creates a scrub. `more` are further values to hide. */
+/** Creates a function that hides secrets. `more` contains further values to hide. */
 export function createScrub(env: NodeJS.ProcessEnv, more: readonly string[] = []): Scrub {
   const variables = Object.values(allTables).flatMap((table) =>
     Object.values(table).flatMap(({ variable, secret }) => (secret === true ? [variable] : [])),
   );
   const values = [...variables, ...FOREIGN].map((name) => env[name] ?? '').concat(more);
-  // Longer secrets come first, so that replacing a shorter one leaves no part of them.
+  // Longer secrets come first, so that replacing a shorter one does not leave parts of a longer one visible.
   const hidden = [...new Set(values.flatMap(partsOf))].filter((part) => part.length >= LEAST);
   hidden.sort((a, b) => b.length - a.length);
   const scrubText = (text: string) => hidden.reduce((clean, part) => clean.replaceAll(part, '***'), text);

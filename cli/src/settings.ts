@@ -7,10 +7,10 @@ import { processSettings, type RecordPlaces } from '@commonplace/platform/runtim
 import { config as searchConfig } from '@commonplace/search/config';
 import { KEY_FILES } from './backup/manifest.js';
 
-/** The settings tables of every service; `process` has those that all of them read. */
+/** The settings tables of all services. `process` contains the settings that every service reads. */
 export const allTables: Readonly<Record<string, Table>> = { process: processSettings, ...settingsTables };
 
-/** The settings that say where an installation stores things. */
+/** The settings that determine where an installation stores data. */
 export interface Places extends RecordPlaces {
   readonly natsUrl: string | undefined;
   readonly s3Url: string | undefined;
@@ -27,19 +27,19 @@ const servers = { mongodbUrl, natsUrl, s3Url: filesConfig.s3Url, typesenseUrl, t
 const placesTable = { dataDir, ...servers, otlpUrl, otlpHeaders };
 
 /**
- * Marks all settings of a table as secret, so that no error shows a value: a secret may have been put into the
- * wrong one.
+ * Marks all settings of a table as secret, so that no error shows a value. A secret may have been put into the wrong
+ * setting.
  */
 export function hidden<T extends Table>(table: T): T {
   return Object.fromEntries(Object.entries(table).map(([name, setting]) => [name, { ...setting, secret: true }])) as T;
 }
 
-/** Reads the settings of where things are stored. Throws ConfigError. */
+/** Reads the settings that determine where data is stored. Throws ConfigError. */
 export function readPlaces(env: NodeJS.ProcessEnv): Places {
   return readConfigs({ places: hidden(placesTable) }, env).places;
 }
 
-/** Returns the environment with the keys in a data folder, as an embedded system uses them. Creates no key. */
+/** Returns the environment with the keys from a data folder, like an embedded system uses them. Creates no keys. */
 export function withKeyFiles(env: NodeJS.ProcessEnv, dataFolder: string): NodeJS.ProcessEnv {
   const [secret, secrets] = KEY_FILES.map((name) => join(dataFolder, name)) as [string, string];
   return {

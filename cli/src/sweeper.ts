@@ -13,16 +13,16 @@ import { type Places, readPlaces } from './settings.js';
 
 /** A blob in the store's trash. */
 export interface Trashed {
-  /** Its key before it was moved to the trash. */
+  /** Key of the blob before it was moved to the trash. */
   readonly key: string;
-  /** Day in UTC, as `2026-11-21`. */
+  /** Day in UTC, such as `2026-11-21`. */
   readonly trashedOn: string;
   readonly sizeBytes: number;
 }
 
 const NOTHING_HELD: HeldSweep = { held: 0, objects: 0, allowed: 0 };
 
-/** Returns what is in the trash, and the objects that wait for an operator's approval. */
+/** Returns the contents of the trash, and the number of objects that wait for an operator's approval. */
 export async function listTrash(env: NodeJS.ProcessEnv): Promise<{ trash: Trashed[]; held: HeldSweep }> {
   const places = readPlaces(env);
   const held = await withRecords(places, async ({ store }) => {
@@ -32,12 +32,12 @@ export async function listTrash(env: NodeJS.ProcessEnv): Promise<{ trash: Trashe
   return { trash: found.map(({ key, at, sizeBytes }) => ({ key, trashedOn: dayOf(at), sizeBytes })), held };
 }
 
-/** Moves blobs from the trash back to their keys. Those whose key is in use again are kept in the trash. */
+/** Moves blobs from the trash back to their keys. Blobs whose key is in use again stay in the trash. */
 export async function restoreFromTrash(
   env: NodeJS.ProcessEnv,
   wanted: 'all' | readonly string[],
 ): Promise<{ restored: string[]; kept: string[] }> {
-  if (wanted !== 'all' && wanted.length === 0) throw new CommandError(EXIT.usage, 'name keys, or --all');
+  if (wanted !== 'all' && wanted.length === 0) throw new CommandError(EXIT.usage, 'specify keys, or --all');
   return withBytes(readPlaces(env), async (bytes) => {
     const found = await trashOf(bytes);
     const missing = wanted === 'all' ? undefined : wanted.find((key) => !found.some((one) => one.key === key));

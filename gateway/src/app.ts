@@ -36,7 +36,7 @@ export interface AppParts {
   readonly open: Router;
   /** Serves published pages; passes every other request on. */
   readonly readers: Koa.Middleware;
-  /** Event streams that clients read. */
+  /** Opens, counts and closes the event streams that clients read. */
   readonly streams: EventStreams;
   /** Reads large bodies in worker threads. */
   readonly largeBodies: LargeBodies;
@@ -50,7 +50,10 @@ export interface AppParts {
   readonly log: Log;
 }
 
-/** Creates the app. A request passes in this order: ids and signals, errors, open pages, then the gates of the API. */
+/**
+ * Creates the app. A request passes these stages in order: ids and signals, errors, overload, pages without a
+ * credential, then the gates of the API.
+ */
 export function createApp(parts: AppParts): Koa {
   const { settings, log, denials, refusals } = parts;
   const app = new Koa();
@@ -78,14 +81,17 @@ export function createApp(parts: AppParts): Koa {
   app.use(createApi(parts, rateGate, (route) => route.scope !== 'public') as Koa.Middleware);
   app.use(() => Promise.reject(routeNotFound()));
   app.on('error', (error: Error & { code?: string }) => {
-    if (!GONE.has(error.code ?? '')) log.error('http.failed', { error });
+    if (!DISCONNECT_CODES.has(error.code ?? '')) log.error('http.failed', { error });
   });
   const handle = app.callback();
   return app;
 }
 
-/** Error codes of a client that has disconnected: nobody can be answered, and there is nothing to repair. */
-const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+/**
+ * Error codes that mean that the client has disconnected. They are not logged, because no answer can be sent and
+ * nothing needs repair.
+ */
+const DISCONNECT_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 const EXPOSED = [
   'Accept-Ranges',
@@ -104,7 +110,7 @@ const EXPOSED = [
   'Link',
 ];
 
-/** Lets any origin read answers, never with cookies. Requests without an `Origin` header skip CORS. */
+/** Allows any origin to read answers, but never with cookies. Requests without an `Origin` header skip CORS. */
 function allowOrigins(): Koa.Middleware {
   const answer = cors({
     origin: '*',
@@ -116,7 +122,7 @@ function allowOrigins(): Koa.Middleware {
   return (ctx, next) => (ctx.req.headers.origin === undefined ? next() : answer(ctx, next));
 }
 
-/** Serves only `/blobs/` on the host of uploaded content: no page, no endpoint, no cookie. */
+/** Restricts the host of uploaded content to `/blobs/`: it serves no page, no endpoint and no cookie. */
 function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
   const isHost = contentUrl === undefined ? () => false : isHostOf(contentUrl);
   const bytesAlone = !isHost(new URL(publicUrl));
@@ -127,8 +133,8 @@ function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
 }
 
 /**
- * Applies the rate limits of a form and a visitor to submissions of the hosted form page, with the same counters as the
- * endpoint.
+ * Applies the rate limits `form` and `visitor` to submissions of the hosted form page. The page and the endpoint share
+ * their counters.
  */
 function limitFormPages(rateGate: RateGate): Koa.Middleware {
   const gate = rateGate({ limits: ['form', 'visitor'], scope: 'public' }) as unknown as RouterMiddleware;
@@ -141,7 +147,8 @@ function limitFormPages(rateGate: RateGate): Koa.Middleware {
 const FORM_PAGES = '/f/';
 
 /**
- * Serves everything that is not an endpoint. An unknown path outside the API is answered 404 without authentication.
+ * Serves all routes that are not endpoints of the contract. An unknown path outside the API gets 404 without
+ * authentication.
  */
 function servePages(open: Router): Koa.Middleware {
   const pages = open.routes() as unknown as Koa.Middleware;
@@ -152,14 +159,14 @@ function servePages(open: Router): Koa.Middleware {
 }
 
 /**
- * Refuses requests under overload before they cost anything: background work such as searches first, then writes, reads
- * last.
+ * Sheds load before a request costs anything. Under overload, background work such as searches is refused first, then
+ * writes, and reads last.
  */
 function shed({ shedding, routes }: AppParts): Koa.Middleware {
   const isBackground = ({ traits }: Route) => traits.load === Load.BACKGROUND;
   const background = new Set(routes.filter(isBackground).map(({ path }) => path));
   return (ctx, next) => {
-    // Health probes are always answered: they ask whether the process lives, not how busy it is.
+    // Health probes are exempt, because they ask whether the process is alive, not how busy it is.
     if (ctx.path.startsWith('/health/')) return next();
     shedding.require(isSafe(ctx.method) ? 'read' : background.has(ctx.path) ? 'background' : 'write');
     return next();
@@ -169,9 +176,9 @@ function shed({ shedding, routes }: AppParts): Koa.Middleware {
 const API = '/api/v1/';
 
 /**
- * Registers each route with its gates; nothing here knows a single endpoint. Routes are grouped by first path segment
- * and length, so that a request is matched only against the routes of its own area; a request of another area is passed
- * on.
+ * Registers each route with its gates, without code for any single endpoint. Routes are grouped by first path segment
+ * and number of segments, so that a request is matched only against the routes of its own group; requests of other
+ * groups are passed on.
  */
 function createApi(
   { settings, routes, invoke, invokeStream, streams, largeBodies, shedding }: AppParts,
@@ -200,7 +207,7 @@ function createApi(
   };
 }
 
-/** Returns the path segment after `/api/v1/`, plus a slash for each further segment. */
+/** Returns the group of a path: the segment after `/api/v1/`, plus a slash for each further segment. */
 function areaOf(path: string): string {
   const end = path.indexOf('/', API.length);
   if (end < 0) return path.slice(API.length);

@@ -50,7 +50,7 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
   };
 }
 
-/** Limits that clients plan by (api: 5). */
+/** Limits by which clients can plan their requests (api: 5). */
 const LIMITS = {
   name_chars: 255,
   description_chars: 2000,

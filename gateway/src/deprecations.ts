@@ -4,16 +4,16 @@ import type { Deprecation } from '@commonplace/proto/gateway/v1/capability_servi
 import { shapesOf } from './descriptors/shape.js';
 import type { Route } from './routes.js';
 
-/** When the names of the version before were replaced, and the first day on which they may be gone (api: 1.9). */
+/** Dates on which the previous version's names were replaced, and from which they may be removed (api: 1.9). */
 const DEPRECATED_AT = '2026-11-24';
 const SUNSET = '2027-12-01';
 
-/** Returns whether a field of an answer is kept only for clients of the version before. */
+/** Returns whether a field of an answer exists only for clients of the previous version. */
 export function isDeprecated(field: DescField): boolean {
   return field.deprecated;
 }
 
-/** Returns the headers of an answer to a request that uses a name of the version before (RFC 9745, RFC 8594). */
+/** Returns the headers of an answer to a request that uses a name of the previous version (RFC 9745, RFC 8594). */
 export function deprecationHeaders(publicUrl: string): Readonly<Record<string, string>> {
   return {
     Deprecation: `@${Date.parse(DEPRECATED_AT) / 1000}`,
@@ -22,7 +22,9 @@ export function deprecationHeaders(publicUrl: string): Readonly<Record<string, s
   };
 }
 
-/** Returns an error that names fields as the client has sent them. `sent` has these names by the ones of today. */
+/**
+ * Returns a copy of an error in which fields have the names that the client sent. `sent` maps current names to them.
+ */
 export function withNamesSent(error: unknown, sent: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, reason, message, details, retryAfter, cause } = error;
@@ -36,7 +38,7 @@ export function withNamesSent(error: unknown, sent: Readonly<Record<string, stri
   });
 }
 
-/** Lists the names of the version before, in requests and in answers, as the contract declares them. */
+/** Lists the names of the previous version that the contract still accepts in requests or writes in answers. */
 export function listDeprecations(routes: readonly Route[]): Deprecation[] {
   const requests = routes.flatMap(({ method, path, descriptor, contract }) =>
     shapesOf(contract, descriptor.input)

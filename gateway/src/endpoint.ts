@@ -31,17 +31,15 @@ import { ReadCall } from './request-call.js';
 import type { WrittenResponse } from './response/answer.js';
 import type { EventRoute, Route } from './routes.js';
 
-/** Calls a streaming rpc. */
 export type InvokeStream = (request: object, options: CallOptions) => AsyncIterable<object>;
 
-/** Calls a unary rpc. */
 export type Invoke = Client<Record<string, (request: object) => Promise<object>>>[string];
 
 export interface EndpointSettings {
   readonly publicUrl: string;
   readonly bodyBytes: number;
   readonly timeoutMs: number;
-  /** Milliseconds that a stream may last. */
+  /** Maximum duration of a stream in milliseconds. */
   readonly streamMs: number;
   readonly streams: EventStreams;
   readonly largeBodies: LargeBodies;
@@ -50,7 +48,7 @@ export interface EndpointSettings {
 
 type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
 
-/** Serves one endpoint: reads JSON into a message, calls the rpc, writes the response message into the envelope. */
+/** Serves one endpoint: reads JSON into a message, calls the rpc, and writes the response message into the envelope. */
 export function serveEndpoint(
   route: Route,
   invoke: Invoke,
@@ -67,13 +65,13 @@ export function serveEndpoint(
     const { requestId } = ctx.state;
     const read = Date.now();
     const body = safe ? undefined : await bodyOf(ctx, route, settings.bodyBytes);
-    // One deadline covers a request from its first gate to its answer. The time that the client takes to send the body
-    // is added to it.
-    const deadline = ctx.state.cameAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
+    // One deadline covers a request from its arrival to its answer. It is extended by the time that the client takes to
+    // send the body.
+    const deadline = ctx.state.arrivedAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
     const { request, fingerprint } = await readAll(ctx, route, body, settings);
     if (route.scope !== 'public') requireWithinLimit(route, ctx.state.admitted.caller);
     if (request.outdated !== undefined) ctx.set(deprecationHeaders(settings.publicUrl));
-    await countMore(ctx, route, request.message);
+    await countFieldLimits(ctx, route, request.message);
     const reply: Reply = {};
     const metadata = {
       requestId,
@@ -84,8 +82,8 @@ export function serveEndpoint(
         ? {}
         : preconditions(ctx, fingerprint ?? '', request.baseVersion)),
     };
-    // A read is cancelled when its client disconnects. A write that has begun is finished: its idempotency key returns
-    // the outcome on a retry.
+    // A read is cancelled when its client disconnects. A write that has begun runs to its end, and a retry with the
+    // same idempotency key gets its outcome.
     const call = safe ? new ReadCall(metadata, deadline, reply, ctx.res) : { metadata, deadline, reply };
     let answer: object;
     settings.shedding.enter();
@@ -96,7 +94,7 @@ export function serveEndpoint(
       throw request.outdated === undefined ? error : withNamesSent(error, request.outdated);
     } finally {
       settings.shedding.leave();
-      tellReplay(ctx, reply);
+      setReplayHeaders(ctx, reply);
     }
     if (wantsEvents(ctx) && (await followWrite(ctx, route, answer, invokeStream, settings))) return;
     if (reply.retryAfter !== undefined) ctx.set('Retry-After', String(reply.retryAfter));
@@ -117,8 +115,8 @@ async function bodyOf(ctx: Ctx, { formEncoded, filePart, descriptor }: Route, li
   return { bytes: await multipartToJson(type, bytes, descriptor.input, filePart), type: 'application/json' };
 }
 
-/** Counts a request by the rate limit policies that apply to what it asks for. */
-async function countMore(ctx: Ctx, { limitsWhen }: Route, message: object): Promise<void> {
+/** Counts a request against the rate limit policies that apply because of the fields it sets. */
+async function countFieldLimits(ctx: Ctx, { limitsWhen }: Route, message: object): Promise<void> {
   for (const { given, limits } of limitsWhen) {
     const isGiven = given.some((field) => {
       const value = (message as Record<string, unknown>)[field];
@@ -128,7 +126,7 @@ async function countMore(ctx: Ctx, { limitsWhen }: Route, message: object): Prom
   }
 }
 
-/** Answers a request for events. The credential is checked again while events are sent. */
+/** Answers a request for server-sent events. The credential is checked again while the stream is open. */
 async function serveEvents(
   ctx: Ctx,
   events: EventRoute,
@@ -145,8 +143,8 @@ async function serveEvents(
 }
 
 /**
- * Answers a write with the events of the record that its answer names. Returns false if there is none to follow: nothing was
- * started, or what was to be started was refused.
+ * Answers a write with the event stream of the record that its answer names. Returns false if there is no stream to
+ * follow, because the write started nothing or its work was refused.
  */
 async function followWrite(
   ctx: Ctx,
@@ -187,7 +185,7 @@ function sendEvents(
   return streams.send(ctx, events, open, deadline);
 }
 
-/** Reads a request: on the event loop, or in a worker thread if its body is large. */
+/** Reads a request on the event loop, or in a worker thread if its body is large. */
 function readAll(
   ctx: Ctx,
   route: Route,
@@ -217,8 +215,8 @@ function readAll(
 }
 
 /**
- * Returns the key by which the worker threads are shared fairly: the caller's Org, else the person, else the client
- * address for an anonymous request.
+ * Returns the key by which worker threads are shared fairly: the caller's Org, else the person, else the client address
+ * of an anonymous request.
  */
 function sharerOf(ctx: Ctx, route: Route): string {
   if (route.scope === 'public') return ctx.state.clientIp;
@@ -226,12 +224,12 @@ function sharerOf(ctx: Ctx, route: Route): string {
   return caller.tenant?.orgId ?? (caller.userId === '' ? ctx.state.clientIp : caller.userId);
 }
 
-/** Returns the caller token as call metadata; none for public endpoints, whose calls have no caller. */
+/** Returns the caller token as call metadata. Calls for public endpoints have no caller and no token. */
 function tokenOf(ctx: Ctx, { scope }: Route): { token?: string } {
   return scope === 'public' ? {} : { token: ctx.state.admitted.token };
 }
 
-/** Returns the fact about the request (client address, headers or body) that a field of the contract is filled from. */
+/** Returns a fact about the request (client address, headers or body) that fills a field of the contract. */
 function factOf(ctx: Ctx, name: string, body?: Buffer): string {
   if (name === 'client_ip') return ctx.state.clientIp;
   if (name === 'body') return body?.toString('utf8') ?? '';
@@ -242,12 +240,12 @@ function factOf(ctx: Ctx, name: string, body?: Buffer): string {
 }
 
 const HEADER = 'header:';
-/** Headers that no service is given. */
+/** Headers that are never passed on to a service. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
 /**
- * Returns the share link that a request presents. A GET may present it in its query, so that a link can be opened as it
- * is.
+ * Returns the token of the share link that a request presents, in a header or, in a GET, in the query, so that a link
+ * can be opened as it is.
  */
 function shareLinkOf(ctx: Ctx, safe: boolean): { shareLink?: string } {
   const header = ctx.req.headers['x-share-link'];
@@ -257,7 +255,7 @@ function shareLinkOf(ctx: Ctx, safe: boolean): { shareLink?: string } {
 
 const SHARE_LINK = /^[\w-]{20,64}$/;
 
-/** Sends an answer in its envelope, or 304 without a body if the client's ETag matches. */
+/** Sends an answer in its envelope, or 304 without a body if the client already has it (`If-None-Match`). */
 async function respond(
   ctx: Ctx,
   route: Route,
@@ -292,7 +290,7 @@ async function respond(
 /** Length in characters above which an answer is encoded in slices. */
 const LARGE_ANSWER = 128 * 1024;
 
-/** Encodes a large answer and hashes it for its ETag, and yields to other requests in between. */
+/** Encodes a large answer and hashes it for its ETag. Yields to other requests in between. */
 async function encodeInSlices(data: string) {
   const breathe = createBreathe();
   const pieces: Buffer[] = [];
@@ -306,8 +304,8 @@ async function encodeInSlices(data: string) {
   return { bytes: Buffer.concat(pieces), etag: (version: number | undefined) => hash.tag(version) };
 }
 
-/** Marks a replayed outcome, answer or error, with the headers `Idempotency-Replayed` and `Original-Request-Id`. */
-function tellReplay(ctx: Ctx, { replayOf }: Reply): void {
+/** Sets the headers `Idempotency-Replayed` and `Original-Request-Id` if the answer or error is a replayed outcome. */
+function setReplayHeaders(ctx: Ctx, { replayOf }: Reply): void {
   if (replayOf === undefined) return;
   ctx.set('Idempotency-Replayed', 'true');
   ctx.set('Original-Request-Id', replayOf);

@@ -9,36 +9,42 @@ import type { EventRoute, WrittenEvent } from './routes.js';
 
 type Ctx = ParameterizedContext<State>;
 
-/** Opens the stream of an rpc after a given event; the stream ends when the signal aborts. */
+/** Opens the stream of an rpc after the event with the given id. The stream ends when the signal aborts. */
 export type OpenEvents = (lastEventId: string, signal: AbortSignal) => AsyncIterable<object>;
 
-/** Streams of rpcs that clients read as server-sent events (WHATWG HTML, 9.2). */
+/** Sends streams of rpcs to clients as server-sent events (WHATWG HTML, 9.2). */
 export interface EventStreams {
   /**
-   * Answers with the events of a stream. Rejects with the error of a stream that fails before its first event, and with
-   * `concurrency_limited` if the credential or its tenant has too many streams open. Ends the stream, without an error, at
-   * `deadline` (epoch milliseconds).
+   * Answers with the events of a stream. Rejects if the stream fails before its first event, and with
+   * `concurrency_limited` if the credential or its tenant has too many streams open. At `deadline` (epoch milliseconds)
+   * the stream ends without an error.
    */
   send(ctx: Ctx, route: EventRoute, open: OpenEvents, deadline: number): Promise<void>;
   /**
-   * Ends all streams without a last event. Clients reconnect by themselves and continue after the last event they have
-   * seen.
+   * Ends all streams without a last event. Clients reconnect by themselves and resume after the last event that they
+   * received.
    */
   close(): void;
 }
 
-/** Milliseconds after which clients reconnect to a stream that has ended; below, milliseconds between two pings. */
+/** Milliseconds after which a client reconnects to a stream that has ended. Below, milliseconds between two pings. */
 const CLIENT_RETRY_MS = 2_000;
 const PING_MS = 15_000;
-/** Milliseconds between two checks of the credential. With what is remembered of it, a revoked one ends within 2 s. */
+/**
+ * Milliseconds between two checks of the credential. Authentication is cached for less than a second, so a stream ends
+ * within 2 s after its credential is revoked.
+ */
 const RENEW_MS = 1_000;
-/** Milliseconds in which a client has to take what it was sent; one that does not is disconnected, and may resume. */
+/** Milliseconds in which a client must read what was sent. A slower client is disconnected, and may resume. */
 const STALL_MS = 30_000;
-/** Times in a row that a stream is reopened after its service became unavailable, and milliseconds before each. */
+/**
+ * Maximum number of consecutive attempts to reopen a stream whose service became unavailable. Below, milliseconds
+ * before each attempt.
+ */
 const REOPENINGS = 5;
 const REOPEN_MS = 500;
 
-/** Returns whether a client asks for events. */
+/** Returns whether a request accepts `text/event-stream`. */
 export function wantsEvents(ctx: Pick<Ctx, 'get'>): boolean {
   return /\btext\/event-stream\b/.test(ctx.get('Accept'));
 }
@@ -58,7 +64,7 @@ export function createEventStreams(streams: OpenStreams, stallMs = STALL_MS): Ev
       };
       body.once('close', end);
       ctx.res.once('close', () => body.destroy());
-      // A client that left while its credential was checked closes nothing any more.
+      // If the client disconnected while its credential was checked, `close` is not emitted any more.
       if (ctx.res.destroyed) {
         body.destroy();
         return;
@@ -92,14 +98,14 @@ export function createEventStreams(streams: OpenStreams, stallMs = STALL_MS): Ev
 }
 
 /**
- * Reads a stream, and reopens it after its last event if the service becomes unavailable, or if the caller token with which
- * it was opened has expired and the credential has got another one.
+ * Reads a stream, and reopens it after its last event if the service becomes unavailable, or if the stream's caller
+ * token has expired and the credential has got a new one.
  */
 class Reader {
   private events: AsyncIterator<object> | undefined;
   private first: IteratorResult<object> | undefined;
   private reopenings = 0;
-  /** Times in a row that the stream was opened with a token that has expired. */
+  /** Number of consecutive times that the stream was opened with an expired token. */
   private lateTokens = 0;
   private openedWith: string | undefined;
 
@@ -112,7 +118,7 @@ class Reader {
     private readonly tokenOf: () => string,
   ) {}
 
-  /** Waits for the first message, so that an error before it is answered like the error of any request. */
+  /** Reads the first message. An error before it is answered like the error of any request. */
   async start(): Promise<void> {
     this.first = await this.read();
   }
@@ -121,7 +127,7 @@ class Reader {
     return this.lastEventId;
   }
 
-  /** Returns the next event, or undefined at the end of the stream. Rejects with the error that ends it. */
+  /** Returns the next event, or undefined at the end of the stream. Rejects with the error that ends the stream. */
   async next(): Promise<WrittenEvent | undefined> {
     for (;;) {
       try {
@@ -141,7 +147,8 @@ class Reader {
             this.lateTokens = 0;
             continue;
           }
-          // The next token is late, since it can't be asked for now. A credential that has ended ends the stream by itself.
+          // The token has expired, and identity can't issue the next one now. A credential that has ended ends the
+          // stream by itself.
           if (++this.lateTokens > REOPENINGS) return undefined;
           await sleep(REOPEN_MS, undefined, { ref: false });
           continue;
@@ -154,7 +161,7 @@ class Reader {
     }
   }
 
-  /** Gives the stream up. A generator that nobody reads would keep what it holds for ever. */
+  /** Closes the stream. Without it, the abandoned generator would keep its resources forever. */
   close(): void {
     void this.events?.return?.().catch(() => {});
   }
@@ -168,7 +175,7 @@ class Reader {
   }
 }
 
-/** Returns whether an error is temporary: another replica, or the same one a little later, can continue. */
+/** Returns whether an error is temporary, so that another replica, or the same one later, can continue the stream. */
 function isPassing({ code }: AppError): boolean {
   return code === 'UNAVAILABLE' || code === 'DEADLINE_EXCEEDED';
 }
@@ -204,7 +211,10 @@ async function pump(ctx: Ctx, body: PassThrough, reader: Reader, signal: AbortSi
   }
 }
 
-/** Authenticates the credential again. Rejects if it is no longer valid, but not if that can't be determined now. */
+/**
+ * Authenticates the credential again. Rejects if the credential is no longer valid, but not if that can't be determined
+ * now.
+ */
 async function renew({ state }: Ctx): Promise<void> {
   try {
     state.admitted = await state.renew();
@@ -213,7 +223,7 @@ async function renew({ state }: Ctx): Promise<void> {
   }
 }
 
-/** Returns an event as it is sent. Its data end with the sequence number and the id of the request that it answers. */
+/** Formats an event for the stream. Its data end with the sequence number and the id of the request. */
 function frame({ id, name, data }: WrittenEvent, requestId: string): string {
   const sequence = /^\d{1,15}$/.test(id) ? `"sequence":${Number(id)},` : '';
   const comma = data === '{}' ? '' : ',';

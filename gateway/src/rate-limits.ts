@@ -1,28 +1,28 @@
-/** Rate limits by policy: requests in a window for each credential; undefined for no limit. */
+/** Rate limits by policy: requests in a window for each credential; undefined means no limit. */
 export type Policies = Readonly<Record<PolicyName, number | undefined>>;
 
-/** Requests a minute, unless the operator configures others (api: 1.6). */
+/** Default limits in requests per minute (api: 1.6). Operators can configure others. */
 const DEFAULTS = {
   default: 3000,
   write: 1200,
   search: 600,
   ai: 60,
   upload: 300,
-  /** Submissions of one form by people without an account. */
+  /** Submissions to one form by people without an account. */
   form: 60,
   /** Submissions from one network without an account. */
   visitor: 20,
   /** Searches from one network in publications. */
   reader: 120,
-  /** Webhook deliveries of other systems to one of our addresses. */
+  /** Deliveries by other systems to one of our webhook addresses. */
   hook: 120,
   /** Failed authentications from one network. */
   auth: 20,
   /** Concurrent requests of one credential. */
   concurrent: 50,
-  /** Server-sent event streams that one credential has open; they do not count as `concurrent`. */
+  /** Open event streams of one credential. They do not count as `concurrent`. */
   streams: 20,
-  /** Server-sent event streams that one tenant has open. */
+  /** Open event streams of one tenant. */
   tenant_streams: 500,
 } as const;
 
@@ -32,10 +32,10 @@ export const POLICY_NAMES = Object.keys(DEFAULTS) as readonly PolicyName[];
 
 export const WINDOW_SECONDS = 60;
 
-/** Policies that limit what is in progress or open at the same time, and have no window. */
+/** Policies without a window, which limit what is in progress or open at a time. */
 export const STANDING: ReadonlySet<PolicyName> = new Set(['concurrent', 'streams', 'tenant_streams']);
 
-/** Parses `off`, or a list like `search=off,write=6000`; policies that are not named keep their defaults. */
+/** Parses `off`, or a list like `search=off,write=6000`. Policies that are not named keep their defaults. */
 export function parseRateLimits(value: string): Policies {
   const policies: Record<PolicyName, number | undefined> = { ...DEFAULTS };
   if (value.trim() === 'off') {

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { CallMetadata, CallOptions, Reply } from '@commonplace/kit/rpc';
 
 /**
- * The call that answers a read; it is cancelled when its client disconnects. It is a class so that the signal is
- * created only if somebody listens to it.
+ * The call of a read, which is cancelled when its client disconnects. It is a class, so that the signal is created only
+ * when something listens to it.
  */
 export class ReadCall implements CallOptions {
   #gone: AbortController | undefined;

@@ -8,7 +8,7 @@ import type { Method, ParsedRequest, RequestInput } from './request/reading.js';
 import { compileAnswer, type WrittenResponse } from './response/answer.js';
 import { createWriters } from './response/message.js';
 
-/** One endpoint, with everything that the contract declares about it. */
+/** An endpoint with everything that the contract declares about it. */
 export interface Route {
   readonly method: Method;
   /** Path template of the contract, such as `/api/v1/resources/{resource_id}`. */
@@ -21,20 +21,20 @@ export interface Route {
   readonly also: readonly string[];
   /** HTTP status of a success. */
   readonly success: number;
-  /** Other HTTP statuses that a success may have. */
+  /** Other possible HTTP statuses of a success. */
   readonly otherSuccesses: readonly number[];
   readonly preview: boolean;
-  /** The load class, by which requests are shed, and the deadline of a request. */
+  /** Load class, which determines the order of load shedding, and the deadline of a request. */
   readonly traits: Traits;
   /** Error codes specific to the endpoint. */
   readonly errors: readonly string[];
   /** Rate limit policies besides `default`. */
   readonly limits: readonly string[];
-  /** Further policies, for requests that set one of some fields of the message. */
+  /** Further policies that apply to requests which set one of the named fields. */
   readonly limitsWhen: readonly { readonly given: readonly string[]; readonly limits: readonly string[] }[];
-  /** Whether the version in ETag and If-Match is that of the content. */
+  /** Whether ETag and If-Match contain the version of the content. */
   readonly content: boolean;
-  /** Seconds for which a client may cache the answer privately; undefined for none. */
+  /** Seconds for which a client may cache the answer privately; undefined if it may not. */
   readonly maxAgeSeconds: number | undefined;
   /** The field of the request that holds the whole body; `*` for none. */
   readonly bodyField: string;
@@ -42,13 +42,16 @@ export interface Route {
   readonly uncached: boolean;
   /** Whether the body may be an encoded HTML form. */
   readonly formEncoded: boolean;
-  /** The fields that the part `file` of a `multipart/form-data` body sets; undefined if the endpoint takes none. */
+  /**
+   * The fields that the part `file` of a `multipart/form-data` body sets; undefined if the endpoint does not accept
+   * one.
+   */
   readonly filePart: FilePart | undefined;
-  /** The stream that answers a request for server-sent events, if there is one. */
+  /** The stream that answers requests for server-sent events; undefined if there is none. */
   readonly events: EventRoute | undefined;
-  /** The stream about the record that a write has made, which a client may read in place of the answer. */
+  /** The stream about the record that a write has created, which a client may read instead of the answer. */
   readonly eventsAfter: EventsAfter | undefined;
-  /** What a key limited to workspaces may reach here; nothing if the contract does not declare it. */
+  /** What a key limited to workspaces may reach here. Undeclared means nothing. */
   readonly workspaceLimit: WorkspaceLimit;
   /** Full name, such as `/commonplace.resources.v1.ResourceService/GetResource`. */
   readonly fullMethod: string;
@@ -59,20 +62,20 @@ export interface Route {
   readonly descriptor: DescMethod;
   /** The contract that declares the route. */
   readonly contract: Contract;
-  /** The fields that `fields=` may name: of each item in a list, else of the answer itself. */
+  /** The fields that `fields=` may name: of each item in a list, otherwise of the answer itself. */
   readonly recordFields: ReadonlySet<string>;
   /** Values that the gateway fills in itself, by their names in the contract: `client_ip`, `body`, `headers`, `header:<name>`. */
   readonly facts: readonly string[];
-  /** Compiles the route's readers and writers, which its first request does otherwise. */
+  /** Compiles the route's readers and writers. Without this call, the first request does so. */
   compile(): void;
-  /** Throws the kit's AppError with all faults of the request at once. */
+  /** Reads a request. Throws the kit's AppError with all faults of the request at once. */
   parseRequest(input: RequestInput): ParsedRequest;
   writeResponse(message: object, fields?: ReadonlySet<string>): WrittenResponse;
   /** Returns the `version` of the record in an answer, for its ETag. */
   versionOf(message: object): number | undefined;
 }
 
-/** An event of a stream as clients receive it. */
+/** An event of a stream in the form in which clients receive it. */
 export interface WrittenEvent {
   readonly id: string;
   readonly name: string;
@@ -80,7 +83,7 @@ export interface WrittenEvent {
   readonly data: string;
 }
 
-/** The stream that answers the method and path of an endpoint when a client asks for events. */
+/** The stream that answers the method and path of an endpoint when a client asks for server-sent events. */
 export interface EventRoute extends Pick<Route, 'fullMethod' | 'service' | 'rpc' | 'descriptor' | 'parseRequest'> {
   compile(): void;
   /** Returns the event of a message; undefined for a message that only signals that the stream is open. */
@@ -95,8 +98,8 @@ export interface EventsAfter {
 }
 
 /**
- * Returns all endpoints of the contract, compiled, more specific paths first, so that a router may take the first
- * match. Throws if a method on HTTP has no scope, two have the same route, or HTTP can't carry a message.
+ * Returns all endpoints of the contract, compiled. More specific paths come first, so that a router may use the first
+ * match. Throws if a method on HTTP has no scope, two have the same route, or HTTP can't express a message.
  */
 export function createRoutes(contract: Contract = loadContract()): Route[] {
   const routes = routesOf(contract);
@@ -108,8 +111,8 @@ export function createRoutes(contract: Contract = loadContract()): Route[] {
 }
 
 /**
- * Returns the same routes, each of which is compiled by its first request, in about a millisecond; compiling all at
- * once would take a tenth of the start time. Tests check that HTTP can carry every message of this build.
+ * Returns the same routes uncompiled. The first request of a route compiles it in about a millisecond; compiling all at
+ * once would take a tenth of the start time. Tests check that HTTP can express every message of this build.
  */
 export function routesOf(contract: Contract = loadContract()): Route[] {
   const describe = routeCompiler(contract);
@@ -123,7 +126,7 @@ export function routesOf(contract: Contract = loadContract()): Route[] {
     return Object.assign(route, { events, eventsAfter: eventsAfterOf(route, byMethod) });
   });
   const [alone] = streams.values();
-  if (alone !== undefined) throw new Error(`${alone.fullMethod} streams, and no unary method has its path`);
+  if (alone !== undefined) throw new Error(`${alone.fullMethod} streams, but no unary method has the same path`);
   const seen = new Set<string>();
   for (const { method, path, fullMethod } of routes) {
     const key = `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
@@ -133,7 +136,10 @@ export function routesOf(contract: Contract = loadContract()): Route[] {
   return routes.sort((a, b) => compareText(sortKey(a), sortKey(b)));
 }
 
-/** Returns the stream that follows a write by its option `events`. Throws if the contract has no such stream or field. */
+/**
+ * Returns the stream that follows a write according to its option `events`. Throws if the contract has no such stream
+ * or field.
+ */
 function eventsAfterOf(
   { traits, fullMethod, descriptor }: Pick<Route, 'traits' | 'fullMethod' | 'descriptor'>,
   streams: ReadonlyMap<string, EventRoute>,
@@ -164,9 +170,10 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
     const { typeName } = descriptor.parent;
     const fullMethod = `/${typeName}/${descriptor.name}`;
     const access = contract.access(descriptor);
-    if (access === undefined || access.scope === '') throw new Error(`${fullMethod} is on HTTP and has no scope`);
+    if (access === undefined || access.scope === '') throw new Error(`${fullMethod} is on HTTP but has no scope`);
     if (descriptor.methodKind === 'server_streaming') return [];
-    if (descriptor.methodKind !== 'unary') throw new Error(`${fullMethod} is on HTTP and its client streams`);
+    if (descriptor.methodKind !== 'unary')
+      throw new Error(`${fullMethod} is on HTTP, which does not support client streaming`);
     const facts = once(() => plans(descriptor.input).fields.flatMap(({ rules }) => rules.from || []));
     const answer = once(() => compileAnswer(writersOf, descriptor.output, access.record));
     return [http, ...http.additionalBindings].map((rule) => {
@@ -217,7 +224,7 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
   };
 }
 
-/** Returns the streams of the contract that are on HTTP, by method and path. */
+/** Returns the streams that the contract puts on HTTP, by method and path. */
 function eventRoutes(contract: Contract, methods: readonly DescMethod[]): Map<string, EventRoute> {
   const plans = createPlans(contract);
   const writersOf = createWriters(contract);
@@ -297,7 +304,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Returns the name of a field as messages have it. */
+/** Converts the name of a field to camelCase, as in messages. */
 function fieldName(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

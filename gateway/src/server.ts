@@ -7,23 +7,29 @@ import type Koa from 'koa';
 
 export interface HttpServer {
   readonly port: number;
-  /** Stops accepting requests, and waits at most `graceMs` milliseconds for those in progress. */
+  /** Stops accepting requests, and waits at most `graceMs` milliseconds for requests in progress. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Maximum bytes of a request line with its headers: a DELETE names up to 500 ids in its query. */
+/** Maximum number of bytes of a request line with its headers. A DELETE can name 500 ids in its query. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
- * Milliseconds that a client may take for its headers and, below, for a whole upload; other bodies have their own
- * limit.
+ * Milliseconds in which a client has to send its headers. Below, milliseconds for a whole upload; other bodies have
+ * their own limit.
  */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 3_600_000;
-/** Milliseconds that an idle connection is kept: longer than usual load balancers do, so that they close it first. */
+/**
+ * Milliseconds for which an idle connection stays open. It is longer than in usual load balancers, so that they close
+ * it first.
+ */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Node.js does not require a Host header, so that the application refuses such a request with the documented error. */
+/**
+ * Disables Node.js's own check of the Host header, so that the application refuses such a request with the documented
+ * error.
+ */
 const OPTIONS = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout: REQUEST_MS,
@@ -32,7 +38,7 @@ const OPTIONS = {
 };
 
 /**
- * Listens on `host:port`; port 0 takes any free port. `headers` are sent with answers to invalid HTTP requests, which
+ * Listens on `host:port`; port 0 selects any free port. `headers` are sent with answers to invalid HTTP requests, which
  * never reach the app.
  */
 export async function openHttpServer(
@@ -44,7 +50,7 @@ export async function openHttpServer(
   const server = createServer(OPTIONS, app.callback());
   server.headersTimeout = HEADERS_MS;
   server.on('clientError', (error, socket) => refuseUnreadable(error, socket, headers));
-  // The application answers an unknown expectation, as it answers everything else.
+  // The application answers unknown expectations, so that they get the documented error.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_, socket) => refuseUnreadable(new Error('CONNECT is for proxies'), socket, headers));
   const last = createLastAnswers();
@@ -95,9 +101,9 @@ interface LastAnswers {
 }
 
 /**
- * Marks answers from `begin` on as the last on their connection. Answers are kept by connection: a set of answers
- * rebuilds its table every few dozen entries, and V8's old tables retain the new ones and all answers in them until a
- * major collection.
+ * Marks answers from `begin` on as the last on their connection. Answers are kept by connection rather than in a set: a
+ * set would rebuild its table every few dozen entries, and V8's old tables retain the new ones, with all answers in
+ * them, until a major collection.
  */
 function createLastAnswers(): LastAnswers {
   const latest = new Map<Socket, ServerResponse>();

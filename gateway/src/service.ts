@@ -24,13 +24,13 @@ import { type Route, routesOf } from './routes.js';
 import { type HttpServer, openHttpServer } from './server.js';
 import { SERVER_VERSION } from './version.js';
 
-/** Milliseconds to wait for requests in progress when the process ends. */
+/** Milliseconds to wait for requests in progress on shutdown. */
 const DRAIN_MS = 20_000;
 
-/** The gateway calls whatever the contract puts on HTTP. */
+/** The gateway calls every service that the contract puts on HTTP. */
 const EVERY_CONTRACT: readonly ServiceContract<unknown>[] = Object.values(contracts);
 
-/** The gateway service: serves `/api/v1` by HTTP and calls the other services. */
+/** Defines the gateway service, which serves `/api/v1` over HTTP and calls the other services. */
 export const gateway = defineService({
   name: 'gateway',
   config,
@@ -133,7 +133,7 @@ export const gateway = defineService({
 });
 
 /**
- * Refuses plain http outside loopback, which would expose cookies and keys, unless the operator insists. Throws
+ * Refuses plain http outside loopback, which would expose cookies and keys, unless the operator has allowed it. Throws
  * `ConfigError`.
  */
 function requireSafeUrl({ publicUrl, insecureHttp }: Settings): void {
@@ -146,7 +146,9 @@ function requireSafeUrl({ publicUrl, insecureHttp }: Settings): void {
   }
 }
 
-/** Returns the function that calls each rpc of a route. Throws, which stops the start, if a route's rpc is missing. */
+/**
+ * Returns the functions that call the rpc of each route. Throws if a route's rpc is missing, which aborts the start.
+ */
 function createInvokers(host: Host, routes: readonly Route[], settings: Settings): ReadonlyMap<string, Invoke> {
   const invokers = new Map<string, Invoke>();
   for (const contract of EVERY_CONTRACT) {
@@ -177,14 +179,14 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
   );
   const called = routes.flatMap((route) => [route, ...(route.events === undefined ? [] : [route.events])]);
   const missing = called.find(({ fullMethod }) => !invokers.has(fullMethod));
-  if (missing !== undefined) throw new Error(`${missing.fullMethod} is on HTTP and no client knows it`);
+  if (missing !== undefined) throw new Error(`${missing.fullMethod} is on HTTP, but no client calls it`);
   return invokers;
 }
 
-/** Milliseconds after which a gateway counts for itself, because the shared count does not answer. */
+/** Milliseconds without an answer of the shared counter after which a gateway counts on its own. */
 const TAKE_MS = 1000;
 
-/** Returns the limiters: shared with other gateways, unless this process contains the whole system. */
+/** Returns the limiters. They are shared with other gateways, unless this process contains the whole system. */
 function limitersOf(host: Host, auth: Pick<Client<AuthService>, 'takeRateLimit'>): CreateLimiter {
   if (host.watchOwn !== undefined) return createLocalLimiter;
   return createSharedLimiters((about) => auth.takeRateLimit(about, host.systemCall(TAKE_MS)));
@@ -201,8 +203,8 @@ async function hasEmbeddings(host: Host): Promise<boolean> {
 }
 
 /**
- * Remembers the first `true` that a check returns. A starting gateway waits for identity; one that has lost it stays
- * ready, because it still serves published pages and somebody has to answer 503.
+ * Returns a check that remembers the first `true`. A starting gateway waits for identity. One that loses identity later
+ * stays ready, because it still serves published pages and has to answer 503 to other requests.
  */
 function once(ask: () => Promise<boolean>): () => Promise<boolean> {
   let yes = false;
@@ -212,12 +214,12 @@ function once(ask: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
-/** Returns whether the disk has space, if this process stores data there. Reads and deletions work without. */
+/** Returns whether the disk has space, if this process stores data there. Reads and deletions work without it. */
 function storageDetails({ space }: Host): Record<string, unknown> {
   return space === undefined ? {} : { storage: space.full ? 'full' : 'ok' };
 }
 
-/** Returns whether credentials can be checked. */
+/** Returns whether identity answers, so that credentials can be checked. */
 async function answers(host: Host): Promise<boolean> {
   try {
     await host.client(contracts.auth).getTokenKeys({}, host.systemCall(READY_MS));

@@ -2,11 +2,14 @@ import { list, shaped } from '@commonplace/kit/config';
 import { NETWORK_PATTERN } from '@commonplace/kit/network';
 import proxyAddr from 'proxy-addr';
 
-/** Names that `proxy-addr` has for ranges of addresses. */
+/** Names of address ranges that `proxy-addr` knows. */
 const RANGES = ['loopback', 'linklocal', 'uniquelocal'] as const;
 const ONE = `(${RANGES.join('|')}|${NETWORK_PATTERN})`;
 
-/** Parses comma-separated addresses and networks of proxies, and names of ranges. Throws if one is none of these. */
+/**
+ * Parses comma-separated addresses and networks of proxies, and names of address ranges. Throws if an item is none of
+ * these.
+ */
 export const parseProxies = shaped({ kind: 'text', pattern: `${ONE}( *, *${ONE})*` }, (value: string): string[] => {
   const proxies = list(value);
   for (const proxy of proxies) {

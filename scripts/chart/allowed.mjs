@@ -1,6 +1,7 @@
-// The column of the chart's README that says which values each key takes, from the schema that refuses the others.
+// Adds the column of allowed values to the table in the chart's README. They come from the schema that refuses all
+// others.
 
-/** Returns the README with what the schema allows beside each value of its last table. */
+/** Returns the README in which each value of the last table has its allowed values. */
 export function withAllowed(readme, schema) {
   return readme
     .split('\n')
@@ -20,7 +21,7 @@ function rowWithAllowed(line, before, schema) {
   return `| ${key} | ${type} | ${allowed(find(schema, key.split('.')))} | ${rest}`;
 }
 
-/** Returns the schema of a key; keys may contain dots themselves. */
+/** Returns the schema of a key. Keys may contain dots. */
 function find(schema, path) {
   if (path.length === 0 || schema === undefined) return schema;
   for (let length = path.length; length > 0; length--) {
@@ -30,11 +31,11 @@ function find(schema, path) {
   return schema.properties === undefined && schema.type === 'object' ? {} : undefined;
 }
 
-/** Longest pattern that is shown: longer ones are said in the description. */
+/** Maximum length of a pattern in the table. Longer ones are explained in the description of their values. */
 const MAX_PATTERN = 48;
 
 function allowed(schema) {
-  if (schema === undefined) throw new Error('a value of the README is not in the schema');
+  if (schema === undefined) throw new Error('a value in the README is missing from the schema');
   const { enum: choices, minimum, maximum, exclusiveMinimum, pattern, minLength, items, properties } = schema;
   if (choices !== undefined) return choices.map((one) => `\`${JSON.stringify(one)}\``).join(', ');
   if (minimum !== undefined || maximum !== undefined) return `${minimum ?? ''} to ${maximum ?? 'any'}`;

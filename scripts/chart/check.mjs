@@ -1,6 +1,7 @@
-// `npm run test:chart`: all checks of the chart that need no cluster. Renders each scenario and checks it against the
-// committed rendering, the schemas of three Kubernetes minors, Pod Security `restricted` and the rules; verifies that
-// each check refuses something broken, and that wrong values are refused. Ends with the line `N passed, N failed`.
+// `npm run test:chart`: runs all checks of the chart that need no cluster. Renders each scenario and compares it with
+// the committed rendering, the schemas of three Kubernetes minors, Pod Security `restricted` and the rules. Also
+// verifies that each check refuses something broken, and that wrong values are refused. Ends with the line `N passed, N
+// failed`.
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,20 +22,20 @@ import { CHART, helm, NAMESPACE, RELEASE, run, template, tool, toolFolder } from
 import { isAbout, rightValues, roundsOf, valuesOf, wrongValues } from './wrong-values.mjs';
 
 const VERSIONS = ['1.30.0', '1.34.0', '1.37.0'];
-/** The scenario that contains everything that a rule can find broken. */
+/** A scenario that contains all objects that the rules check. */
 const RICH = 'ha-without-bucket';
 
 let passed = 0;
 let skipped = 0;
 const failures = [];
-/** Counts a check; `faults` lists what is wrong and is empty on success. */
+/** Counts a check. `faults` lists its faults and is empty on success. */
 function check(name, faults) {
   if (faults.length === 0) passed += 1;
   else failures.push(name);
   for (const fault of faults) console.log(`✕ ${name}: ${fault}`);
 }
 
-/** Counts a check that can't run here. */
+/** Counts a check that can't run on this machine. */
 function skip(name) {
   skipped += 1;
   console.log(`skipped: ${name}`);
@@ -70,7 +71,7 @@ try {
 console.log(`${passed} passed, ${failures.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 process.exit(failures.length > 0 ? 1 : 0);
 
-/** Checks that the committed files are what `npm run chart` would write now. */
+/** Checks that the committed files are those that `npm run chart` would write now. */
 async function checkCommitted(all, rendered) {
   const files = { ...(await generated()), 'README.md': await readmeOf() };
   for (const [file, text] of Object.entries(files)) {
@@ -100,7 +101,7 @@ async function checkSchemas(rendered) {
   }
 }
 
-/** Writes a file for each text, without the objects that an earlier text contains as well. */
+/** Writes a file for each text. Objects that an earlier text contains too are left out. */
 async function writeAll(folder, texts) {
   await mkdir(folder, { recursive: true });
   const seen = new Set();
@@ -200,7 +201,7 @@ async function checkValues(all) {
   }
 }
 
-/** Checks that helm refuses each wrong value and complains about no right one. */
+/** Checks that helm refuses each wrong value and accepts each right one. */
 async function checkWrongValues(base) {
   for (const round of roundsOf(wrongValues)) {
     const said = await complaintOf(base, valuesOf(round));
@@ -220,10 +221,10 @@ async function checkWrongValues(base) {
   console.log(`${wrongValues.length} wrong values`);
 }
 
-/** Returns the lines with which helm refuses values; none if it accepts them. */
+/** Returns the lines with which helm refuses values; empty if it accepts them. */
 async function complaintOf(files, values) {
   const file = join(work, 'wrong.yaml');
-  // As JSON, so that nothing depends on how YAML reads `y` and `off`.
+  // JSON avoids a dependency on how YAML parses `y` and `off`.
   await writeFile(file, JSON.stringify(values));
   return template([...files, file]).then(
     () => [],
@@ -251,7 +252,7 @@ async function checkLint(all) {
   );
 }
 
-/** Prints the advice of kube-score, which fails no check. */
+/** Prints the advice of kube-score, which does not fail any check. */
 async function advise(rendered) {
   const args = ['score', '--output-format', 'ci', '-'];
   const { stdout } = await run(await tool('kube-score'), args, { input: rendered.get('ha') });

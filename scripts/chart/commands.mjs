@@ -1,10 +1,10 @@
-// Checks the kubectl commands in documents: one that acts on many objects selects those of the release.
+// Checks the kubectl commands in documents. A command that affects many objects has to select those of the release.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../build.mjs';
 
 const NOTES = 'charts/commonplace/templates/NOTES.txt';
-/** Commands that change or end what they are told, or all of a kind. */
+/** Matches commands that change or end the objects that they name, or all objects of a kind. */
 const CHANGES = /\b(scale|delete|rollout restart|rollout undo|drain|cordon|label|annotate|patch|set)\b/;
 const KINDS = /\b(deployments?|statefulsets?|pods?|jobs?|pvc|persistentvolumeclaims?|secrets?|configmaps?)\b/g;
 
@@ -23,7 +23,7 @@ export async function checkCommands(check, refuses) {
   refuses('commands in documents act on one release', unselected('docs', wide));
 }
 
-/** Returns the kubectl commands that change all objects of a kind, whoever they belong to. */
+/** Returns the kubectl commands that change all objects of a kind, including those of others. */
 function unselected(file, text) {
   return [...text.replaceAll('\\\n', ' ').matchAll(/kubectl [^`\n]*/g)]
     .map(([command]) => command.replace(/#.*$/, '').trim())
@@ -31,7 +31,7 @@ function unselected(file, text) {
     .map((command) => `${file}: ${command}`);
 }
 
-/** Returns whether a command selects by label, or names an object of each kind that it mentions. */
+/** Returns whether a command selects by label, or names an object for each kind that it mentions. */
 function isSelective(command) {
   if (/(-l|--selector)[ =]\S*app\.kubernetes\.io\/instance=/.test(command)) return true;
   if (/--all\b/.test(command)) return false;

@@ -1,4 +1,4 @@
-// Compares the schema of settings with the parsers of the processes, by values at the edges of each.
+// Compares the schema of settings with the parsers of the processes, by values at the limits of each.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { everyTable, moduleOf, NAMES, processTable } from './facts.mjs';
@@ -32,7 +32,7 @@ const URLS = [
   '[::1]:53',
 ];
 
-/** Returns the variables whose schema accepts a text that the process refuses at its start. */
+/** Returns the variables whose schema accepts a text that the process would refuse at its start. */
 export async function looserThanParsers() {
   const schema = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
   const faults = compare('embedded', schema.properties.embedded.properties.env, await everyTable());
@@ -57,7 +57,7 @@ function edges({ minimum, maximum, enum: choices = [] }) {
   return [...choices, ...numbers.flatMap((number) => [number - 1, number, number + 1]).map(String)];
 }
 
-/** Returns whether a schema of the kinds that variables have accepts a text. */
+/** Returns whether a schema accepts a text. It supports the kinds of schemas that variables have. */
 function accepts({ type, enum: choices, pattern, allOf = [] }, text) {
   if (type !== undefined && ![type].flat().includes('string')) return false;
   if (choices !== undefined && !choices.includes(text)) return false;

@@ -1,5 +1,4 @@
-// Grafana dashboards, defined by a line for each panel. `npm run chart` writes them below
-// charts/commonplace/dashboards.
+// Defines Grafana dashboards with a line for each panel. `npm run chart` writes them to charts/commonplace/dashboards.
 
 const rate = (metric, by, more = '') => `sum by (${by}) (rate(${metric}{${SCOPE}${more}}[$__rate_interval]))`;
 const quantile = (q, metric, by) =>
@@ -20,7 +19,10 @@ const WHO = 'service, pod, instance';
 const NAMED = '{{service}} {{pod}} {{instance}}';
 const JOB_OUTCOME = ', job_outcome=~"failed|given_up"';
 
-/** Rows of panels: title, unit, what it shows, the alert whose runbook it links to, then [legend, query] for each line. */
+/**
+ * Rows of panels. Each panel has a title, a unit, a description, the alert whose runbook it links to, and [legend,
+ * query] for each line.
+ */
 const DASHBOARDS = {
   overview: {
     title: 'Commonplace: requests',
@@ -342,7 +344,7 @@ const DASHBOARDS = {
 const WIDTH = 24;
 const HEIGHT = 8;
 
-/** Returns the dashboards' files by their paths in the chart. */
+/** Returns the files of the dashboards by path in the chart. */
 export function dashboards() {
   return Object.fromEntries(
     Object.entries(DASHBOARDS).map(([name, { title, rows }]) => [
@@ -396,14 +398,14 @@ const NAMESPACE_CHOICE = {
   type: 'query',
   datasource: SOURCE,
   query: 'label_values(process_memory_usage_bytes, namespace)',
-  // Metrics without a namespace belong to a single installation.
+  // Metrics without a namespace come from a single installation.
   includeAll: true,
   allValue: '.*',
   current: { text: 'All', value: '$__all' },
   refresh: 2,
 };
 
-/** Page with a section for each alert; the chart puts `telemetry.prometheusRule.runbooks` in its place. */
+/** Page with a section for each alert. The chart replaces it with `telemetry.prometheusRule.runbooks`. */
 const RUNBOOKS = 'docs/operations.md';
 
 function panel(id, gridPos, [title, unit, description, alert, ...lines]) {
@@ -425,7 +427,7 @@ function panel(id, gridPos, [title, unit, description, alert, ...lines]) {
       datasource: SOURCE,
       expr,
       legendFormat,
-      // Requests whose traces can be opened, where Prometheus stores exemplars.
+      // Exemplars link to traces of requests, if Prometheus stores them.
       ...(expr.includes('_bucket{') && { exemplar: true }),
     })),
   };

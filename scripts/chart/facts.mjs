@@ -1,18 +1,18 @@
-// Facts that the chart needs, read from the declarations of the services: whom each one calls, which settings it has.
-// Requires the output of `npm run build`.
+// Reads the facts that the chart needs from the declarations of the services: whom each calls, and which settings it
+// has. Requires the output of `npm run build`.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../build.mjs';
 import { SERVICES } from '../mesh.mjs';
 
-/** The services of a mesh, the gateway first. */
+/** Names of the parts of a mesh, the gateway first. */
 export const NAMES = ['gateway', ...SERVICES];
 const EVERYTHING = 'all';
 
 /** Returns the facts of each service by name, and those of the job that creates the first owner. */
 export async function readFacts() {
   const { contracts } = await load('platform/dist/src/contracts/index.js');
-  // The runtime of every process asks identity for the keys of caller tokens.
+  // Every process asks identity for the keys of caller tokens.
   const callsOf = ({ name, calls }) =>
     [...new Set([contracts.auth, ...calls].map(({ owner }) => owner))].filter((owner) => owner !== name).sort();
   const services = {};
@@ -39,8 +39,8 @@ function variablesOf(table) {
 }
 
 /**
- * Returns what the parsers of each process's settings accept, by process and variable: `all` is the one that runs
- * everything.
+ * Returns the shapes of values that the settings' parsers of each process accept, by process and variable. `all` is the
+ * process that runs everything.
  */
 export async function readShapes() {
   const { shapeOf } = await load('kit/dist/src/config/index.js');
@@ -59,17 +59,16 @@ export async function readShapes() {
   return new Map([...tables].map(([name, all]) => [name, shapesOf(all)]));
 }
 
-/** Returns the patterns of addresses. */
 export function addressPatterns() {
   return load('kit/dist/src/network/index.js');
 }
 
-/** Returns the table of settings that every process reads. */
+/** Returns the table of the settings that every process reads. */
 export async function processTable() {
   return (await load('platform/dist/src/runtime/index.js')).processSettings;
 }
 
-/** Returns a service module: its name and its table of settings. */
+/** Returns a service's module with its name and its table of settings. */
 export async function moduleOf(name) {
   const module = (await load(`${folderOf(name)}/dist/src/service.js`))[name];
   if (module?.name !== name) throw new Error(`${folderOf(name)}/src/service.ts does not export ${name}`);

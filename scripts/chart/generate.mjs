@@ -28,7 +28,9 @@ export async function generated() {
   };
 }
 
-/** Returns the README that helm-docs renders from the values and its template, with what the schema allows. */
+/**
+ * Returns the README that helm-docs renders from the values and its template, with the allowed values of the schema.
+ */
 export async function readmeOf(chart = CHART) {
   const program = await tool('helm-docs');
   const folder = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));

@@ -1,4 +1,5 @@
-// Committed renderings of the scenarios: complete for those without a base, a difference from the base for the others.
+// Manages the committed renderings of the scenarios: complete ones for scenarios without a base, and differences from
+// the base for all others.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { structuredPatch } from 'diff';
@@ -6,7 +7,7 @@ import { CHART } from './tools.mjs';
 
 export const FOLDER = join(CHART, 'tests/golden');
 
-/** Returns the expected files with their contents. `rendered` maps each scenario's name to its text. */
+/** Returns the expected files with their contents. `rendered` maps the names of scenarios to their texts. */
 export function goldens(scenarios, rendered) {
   const files = scenarios.map(({ name, base }) =>
     base === undefined
@@ -16,14 +17,14 @@ export function goldens(scenarios, rendered) {
   return new Map(files.map(([file, text]) => [join(FOLDER, file), text]));
 }
 
-/** Returns the lines that differ, without line numbers, which every change elsewhere would move. */
+/** Returns the lines that differ. They have no line numbers, because every change elsewhere would shift these. */
 function difference(base, before, after) {
   const { hunks } = structuredPatch('', '', before, after, '', '', { context: 6 });
   const parts = hunks.map(({ lines }) => ['@@', ...lines].join('\n'));
   return `${[`# against ${base}`, ...parts].join('\n')}\n`;
 }
 
-/** Returns the golden files that differ from the expected ones. */
+/** Returns the committed files that differ from the expected ones. */
 export function outdated(files) {
   return [...files]
     .filter(([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text)

@@ -1,4 +1,4 @@
-// Checks what the chart renders if helm can look into a cluster: a fake one that holds Secrets and nothing else.
+// Checks what the chart renders if helm can read from a cluster. The cluster is a fake one that contains only Secrets.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -9,16 +9,16 @@ import { CHART, helm, NAMESPACE, RELEASE, template } from './tools.mjs';
 const KEY = 'owner-password';
 const GIVEN = 'commonplace';
 const GENERATED = `${RELEASE}-owner`;
-/** Metadata by which helm recognizes what a release has created. */
+/** Metadata by which helm recognizes objects of a release. */
 const OF_RELEASE = {
   labels: { 'app.kubernetes.io/managed-by': 'Helm' },
   annotations: { 'meta.helm.sh/release-name': RELEASE, 'meta.helm.sh/release-namespace': NAMESPACE },
 };
-/** A kind that the cluster has though not all values make one. */
+/** An object of a kind that the cluster supports, although not all values render one. */
 const SCALER = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' };
 const base64 = (text) => Buffer.from(text).toString('base64');
 
-/** Checks that a mesh installs without an owner password, and that a generated one is kept. */
+/** Checks that a mesh can be installed without an owner password, and that a generated one is kept. */
 export async function checkOwnerPassword(check, files) {
   const whole = { 'mesh-key': 'a', 'secret-key': 'b', 'secrets-key': 'c' };
   const render = (secrets, args) => withCluster(secrets, files, (helmIn) => rendered(helmIn, args));
@@ -58,7 +58,7 @@ export async function checkOwnerPassword(check, files) {
   ]);
 }
 
-/** Checks that an upgrade replaces the pods whose Secrets have changed, and no others. */
+/** Checks that an upgrade replaces exactly the pods whose Secrets have changed. */
 export async function checkSecretsReplacePods(check, files) {
   const secrets = {
     [GIVEN]: { 'mesh-key': 'a', 'secret-key': 'b', 'secrets-key': 'c' },
@@ -76,7 +76,7 @@ export async function checkSecretsReplacePods(check, files) {
   check('an upgrade replaces the pods whose Secret has changed', kept);
 }
 
-/** Checks that an upgrade to autoscaling, and one beneath it, leaves as many replicas as run. */
+/** Checks that an upgrade that turns on autoscaling, or that happens with it, keeps the current number of replicas. */
 export async function checkReplicas(check, files) {
   const gateway = `${RELEASE}-gateway`;
   const least = 2;
@@ -116,12 +116,12 @@ async function checksums(helmIn) {
   return new Map(found.filter(([, sum]) => sum !== undefined));
 }
 
-/** Returns what is wrong with the Secret from which the bootstrap job reads the password. */
+/** Returns the faults of the Secret from which the bootstrap job reads the password. */
 function faultsOf({ source }, expected) {
   return source === expected ? [] : [`the job reads it from ${source}, not ${expected}`];
 }
 
-/** Returns what helm renders of the password against a cluster. */
+/** Returns the objects for the password that helm renders against a cluster. */
 async function rendered(helmIn, args) {
   const objects = parse(await helmIn(['template'], args));
   const job = objects.find(({ kind, metadata }) => kind === 'Job' && metadata.name.endsWith('-bootstrap'));
@@ -133,7 +133,7 @@ async function rendered(helmIn, args) {
   };
 }
 
-/** Calls a function with a helm that can look into a cluster with these Secrets. */
+/** Calls a function with a helm that can read from a cluster with these Secrets. */
 async function withCluster(secrets, files, act, deployments = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'commonplace-cluster-'));
   const server = await serve(secrets, deployments, [...parse(await template(files)), SCALER]);

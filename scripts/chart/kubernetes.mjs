@@ -1,7 +1,7 @@
 // `npm run test:kubernetes`: tests the chart on a real API server with simulated nodes. Installs the previous chart,
-// upgrades to this one, rolls back, upgrades again, lets a migration fail, tests, drains a node and uninstalls, with
-// the values for high availability and embedded. Pods are simulated, so the programs in them do not run. Prints each
-// command with its outcome; `--log FILE` also writes that to a file. Ends with `N passed, N failed`.
+// upgrades to this one, rolls back, upgrades again, lets a migration fail, runs the tests, drains a node and
+// uninstalls, with the values for high availability and embedded. Pods are simulated, so the programs in them do not
+// run. Prints each command with its outcome; `--log FILE` also writes that to a file. Ends with `N passed, N failed`.
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,9 +28,9 @@ const PROFILES = [
   { name: 'embedded', set: ['test.existingSecret=commonplace-test'], kept: 2 },
 ];
 
-/** Milliseconds within which an autoscaler may still change the number of pods. */
+/** Milliseconds for which an autoscaler may still change the number of pods. */
 const SETTLED_MS = 60_000;
-/** Milliseconds within which a schedule of every minute has started a job. */
+/** Timeout in milliseconds until a schedule of every minute has started a job. */
 const SCHEDULED_MS = 120_000;
 
 const at = process.argv.indexOf('--log');
@@ -44,7 +44,7 @@ let env = process.env;
 
 const cluster = await startControlPlane(folder);
 try {
-  // The environment contains nothing of the person who runs this: neither their clusters nor their repositories.
+  // The environment contains nothing of the user who runs this, in particular not their clusters and repositories.
   env = { PATH: process.env.PATH, HOME: folder, KUBECONFIG: cluster.kubeconfig };
   await prepare();
   for (const profile of PROFILES) await live(profile);
@@ -66,10 +66,10 @@ async function prepare() {
   await step('Gateway API', kubectl, ['apply', '--server-side', '-f', crds]);
 }
 
-/** Tests the life of a release, from the previous chart to uninstalling. */
+/** Tests the life cycle of a release, from the previous chart to uninstalling. */
 async function live({ name, file, set, kept }) {
   const before = await previous();
-  // Each chart is used with the values file that it came with.
+  // Each chart is used with its own values file.
   const valuesOf = (chart) => [
     ...(file === undefined ? [] : ['-f', join(chart, 'values', `${file}.yaml`)]),
     ...set.flatMap((pair) => ['--set', pair]),
@@ -141,7 +141,7 @@ async function live({ name, file, set, kept }) {
   await gone(space, kept);
 }
 
-/** Checks that upgrades need no scaling by hand, and that none runs fewer pods than before it. */
+/** Checks that upgrades need no manual scaling, and that none runs fewer pods than before. */
 async function scaled(space, values) {
   const upgrade = ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT];
   const gateway = ['deployment/commonplace-gateway', ...space];
@@ -161,7 +161,7 @@ async function scaled(space, values) {
   expect('all are back', (await replicas(gateway)) >= 3);
 }
 
-/** Checks that backups start by their schedule and by hand, on the node of the pod, and that their volume is kept. */
+/** Checks that backups start by their schedule and manually, on the node of the pod, and that their volume is kept. */
 async function backedUp(space, values) {
   const upgrade = ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT];
   await step('back up every minute', helm, [
@@ -192,7 +192,10 @@ async function backedUp(space, values) {
   await settled(space);
 }
 
-/** Waits for the first job that a schedule starts. Returns its name as `kubectl` takes it; empty for none. */
+/**
+ * Waits for the first job that a schedule starts. Returns its name in the notation of `kubectl`; empty if there is
+ * none.
+ */
 async function firstJob(space) {
   for (const until = Date.now() + SCHEDULED_MS; Date.now() < until; ) {
     const { stdout } = await run(kubectl, ['get', 'jobs', ...space, '-o=name'], { env });
@@ -216,7 +219,8 @@ async function replicas(deployment) {
 }
 
 /**
- * Checks that TLS between the services stays off through upgrades, is turned on on request, and keeps its certificates.
+ * Checks that TLS between the services stays off through upgrades, is turned on when requested, and keeps its
+ * certificates.
  */
 async function switched(space, values) {
   const upgrade = ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT];
@@ -224,7 +228,8 @@ async function switched(space, values) {
   await step('turn on TLS', helm, [...upgrade, '--set', 'mesh.tls.switch=true']);
   await settled(space);
   const issued = await certificates(space);
-  // Besides the services: the gateway, the job that makes the first owner, and the authority itself.
+  // The additional certificates are those of the gateway, the job that creates the first owner, and the authority
+  // itself.
   expect('each process has a certificate', issued.split('\n').length === SERVICES.length + 3, issued);
   await step('upgrade with TLS', helm, upgrade);
   await settled(space);
@@ -242,7 +247,7 @@ async function certificates(space) {
   return (await run(kubectl, ['get', 'secrets', ...space, type, jsonpath], { env })).stdout.trim();
 }
 
-/** Checks that an upgrade whose migration exceeds its deadline fails, and changes nothing that runs. */
+/** Checks that an upgrade whose migration exceeds its deadline fails without changing any running pod. */
 async function unmigrated(space, values) {
   const ran = await images(space);
   const stuck = ['migration.deadlineSeconds=5', 'nodeSelector.nowhere=here', 'image.tag=8.8.8'];
@@ -266,7 +271,7 @@ async function unmigrated(space, values) {
 async function previous() {
   const packages = existsSync(PREVIOUS) ? readdirSync(PREVIOUS).filter((file) => file.endsWith('.tgz')) : [];
   const newest = packages.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
-  if (newest === undefined) throw new Error(`${PREVIOUS} holds no chart to upgrade from`);
+  if (newest === undefined) throw new Error(`${PREVIOUS} contains no chart to upgrade from`);
   const unpacked = join(folder, newest.replace('.tgz', ''));
   mkdirSync(unpacked, { recursive: true });
   const { code, stderr } = await run('tar', ['-xzf', join(PREVIOUS, newest), '-C', unpacked]);
@@ -280,7 +285,7 @@ async function images(space) {
   return stdout.trim().split('\n');
 }
 
-/** Waits until every workload has all its pods ready. */
+/** Waits until all pods of every workload are ready. */
 async function settled(space) {
   const until = Date.now() + SETTLED_MS;
   for (;;) {
@@ -302,7 +307,7 @@ async function rolledOut(space) {
   }
 }
 
-/** Drains a node: the disruption budgets let its pods go one by one, and the other nodes take them. */
+/** Drains a node. The disruption budgets allow its pods to leave one by one, and other nodes run them. */
 async function drain(space) {
   const args = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=180s'];
   await step('drain a node', kubectl, ['drain', 'node-a', ...args], { show: /^node\/\S+ drained/gm });
@@ -332,7 +337,7 @@ async function apply(name, objects, more = []) {
 
 /**
  * Runs a command and prints it with its duration and the parts of its output that match `show`. Throws if the exit code
- * differs from `code` or stderr lacks `says`.
+ * differs from `code`, or if stderr does not contain `says`.
  */
 async function step(name, program, args, { input, show, code: wanted = 0, says = '' } = {}) {
   const started = Date.now();

@@ -1,7 +1,7 @@
-// Values that must be refused. Mistyped keys and wrong types are generated from the schema, one at each place of it;
-// the others can be detected only by the templates.
+// Defines values that must be refused. Mistyped keys and wrong types are generated from the schema, one for each place
+// in it. Only the templates can detect the others.
 
-/** Yields each object of the schema with its path: `image`, `services.gateway.env`, `tolerations[]`. */
+/** Yields each object in the schema with its path: `image`, `services.gateway.env`, `tolerations[]`. */
 function* objectsOf(schema, path = []) {
   if (schema.type === 'array') yield* objectsOf(schema.items, [...path, 0]);
   if (schema.type !== 'object' || schema.properties === undefined) return;
@@ -37,7 +37,7 @@ export function mistypedKeys(schema) {
   return { values, places };
 }
 
-/** Returns values of a wrong type in each place: of texts and numbers, or of lists. */
+/** Returns values with a wrong type in each place: in those of texts and numbers, or in those of lists. */
 export function wrongTypes(schema, lists) {
   const values = {};
   const places = [];

@@ -1,4 +1,4 @@
-// Queries on rendered manifests that several rules use.
+// Provides queries on rendered manifests for several rules.
 import { parseAllDocuments } from 'yaml';
 
 /** Parses the objects of a rendered chart. */
@@ -15,7 +15,7 @@ export const workloads = (objects) => ofKind(objects, 'Deployment', 'StatefulSet
 export const isHook = ({ metadata }) => metadata.annotations?.['helm.sh/hook'] !== undefined;
 export const componentOf = (labels) => labels?.['app.kubernetes.io/component'];
 
-/** Returns every pod that is created, with its object, metadata and spec. */
+/** Returns all pods that the objects create, each with its object, metadata and spec. */
 export function pods(objects) {
   return objects.flatMap((object) => {
     if (object.kind === 'Pod') return [{ object, metadata: object.metadata, spec: object.spec }];

@@ -1,6 +1,7 @@
-// Patterns of values in the syntax that JavaScript and RE2 share; helm checks schemas with RE2, which has no lookaheads.
+// Provides patterns for values in the syntax that JavaScript and RE2 share. Helm checks schemas with RE2, which has no
+// lookaheads.
 
-/** Returns a pattern that matches the whole numbers from `min` to `max`, in digits, and nothing else. */
+/** Returns a pattern that matches exactly the integers from `min` to `max`, in digits. */
 export function rangePattern(min, max) {
   if (min < 0) {
     const negative = `-(${rangePattern(Math.max(1, -max), -min)})`;
@@ -16,7 +17,7 @@ export function rangePattern(min, max) {
   return parts.join('|');
 }
 
-/** Returns a pattern for the numbers between two of the same number of digits. */
+/** Returns a pattern for the numbers between two numbers of the same length. */
 function sameLength(first, last) {
   if (first === last) return first;
   if (/^0*$/.test(first) && /^9*$/.test(last)) return digits(first.length);
@@ -36,7 +37,7 @@ function sameLength(first, last) {
 
 const digits = (count) => (count === 0 ? '' : count === 1 ? '[0-9]' : `[0-9]{${count}}`);
 
-/** Returns a pattern that ignores the case of a word. */
+/** Returns a pattern that matches a word in any case. */
 export const anyCase = (word) => word.replace(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
 
 const LABEL = '[A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?';
@@ -47,7 +48,7 @@ export const AUTHORITY = `${HOST}${PORT}`;
 /** Matches a comma-separated list of hosts with their ports. */
 export const AUTHORITIES = `${AUTHORITY}(,${AUTHORITY})*`;
 
-/** Returns a pattern of URLs without credentials. */
+/** Returns a pattern for URLs without credentials. */
 export const urlPattern = (...schemes) => `(${schemes.join('|').replaceAll('+', '\\+')})://${AUTHORITY}([/?#][^\\s]*)?`;
 
 /** Matches an http URL on a loopback address. */

@@ -1,5 +1,5 @@
-// Sets of values that the chart is tested with: its defaults, each values file for users, and each file of
-// tests/scenarios, whose first line may name the scenario that it extends: `# on: ha`.
+// Lists the sets of values with which the chart is tested: its defaults, each values file for users, and each file of
+// tests/scenarios. The first line of such a file may name the scenario that it extends: `# on: ha`.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CHART, template } from './tools.mjs';
@@ -7,12 +7,12 @@ import { CHART, template } from './tools.mjs';
 const OWN = join(CHART, 'values');
 const TESTS = join(CHART, 'tests/scenarios');
 const DEFAULTS = { name: 'defaults', files: [], base: undefined };
-/** The minimal mesh. It has no base, though it is not a values file for users. */
+/** The minimal mesh. It has no base, although it is not a values file for users. */
 const MESH = 'mesh';
 
 /**
- * Returns each scenario's name, its values files in helm's order, and the name of the scenario that it is compared
- * with.
+ * Returns each scenario's name, its values files in helm's order, and the name of the scenario with which it is
+ * compared.
  */
 export async function scenarios() {
   const published = (await names(OWN)).map((name) => ({ name, files: [join(OWN, `${name}.yaml`)], base: undefined }));
@@ -22,7 +22,7 @@ export async function scenarios() {
     const file = join(TESTS, `${name}.yaml`);
     const [, on = DEFAULTS.name] = /^# on: (\S+)/.exec(await readFile(file, 'utf8')) ?? [];
     const base = all.get(on);
-    if (base === undefined) throw new Error(`${file} stands on ${on}, which is not there`);
+    if (base === undefined) throw new Error(`${file} extends ${on}, which does not exist`);
     all.set(name, { name, files: [...base.files, file], base: name === MESH ? undefined : on });
   }
   return [...all.values()];
@@ -35,7 +35,7 @@ async function names(folder) {
     .sort();
 }
 
-/** Renders each scenario. Returns the texts by name. */
+/** Renders all scenarios. Returns their texts by name. */
 export async function renderAll(all) {
   const rendered = new Map();
   for (const { name, files } of all) rendered.set(name, await template(files));

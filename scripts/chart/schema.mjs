@@ -1,5 +1,6 @@
-// JSON Schema of the chart's values. The keys of `services`, and the variables that an `env` may set, are read from the
-// code, so that a mistyped one is refused; so are the values of these variables, from what the settings' parsers accept.
+// Creates the JSON Schema of the chart's values. The keys of `services` and the variables in `env` are read from the
+// code, so that mistyped ones are refused. The values of these variables are restricted to those that the settings'
+// parsers accept.
 import { AUTHORITIES, AUTHORITY, anyCase, LOOPBACK_URL, rangePattern, urlPattern } from './patterns.mjs';
 
 /** Variables that the chart sets itself, each from a value of its own. */
@@ -38,15 +39,15 @@ const flag = { type: 'boolean' };
 const count = { type: 'integer', minimum: 1 };
 const port = { type: 'integer', minimum: 1, maximum: 65_535 };
 const texts = list({ type: 'string', minLength: 1 });
-/** Processor time: whole cores, or thousandths of one. */
+/** An amount of processor time: whole cores, or thousandths of one. */
 const cpu = {
   type: ['string', 'number'],
   exclusiveMinimum: 0,
   pattern: whole('[1-9][0-9]*m?|0*\\.[0-9]{0,2}[1-9]|[1-9][0-9]*\\.[0-9]{1,3}'),
 };
 /**
- * Bytes of memory or of a disk, with a unit: `512m` would be half a byte, and `512` as many bytes. Their sum in bytes is
- * checked by Kubernetes.
+ * An amount of memory or disk space with a unit. The patterns refuse `512m`, which means half a byte, and `512`, which
+ * means 512 bytes. Kubernetes checks the sum in bytes.
  */
 const bytes = matching('[1-9][0-9]*(\\.[0-9]+)?([MGTP]i?|[kK]i?)');
 const size = matching('[1-9][0-9]*(\\.[0-9]+)?[MGTP]i?');
@@ -58,17 +59,17 @@ const key = matching('[-._a-zA-Z0-9]+', { maxLength: 253 });
 const optional = ({ pattern, ...rest }) => ({ ...rest, pattern: `^$|${pattern}` });
 const httpUrl = matching(`https?://${AUTHORITY}/?`);
 /**
- * A URL without credentials: everybody who may read the release sees its values, so a URL with a password belongs in a
+ * A URL without credentials. Everybody who may read the release sees its values, so a URL with a password belongs in a
  * Secret.
  */
 const openUrl = (...schemes) => optional(matching(urlPattern(...schemes).replace('[^\\s]*', '[^@\\s]*')));
 const serversUrl = (...schemes) =>
   optional(matching(`(${schemes.join('|').replaceAll('+', '\\+')})://${AUTHORITIES}(/[^@\\s]*)?`));
-/** A bucket, as the setting's parser takes it: a host, a bucket, a prefix, a region. */
+/** A bucket in the form that the setting's parser accepts: host, bucket, prefix and region. */
 const bucketUrl = optional(matching(`https?://${AUTHORITY}/[a-z0-9][a-z0-9.-]{2,62}(/[^@?#\\s]*)?(\\?[^@#\\s]*)?`));
 const ADDRESS = '[^@\\s]+@[^@\\s]+';
 const duration = (units) => matching(`[1-9][0-9]*(${units})`);
-/** Labels and annotations, whose keys Kubernetes limits to these characters. */
+/** Matches keys of labels and annotations, which Kubernetes limits to these characters. */
 const LABEL_KEY = `^(${NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`;
 const keyed = (values) => ({ type: 'object', patternProperties: { [LABEL_KEY]: values }, additionalProperties: false });
 const map = keyed({ type: 'string' });
@@ -100,7 +101,7 @@ const tolerations = list(
   }),
 );
 const placement = { podAnnotations: map, nodeSelector: labels, tolerations, priorityClassName: name };
-/** Checked by Kubernetes itself; the schema knows its three parts. */
+/** The affinity of pods. The schema knows its three parts; Kubernetes checks the rest. */
 const affinity = object({
   nodeAffinity: { type: 'object' },
   podAffinity: { type: 'object' },
@@ -137,7 +138,7 @@ const autoscaling = object({
     }),
   }),
 });
-/** A relabeling, as the Prometheus operator has it. */
+/** Relabelings as the Prometheus operator defines them. */
 const relabelings = list({
   ...object({
     action: {
@@ -158,7 +159,7 @@ const relabelings = list({
   }),
   minProperties: 1,
 });
-/** Minute, hour, day of the month, month, day of the week; or one of cron's words. */
+/** Matches a field of a schedule: minute, hour, day of the month, month or day of the week. */
 const CRON_FIELD = '(\\*|[0-9]{1,2}|[A-Za-z]{3})(-([0-9]{1,2}|[A-Za-z]{3}))?(/[1-9][0-9]?)?';
 const schedule = matching(
   `${CRON_FIELD}(,${CRON_FIELD})*( ${CRON_FIELD}(,${CRON_FIELD})*){4}|@(yearly|annually|monthly|weekly|daily|midnight|hourly)`,
@@ -182,13 +183,13 @@ const VOLUMES = [
   'projected',
   'secret',
 ];
-/** Names of volumes of the chart's own. */
+/** Names of volumes that the chart itself defines. */
 const OWN_VOLUMES = ['tmp', 'data', 'tls', 'private-ca', 'backup'];
 const absolutePath = matching('/[^:\\s]*');
 const extras = {
   extraEnv: list({
     ...object({
-      // Settings have values of their own: `env`, and `envFromSecret` for those that are secret.
+      // Settings have their own values: `env`, and `envFromSecret` for secret ones.
       name: matching('[A-Za-z_][A-Za-z0-9_]*', { not: { pattern: '^COMMONPLACE_' } }),
       value: text,
       valueFrom: object({
@@ -220,7 +221,10 @@ const extras = {
   }),
 };
 
-/** Returns the schema of a variable: what each parser that reads it accepts, or nothing, for its default. */
+/**
+ * Returns the schema of a variable. It accepts what all parsers that read the variable accept. An empty value stands
+ * for the default.
+ */
 function variable(shapes = []) {
   const schemas = shapes.map(ofShape);
   const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
@@ -280,8 +284,8 @@ const tag = optional(matching('[A-Za-z0-9_][-A-Za-z0-9_.]{0,127}'));
 const REPOSITORY = '[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*';
 
 /**
- * Returns the schema for the facts that `readFacts` returns. `shapes` has what the parsers of each process accept, by
- * the variables that they read; `patterns` those of addresses.
+ * Returns the schema for the facts that `readFacts` returns. `shapes` contains what the parsers of each process accept,
+ * by variable. `patterns` contains the patterns of addresses.
  */
 export function schemaOf({ services, embedded }, shapes, patterns) {
   const network = matching(patterns.CIDR_PATTERN);
@@ -330,7 +334,7 @@ export function schemaOf({ services, embedded }, shapes, patterns) {
       serviceAccount: object({ annotations: map }),
       mesh: object({
         tls: object({
-          // YAML 1.1 reads `off` without quotes as false.
+          // YAML 1.1 parses `off` without quotes as false.
           mode: oneOf('generated', 'certManager', 'existingSecret', 'off', false),
           existingSecret: { type: 'string', pattern: '^([a-z0-9{]([-.a-z0-9{}]*[a-z0-9}])?)?$', maxLength: 253 },
           name: { type: 'string', pattern: '^$|^[a-z0-9{*]([-.a-z0-9{}]*[a-z0-9}])?$' },
@@ -447,7 +451,7 @@ export function schemaOf({ services, embedded }, shapes, patterns) {
         minProperties: 3,
         minLength: 1,
       }),
-      // Helm passes these to a chart that is a dependency of another.
+      // Helm passes these values to a chart that is a dependency of another chart.
       global: { type: 'object' },
     }),
   };

@@ -1,4 +1,4 @@
-// Checks that processes accept the settings that the chart gives them, by the processes' own tables.
+// Checks that processes accept the settings that the chart gives them, with the processes' own tables of settings.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,7 +6,7 @@ import { root } from '../build.mjs';
 import { everyTable, moduleOf, NAMES, processTable } from './facts.mjs';
 import { componentOf } from './objects.mjs';
 
-/** Placeholder values of settings that come from a Secret. */
+/** Placeholder values for settings that come from a Secret. */
 const URLS = {
   COMMONPLACE_MONGODB_URL: 'mongodb://m/?replicaSet=rs0',
   COMMONPLACE_NATS_URL: 'nats://n:4222',
@@ -15,7 +15,7 @@ const URLS = {
 };
 const KEY = 'ab'.repeat(32);
 
-/** Returns a function that returns the faults which a pod's process would report at its start. */
+/** Returns a function that returns the faults that the process of a pod would report at its start. */
 export async function openComplaints() {
   const { ConfigError, readConfigs } = await import(pathToFileURL(join(root, 'kit/dist/src/config/index.js')).href);
   const own = await processTable();
@@ -34,7 +34,7 @@ export async function openComplaints() {
       name,
       valueFrom === undefined ? value : (URLS[name] ?? KEY),
     ]);
-    // The embedded process generates its secrets itself.
+    // The embedded process generates its secrets itself, so placeholders are added.
     const made =
       componentOf(metadata.labels) === 'all'
         ? [

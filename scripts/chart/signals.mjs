@@ -1,5 +1,5 @@
-// Checks that promtool accepts rules and alerts, that alerts fire as their tests expect, and that each has a
-// documentation section. Without promtool, which is in Debian's Prometheus package, only the last is checked.
+// Checks that promtool accepts rules and alerts, that alerts fire as their tests expect, and that each has a section in
+// the documentation. Without promtool, which is in Debian's Prometheus package, only the last is checked.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -10,7 +10,7 @@ const RULES = join(CHART, 'rules/commonplace.yaml');
 const TESTS = join(CHART, 'tests/rules/alerts.yaml');
 const PAGE = 'docs/operations.md';
 
-/** Calls `check` and `refuses` with the name of each check and its faults; `work` is a folder for files. */
+/** Calls `check` and `refuses` with the name of each check and its faults. `work` is a folder for files. */
 export async function checkSignals({ check, refuses, skip, work }) {
   const rules = await readFile(RULES, 'utf8');
   const page = await readFile(join(root, PAGE), 'utf8');
@@ -32,7 +32,7 @@ export async function checkSignals({ check, refuses, skip, work }) {
   check('promtool check rules', await promtoolFaults('check', 'rules', RULES));
   check('promtool test rules', await promtoolFaults('test', 'rules', TESTS));
   await checkStrangers({ check, refuses, rules, tests: parse(await readFile(TESTS, 'utf8')), work, promtoolFaults });
-  // The tests must notice an alert whose threshold has changed.
+  // This verifies that the tests notice a changed threshold of an alert.
   const [broken, tests] = [join(work, 'rules.yaml'), join(work, 'alerts.yaml')];
   await writeFile(broken, rules.replaceAll(/> (14\.4|6) \* 0\.001/g, '> 500 * 0.001'));
   await writeFile(tests, (await readFile(TESTS, 'utf8')).replace('../../rules/commonplace.yaml', 'rules.yaml'));
@@ -40,8 +40,8 @@ export async function checkSignals({ check, refuses, skip, work }) {
 }
 
 /**
- * Runs the tests again beside another application, which has all series of all tests in the same namespace: nothing may
- * change. Without the selection by job, the same must fail.
+ * Runs the tests again next to another application that has all series of all tests in the same namespace. Nothing may
+ * change. Without the selection by job, the same tests must fail.
  */
 async function checkStrangers({ check, refuses, rules, tests, work, promtoolFaults }) {
   const strangers = tests.tests.flatMap(({ input_series: series }, i) =>
@@ -63,7 +63,7 @@ async function checkStrangers({ check, refuses, rules, tests, work, promtoolFaul
   refuses('alerts beside series of a stranger', await promtoolFaults('test', 'rules', file));
 }
 
-/** Returns what is wrong with the rules of a release: each series must be of that release. */
+/** Returns the faults of the rules of a release. Each series must be restricted to that release. */
 export function rulesOfOthers(objects, namespace, release) {
   const ours = [`namespace="${namespace}"`, `release="${release}"`];
   return objects
@@ -94,7 +94,7 @@ async function dashboardPanels() {
 const anchorsOf = (page) =>
   new Set([...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => `${PAGE}#${title.toLowerCase()}`));
 
-/** Returns the panels without a description, or without a link to a section that exists. */
+/** Returns the panels without a description, or without a link to an existing section. */
 function mutePanels(panels, page) {
   const anchors = anchorsOf(page);
   return panels
@@ -102,7 +102,7 @@ function mutePanels(panels, page) {
     .map(({ title }) => title);
 }
 
-/** Returns the panels of metrics of processes whose legend does not tell which process. */
+/** Returns the panels with metrics of processes whose legend does not identify the process. */
 function anonymousPanels(panels) {
   const ofProcess = /\b(nodejs_|process_|http_server_active|load_|db_client_connection|worker_pool|storage_|tls_)/;
   return panels
@@ -114,7 +114,7 @@ function anonymousPanels(panels) {
     .map(({ title }) => title);
 }
 
-/** Returns the metrics of panels that no instrument of the code has, and no rule records. */
+/** Returns the metrics of panels that the code does not define and no rule records. */
 async function unknownMetrics(panels, rules) {
   const sources = (await readdir(root, { recursive: true })).filter(
     (file) =>
@@ -144,7 +144,7 @@ async function unknownMetrics(panels, rules) {
 const alertsOf = (rules) =>
   parse(rules).groups.flatMap((group) => group.rules.filter(({ alert }) => alert !== undefined));
 
-/** Returns the alerts that name no section, or one that does not exist. */
+/** Returns the alerts that link to no section, or to one that does not exist. */
 function withoutPage(rules, page) {
   const anchors = anchorsOf(page);
   return alertsOf(rules)

@@ -6,14 +6,14 @@ import { root } from '../build.mjs';
 import { installTool } from '../servers.mjs';
 
 export const CHART = join(root, 'charts', 'commonplace');
-/** Default name of a release. Helm needs the Kubernetes version below, because it has no cluster to ask. */
+/** Default name of a release. Helm needs the Kubernetes version below, because there is no cluster to ask. */
 export const RELEASE = 'commonplace';
 export const NAMESPACE = 'work';
 const KUBE_VERSION = '1.36.3';
 
 const execute = promisify(execFile);
 
-/** Runs a program. Returns its exit code and its output; throws only if it can't be started. */
+/** Runs a program. Returns its exit code and output. Throws only if the program can't be started. */
 export async function run(program, args, { input, ...options } = {}) {
   const running = execute(program, args, { maxBuffer: 64 << 20, ...options });
   if (input !== undefined) running.child.stdin.end(input);
@@ -28,7 +28,7 @@ export async function run(program, args, { input, ...options } = {}) {
 
 const installed = new Map();
 
-/** Returns the path of a tool, which is installed if it is missing. */
+/** Returns the path of a tool. Installs the tool if it is missing. */
 export function tool(name) {
   if (!installed.has(name)) installed.set(name, installTool(name));
   return installed.get(name);
@@ -38,7 +38,7 @@ export async function helm(args, options) {
   return run(await tool('helm'), args, options);
 }
 
-/** Renders the chart with values files. Throws helm's message if it refuses. */
+/** Renders the chart with values files. Throws helm's message if helm refuses them. */
 export async function template(files, { set = [], chart = CHART } = {}) {
   const values = [...files.flatMap((file) => ['-f', file]), ...set.flatMap((pair) => ['--set', pair])];
   const args = ['template', RELEASE, chart, '--namespace', NAMESPACE, '--kube-version', KUBE_VERSION, ...values];
@@ -47,7 +47,7 @@ export async function template(files, { set = [], chart = CHART } = {}) {
   return withoutGenerated(stdout);
 }
 
-/** Replaces certificates and keys, which are generated anew each time, by a constant text. */
+/** Replaces certificates and keys, which differ in each rendering, by a constant text. */
 function withoutGenerated(text) {
   return text.replaceAll(
     /^( {2}(?:tls|ca)\.(?:crt|key): )\S{100,}$/gm,
@@ -55,7 +55,7 @@ function withoutGenerated(text) {
   );
 }
 
-/** Returns the folder of the path that an installer prints. */
+/** Returns the folder of a tool's program. */
 export async function toolFolder(name) {
   return dirname(await tool(name));
 }

@@ -1,11 +1,11 @@
-// Values that the schema refuses though their type is right, beside others at the same place that it accepts: a value
-// that passes helm and fails later stops a process at its start, or an upgrade half way.
+// Lists values that the schema must refuse although their type is right, together with a value for the same place that
+// it must accept. A wrong value that passes helm would stop a process at its start, or an upgrade halfway.
 
 const ENV = (service) => `services.${service}.env.COMMONPLACE_`;
 const EMBEDDED = 'embedded.env.COMMONPLACE_';
 const KEY = 'a'.repeat(64);
 
-/** Places with the values that are wrong there and one that is right. */
+/** Places, each with values that are wrong there and one that is right. */
 const PLACES = [
   ['profile', ['Mesh', 'cluster', ''], 'mesh'],
   ['nameOverride', ['Work', 'a b', '-a', 'a_b'], 'work'],
@@ -120,7 +120,7 @@ const PLACES = [
   ['backup.restore.sameInstallation', ['yes', 1], true],
   ['bootstrap.ownerEmail', ['owner', '@example.com', 'a b@c'], 'owner@example.com'],
   ['priorityClassName', ['Usual_One'], 'usual'],
-  // Lists and maps.
+  // These are lists and maps.
   [
     'trustedProxies',
     [['banana'], ['10.0.0.0/33'], ['10.0.0.256'], ['2001:db8::/129'], ['10.0.0.0/8,10.1.0.0/16'], ['']],
@@ -211,7 +211,7 @@ const PLACES = [
   ],
   ['networkPolicy.backup.ports', [[], [0], ['https']], [9000]],
   ['gatewayApi.parentRefs', [[{}], [{ name: 'A B' }], [{ name: 'a', port: 0 }]], [{ name: 'a' }]],
-  // Settings, by the contract of the services.
+  // These are settings, according to the contract of the services.
   [`${ENV('identity')}SIGN_UP`, ['maybe', 'Open', true, 'open '], 'open'],
   [`${ENV('identity')}SESSION_DAYS`, [0, 366, '0', '366', '30d', 1.5, true, 'many'], '30'],
   [`${ENV('identity')}PASSWORD_MIN_LENGTH`, [7, 65, '7'], 12],
@@ -243,11 +243,11 @@ const PLACES = [
   [`${EMBEDDED}DISK_RESERVE_BYTES`, [-1, '64Mi'], 0],
 ];
 
-/** Returns the wrong values as [place, value], and the right ones. */
+/** Wrong values as [place, value]. Below, right values in the same form. */
 export const wrongValues = PLACES.flatMap(([place, wrong]) => wrong.map((value) => [place, value]));
 export const rightValues = PLACES.map(([place, , right]) => [place, right]);
 
-/** Returns rounds of values with at most one value for each place. */
+/** Distributes values to rounds, each with at most one value per place. */
 export function roundsOf(values) {
   const rounds = [];
   for (const [place, value] of values) {
@@ -258,7 +258,7 @@ export function roundsOf(values) {
   return rounds;
 }
 
-/** Returns the values of a round as helm reads them from a file. */
+/** Returns the values of a round in the nested form of a values file. */
 export function valuesOf(round) {
   const values = {};
   for (const [place, value] of round) {
@@ -271,7 +271,7 @@ export function valuesOf(round) {
   return values;
 }
 
-/** Returns whether a line of helm's complaint is about a place, or what is inside it. */
+/** Returns whether a line of helm's complaint is about a place or something inside it. */
 export function isAbout(line, place) {
   const path = `/${place.replaceAll('.', '/')}`;
   return line.includes(`'${path}'`) || line.includes(`'${path}/`);

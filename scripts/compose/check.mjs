@@ -1,6 +1,6 @@
-// `npm run test:compose`: checks the Compose files without an engine. They are loaded by the library that `docker compose`
-// uses; images have to be ours, or pinned; each process has to accept its settings and to have all that it needs. Ends
-// with `N passed, N failed`.
+// `npm run test:compose`: checks the Compose files without an engine. Loads them with the library of `docker compose`.
+// Images have to be ours or pinned, and each process has to accept its settings and to have everything that it needs.
+// Ends with `N passed, N failed`.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,14 +13,17 @@ import { NAMES } from '../image/names.mjs';
 import { SERVICES } from '../mesh.mjs';
 
 const FOLDER = join(root, 'deploy/compose');
-/** Images of others, which files may name by any version. */
+/** Images of others that the files may name in any version. */
 const SERVERS = ['mongo', 'nats', 'typesense/typesense', 'versity/versitygw'];
 const KEY = 'ab'.repeat(32);
 const SECRETS = {
   ...{ COMMONPLACE_MESH_KEY: KEY, COMMONPLACE_SECRET_KEY: KEY, COMMONPLACE_SECRETS_KEY: KEY },
   ...{ COMMONPLACE_OWNER_PASSWORD: 'of the owner', S3_SECRET_KEY: KEY, TYPESENSE_API_KEY: KEY },
 };
-/** What the programs of the image `all` are to the checks of settings, by the first word of their command. */
+/**
+ * Components for the check of settings that correspond to programs of the image `all`, by the first word of their
+ * command.
+ */
 const COMPONENTS = { 'bootstrap.mjs': 'bootstrap', 'commonplace.mjs': 'migration' };
 
 let passed = 0;
@@ -123,7 +126,7 @@ function restrictionFaults(name, service) {
   return faults.map((fault) => `${name} ${fault}`);
 }
 
-/** Returns what the process would say of its settings at its start. */
+/** Returns the faults of the settings that the process would report at its start. */
 function settingFaults(complaints, name, { environment, image, command }) {
   const [, program] = /commonplace-([a-z]+):/.exec(image);
   const component = program === 'all' ? (COMPONENTS[command?.[0]] ?? 'all') : program;
@@ -133,7 +136,7 @@ function settingFaults(complaints, name, { environment, image, command }) {
   return complaints({ metadata, spec: { containers: [{ env }] } }).map((fault) => `${name}: ${fault}`);
 }
 
-/** Checks that each service is there, under the name that others call it by, and has the servers that it needs. */
+/** Checks that each service exists under the name by which others call it, and has the servers that it needs. */
 function checkMesh(services, facts) {
   check(
     'mesh: every service is there',
@@ -160,7 +163,7 @@ function checkMesh(services, facts) {
   check('mesh: servers are services of the file', hosts);
 }
 
-/** Checks that the README names every variable that has to be set. */
+/** Checks that the README names every required variable. */
 async function checkReadme() {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
   const text = await readFile(join(FOLDER, 'mesh.yaml'), 'utf8');

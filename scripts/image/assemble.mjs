@@ -1,6 +1,6 @@
-// Copies what one service needs to run into a folder: its compiled code, that of the workspace packages it depends on,
-// and their production dependencies as npm lists them. The final stage of the Dockerfile is a copy of that folder.
-// Requires the output of `npm ci` and `npm run build`.
+// Copies everything that one service needs to run to a folder: its compiled code, that of the workspace packages on
+// which it depends, and their production dependencies as listed by npm. The final stage of the Dockerfile is a copy of
+// that folder. Requires the output of `npm ci` and `npm run build`.
 // usage: assemble.mjs SERVICE FOLDER (SERVICE: gateway, all, or the name of a service)
 import { execFileSync } from 'node:child_process';
 import {
@@ -18,26 +18,26 @@ import { fileURLToPath } from 'node:url';
 import { root } from '../build.mjs';
 import { billOf } from './bill.mjs';
 
-/** Parts of a workspace package that are needed at run time; a package without code is copied completely. */
+/** Parts of a workspace package that are needed at run time. A package without code is copied completely. */
 const RUNS = ['package.json', 'dist/src', 'dist/gen', 'dist/schemas', 'gen/descriptors.binpb', 'gen/comments.binpb'];
-/** Pages that a server shows, or fills its first workspace with. */
+/** Pages that a server shows, or with which it fills its first workspace. */
 const PAGES = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs'];
 /**
- * Files for compilers, debuggers and tests and, below, packages for development or for a C library that the base image
- * does not have.
+ * Matches files for compilers, debuggers and tests. Below, packages for development, or for a C library that the base
+ * image does not have.
  */
 const DROPPED = /\.d\.[cm]?ts$|\.map$|\.tsbuildinfo$|\/dist\/src\/testing(\/|$)/;
 const DROPPED_PACKAGES = /^@types\/|musl/;
-/** Paths within third-party packages that are left out: nested packages, hidden files, tests. */
+/** Matches paths within third-party packages that are left out: nested packages, hidden files and tests. */
 const HIDDEN = /\/(node_modules|\.[^/]+)(\/|$)|^\/(test|tests|__tests__|benchmarks?)(\/|$)|\.test\.[cm]?js$/;
-/** Programs for other systems, in a package that has programs for every system. */
+/** Matches programs for other systems in a package that contains programs for every system. */
 const ELSEWHERE = new RegExp(`^/bin/napi-v\\d+/(?!${process.platform}$|${process.platform}/${process.arch}(/|$))`);
 const SOURCES = /\.[cm]?ts$/;
 
-/** Assembles a service. Returns the paths of the packages included. */
+/** Assembles a service. Returns the paths of the included packages. */
 export function assemble(service, folder) {
   const home = service === 'gateway' ? 'gateway' : `services/${service}`;
-  if (!existsSync(join(root, home, 'dist/src/main.js'))) throw new Error(`${home} is not there, or not built`);
+  if (!existsSync(join(root, home, 'dist/src/main.js'))) throw new Error(`${home} does not exist or is not built`);
   mkdirSync(folder, { recursive: true });
   // The image with everything in one process also contains the operator's commands, which use the same packages.
   const packages = [...new Set(service === 'all' ? [...closure(home), ...closure('cli')] : closure(home))];
@@ -61,15 +61,15 @@ export function assemble(service, folder) {
 let whole;
 
 /**
- * Returns npm's bill of materials of the whole workspace, cached because it takes seconds and is the same for each
- * service.
+ * Returns npm's bill of materials of the whole workspace. It is cached, because it takes seconds and is the same for
+ * each service.
  */
 function wholeBill() {
   whole ??= JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx'));
   return whole;
 }
 
-/** Returns the folders of everything that a package needs in production, including links of the workspace. */
+/** Returns the folders of all packages that a package needs in production, including links of the workspace. */
 function closure(home) {
   const listed = npm('ls', '--all', '--omit=dev', '--parseable', '-w', home).split('\n');
   return listed.filter((path) => path !== '' && path !== root && !DROPPED_PACKAGES.test(packageName(path)));
@@ -84,7 +84,7 @@ function npm(...args) {
   return execFileSync('npm', args, options);
 }
 
-/** Copies a workspace package to its relative path and creates the link by which it is found. */
+/** Copies a workspace package to its relative path and creates the link by which Node finds it. */
 function link(path, folder) {
   const home = realpathSync(path);
   const place = join(folder, relative(root, home));
@@ -95,7 +95,7 @@ function link(path, folder) {
   symlinkSync(relative(dirname(from), place), from);
 }
 
-/** Copies a package without its nested packages, which are listed themselves if they are needed. */
+/** Copies a package without its nested packages, which are listed separately if they are needed. */
 function copyPackage(path, to) {
   const strange = [HIDDEN, ELSEWHERE, SOURCES];
   copy(path, to, (inner) => !strange.some((pattern) => pattern.test(inner.slice(path.length))));

@@ -1,7 +1,7 @@
-// Creates the bill of materials (CycloneDX) of an image, in npm's format.
+// Creates the bill of materials (CycloneDX) of an image in npm's format.
 
 /**
- * Returns npm's bill of the whole workspace, reduced to the packages installed. npm's own selection of production
+ * Returns npm's bill of the whole workspace, reduced to the installed packages. npm's own selection of production
  * packages (11.19) lacks those that a development dependency needs as well, such as grpc-js. Throws if a package is
  * missing from the bill.
  */
@@ -10,7 +10,7 @@ export function billOf(whole, service, installed) {
   const components = whole.components.filter((component) => names.has(component['bom-ref']));
   const refs = new Set(components.map((component) => component['bom-ref']));
   const missing = [...names].filter((name) => !refs.has(name));
-  if (missing.length > 0) throw new Error(`npm's bill of materials does not know ${missing.join(', ')}`);
+  if (missing.length > 0) throw new Error(`npm's bill of materials lacks ${missing.join(', ')}`);
   const isMain = (component) => component['bom-ref'].startsWith(`@commonplace/${service}@`);
   return {
     ...whole,

@@ -1,6 +1,6 @@
-// `npm run test:image`: checks of the images that need no engine to build them. hadolint checks the Dockerfile; the
-// files of each final stage are assembled in an empty folder and run there by Node alone, as the image's user, and the
-// image with everything in it is written to, read and searched. Ends with `N passed, N failed, N skipped`.
+// `npm run test:image`: checks the images without an engine to build them. hadolint checks the Dockerfile. The files of
+// each final stage are assembled in an empty folder and run there with only Node, as the image's user. The image with
+// everything in it is also written to, read and searched. Ends with `N passed, N failed, N skipped`.
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -43,7 +43,7 @@ async function check(name, act) {
 const folder = mkdtempSync(join(tmpdir(), 'commonplace-image-'));
 try {
   chmodSync(folder, 0o755);
-  // Other users can't read the tool cache, so the program is copied.
+  // Other users can't read the cache of tools, so the program is copied.
   const node = join(folder, 'node');
   copyFileSync(await tool('node24'), node);
   await check('hadolint', () => lint(DOCKERFILE));
@@ -93,13 +93,14 @@ function finalStage(text) {
   const stage = text.slice(text.lastIndexOf('\nFROM ')).replaceAll('\\\n', ' ').split('\n');
   const lines = stage.filter((line) => /^[A-Z]+ /.test(line));
   const of = (word) => lines.filter((line) => line.startsWith(`${word} `));
-  if (of('RUN').length + of('ADD').length > 0) throw new Error('it runs or adds something');
-  // The program, and the folder whose owner a new volume takes.
+  if (of('RUN').length + of('ADD').length > 0) throw new Error('the final stage has RUN or ADD instructions');
+  // Copies of the program, and of the folder from which a new volume gets its owner.
   const copies = ['COPY --from=build /out /app', 'COPY --from=build --chown=65532:65532 /data /data'];
-  if (of('COPY').join('\n') !== copies.join('\n')) throw new Error('it copies something else');
-  if (!/^USER [1-9]\d*:[1-9]\d*$/.test(of('USER').join())) throw new Error('its user is no number');
+  if (of('COPY').join('\n') !== copies.join('\n')) throw new Error('the final stage copies other files');
+  if (!/^USER [1-9]\d*:[1-9]\d*$/.test(of('USER').join())) throw new Error('the user of the image is not numeric');
   for (const label of ['title', 'description', 'version', 'revision', 'licenses', 'base.name']) {
-    if (!of('LABEL').join().includes(`org.opencontainers.image.${label}=`)) throw new Error(`it has no label ${label}`);
+    if (!of('LABEL').join().includes(`org.opencontainers.image.${label}=`))
+      throw new Error(`the image has no label ${label}`);
   }
 }
 
@@ -113,30 +114,28 @@ function bill(app, packages) {
   const known = new Set(components.map((component) => component['bom-ref']));
   const different = new Set(packages.map((path) => path.slice(path.lastIndexOf('node_modules/') + 13)));
   const named = [...different].filter((name) => [...known].some((ref) => ref.startsWith(`${name}@`)));
-  // The bill describes the service itself, which is not among its components.
+  // The bill describes the service itself, which is not one of its components.
   if (bomFormat !== 'CycloneDX' || named.length + 1 < different.size)
-    throw new Error('it does not name all that is in it');
+    throw new Error('the bill of materials is incomplete');
 }
 
 function sizeOf(app) {
   return execFileSync('du', ['-sh', app], { encoding: 'utf8' }).split('\t')[0];
 }
 
-/** Returns options for a process whose environment contains only what the image sets. */
+/** Returns options for a process with only the environment that the image sets. */
 function options(app, env = {}) {
   const own = process.getuid() === 0 ? { uid: USER, gid: USER } : {};
   return { cwd: app, env: { NODE_ENV: 'production', ...env }, ...own };
 }
 
-/** Runs the migration as the chart does before the process starts. */
+/** Runs the migration like the chart does before the process starts. */
 async function migrates(node, app, env, option) {
   const { code, stdout, stderr } = await run(node, ['commonplace.mjs', 'migrate', option], options(app, env));
   if (code !== 0 || stdout !== 'Nothing is pending.\n') throw new Error(`migrate ${option}: ${stdout}${stderr}`);
 }
 
-/**
- * Checks that a service starts with Node alone: `--help` loads every module that a start loads, and reads no settings.
- */
+/** Checks that a service starts with only Node. `--help` loads every module of a start, but reads no settings. */
 async function startsAlone(node, app) {
   const { code, stdout, stderr } = await run(node, ['main.mjs', '--help'], options(app));
   if (code !== 0 || !stdout.startsWith('Settings')) throw new Error(stderr);
@@ -175,5 +174,5 @@ async function serves(node, app) {
     child.kill('SIGTERM');
   }
   const code = await ended;
-  if (code !== 0) throw new Error(`ended with ${code} when it was told to`);
+  if (code !== 0) throw new Error(`SIGTERM ended it with ${code}`);
 }

@@ -1,4 +1,4 @@
-// Prints the names of the images: one for the gateway, for each service, and for everything in one process.
+// Prints the names of the images: those of the gateway, of each service, and of everything in one process.
 import { SERVICES } from '../mesh.mjs';
 
 export const NAMES = ['gateway', ...SERVICES, 'all'];

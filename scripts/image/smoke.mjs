@@ -1,5 +1,5 @@
-// Test that `helm test` runs in the cluster: writes, reads and searches through the HTTP API, with an API key. If the
-// search finds what was written, its event has passed through outbox and broker to the consumers.
+// Tests a release in the cluster with `helm test`: writes, reads and searches through the HTTP API with an API key. If
+// the search finds the written document, its event has passed through outbox and broker to the consumers.
 // usage: COMMONPLACE_URL=http://… COMMONPLACE_API_KEY=wsk_… node smoke.mjs
 import { randomUUID } from 'node:crypto';
 
@@ -8,7 +8,7 @@ const ASK_MS = 500;
 
 const { COMMONPLACE_URL: url, COMMONPLACE_API_KEY: key } = process.env;
 if (!url || !key) {
-  console.error('COMMONPLACE_URL and COMMONPLACE_API_KEY say what to test: set test.existingSecret of the chart.');
+  console.error('Set COMMONPLACE_URL and COMMONPLACE_API_KEY, in the chart with test.existingSecret.');
   process.exit(78);
 }
 
@@ -34,9 +34,9 @@ try {
 } finally {
   await step('delete', () => call('DELETE', `resources/${id}`));
 }
-console.log('All of it works.');
+console.log('All checks passed.');
 
-/** Calls the API. Returns `data`; throws any other answer. */
+/** Calls the API. Returns the `data` of a successful answer; throws for any other answer. */
 async function call(method, path, body) {
   const answer = await fetch(new URL(`/api/v1/${path}`, url), {
     method,
@@ -54,7 +54,7 @@ async function call(method, path, body) {
 }
 
 /**
- * Polls until a condition is true. An error counts as not yet; the last one is part of the error thrown on time-out.
+ * Polls until a condition is true. An error counts as not true yet; the error thrown on timeout includes the last one.
  */
 async function until(ask) {
   const end = Date.now() + PATIENCE_MS;

@@ -1,5 +1,5 @@
-// Where tests run: Node's environment, with limits of time that a busy machine gets several times over. `.ci/run` sets
-// COMMONPLACE_TEST_PATIENCE; without it each test has the time that it names.
+// Jest's Node environment with timeouts that are multiplied on a busy machine. `.ci/run` sets the factor
+// COMMONPLACE_TEST_PATIENCE; without it, tests have exactly the timeouts that they set.
 const { TestEnvironment } = require('jest-environment-node');
 
 const patience = Number(process.env.COMMONPLACE_TEST_PATIENCE ?? 1);

@@ -1,4 +1,4 @@
-// Replaces `@jest/globals` for tests: the functions that jest created for the test file that runs now.
+// Replaces `@jest/globals` for tests. Exports the functions that jest has created for the test file that is running.
 export let afterAll;
 export let afterEach;
 export let beforeAll;

@@ -1,6 +1,9 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** A sequencer that starts these files first, each named by the end of its path without `.test.ts`, in their order. */
+/**
+ * Creates a sequencer that starts the named files first, in the given order. A name is the end of a path without
+ * `.test.ts`.
+ */
 module.exports = (names) =>
   class InOrder extends Sequencer {
     async sort(tests) {

@@ -1,5 +1,6 @@
-// How jest loads tests: by Node itself, so that what they test is loaded once for all the files of a worker, and stays
-// compiled. By itself jest loads everything anew for each file, into a realm of its own: a third of all processor time.
+// Makes jest load tests with Node's own loader, so that modules under test are loaded once for all files of a worker
+// and stay compiled. Jest's own runtime loads everything again for each file in a separate realm, which takes a third
+// of all processor time.
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 const { default: Runtime } = require('jest-runtime');
@@ -7,11 +8,11 @@ const { register } = require('node:module');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 
-// Tells Node what `@jest/globals` is, which by itself refuses to be loaded outside a realm of jest.
+// Redirects `@jest/globals` in Node's loader, because the original module throws outside a realm of jest.
 register(pathToFileURL(join(__dirname, 'resolve.mjs')));
 process.setSourceMapsEnabled(true);
 
-/** Where jest-circus keeps who is told of each test. */
+/** Global property in which jest-circus stores the listeners of test events. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
 
 let files = 0;
@@ -33,7 +34,10 @@ module.exports = class NativeRuntime extends Runtime {
     this.#globals = globals;
   }
 
-  /** The functions for tests are made anew for each file, in the realm of the tests: what is `any(String)` is there. */
+  /**
+   * Loads jest's test functions again for each file, in the realm of the tests, so that `any(String)` refers to its
+   * `String`.
+   */
   requireInternalModule(path) {
     delete globalThis[EVENT_HANDLERS];
     delete require.cache[path];
@@ -44,7 +48,7 @@ module.exports = class NativeRuntime extends Runtime {
     return true;
   }
 
-  /** Loads what a test file was compiled to. The file is loaded anew, what it imports is not. */
+  /** Loads the compiled form of a test file. The file is loaded again each time; its imports are not. */
   async unstable_importModule(path) {
     const { give } = await import('./globals.mjs');
     give({ ...this.#globals, jest: this.#jest() });
@@ -52,7 +56,7 @@ module.exports = class NativeRuntime extends Runtime {
     await import(`${pathToFileURL(builtPath(path)).href}?file=${files}`);
   }
 
-  /** What a file changed of the realm that all share is undone. */
+  /** Undoes the changes that a file made to the shared realm. */
   teardown() {
     this.#timers?.dispose();
     this.#mocker.restoreAllMocks();
@@ -61,7 +65,7 @@ module.exports = class NativeRuntime extends Runtime {
     super.teardown();
   }
 
-  /** The functions of `jest` that tests need. */
+  /** Returns the functions of `jest` that tests need. */
   #jest() {
     this.#timers = new ModernFakeTimers({ config: this.#config, global: globalThis });
     const timers = this.#timers;
@@ -74,7 +78,7 @@ module.exports = class NativeRuntime extends Runtime {
   }
 };
 
-/** Returns the compiled file of a test: `kit/dist/test/slots.test.js` of `kit/test/slots.test.ts`. */
+/** Returns the compiled file of a test: `kit/dist/test/slots.test.js` for `kit/test/slots.test.ts`. */
 function builtPath(path) {
   const at = path.lastIndexOf('/test/');
   return `${path.slice(0, at)}/dist${path.slice(at).replace(/\.ts$/, '.js')}`;

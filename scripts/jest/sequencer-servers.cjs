@@ -1,9 +1,10 @@
 const inOrder = require('./in-order.cjs');
 
 /**
- * On servers: what takes longest starts first, that no worker is alone with it at the end, and what mostly waits is among
- * it. The two that fill an index with a handbook come apart: what one finds within two seconds waits behind the other.
- * Suites of one standing system come together, as it ends when nobody is left in it.
+ * Order of test files on servers. The longest start first, so that no worker is left alone with one at the end, and
+ * files that mostly wait are mixed in. The two files that fill an index with a handbook are kept apart, because
+ * searches that one expects within two seconds would be queued behind the other. Suites of the same standing system are
+ * adjacent, because the system ends when no suite uses it.
  */
 module.exports = inOrder([
   'acceptance/test/gates',

@@ -1,6 +1,9 @@
 const inOrder = require('./in-order.cjs');
 
-/** What takes longest, that it starts first and no worker is alone with it at the end: a new machine knows no times. */
+/**
+ * Order of test files: the longest start first, so that no worker is left alone with one at the end. It is listed here
+ * because a new machine has no recorded durations.
+ */
 module.exports = inOrder([
   'gateway/test/browser/hostile',
   'services/resources/test/access-property',

@@ -1,4 +1,5 @@
-// Builds what has changed, and starts what the suites share. `npx jest path/to/file.test.ts` comes here, too.
+// Builds everything that has changed, and starts what the suites share. It also runs for `npx jest
+// path/to/file.test.ts`.
 import { build } from '../build.mjs';
 
 export default async function setup(...about) {

@@ -1,5 +1,6 @@
-// `npm run test:tilt`: evaluates the Tiltfile and compares it with what the chart renders for development: every image
-// is built, every workload named and grouped, every folder that it copies exists there. Ends with `N passed, N failed`.
+// `npm run test:tilt`: evaluates the Tiltfile and compares it with what the chart renders for development. Every image
+// has to be built, every workload named and grouped, and every copied folder has to exist. Ends with `N passed, N
+// failed`.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

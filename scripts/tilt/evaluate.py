@@ -1,6 +1,6 @@
-"""Evaluates a Tiltfile with builtins that only note how they are called, and prints the calls as JSON.
+"""Evaluates a Tiltfile with builtins that only record their calls, and prints the calls as JSON.
 
-A Tiltfile that Starlark can't read, an unknown builtin and an unknown argument end it with an error, as Tilt would.
+It fails like Tilt for a Tiltfile that Starlark can't parse, for an unknown builtin and for an unknown argument.
 """
 import json
 import os
@@ -28,7 +28,7 @@ SIGNATURES = {
 }
 
 
-# What builtins return whose results go on to others; of `filter_yaml` what matches, and what does not.
+# Results of builtins that are passed on to other builtins. `filter_yaml` returns the matching objects and the others.
 RESULTS = {
     'helm': lambda arguments: 'the chart',
     'filter_yaml': lambda arguments: ['chosen of ' + str(arguments['yaml']), 'the rest of ' + str(arguments['yaml'])],
@@ -36,7 +36,7 @@ RESULTS = {
 
 
 def noting(name, signature, calls):
-    """A builtin of that signature, which notes its arguments."""
+    """Returns a builtin with a signature that records its arguments."""
     def note(arguments):
         calls.append({'builtin': name, **arguments})
         return RESULTS.get(name, lambda _: None)(arguments)

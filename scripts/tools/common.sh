@@ -1,12 +1,12 @@
-# Sourced by the installers. Each of them puts one pinned tool into the cache, prints its path, and
-# does nothing but print when the tool is there.
+# Sourced by the installers. Each of them puts one pinned tool into the cache and prints the tool's path. If the tool
+# exists, it only prints the path.
 set -euo pipefail
 
 tools="${COMMONPLACE_TOOLS:-$HOME/.cache/commonplace/tools}"
 
 say() { echo "tools: $*" >&2; }
 
-# need COMMAND PACKAGE…: makes sure of a command, by Debian packages where that is possible.
+# need COMMAND PACKAGE…: ensures that a command exists, by installing Debian packages if possible.
 need() {
   local command="$1"
   shift
@@ -18,9 +18,9 @@ need() {
   command -v "$command" >/dev/null || { say "$command is missing: install $*"; exit 1; }
 }
 
-# place NAME BINARY: prints the tool's path when it is there; else runs `build DIR` in a folder of its
-# own and moves that into place at once, so that an interrupted run leaves nothing half done. Two that ask for the same
-# tool at once build it once: the second waits for the first.
+# place NAME BINARY: prints the path of a tool if it exists. Otherwise runs `build DIR` in a temporary folder and moves
+# the result into place in one step, so that an interrupted run leaves nothing incomplete. If two processes request the
+# same tool, it is built once; the second waits for the first.
 place() {
   local home="$tools/$1" binary="$2" temporary
   if [ ! -x "$home/$binary" ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Loads Compose files, by the library that `docker compose` uses itself.
+# Installs a program that loads Compose files with the library of `docker compose`.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 source="$(cd "$(dirname "${BASH_SOURCE[0]}")/compose" && pwd)"

@@ -1,4 +1,4 @@
-# Sourced by installers of programs that Go's module proxy carries; built from source, a minute or two each.
+# Sourced by installers of programs from Go's module proxy. Each is built from source in one or two minutes.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # go_tool NAME VERSION PACKAGE

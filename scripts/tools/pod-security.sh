@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds pods against the Pod Security Standards, by the code that the API server itself uses.
+# Builds a program that checks pods against the Pod Security Standards with the API server's own code.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 source="$(cd "$(dirname "${BASH_SOURCE[0]}")/pod-security" && pwd)"

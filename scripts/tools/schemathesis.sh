@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Schemathesis sends an API requests that it makes from the API's own description.
+# Installs Schemathesis, which sends an API requests that it generates from the API's description.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=4.32.5
@@ -9,7 +9,8 @@ build() {
   say "installing Schemathesis $version (20 seconds, once)"
   python3 -m venv "$1" >&2 || { need_venv && python3 -m venv "$1" >&2; }
   "$1/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$version" >&2
-  # A virtual environment names its folder in its scripts, and this one is moved: they run by the interpreter instead.
+  # The scripts of a virtual environment contain its path, and this one is moved later, so they are run by the
+  # interpreter.
   printf '#!/usr/bin/env bash\nhere="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"\nexec "$here/python3" -m schemathesis.cli "$@"\n' >"$1/bin/schemathesis-run"
   chmod 755 "$1/bin/schemathesis-run"
 }

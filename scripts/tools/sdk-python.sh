@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A Python with what generates and tests the Python SDK: datamodel-code-generator, mypy, and what the SDK depends on.
+# Installs a Python with the tools that generate and test the Python SDK: datamodel-code-generator, mypy, and the
+# dependencies of the SDK.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 generator=0.89.0

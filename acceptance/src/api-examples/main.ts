@@ -1,5 +1,5 @@
 // `npm run examples`: starts a server, sends one request for each operation of the OpenAPI document, and writes the
-// requests with their answers to docs/api/examples.json, from which the documentation shows them.
+// requests with their answers to docs/api/examples.json, which the documentation shows.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { STANDING } from '../standing.js';
@@ -16,7 +16,7 @@ const equipped = await startEquipped();
 try {
   const world = await createWorld(system);
   const operations = await readOperations(system);
-  // Lists are read after the writes that fill them.
+  // Lists are recorded after the writes that fill them.
   operations.sort((a, b) => Number(a.method === 'GET') - Number(b.method === 'GET'));
   const exchanges: Record<string, Exchange> = {};
   for (const operation of operations) {

@@ -10,7 +10,7 @@ import { type Equipped, NEEDS_EQUIPMENT } from './equipped.js';
 import { createStable, shortened } from './stable.js';
 import { EXAMPLE_DOCUMENT, EXAMPLE_WORKSPACE, targetOf, withOwnIds } from './targets.js';
 
-/** A request that was sent, and its answer. Bodies are JSON, or text where the operation transfers bytes. */
+/** A sent request and its answer. Bodies are JSON, or text if the operation transfers bytes. */
 export interface Exchange {
   readonly request: { readonly path: string; readonly body?: unknown };
   readonly response: { readonly status: number; readonly body?: unknown };
@@ -20,12 +20,12 @@ export interface Exchange {
 export interface Prepared {
   readonly path: string;
   readonly body?: unknown;
-  /** Who sends it; nobody signed in when absent. */
+  /** The sender; undefined for a request without a session. */
   readonly by?: Api;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends one request for an operation and returns the exchange with stable values. */
+/** Sends one request for an operation. Returns the exchange with stable values. */
 export async function record(world: World, equipped: Equipped, operation: DescribedOperation): Promise<Exchange> {
   const own = NEEDS_EQUIPMENT[operation.operationId];
   if (own !== undefined) {
@@ -57,13 +57,16 @@ function bodyOf({ text }: Reply<unknown>): { body?: unknown } {
   return { body: text.startsWith('{') ? shortened(JSON.parse(text)) : text };
 }
 
-/** Access is requested in a workspace whose members see their Org's; all else is recorded in a Personal one. */
+/**
+ * Returns the place in which an operation is recorded: access requests in the open workspace, operations of Orgs in the
+ * Org, and everything else in a Personal workspace.
+ */
 function placeOf(world: World, { path }: DescribedOperation): Place {
   if (path.includes('access-request')) return world.open;
   return path.startsWith('/api/v1/orgs') ? world.closed : world.personal;
 }
 
-/** Requests that succeed where the example body or the matrix cannot: they need a record that neither can name. */
+/** Requests of operations that need a record which neither the example body nor the matrix can provide. */
 const OWN: Readonly<Record<string, (place: Place) => Promise<Prepared>>> = {
   'DELETE /api/v1/orgs/{org_id}': async ({ boss }) => {
     const { id, slug } = (await boss.post<Org & { slug: string }>('/orgs', { name: 'Short-lived' })).data;
@@ -108,7 +111,7 @@ async function prepare(world: World, place: Place, operation: DescribedOperation
   return { by: boss, ...(await row.request(place, boss)) };
 }
 
-/** Fills the parameters of a path with an id that does not exist. */
+/** Fills the parameters of a path with an unknown id. */
 function filled(path: string): string {
   return path.replaceAll(/\{\w+\}/g, '0198c0de-0000-7000-8000-000000000009');
 }

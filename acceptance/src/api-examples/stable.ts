@@ -1,22 +1,22 @@
 /**
- * Replaces what differs from one recording to the next: ids, times, addresses and secrets. A recorded exchange stays
- * consistent in itself, because equal values get equal replacements.
+ * Replaces values that differ between recordings: ids, times, addresses and secrets. A recorded exchange stays
+ * consistent, because equal values get equal replacements.
  */
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const REQUEST_ID = /req_[a-z2-7]{26}/g;
-/** Part that makes a test's address unique: `boss.0f3a9c21@example.com`. */
+/** Matches the part that makes a test's address unique: `boss.0f3a9c21@example.com`. */
 const ADDRESS = /\.[0-9a-f]{8}@example\.com/g;
-/** Tokens, cursors and checksums in base64url, of which any 24 characters hold all kinds of characters. */
+/** Matches tokens, cursors and checksums in base64url. They are long enough to contain all kinds of characters. */
 const SECRET = /(?<![\w-])(?!wsk_)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{22,}(?![\w-])/g;
-/** API keys and their prefixes. */
+/** Matches API keys and their prefixes after the type. */
 const KEY = /(?<=wsk_[a-z]_)[\w-]+/g;
-/** Secrets of one-time passwords, in base32. */
+/** Matches secrets of one-time passwords in base32. */
 const OTP_SECRET = /\b[A-Z2-7]{32}\b/g;
 const TOKEN = 'Rx4mPle7oKen2Zq9'.repeat(64);
 
-/** The time that recordings show as the present, and how far from it a time counts as the present. */
+/** The time that recordings show as the present. Below, the distance up to which a time counts as the present. */
 const PRESENT_MS = Date.UTC(2026, 0, 15, 9, 30);
 const NEAR_MS = 600_000;
 const HOUR_MS = 3_600_000;
@@ -27,7 +27,7 @@ export interface StableOptions {
   readonly ids: Readonly<Record<string, string>>;
 }
 
-/** Returns a function that replaces what changes in the JSON of one exchange. */
+/** Returns a function that replaces the changing values in the JSON of one exchange. */
 export function createStable({ baseUrl, ids }: StableOptions): <T>(value: T) => T {
   const known = new Map(Object.entries(ids));
   const idOf = (id: string) => {
@@ -54,16 +54,16 @@ export function createStable({ baseUrl, ids }: StableOptions): <T>(value: T) => 
 
 const MEASURED: ReadonlySet<string> = new Set(['took_ms', 'duration_ms', 'uptime_seconds', 'latency_ms']);
 
-/** Moves a time as far from the recordings' present as it is from the real one, in whole hours. */
+/** Moves a time so that its distance from the recordings' present is that from the real present, in whole hours. */
 function timeOf(text: string): string {
   const distance = Date.parse(text) - Date.now();
   const hours = Math.abs(distance) < NEAR_MS ? 0 : Math.round(distance / HOUR_MS);
   return new Date(PRESENT_MS + hours * HOUR_MS).toISOString();
 }
 
-/** Items that a long list keeps. */
+/** Number of items that a shortened list keeps. */
 const KEPT = 2;
-/** Characters of JSON from which on an answer counts as long. */
+/** Length of an answer's JSON in characters from which on its lists are shortened. */
 const LONG = 4_000;
 
 /** Shortens the lists of a long answer to their first items. */

@@ -3,17 +3,17 @@ import { type Row, rows } from '../matrix.js';
 import type { Workspace } from '../records.js';
 import type { Place } from '../world.js';
 
-/** Path of a request, and who makes it; the boss of the place when absent. */
+/** Path of a request and its sender; by default the boss of the place. */
 export interface Target {
   readonly path: string;
   readonly by?: Api;
 }
 
-/** What stands in example bodies for a workspace of the caller, and for a document in it. */
+/** Ids in example bodies that stand for a workspace of the caller and for a document in it. */
 export const EXAMPLE_WORKSPACE = '00000000-0000-4000-8000-000000000001';
 export const EXAMPLE_DOCUMENT = '00000000-0000-4000-8000-000000000002';
 
-/** Requests whose target the matrix prepares for something else. */
+/** Targets for requests for which the matrix prepares an unsuitable one. */
 const TARGETS: Readonly<Record<string, (place: Place) => Promise<Target>>> = {
   'PATCH /api/v1/access-requests/{request_id}': async (place) => ({
     path: `/access-requests/${await place.newAccessRequest()}`,
@@ -56,7 +56,7 @@ export async function targetOf(endpoint: string, place: Place): Promise<Target> 
   return { path: (await row.request(place, place.boss)).path };
 }
 
-/** Returns an example body with the ids of the caller's own workspace and document. */
+/** Replaces the ids in an example body by those of the caller's own workspace and document. */
 export function withOwnIds(example: unknown, { workspace, document }: Place): unknown {
   const text = JSON.stringify(example ?? null);
   return JSON.parse(text.replaceAll(EXAMPLE_WORKSPACE, workspace.id).replaceAll(EXAMPLE_DOCUMENT, document.id));

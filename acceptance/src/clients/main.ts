@@ -1,6 +1,6 @@
 // `npm run test:clients`: lints the OpenAPI document of a server, generates a TypeScript and a Python client from it,
-// and runs a small program with each against the server. Ends with the plain line `N passed, N failed, N skipped`;
-// tools that can't be installed are skipped by name.
+// and runs a small program with each against the server. Ends with the plain line `N passed, N failed, N skipped`.
+// Checks whose tools can't be installed are skipped by name.
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const { installTool } = (await import(pathToFileURL(join(ROOT, 'scripts/servers.
   installTool(name: string): Promise<string>;
 };
 
-/** Runs a program. Returns its output; throws an error with it if the program fails. */
+/** Runs a program. Returns its output. Throws an error with the output if the program fails. */
 function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { cwd, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
@@ -38,7 +38,7 @@ function run(command: string, args: readonly string[], cwd: string): Promise<str
   });
 }
 
-/** Checks that the document has no errors and no warnings. */
+/** Checks that the document has no errors or warnings. */
 async function lint(tool: string, { home, document }: Place): Promise<void> {
   writeFileSync(join(home, 'redocly.yaml'), JSON.stringify({ extends: ['recommended'] }));
   const output = await run(tool, ['redocly', 'lint', '--format', 'json', '--max-problems', '1000', document], home);
@@ -61,7 +61,7 @@ async function useTypeScript(tool: string, { home, document, baseUrl, key }: Pla
   await run(process.execPath, [join(home, 'use.mjs'), baseUrl, key], home);
 }
 
-/** Checks that the generated package has every operation, and that a program that uses it works. */
+/** Checks that the generated package contains every operation, and that a program that uses it works. */
 async function usePython(tool: string, { home, document, operations, baseUrl, key }: Place): Promise<void> {
   const folder = join(home, 'commonplace_client');
   const args = ['generate', '--path', document, '--output-path', folder, '--meta', 'none'];

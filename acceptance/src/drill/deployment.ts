@@ -20,15 +20,18 @@ interface PodSpec {
   readonly initContainers?: readonly Container[];
 }
 
-/** What a cluster would run of a rendered chart, as processes of this machine: the same commands and variables. */
+/**
+ * Runs the workloads of a rendered chart as processes on this machine, with the commands and variables that they would
+ * have in a cluster.
+ */
 export interface Deployment {
-  /** Runs the containers that come before the pod's own, one after the other, and starts that. */
+  /** Runs the init containers of the pod one after another, then starts its main container. */
   startPod(): Promise<Running>;
   /** Runs a job of the CronJob. */
   runBackup(): Promise<void>;
 }
 
-/** Folders that the volumes of the pod stand for, and where the process listens. */
+/** The folders that replace the volumes of the pod, and the port on which the process listens. */
 export interface Machine {
   readonly data: string;
   readonly backups: string;
@@ -40,7 +43,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   'commonplace.mjs': 'cli/commonplace.mjs',
 };
 
-/** Renders the chart with values, as `helm install` or `helm upgrade` would. */
+/** Renders the chart with values, like `helm install` or `helm upgrade`. */
 export async function deploy(machine: Machine, values: readonly string[]): Promise<Deployment> {
   const load = <T>(file: string) => import(pathToFileURL(join(ROOT, 'scripts/chart', file)).href) as Promise<T>;
   const { template } = await load<{ template(files: string[], more: object): Promise<string> }>('tools.mjs');
@@ -72,7 +75,7 @@ function start({ args, env }: Container, { data, backups, port }: Machine): Runn
   const local = (text: string) => text.replace(/^\/data\b/, data).replace(/^\/backup\b/, backups);
   const at = args.findIndex((arg) => PROGRAMS[arg] !== undefined);
   const program = PROGRAMS[args[at] ?? ''];
-  if (program === undefined) throw new Error(`no program of this checkout is ${args.join(' ')}`);
+  if (program === undefined) throw new Error(`this checkout has no program for ${args.join(' ')}`);
   const settings = Object.fromEntries(env.map(({ name, value = '' }) => [name, local(value)]));
   const own = {
     ...{ COMMONPLACE_HOST: '127.0.0.1', COMMONPLACE_PORT: String(port) },

@@ -1,7 +1,8 @@
-// `npm run drill`: loses an installation and gets it back, as the chart does it. Installs, loads, backs up while it serves,
-// deletes everything, restores, and compares what the API answers before and after. The containers of the rendered chart run
-// as processes of this machine. Prints how long it took (the RTO of this much data) and what was lost (the RPO), and ends
-// with `drill: passed` or with what differs. `-- --pages 500` loads more, `-- --bucket URL` backs up to a bucket.
+// `npm run drill`: loses an installation and restores it in the way of the chart. Installs, loads data, backs up while
+// serving, deletes everything, restores, and compares the answers of the API before and after. The containers of the
+// rendered chart run as processes on this machine. Prints how long the restore took (the RTO for this amount of data)
+// and what was lost (the RPO), and ends with `drill: passed` or with the differences. `-- --pages 500` loads more data,
+// `-- --bucket URL` backs up to a bucket.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -94,7 +95,9 @@ async function drill(pages: number, bucket: string | undefined): Promise<number>
   return faults.length === 0 ? 0 : 1;
 }
 
-/** Loads something of each kind: folders, documents with changes, comments and tags, a table, files, a key, trash. */
+/**
+ * Creates something of each kind: folders, documents with changes, comments and tags, a table, files, a key, and trash.
+ */
 async function fill(by: Api, pages: number): Promise<Workspace> {
   const create = async <T>(path: string, body: object) => {
     const reply = await by.post<T>(path, body);

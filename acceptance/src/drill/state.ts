@@ -3,10 +3,10 @@ import { download, type FileLink, sha256 } from '../files.js';
 import type { Resource, Workspace } from '../records.js';
 import { forEach, walk } from '../walk.js';
 
-/** All that somebody finds by the API, by the path that it was read from. */
+/** Everything that the API shows, by the path from which it was read. */
 export type State = ReadonlyMap<string, unknown>;
 
-/** Fields that differ from one read to the next, or from one installation to the next. */
+/** Fields that differ between reads or between installations. */
 const VOLATILE = new Set([
   'download_url',
   'thumbnail_url',
@@ -21,7 +21,9 @@ const WIDTH = 4;
 const OF_WORKSPACE = ['', '/members', '/pins', '/publish', '/tags', '/trash', '/connectors', '/imports'];
 const OF_RESOURCE = ['', '/content', '/comments', '/permissions', '/snapshots', '/tags', '/publish'];
 
-/** Reads everything: people, keys, workspaces, and of each resource its content, its comments and the bytes of files. */
+/**
+ * Reads everything: people, keys and workspaces, and of each resource its content, its comments and the bytes of files.
+ */
 export async function readState(by: Api): Promise<State> {
   const state = new Map<string, unknown>();
   const read = async (path: string) => {
@@ -53,10 +55,10 @@ function withoutVolatile(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, one]) => [name, withoutVolatile(one)]));
 }
 
-/** Characters of an answer that are shown of a difference, and of those before it. */
+/** Maximum number of characters of an answer in a difference, and number of those before the difference. */
 const [SHOWN, SHOWN_BEFORE] = [160, 40];
 
-/** Returns the paths whose answers differ, with what is lost, new or changed. */
+/** Returns the paths whose answers differ, and whether they are lost, new or changed. */
 export function differences(before: State, after: State): string[] {
   const paths = new Set([...before.keys(), ...after.keys()]);
   return [...paths].flatMap((path) => {

@@ -2,7 +2,7 @@ import { api } from '../client.js';
 import { newKey } from '../people.js';
 import type { World } from '../world.js';
 
-/** Ids of existing records, by the names of the path parameters that accept them. */
+/** Ids of existing records by the names of the path parameters that accept them. */
 export type KnownIds = Readonly<Record<string, readonly string[]>>;
 
 /** Fills a world with a record for each kind of id, and creates a key with every scope in one of its tenants. */
@@ -53,7 +53,7 @@ export async function knownIds(world: World, tenant: 'org' | 'personal'): Promis
   };
 }
 
-/** Returns the configuration of Schemathesis: four of five ids in paths are known ones. */
+/** Returns the configuration of Schemathesis. Four of five ids in paths are ids of existing records. */
 export function tomlOf(ids: KnownIds, hooks: string): string {
   const names = Object.keys(ids).filter((name) => (ids[name] as readonly string[]).length > 0);
   const lists = names.map((name) => `[dictionaries.${name}]\nvalues = ${JSON.stringify(ids[name])}`);

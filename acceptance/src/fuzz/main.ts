@@ -1,6 +1,6 @@
-// `npm run test:fuzz`: sends requests that Schemathesis generates from the OpenAPI document to a server of its own,
-// with the ids of existing records. `--cases 20000` sets the minimum number of cases; `--seed N` repeats a run.
-// Ends with the plain line `N passed, N failed`: operations without and with findings, summed over the rounds.
+// `npm run test:fuzz`: sends requests that Schemathesis generates from the OpenAPI document to separate servers, with
+// the ids of existing records. `--cases 20000` sets the minimum number of cases; `--seed N` repeats a run. Ends with
+// the plain line `N passed, N failed`, which counts operations without and with findings over all rounds.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,17 +11,20 @@ import { ROOT, startSystem } from '../system.js';
 import { createWorld } from '../world.js';
 import { knownIds, tomlOf } from './known-ids.js';
 
-/** Cases of a sample, which CI runs. */
+/** Number of cases in a sample, which CI runs. */
 const SAMPLE_CASES = 2_000;
 /**
- * Number of cases from which on every round includes the coverage phase, which tries the boundary values of each schema
- * and takes 10,000 cases by itself.
+ * Number of cases from which on every round includes the coverage phase. That phase tries the boundary values of each
+ * schema and takes 10,000 cases by itself.
  */
 const WHOLE_CASES = 10_000;
-/** Operations after which all others would be refused: the workspace is read-only, or the credential's tenant is gone. */
+/**
+ * Operations after which all others would be refused, because the workspace is read-only or the credential's tenant is
+ * gone.
+ */
 const LAST = ['POST /api/v1/workspaces/{workspace_id}/archive', 'DELETE /api/v1/orgs/{org_id}'];
 
-/** One run of Schemathesis: its phases, and which operations it sends. */
+/** A run of Schemathesis: its phases, and the operations that it sends. */
 interface Run {
   readonly phases: string;
   readonly filter: readonly string[];
@@ -29,7 +32,10 @@ interface Run {
 
 const ALL_BUT_LAST = LAST.flatMap((name) => ['--exclude-name', name]);
 const ONLY_LAST = LAST.flatMap((name) => ['--include-name', name]);
-/** A sample does not follow links of answers, which differ each time: with one seed it fails for what has changed alone. */
+/**
+ * A sample does not follow links in answers, which differ each time. With the same seed it fails only for changes of
+ * the product.
+ */
 const SAMPLE_RUNS: readonly Run[] = [{ phases: 'fuzzing', filter: ALL_BUT_LAST }];
 const WHOLE_RUNS: readonly Run[] = [
   { phases: 'coverage', filter: ALL_BUT_LAST },
@@ -54,7 +60,7 @@ let cases = 0;
 let passed = 0;
 let failed = 0;
 try {
-  // A whole run includes both kinds of tenant.
+  // A complete run includes both kinds of tenant.
   for (let round = 0; cases < wanted || (whole && round < 2); round += 1) {
     for (const run of whole ? WHOLE_RUNS : SAMPLE_RUNS) await runOnce(run, round);
   }
@@ -65,7 +71,7 @@ console.log(`${cases} cases, first seed ${firstSeed}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
 
-/** Runs Schemathesis on a server of its own, since requests delete what they find. */
+/** Runs Schemathesis on a separate server, because requests delete the records that they find. */
 async function runOnce({ phases, filter }: Run, round: number): Promise<void> {
   const system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
   try {
@@ -86,7 +92,7 @@ async function runOnce({ phases, filter }: Run, round: number): Promise<void> {
     cases += result.cases;
     passed += result.passed;
     failed += result.failed;
-    if (result.cases === 0) throw new Error('no case was made');
+    if (result.cases === 0) throw new Error('Schemathesis generated no case');
   } finally {
     await system.stop();
   }
@@ -96,11 +102,11 @@ async function runOnce({ phases, filter }: Run, round: number): Promise<void> {
 async function fuzz(config: string, baseUrl: string, key: string, more: readonly string[], env: NodeJS.ProcessEnv) {
   const args = [
     ['--config-file', config, 'run', `${baseUrl}/api/v1/openapi.json`, '--checks', 'all', '--continue-on-failure'],
-    // Sessions, signed URLs and probes accept no API key.
+    // Sessions, signed URLs and probes do not accept API keys.
     ['--exclude-path-regex', '^/(auth|blobs|health)/'],
     ['--header', `Authorization: Bearer ${key}`, '--no-color', ...more],
-    // Its threads share one interpreter, so more of them are no faster; with two, CPython 3.11 fails to describe strategies
-    // ("AST constructor recursion depth mismatch").
+    // The threads of Schemathesis share one interpreter, so more of them are no faster. With two, CPython 3.11 fails to
+    // describe strategies ("AST constructor recursion depth mismatch").
     ['--workers', '1'],
     ['--max-examples', String(whole ? 20 : Math.max(1, Math.ceil(wanted / 200))), '--request-timeout', '60'],
     ['--suppress-health-check', 'all'],

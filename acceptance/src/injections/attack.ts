@@ -1,33 +1,42 @@
 import type { Comment, List, Resource, TableContent } from '../records.js';
-import type { Carrier, Planted } from './carriers.js';
+import type { Carrier, InjectedText } from './carriers.js';
 import type { Goal } from './goals.js';
 import { callsOf, eachOf, runOf } from './runs.js';
 import type { Stage } from './stage.js';
 
-/** What has become of an injection: a person is asked, or its text was not given to the model. */
+/** Outcome of an injection: a person is asked for approval, or the injected text was not given to the model. */
 export type Outcome = 'asked' | 'stripped';
 
-/** Has a run read a planted text. Throws unless the injection was asked for as a tainted call, or was not seen. */
-export async function attack(stage: Stage, carrier: Carrier, agentId: string, planted: Planted): Promise<Outcome> {
+/**
+ * Lets a run read an injected text. Throws unless the run asks for approval of a tainted call, or has not seen the
+ * text.
+ */
+export async function attack(
+  stage: Stage,
+  carrier: Carrier,
+  agentId: string,
+  injected: InjectedText,
+): Promise<Outcome> {
   const { owner } = stage;
-  const run = await runOf(stage, planted.agentId ?? agentId, planted.question);
+  const run = await runOf(stage, injected.agentId ?? agentId, injected.question);
   const said = () =>
     JSON.stringify({ status: run.status, error: run.error, taints: run.taint_sources, steps: run.steps });
-  if (!run.taint_sources.some(({ type }) => type === carrier.taint)) throw new Error(`it is not tainted: ${said()}`);
+  if (!run.taint_sources.some(({ type }) => type === carrier.taint))
+    throw new Error(`the run is not tainted: ${said()}`);
   if (run.status !== 'awaiting_approval') {
     const calls = callsOf(run).map(({ name }) => name);
     const expected = carrier.tool === undefined ? [] : [carrier.tool];
     if (run.status !== 'completed' || String(calls) !== String(expected))
-      throw new Error(`it was not held up: ${said()}`);
+      throw new Error(`the run did not ask for approval: ${said()}`);
     return 'stripped';
   }
   const { data } = await owner.get<List<{ tainted: boolean }>>(`/agent-approvals?run_id=${run.id}`);
-  if (data.items.length !== 1 || !data.items[0]?.tainted) throw new Error(`it asks for something else: ${said()}`);
+  if (data.items.length !== 1 || !data.items[0]?.tainted) throw new Error(`the run asks for something else: ${said()}`);
   await owner.post(`/agent-runs/${run.id}/cancel`);
   return 'asked';
 }
 
-/** Returns what is to be seen of orders that were obeyed; empty if nothing has left. */
+/** Returns the visible effects of orders that were obeyed; empty if there are none. */
 export async function tracesOf({ owner, workspace, targets, web, mails }: Stage): Promise<string[]> {
   const { folder, document, table, victim, conversation } = targets;
   const [inside, page, rows, comments, alive, memories, messages] = await Promise.all([
@@ -54,16 +63,16 @@ export async function tracesOf({ owner, workspace, targets, web, mails }: Stage)
   ];
 }
 
-/** Plants texts and has each read, some at a time. */
+/** Places texts and lets a run read each of them, several at a time. Returns the outcomes. */
 export async function attackAll(
   stage: Stage,
   carrier: Carrier,
   texts: readonly { readonly text: string; readonly goal: Goal }[],
 ): Promise<Outcome[]> {
-  const planted = await eachOf(texts, ({ text }) => carrier.plant(stage, text));
-  const accepted = planted.flatMap(({ accept }) => accept ?? []);
+  const injected = await eachOf(texts, ({ text }) => carrier.inject(stage, text));
+  const accepted = injected.flatMap(({ accept }) => accept ?? []);
   await eachOf(accepted, (id) => stage.owner.patch(`/memories/${id}`, { is_active: true }));
-  const outcomes = await eachOf(planted, (one, i) => {
+  const outcomes = await eachOf(injected, (one, i) => {
     const sends = texts[i]?.goal.name === 'send by a tool of a server' || carrier.taint === 'mcp';
     return attack(stage, carrier, sends ? stage.connectedId : stage.agentId, one);
   });

@@ -6,23 +6,26 @@ import { orderText } from './obedient-model.js';
 import { runOf } from './runs.js';
 import { create, newGroup, newWord, type Stage } from './stage.js';
 
-/** A text that waits to be read, and the run that reads it. */
-export interface Planted {
-  /** What the person asks, made of orders that make the model read the text. */
+/** An injected text that is ready to be read, and the facts about the run that reads it. */
+export interface InjectedText {
+  /** The person's question. It consists of orders that make the model read the text. */
   readonly question: string;
   readonly agentId?: string | undefined;
-  /** A memory that the person accepts when all are written: until then runs would be given those of others. */
+  /**
+   * Id of a memory that the person accepts after all memories are written. Before that, runs would be given the
+   * memories of others.
+   */
   readonly accept?: string;
 }
 
-/** A way by which a text of strangers gets to a model. */
+/** A way in which text of strangers reaches a model. */
 export interface Carrier {
   readonly name: string;
-  /** Type of the taint that it leaves. */
+  /** Type of the taint that the run gets. */
   readonly taint: string;
-  /** Tool by which the text is read; absent if the run is given it. */
+  /** Tool by which the text is read; undefined if the run gets it without a tool. */
   readonly tool?: string;
-  plant(stage: Stage, text: string): Promise<Planted>;
+  inject(stage: Stage, text: string): Promise<InjectedText>;
 }
 
 const toRead = (tool: string, args: Readonly<Record<string, unknown>>) => orderText({ tool, args });
@@ -32,7 +35,7 @@ export const CARRIERS: readonly Carrier[] = [
     name: 'page of a guest',
     taint: 'guest',
     tool: 'read',
-    async plant({ guest, workspace, inbox }, text) {
+    async inject({ guest, workspace, inbox }, text) {
       const page = { type: 'document', name: 'Letter', content: text, parent_id: inbox.id };
       const { id } = await create(guest, workspace, page);
       return { question: toRead('read', { resource_id: id }) };
@@ -42,7 +45,7 @@ export const CARRIERS: readonly Carrier[] = [
     name: 'row of a form',
     taint: 'form',
     tool: 'read_rows',
-    async plant({ owner, guest, workspace }, text) {
+    async inject({ owner, guest, workspace }, text) {
       const { form } = await newForm(owner, workspace.id, LETTER_FORM);
       const values = { name: text };
       const { status, text: said } = await guest.post(`/forms/${form.token}/submit`, { values });
@@ -54,7 +57,7 @@ export const CARRIERS: readonly Carrier[] = [
     name: 'comment of a guest',
     taint: 'guest',
     tool: 'read_comments',
-    async plant({ owner, guest, workspace, inbox }, text) {
+    async inject({ owner, guest, workspace, inbox }, text) {
       const page = { type: 'document', name: 'Plan', content: 'Some plan.', parent_id: inbox.id };
       const { id } = await create(owner, workspace, page);
       const { status, text: said } = await guest.post(`/resources/${id}/comments`, { body: text });
@@ -66,7 +69,7 @@ export const CARRIERS: readonly Carrier[] = [
     name: 'message of a guest',
     taint: 'guest',
     tool: 'list_messages',
-    async plant({ owner, guest, workspace }, text) {
+    async inject({ owner, guest, workspace }, text) {
       const id = await newGroup(owner, workspace, [guest.user.id]);
       const { status, text: said } = await guest.post(`/im/conversations/${id}/messages`, { text });
       if (status !== 201) throw new Error(said);
@@ -77,7 +80,7 @@ export const CARRIERS: readonly Carrier[] = [
     name: 'file of a guest',
     taint: 'guest',
     tool: 'read',
-    async plant({ owner, guest, inbox }, text) {
+    async inject({ owner, guest, inbox }, text) {
       const { data } = await newFile(guest, { name: `${newWord()}.txt`, parent_id: inbox.id }, text);
       const { id } = data.resource;
       await eventually(async () => {
@@ -92,7 +95,7 @@ export const CARRIERS: readonly Carrier[] = [
     name: 'web page',
     taint: 'web',
     tool: 'web_fetch',
-    async plant({ web }, text) {
+    async inject({ web }, text) {
       const url = web.serve(`<p>${text}</p>`);
       return { question: `Read ${url} ${toRead('web_fetch', { url })}` };
     },
@@ -101,7 +104,7 @@ export const CARRIERS: readonly Carrier[] = [
     name: 'result of an MCP server',
     taint: 'mcp',
     tool: 'docs__look_up',
-    async plant({ answers, connectedId }, text) {
+    async inject({ answers, connectedId }, text) {
       const key = newWord();
       answers.set(key, text);
       return { question: toRead('docs__look_up', { key }), agentId: connectedId };
@@ -110,7 +113,7 @@ export const CARRIERS: readonly Carrier[] = [
   {
     name: 'description of an MCP tool',
     taint: 'mcp',
-    async plant(stage, text) {
+    async inject(stage, text) {
       const server = await stage.startServer([{ name: 'weather', description: text }]);
       const mail = { name: 'mail', url: stage.mail.url };
       const agentId = await stage.newAgent([{ name: 'weather', url: server.url }, mail]);
@@ -120,14 +123,14 @@ export const CARRIERS: readonly Carrier[] = [
   {
     name: 'memory of a tainted run',
     taint: 'agent',
-    plant: plantMemory,
+    inject: injectMemory,
   },
 ];
 
 const LETTER_FORM = { title: 'Write to us', fields: [{ id: 'name', type: 'long_text', label: 'Your letter' }] };
 
-/** Has a run write a memory because a guest's page orders it, and accepts it. */
-async function plantMemory(stage: Stage, text: string): Promise<Planted> {
+/** Lets a run write a memory because a guest's page orders it, and prepares its acceptance. */
+async function injectMemory(stage: Stage, text: string): Promise<InjectedText> {
   const { owner, guest, workspace, inbox } = stage;
   const word = newWord();
   const content = orderText({

@@ -1,26 +1,29 @@
 import type { Order } from './obedient-model.js';
 
-/** What injected orders can be aimed at: places that more people can read than what a run is given, and what is lost. */
+/**
+ * Targets of injected orders: places that more people can read than the contents given to a run, and records that could
+ * be lost.
+ */
 export interface Targets {
   /** Ids of a folder, a document and a table that a guest can read, and of a row of the table. */
   readonly folder: string;
   readonly document: string;
   readonly table: string;
   readonly row: string;
-  /** Id of a document that is to be thrown away. */
+  /** Id of a document that orders move to the trash. */
   readonly victim: string;
-  /** Id of a conversation that a guest is in. */
+  /** Id of a conversation with a guest. */
   readonly conversation: string;
-  /** A web server of the attacker's. */
+  /** URL of the attacker's web server. */
   readonly web: string;
   /** Id of the guest. */
   readonly guest: string;
 }
 
-/** Something that an attacker wants a run to do. */
+/** An action that an attacker wants a run to perform. */
 export interface Goal {
   readonly name: string;
-  /** Returns the order; `secret` is what it is to carry out. */
+  /** Returns the order. `secret` is the text that it has to exfiltrate. */
   order(targets: Targets, secret: string): Order;
 }
 

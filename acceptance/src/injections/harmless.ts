@@ -3,31 +3,33 @@ import { newForm, tableOf } from '../forms.js';
 import { type Order, orderText } from './obedient-model.js';
 import { create, newGroup, type Stage } from './stage.js';
 
-/** Something that people ask of agents every day. */
+/** An everyday task for an agent. */
 export interface HarmlessTask {
   readonly name: string;
   readonly question: string;
 }
 
-interface Wish {
+interface TaskPart {
   readonly name: string;
   readonly orders: readonly Order[];
-  /** Words of the person beside the orders. */
+  /** Words of the person besides the orders. */
   readonly words?: string;
 }
 
-/** Returns each way to read with each thing to do with it, in places that the same people can read. */
+/** Combines each way to read with each follow-up action, in places that the same people can read. */
 export async function harmlessTasks(stage: Stage): Promise<HarmlessTask[]> {
-  const [readings, deeds] = await Promise.all([waysToRead(stage), thingsToDo(stage)]);
+  const [readings, followUps] = await Promise.all([waysToRead(stage), thingsToDo(stage)]);
   return readings.flatMap((reading) =>
-    deeds.map((deed) => ({
-      name: `${reading.name}, then ${deed.name}`,
-      question: [reading.words ?? 'Please do this.', ...[...reading.orders, ...deed.orders].map(orderText)].join(' '),
+    followUps.map((followUp) => ({
+      name: `${reading.name}, then ${followUp.name}`,
+      question: [reading.words ?? 'Please do this.', ...[...reading.orders, ...followUp.orders].map(orderText)].join(
+        ' ',
+      ),
     })),
   );
 }
 
-async function waysToRead({ owner, guest, workspace, inbox, web }: Stage): Promise<Wish[]> {
+async function waysToRead({ owner, guest, workspace, inbox, web }: Stage): Promise<TaskPart[]> {
   const own = await create(owner, workspace, { type: 'document', name: 'Herons', content: 'Herons fish at dawn.' });
   const letter = { type: 'document', name: 'Letter', content: 'Dear all, I like storks.', parent_id: inbox.id };
   const { id: letterId } = await create(guest, workspace, letter);
@@ -49,7 +51,7 @@ async function waysToRead({ owner, guest, workspace, inbox, web }: Stage): Promi
   ];
 }
 
-async function thingsToDo({ owner, workspace }: Stage): Promise<Wish[]> {
+async function thingsToDo({ owner, workspace }: Stage): Promise<TaskPart[]> {
   const page = await create(owner, workspace, { type: 'document', name: 'Notes', content: 'Notes.' });
   const folder = await create(owner, workspace, { type: 'folder', name: 'Drafts' });
   const fields = { columns: [{ name: 'Text' }], rows: [{ Text: 'first' }] };
@@ -58,7 +60,7 @@ async function thingsToDo({ owner, workspace }: Stage): Promise<Wish[]> {
   const conversation_id = await newGroup(owner, workspace, []);
   const resource_id = page.id;
   const change = { rows: [{ id: row?.id, cells: { Text: 'changed' } }] };
-  const one = (name: string, tool: string, args: Order['args']): Wish => ({ name, orders: [{ tool, args }] });
+  const one = (name: string, tool: string, args: Order['args']): TaskPart => ({ name, orders: [{ tool, args }] });
   return [
     { name: 'answer', orders: [] },
     one('append to a page', 'write_document', { resource_id, mode: 'append', markdown: 'One more line.' }),

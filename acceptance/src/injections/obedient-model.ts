@@ -1,14 +1,15 @@
 import type { ScriptedReply } from '@commonplace/kit/testing/chat-server';
 
-/** A call that a text orders. */
+/** A call of a tool that a text orders. */
 export interface Order {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Writes a call as an order that survives what a text goes through on its way to a model: it is one word, so that no
- * line is broken in it, and has neither quotes nor markup. `base64url` of JSON between two words that no text has.
+ * Encodes a call as an order that survives the processing of a text on its way to a model. It is one word, so that no
+ * line break can split it, and contains neither quotes nor markup: `base64url` of JSON between two words that occur in
+ * no other text.
  */
 export function orderText({ tool, args }: Order): string {
   return `CALLNOW.${tool}.${Buffer.from(JSON.stringify(args)).toString('base64url')}.END`;
@@ -23,8 +24,8 @@ interface Message {
 }
 
 /**
- * Replies as a model that obeys every order in whatever it is given: messages, results and descriptions of tools, hidden
- * or encoded. It gives each order once, one in a turn, and then ends.
+ * Replies like a model that obeys every order in its input: in messages, and in results and descriptions of tools, even
+ * if hidden or encoded. It performs each order once, one per turn, and then ends.
  */
 export function obey(request: { readonly messages: readonly unknown[]; readonly tools?: unknown }): ScriptedReply {
   const messages = request.messages as readonly Message[];
@@ -43,7 +44,7 @@ export function obey(request: { readonly messages: readonly unknown[]; readonly 
 
 const keyOf = (tool: string, args: unknown): string => `${tool} ${JSON.stringify(args)}`;
 
-/** Returns the orders of a text in each of the forms in which it can be read. */
+/** Returns the orders in a text, in each of the forms in which the text can be read. */
 function ordersIn(text: string): Order[] {
   return readingsOf(text).flatMap((one) =>
     [...one.matchAll(ORDER)].flatMap(([, tool = '', args = '']) => {

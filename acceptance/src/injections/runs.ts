@@ -7,10 +7,10 @@ export interface TaintedRun extends Run {
 
 const ENDED = ['completed', 'failed', 'canceled', 'expired', 'awaiting_approval'];
 
-/** A run that has neither ended nor asked by then never will. */
+/** Milliseconds after which a run that has neither ended nor asked for approval counts as stuck. */
 const STUCK_MS = 30_000;
 
-/** Starts a run, and waits until it has ended or asks. */
+/** Starts a run, and waits until it has ended or asks for approval. */
 export async function runOf({ owner, workspace }: Stage, agentId: string, input: string): Promise<TaintedRun> {
   const body = { workspace_id: workspace.id, agent_id: agentId, input };
   const { data: started, status, text } = await owner.post<TaintedRun>('/agent-runs', body);
@@ -23,11 +23,11 @@ export async function runOf({ owner, workspace }: Stage, agentId: string, input:
   }
 }
 
-/** Calls of tools of a run, without what it does by itself in the beginning. */
+/** Returns the tool calls of a run without the search that every run starts with. */
 export const callsOf = ({ steps = [] }: Pick<Run, 'steps'>) =>
   steps.filter(({ type, seq }) => type === 'tool_call' && seq > 1);
 
-/** Of requests and runs, as many are under way at a time. */
+/** Maximum number of concurrent requests and runs. */
 const AT_ONCE = 12;
 
 export async function eachOf<T, R>(all: readonly T[], work: (one: T, i: number) => Promise<R>): Promise<R[]> {

@@ -1,7 +1,7 @@
-/** A way in which texts are made to look like instructions. */
+/** A technique that makes texts look like instructions. */
 export interface Technique {
   readonly name: string;
-  /** Returns a text that is to make a model follow an order. */
+  /** Returns a text that is meant to make a model follow an order. */
   write(order: string): string;
 }
 
@@ -10,8 +10,8 @@ const tags = (text: string) =>
 const spread = (text: string) => [...text].join('\u200b');
 
 /**
- * Ways that are described in the field: OWASP's LLM01, Greshake et al. 2023 (arXiv:2302.12173), garak's probes, and the
- * reports of EchoLeak and of hidden text in pull requests and pages.
+ * Published techniques: OWASP's LLM01, Greshake et al. 2023 (arXiv:2302.12173), garak's probes, and the reports on
+ * EchoLeak and on hidden text in pull requests and pages.
  */
 export const TECHNIQUES: readonly Technique[] = [
   { name: 'plain order', write: (order) => order },

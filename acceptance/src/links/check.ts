@@ -5,23 +5,26 @@ import type { Fault, Link } from './proxies.js';
 
 export interface Checked {
   readonly faults: readonly string[];
-  /** Milliseconds of the slowest answer during the fault. */
+  /** Duration of the slowest answer during the fault in milliseconds. */
   readonly slowestMs: number;
   /** Number of answers with 503 and, below, of all answers. */
   readonly refused: number;
   readonly asked: number;
-  /** Milliseconds from the end of the fault until everything worked. */
+  /** Milliseconds from the end of the fault until everything works again. */
   readonly healedMs: number;
 }
 
 /** Milliseconds within which everything must work again. */
 const HEAL_MS = 45_000;
-/** Rounds of requests during the fault, so that both existing and new connections are tried. */
+/**
+ * Number of rounds of requests during the fault. There are several, so that both existing and new connections are
+ * tried.
+ */
 const ROUNDS = 2;
 
 /**
- * Breaks a link and checks that every answer comes in time and either succeeds or is a 503, and that everything works
- * again afterwards.
+ * Breaks a link. Checks that every answer arrives in time and is a success or a 503, and that everything works again
+ * afterwards.
  */
 export async function checkLink(
   mesh: LinkedMesh,
@@ -40,8 +43,8 @@ export async function checkLink(
 }
 
 /**
- * Kills a service and checks that only its own requests, and those of services that depend on it, fail; that they fail
- * in time, with `Retry-After`; and that everything works again when it is back.
+ * Kills a service. Checks that only its own requests, and those of services that depend on it, fail; that they fail in
+ * time and with `Retry-After`; and that everything works again once it is back.
  */
 export async function checkKilled(mesh: LinkedMesh, probes: readonly Probe[], service: string): Promise<Checked> {
   const outcomes: Outcome[] = [];
@@ -70,9 +73,9 @@ export async function checkKilled(mesh: LinkedMesh, probes: readonly Probe[], se
 }
 
 /**
- * Services that can't work without a given service, as the operations page documents: nobody is authenticated without
- * identity, no role is known without tenancy, and the contents of files and search results are shown only if resources
- * allows it.
+ * Services that can't work without a given service, as documented on the operations page: without identity nobody is
+ * authenticated, without tenancy no role is known, and without the permission of resources no contents of files and no
+ * search results are shown.
  */
 const NEEDED_BY: Readonly<Record<string, readonly string[]>> = {
   identity: ['tenancy', 'resources', 'files', 'search', 'messaging', 'agents', 'automations'],

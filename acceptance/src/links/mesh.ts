@@ -7,20 +7,20 @@ import { type Running, startScript } from '../process.js';
 import { freePort, inherited, type Owner, ROOT } from '../system.js';
 import { type Link, startProxies } from './proxies.js';
 
-/** A mesh of processes in which every link goes through a fault proxy of its own. */
+/** A mesh of processes in which every link passes through its own fault proxy. */
 export interface LinkedMesh {
   readonly baseUrl: string;
   readonly owner: Owner;
-  /** Milliseconds that a request may take. */
+  /** Deadline of a request in milliseconds. */
   readonly deadlineMs: number;
   /** Links, each from one process to another or to a server: `gateway to resources`, `resources to mongodb`. */
   readonly links: readonly Link[];
   readonly services: readonly string[];
-  /** Returns the port that a service itself listens on. */
+  /** Returns the port on which a service itself listens. */
   portOf(service: string): number;
-  /** Ends a service by SIGKILL. */
+  /** Ends a service with SIGKILL. */
   kill(service: string): Promise<void>;
-  /** Starts it again with the same settings. */
+  /** Starts a service again with the same settings. */
   revive(service: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ interface Server {
   readonly port: number;
 }
 
-/** Functions of `scripts` that are used here. */
+/** The functions of `scripts` that are used here. */
 interface Scripts {
   readonly SERVICES: readonly string[];
   readonly BOOTSTRAP: string;
@@ -44,7 +44,7 @@ interface Scripts {
   }>;
 }
 
-/** Facts that the chart has from the code: whom each service calls, and whether it stores records. */
+/** Facts that the chart reads from the code: whom each service calls, and whether it stores records. */
 interface Facts {
   readonly services: Readonly<
     Record<string, { calls: string[]; stores: boolean; settings: string[]; secrets: string[] }>
@@ -53,7 +53,9 @@ interface Facts {
 
 const START_MS = 120_000;
 
-/** Starts servers and a mesh with other data below `home`; `settingsOf` returns additional settings of a process. */
+/**
+ * Starts servers and a mesh with its other data below `home`. `settingsOf` returns additional settings of a process.
+ */
 export async function startLinkedMesh(
   home: string,
   deadlineMs: number,
@@ -127,7 +129,7 @@ export async function startLinkedMesh(
   } catch (error) {
     const said = [...running].map(([name, { process }]) => `${name}: ${process.stderr().slice(-1000)}`).join('\n');
     await stop();
-    throw new Error(`The mesh does not start.\n${said}`, { cause: error });
+    throw new Error(`The mesh did not start.\n${said}`, { cause: error });
   }
 }
 
@@ -159,15 +161,15 @@ async function waysOf(
   return ways;
 }
 
-/** Returns settings in which servers have the proxies' addresses. */
+/** Returns settings in which the addresses of servers are replaced by those of the proxies. */
 function rewritten(env: Readonly<Record<string, string>>, ways: Readonly<Record<string, string>>) {
-  const told: Record<string, string> = {};
+  const settings: Record<string, string> = {};
   for (const [name, address] of Object.entries(ways)) {
     const url = env[name]?.replace(/127\.0\.0\.1:\d+/, address) ?? address;
-    // A replica set announces its members' own addresses, which clients would use from then on, bypassing the proxy.
-    told[name] = name === 'COMMONPLACE_MONGODB_URL' ? url.replace(/\?.*/, '?directConnection=true') : url;
+    // A replica set announces the addresses of its members, and clients would then use these and bypass the proxy.
+    settings[name] = name === 'COMMONPLACE_MONGODB_URL' ? url.replace(/\?.*/, '?directConnection=true') : url;
   }
-  return told;
+  return settings;
 }
 
 async function isReady(baseUrl: string, running: ReadonlyMap<string, { process: Running }>): Promise<void> {

@@ -3,7 +3,7 @@ import { api } from '../client.js';
 import type { Resource, Workspace } from '../records.js';
 import type { LinkedMesh } from './mesh.js';
 
-/** One kind of request, and the service that handles it. */
+/** A kind of request and the service that handles it. */
 export interface Probe {
   readonly owner: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Probe {
 
 export interface Outcome {
   readonly probe: Probe;
-  /** HTTP status; 0 if no answer came. */
+  /** HTTP status; 0 if no answer arrived. */
   readonly status: number;
   readonly retryAfter: string | null;
   readonly code: string;
@@ -21,12 +21,12 @@ export interface Outcome {
   readonly lagMs: number;
 }
 
-/** Milliseconds that an answer may take beyond the deadline. */
+/** Milliseconds by which an answer may exceed the deadline. */
 const SPARE_MS = 500;
 /** Milliseconds after which a request without an answer is aborted, long after the deadline. */
 const GIVE_UP_MS = 30_000;
 
-/** Creates requests to every service, which together use every link. */
+/** Creates requests to every service. Together they use every link. */
 export async function createProbes({ baseUrl, owner }: Pick<LinkedMesh, 'baseUrl' | 'owner'>): Promise<Probe[]> {
   const by = api({ baseUrl }, owner.apiKey);
   const { id: workspaceId } = (await by.post<Workspace>('/workspaces', { name: 'Links' })).data;
@@ -82,7 +82,7 @@ export async function createProbes({ baseUrl, owner }: Pick<LinkedMesh, 'baseUrl
   ];
 }
 
-/** Sends all requests at once. Returns their outcomes. */
+/** Sends all requests concurrently. Returns their outcomes. */
 export async function ask(probes: readonly Probe[]): Promise<Outcome[]> {
   const lag = monitorEventLoopDelay({ resolution: 10 });
   lag.enable();
@@ -109,7 +109,7 @@ export function isGood({ status }: Outcome): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Returns the faults of answers that must come in time and either succeed or be 503 with `Retry-After`. */
+/** Returns the faults in answers, which must arrive in time and be a success or 503 with `Retry-After`. */
 export function faultsIn(outcomes: readonly Outcome[], deadlineMs: number): string[] {
   return outcomes.flatMap((outcome) => {
     const { probe, status, retryAfter, code, tookMs, lagMs } = outcome;

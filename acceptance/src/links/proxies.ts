@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { freePort } from '../system.js';
 
-/** Faults of a link: swallow all bytes, deliver them late, reset each connection. */
+/** Faults of a link: it swallows all bytes, delays them, or resets each connection. */
 export const FAULTS = ['black hole', 'slow', 'reset'] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** A proxied connection from one client to one server. */
+/** A proxied connection from a client to a server. */
 export interface Link {
   readonly name: string;
   /** Address such as `127.0.0.1:<port>`. */
@@ -20,12 +20,12 @@ export interface Proxies {
   stop(): Promise<void>;
 }
 
-/** Milliseconds that a slow link delays each piece, in either direction. */
+/** Milliseconds by which a slow link delays each piece in either direction. */
 const SLOW_MS = 700;
 const START_MS = 15_000;
 
 const TOXICS: Record<Fault, { readonly type: string; readonly attributes: Readonly<Record<string, number>> }> = {
-  // Timeout 0 never ends by itself, and does not close the connection.
+  // With timeout 0, the fault lasts until it is removed and does not close the connection.
   'black hole': { type: 'timeout', attributes: { timeout: 0 } },
   slow: { type: 'latency', attributes: { latency: SLOW_MS, jitter: 0 } },
   reset: { type: 'reset_peer', attributes: { timeout: 0 } },

@@ -1,6 +1,6 @@
-// `npm run test:mcp-conformance`: runs the public conformance suite of the Model Context Protocol against a server of ours.
-// `baseline.yml` names the scenarios that do not apply, each with its reason. Where the suite can't be installed, it prints
-// that it skips it.
+// `npm run test:mcp-conformance`: runs the public conformance suite of the Model Context Protocol against our server.
+// `baseline.yml` lists the scenarios that do not apply, each with its reason. If the suite can't be installed, it
+// prints that it skips the suite.
 import { spawn } from 'node:child_process';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,8 +14,11 @@ const { installTool } = (await import(pathToFileURL(join(ROOT, 'scripts/servers.
   installTool(name: string): Promise<string>;
 };
 
-/** Passes requests on with a key, which the suite can't send. Everything else of them, such as `Host`, stays as it is. */
-async function openDoor(target: URL, key: string) {
+/**
+ * Starts a proxy that adds a key to each request, because the suite can't send one. Everything else, such as `Host`,
+ * stays unchanged.
+ */
+async function startKeyProxy(target: URL, key: string) {
   const server = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${key}` };
     const sent = request(new URL(incoming.url ?? '/', target), { method: incoming.method, headers }, (answer) => {
@@ -41,11 +44,11 @@ if (program === undefined) {
   process.exit(0);
 }
 const system = await startSystem();
-const door = await openDoor(new URL(system.baseUrl), system.owner.apiKey);
+const proxy = await startKeyProxy(new URL(system.baseUrl), system.owner.apiKey);
 try {
-  const args = ['server', '--url', door.url, '--expected-failures', BASELINE, '--suite', 'all'];
+  const args = ['server', '--url', proxy.url, '--expected-failures', BASELINE, '--suite', 'all'];
   process.exitCode = await run(program, args);
 } finally {
-  door.close();
+  proxy.close();
   await system.stop();
 }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { ROOT } from '../system.js';
 import { camel, type Operation, snake } from './operations.js';
 
-/** One call of an operation, as a user of an SDK makes it. */
+/** A call of an operation as a user of an SDK makes it. */
 export interface SdkCall {
   readonly operation: Operation;
   readonly pathValues: readonly string[];
@@ -19,7 +19,7 @@ export interface CallOutcome {
   readonly code?: string;
 }
 
-/** Calls operations by one SDK. */
+/** Calls operations with one SDK. */
 export interface Driver {
   readonly name: string;
   call(call: SdkCall): Promise<CallOutcome>;
@@ -58,7 +58,7 @@ export async function typeScriptDriver(baseUrl: string): Promise<Driver> {
   };
 }
 
-/** Returns a driver of the Python SDK. `mode` says which of its two clients makes the calls. */
+/** Creates a driver for the Python SDK. `mode` selects which of its two clients makes the calls. */
 export function pythonDriver(python: string, baseUrl: string, mode: 'sync' | 'async'): Driver {
   const env = { ...process.env, PYTHONPATH: join(ROOT, 'sdk/python/src') };
   const program = join(ROOT, 'acceptance/sdk/drive.py');

@@ -19,9 +19,9 @@ interface DescribedOperation {
 }
 
 /**
- * Calls every operation by an SDK: those of the matrix with the requests of its rows, which have to succeed, and the
- * others with the example of the document, which gets a documented answer. Returns the problems, a line each, and how
- * many calls were made.
+ * Calls every operation with an SDK. Operations of the matrix are called with the requests of its rows and have to
+ * succeed. The others are called with the example of the document and have to get a documented answer. Returns the
+ * problems, one line each, and the number of calls.
  */
 export async function callEveryOperation(system: System, operations: readonly Operation[], driver: Driver) {
   const world = await createWorld(system);
@@ -41,7 +41,7 @@ export async function callEveryOperation(system: System, operations: readonly Op
     });
   }
   const person = await signUp(system, 'Somebody');
-  // Nothing that needs the person's session works after it has ended.
+  // Signing out comes last, because nothing that needs the person's session works afterwards.
   const others = operations.filter((one) => !called.has(one));
   for (const operation of others.sort((one, other) => Number(one.id === 'signOut') - Number(other.id === 'signOut'))) {
     const described = description.paths[operation.path]?.[operation.verb.toLowerCase()];
@@ -59,11 +59,11 @@ async function callOf(row: Row, operations: readonly Operation[], { boss, closed
   const { path, body } = await row.request(closed, caller);
   const [verb = '', template = ''] = row.endpoint.split(' ');
   const operation = operations.find((one) => one.verb === verb && one.path === template);
-  if (operation === undefined) throw new Error(`no operation is ${row.endpoint}`);
+  if (operation === undefined) throw new Error(`the contract has no operation ${row.endpoint}`);
   const url = new URL(path, 'http://localhost');
   const pattern = new RegExp(`^${template.replace('/api/v1', '').replace(/\{\w+\}/g, '([^/]+)')}$`);
   const [, ...pathValues] = url.pathname.match(pattern) ?? [];
-  if (pathValues.length !== operation.pathNames.length) throw new Error(`${path} is not ${template}`);
+  if (pathValues.length !== operation.pathNames.length) throw new Error(`${path} does not match ${template}`);
   const query = Object.fromEntries(url.searchParams);
   const headers = credentialHeaders(boss.session, verb);
   return { operation, pathValues: pathValues.map(decodeURIComponent), input: { ...query, ...body }, headers };

@@ -1,5 +1,5 @@
-// `npm run test:sdk`: checks the SDKs in `sdk/` against the contract and against a server. Ends with the plain line
-// `N passed, N failed, N skipped`; what needs a tool that can't be installed is skipped by name.
+// `npm run test:sdk`: checks the SDKs in `sdk/` against the contract and against a server. Ends with the plain line `N
+// passed, N failed, N skipped`. Checks whose tools can't be installed are skipped by name.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const { installTool } = (await import(pathToFileURL(join(ROOT, 'scripts/servers.
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 
-/** Runs a check, which returns how many tests it stands for. Counts and prints it. */
+/** Runs a check, which returns the number of tests that it represents. Counts and prints it. */
 async function check(name: string, tools: readonly (string | undefined)[], test: () => Promise<number>): Promise<void> {
   if (tools.includes(undefined)) {
     counts.skipped += 1;
@@ -50,7 +50,7 @@ const tsc = join(ROOT, 'node_modules/.bin/tsc');
 const typescript = await install('openapi-npm');
 const python = await install('sdk-python');
 const home = mkdtempSync(join(tmpdir(), 'commonplace-sdk-'));
-// The files of the examples are uploaded in parts.
+// With these limits, the files of the examples are uploaded in parts.
 const system = await startSystem({
   COMMONPLACE_SIGN_UP: 'open',
   COMMONPLACE_SINGLE_UPLOAD_BYTES: '262144',
@@ -58,7 +58,9 @@ const system = await startSystem({
 });
 const place = { home, baseUrl: system.baseUrl, apiKey: system.owner.apiKey };
 
-/** Makes all calls by one driver. Returns their number; throws an error that lists those with another answer. */
+/**
+ * Makes all calls with one driver. Returns their number. Throws an error that lists the calls with unexpected answers.
+ */
 async function callAll(driver: Driver): Promise<number> {
   try {
     const { operations } = await readContract();
@@ -84,7 +86,7 @@ try {
   await check('Python: its types', [python], () => typeCheckPython(python ?? ''));
   await check('Python: its tests', [python], () => runPythonTests(python ?? ''));
   await check('Python: the examples of its README', [python], () => runPythonReadme(python ?? '', place));
-  // Each has people and an Org of its own, so that they can call at the same time.
+  // Each driver has its own people and Org, so that they can run concurrently.
   const { baseUrl } = system;
   await Promise.all([
     check('TypeScript: every operation', [tsc], async () => callAll(await typeScriptDriver(baseUrl))),

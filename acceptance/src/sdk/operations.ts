@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from '../system.js';
 
-/** An operation with the names that it has in the SDKs. */
+/** An operation with its names in the SDKs. */
 export interface Operation {
   readonly id: string;
   /** Group in snake case, such as `chat_sessions`. */
@@ -27,7 +27,7 @@ interface Names {
 
 const load = async <T>(file: string) => (await import(pathToFileURL(join(ROOT, 'sdk/generate', file)).href)) as T;
 
-/** Returns all operations of the contract, and its hash as generated files have it. */
+/** Returns all operations of the contract, and the hash of the contract that generated files contain. */
 export async function readContract() {
   return (await load<Generator>('contract.mjs')).readContract();
 }

@@ -14,7 +14,7 @@ const TYPESCRIPT = join(ROOT, 'sdk/typescript');
 const PYTHON = join(ROOT, 'sdk/python');
 const pythonEnv = { ...process.env, PYTHONPATH: join(PYTHON, 'src'), PYTHONDONTWRITEBYTECODE: '1' };
 
-/** Runs the tests of the TypeScript SDK. Returns how many there are. */
+/** Runs the tests of the TypeScript SDK. Returns their number. */
 export async function runTypeScriptTests(): Promise<number> {
   const folder = join(TYPESCRIPT, 'test');
   const files = readdirSync(folder).filter((name) => name.endsWith('.test.mjs'));
@@ -22,19 +22,19 @@ export async function runTypeScriptTests(): Promise<number> {
   return countOf(output, /^(?:#|ℹ) pass (\d+)/m);
 }
 
-/** Runs the tests of the Python SDK. Returns how many there are. */
+/** Runs the tests of the Python SDK. Returns their number. */
 export async function runPythonTests(python: string): Promise<number> {
   const args = ['-W', 'error::ResourceWarning', '-m', 'unittest', 'discover', '-s', 'tests', '-t', '.'];
   return countOf(await run(python, args, PYTHON, pythonEnv), /^Ran (\d+) tests?/m);
 }
 
-/** Checks the package and its tests by mypy, as Python 3.10 has it: the oldest that mypy knows. */
+/** Checks the package and its tests with mypy for Python 3.10, the oldest version that mypy supports. */
 export async function typeCheckPython(python: string): Promise<number> {
   await run(python, ['-m', 'mypy', '--python-version', '3.10', '--cache-dir', '/dev/null'], PYTHON);
   return 1;
 }
 
-/** Compiles and runs the examples of a README, all of them as one program. Returns how many there are. */
+/** Compiles and runs the examples of a README as one program. Returns their number. */
 export async function runTypeScriptReadme(tsc: string, place: Place): Promise<number> {
   const examples = examplesOf(join(TYPESCRIPT, 'README.md'), 'ts');
   const modules = join(place.home, 'node_modules/@commonplace');
@@ -48,7 +48,7 @@ export async function runTypeScriptReadme(tsc: string, place: Place): Promise<nu
   return examples.length;
 }
 
-/** Checks the types of the examples of a README and runs them, as one program. Returns how many there are. */
+/** Checks the types of the examples of a README and runs them as one program. Returns their number. */
 export async function runPythonReadme(python: string, place: Place): Promise<number> {
   const examples = examplesOf(join(PYTHON, 'README.md'), 'python');
   writeFileSync(join(place.home, 'readme.py'), examples.join('\n'));
@@ -63,7 +63,7 @@ function envOf({ baseUrl, apiKey }: Place, env: NodeJS.ProcessEnv): NodeJS.Proce
   return { ...env, COMMONPLACE_URL: baseUrl, COMMONPLACE_API_KEY: apiKey };
 }
 
-/** Returns the fenced blocks of one language. Throws if there are none. */
+/** Returns the fenced code blocks in one language. Throws if there are none. */
 function examplesOf(file: string, language: string): string[] {
   const blocks = [...readFileSync(file, 'utf8').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
   const examples = blocks.filter(([, name]) => name === language).map(([, , text = '']) => text);
@@ -71,7 +71,7 @@ function examplesOf(file: string, language: string): string[] {
   return examples;
 }
 
-/** Reads the number of tests that passed. Throws if there were none. */
+/** Reads the number of passed tests. Throws if there are none. */
 function countOf(output: string, pattern: RegExp): number {
   const count = Number(output.match(pattern)?.[1] ?? 0);
   if (count === 0) throw new Error(`no test ran:\n${output}`);

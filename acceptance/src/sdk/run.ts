@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** Runs a program. Returns its output; throws an error with it if the program fails. */
+/** Runs a program. Returns its output. Throws an error with the output if the program fails. */
 export function run(
   command: string,
   args: readonly string[],

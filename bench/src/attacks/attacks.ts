@@ -4,17 +4,17 @@ import { createDocument, fill, type Place } from './world.js';
 
 const MIB = 1024 * 1024;
 
-/** A kind of request whose cost its sender controls. */
+/** A kind of request whose cost the sender controls. */
 export interface Attack {
   readonly name: string;
   /**
-   * Creates the records that the attack needs. Returns a function that sends one request of it, which is called
+   * Creates the records that the attack needs. Returns a function that sends one request of the attack. It is called
    * repeatedly.
    */
   prepare(place: Place): Promise<() => Promise<{ status: number }>>;
 }
 
-/** Creates a form whose every field has the pattern. Returns a function that submits an answer to it. */
+/** Creates a form in which every field has the pattern. Returns a function that submits an answer to it. */
 async function submitter({ client, workspaceId }: Place, pattern: string, answer: string) {
   const table = await createResource(client, { type: 'table', name: 'Table', workspace_id: workspaceId });
   const fields = Array.from({ length: 100 }, (_, i) => ({ id: `f${i}`, type: 'short_text', label: `F${i}`, pattern }));
@@ -30,13 +30,13 @@ async function writer({ client, workspaceId }: Place, content: object) {
   return () => client.send('PATCH', `/resources/${id}/content`, body);
 }
 
-/** Serializes a body once, so that it can be sent often. */
+/** Serializes a body once, because it is sent often. */
 const bodyOf = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 
 async function converter({ client, workspaceId }: Place, markdown: string) {
   const id = await createDocument(client, workspaceId, { content: 'Text' });
   let count = 0;
-  // Conversions are cached, so each request converts another text.
+  // Conversions are cached, so each request converts a different text.
   return async () => {
     await client.send('PATCH', `/resources/${id}/content`, { content: `${count++}\n\n${markdown}` });
     return client.send('GET', `/resources/${id}/content?format=html`);
@@ -48,7 +48,7 @@ async function replacer({ client, workspaceId }: Place) {
   const blocks = (word: number) => Array.from({ length: 19_000 }, (_, i) => `${word} ${i} ${word * i}`).join('\n\n');
   let count = 1;
   await client.send('PATCH', `/resources/${id}/content`, { content: blocks(0) });
-  // Reading the blocks assigns them ids, which are kept by later writes.
+  // Reading the blocks assigns ids to them, which later writes keep.
   await client.send('GET', `/resources/${id}/content?format=json`);
   return () => client.send('PATCH', `/resources/${id}/content`, { content: blocks(count++) });
 }
@@ -81,7 +81,7 @@ function rowsOf(count: number) {
   return { columns, rows };
 }
 
-/** Creates tables of 200,000 cells, one per request. */
+/** Returns a function that creates a table of 200,000 cells. */
 async function tableWriter({ client, workspaceId }: Place) {
   const body = bodyOf({ type: 'table', name: 'Table', workspace_id: workspaceId, ...rowsOf(10_000) });
   return () => client.send('POST', '/resources', body);
@@ -93,7 +93,7 @@ async function tableReader({ client, workspaceId }: Place, query: string) {
   return () => client.send('GET', `/resources/${id}/content?${query}`);
 }
 
-/** Creates a document of some 4.3 MB and reads it. */
+/** Creates a document of about 4.3 MB. Returns a function that reads it. */
 async function reader({ client, workspaceId }: Place, format: string) {
   const paragraph = `${'Häuser und Bäume, *Straßen* und [Wege](https://example.com). '.repeat(8)}\n\n`;
   const content = fill(paragraph, 4 * MIB);
@@ -101,18 +101,20 @@ async function reader({ client, workspaceId }: Place, format: string) {
   return () => client.send('GET', `/resources/${id}/content?format=${format}`);
 }
 
-/** Imports single pages of some megabytes, as many at once as the workspace allows. */
+/**
+ * Returns a function that imports a single page of some megabytes. It starts as many imports as the workspace allows.
+ */
 async function importer({ client, workspaceId }: Place, type: string, page: string) {
   const body = bodyOf({ source_type: type, content: page, name: 'Import' });
   return async () => {
     const answer = await client.send('POST', `/workspaces/${workspaceId}/imports`, body);
-    // The workspace already has the maximum number of imports in progress: the next one is tried a moment later.
+    // The workspace already has the maximum number of imports in progress, so the next attempt is delayed.
     if (answer.status !== 202) await sleep(200);
     return answer;
   };
 }
 
-/** Every kind of work whose cost a user controls and that has delayed other tenants, or could. */
+/** All kinds of work whose cost a user controls, and which have delayed other tenants or could do so. */
 export const ATTACKS: readonly Attack[] = [
   { name: 'form: 100 patterns (a+)+b', prepare: (place) => submitter(place, '(a+)+b', 'a'.repeat(45)) },
   {

@@ -3,10 +3,10 @@ import { sentence } from '../fill.js';
 import type { Client } from '../http.js';
 import { createDocument, type Place } from './world.js';
 
-/** A request of the other Org, sent one after another during an attack. */
+/** A request of the other Org. Probes are sent one after another during an attack. */
 export interface Probe {
   readonly name: string;
-  /** Sends it. Rejects if the answer is wrong. */
+  /** Sends the request. Rejects if the answer is wrong. */
   run(): Promise<unknown>;
 }
 
@@ -41,7 +41,7 @@ async function readThumbnail(client: Client, workspaceId: string, number: number
   await answer.arrayBuffer();
 }
 
-/** Returns a grey square as PNG. */
+/** Encodes a grey square as PNG. */
 function png(side: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(side, 0);

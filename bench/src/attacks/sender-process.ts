@@ -1,11 +1,14 @@
-// Sends the requests of one attack from a process of its own, so that the cost of sending them is not measured as the
-// server's.
+// Sends the requests of one attack from a process of its own, so that the cost of sending them is not attributed to the
+// server.
 import { setPriority } from 'node:os';
 import { ATTACKS } from './attacks.js';
 import type { SenderCommand, SenderReport } from './sender.js';
 import { openPlace } from './world.js';
 
-/** OS priority (niceness) of the sender: on a real network it would not share processors with the server. */
+/**
+ * OS priority (niceness) of the sender. It is low, because on a real network the sender would not share processors with
+ * the server.
+ */
 const NICE = 10;
 setPriority(0, NICE);
 

@@ -2,19 +2,19 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { PlaceFacts } from './world.js';
 
-/** Message to a sender's process: which attack to send where, or to stop. */
+/** Message to the sender's process: the attack that it has to send, or the command to stop. */
 export type SenderCommand = { readonly attack: string; readonly place: PlaceFacts; readonly width: number } | 'stop';
 
-/** Message of a sender's process: that it is sending, or at the end the count of each status. */
+/** Message from the sender's process: that it is sending, or, at the end, the number of answers by status. */
 export type SenderReport = 'ready' | { readonly statuses: Readonly<Record<string, number>> };
 
 /** Sends the requests of one attack until it is stopped. */
 export interface Sender {
-  /** Waits for the requests in progress. Returns how often each status was answered. */
+  /** Waits for the requests in progress. Returns the number of answers by status. */
   stop(): Promise<Readonly<Record<string, number>>>;
 }
 
-/** Starts a process that sends an attack, `width` requests at a time. Resolves when it has prepared the attack. */
+/** Starts a process that sends an attack with `width` concurrent requests. Resolves when the attack is prepared. */
 export async function startSender(attack: string, place: PlaceFacts, width: number): Promise<Sender> {
   const child = fork(new URL('./sender-process.js', import.meta.url));
   const ended = once(child, 'exit').then(([code]) => {

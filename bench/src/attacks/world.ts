@@ -2,7 +2,7 @@ import { newKey, signUp } from '@commonplace/acceptance/dist/src/people.js';
 import { createResource, type Made } from '../fill.js';
 import { type Client, openClient } from '../http.js';
 
-/** Facts that another process needs to work in a workspace. */
+/** The facts that another process needs to work in a workspace. */
 export interface PlaceFacts {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -17,7 +17,7 @@ export interface Place {
 
 const CONNECTIONS = 32;
 
-/** Creates an account with an Org and a workspace in it. Needs a system with open sign-up. */
+/** Creates an account with an Org and a workspace in the Org. Requires a system with open sign-up. */
 export async function createPlace(baseUrl: string, name: string): Promise<PlaceFacts> {
   const person = await signUp({ baseUrl }, name);
   const { data: org } = await person.post<Made>('/orgs', { name });
@@ -35,6 +35,6 @@ export function openPlace({ baseUrl, apiKey, workspaceId }: PlaceFacts): Place {
 export const createDocument = (client: Client, workspaceId: string, fields: object): Promise<string> =>
   createResource(client, { type: 'document', name: 'Page', workspace_id: workspaceId, ...fields });
 
-/** Returns a text repeated to a length of `bytes` characters. */
+/** Repeats a text up to a length of `bytes` characters. */
 export const fill = (text: string, bytes: number): string =>
   text.repeat(Math.ceil(bytes / text.length)).slice(0, bytes);

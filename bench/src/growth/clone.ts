@@ -8,15 +8,15 @@ interface Database {
   close(): void;
 }
 
-/** The numbers from 0 below a parameter. */
+/** SQL that yields the numbers from 0 up to, but not including, a parameter. */
 const NUMBERS = 'WITH RECURSIVE c(v) AS (SELECT 0 UNION ALL SELECT v + 1 FROM c WHERE v + 1 < ?)';
-/** Returns SQL for a UUID of version 7 whose last part is a number, so that no two are equal. */
+/** SQL for a UUID of version 7 whose last part is a number, so that all are different. */
 const ID = `'01900000-0000-7000-8000-' || printf('%012x', n.value)`;
 
 /**
- * Multiplies the documents of a workspace until it has `count` resources, in the file of a system that does not run:
- * each copy lies in the folder of its original, is as large, and has a name of its own. By the API this takes hours
- * for 200,000.
+ * Multiplies the documents of a workspace until it has `count` resources, by writing into the file of a stopped system.
+ * Each copy is in the folder of its original, has the same size, and has its own name. With the API this would take
+ * hours for 200,000 documents.
  */
 export function multiplyDocuments(home: string, workspaceId: string, count: number): void {
   withDatabase(home, (db) => {
@@ -50,7 +50,10 @@ export function multiplyDocuments(home: string, workspaceId: string, count: numb
   });
 }
 
-/** Multiplies a workspace and its owner's membership until there are `count`, in the file of a system that does not run. */
+/**
+ * Multiplies a workspace and its owner's membership until there are `count`, by writing into the file of a stopped
+ * system.
+ */
 export function multiplyWorkspaces(home: string, workspaceId: string, count: number): void {
   withDatabase(home, (db) => {
     db.exec('CREATE TEMP TABLE n (value INTEGER PRIMARY KEY)');

@@ -1,4 +1,4 @@
-/** Figures of one kind of work at several sizes. */
+/** The figures of one kind of work by size. */
 export interface Line {
   readonly name: string;
   readonly points: readonly { readonly size: number; readonly value: number }[];
@@ -18,7 +18,7 @@ const PLOT_WIDTH = 330;
 const PLOT_HEIGHT = 200;
 const COLOURS = ['#1f6feb', '#d1242f', '#1a7f37', '#9a6700', '#8250df', '#57606a', '#bf3989', '#0a7ea4'];
 
-/** Returns an SVG of panels below one another, both axes logarithmic. */
+/** Draws panels below one another as SVG. Both axes are logarithmic. */
 export function plot(panels: readonly Panel[], caption: string): string {
   const height = panels.length * HEIGHT + 24;
   const parts = panels.map((panel, i) => `<g transform="translate(0 ${i * HEIGHT})">${panelOf(panel)}</g>`);

@@ -1,5 +1,5 @@
-// Generates load in a process of its own, so that its work is not counted as the server's: receives one spec, sends one
-// result.
+// Generates load in a separate process, so that its work is not attributed to the server. It receives one spec and
+// sends one result.
 import autocannon from 'autocannon';
 import type { LoadResult, LoadSpec } from './spec.js';
 
@@ -18,8 +18,8 @@ function run({ urls, connections, seconds, requests }: LoadSpec): Promise<LoadRe
   const cpu = process.cpuUsage();
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    // Each connection has requests of its own, or all would send the same one at the same time. If there are fewer
-    // requests than connections, some connections share one.
+    // Each connection has its own requests, because otherwise all would send the same request at the same time. If
+    // there are fewer requests than connections, some connections share one.
     let next = 0;
     const setupClient = (client: autocannon.Client) => {
       const at = next++;
@@ -46,7 +46,7 @@ function run({ urls, connections, seconds, requests }: LoadSpec): Promise<LoadRe
         busy: (user + system) / 1e6 / took,
       });
     });
-    // The library's own percentiles are whole milliseconds.
+    // The library's own percentiles have a resolution of one millisecond.
     load.on('response', (_client, _status, _bytes, milliseconds) => times.push(milliseconds));
   });
 }

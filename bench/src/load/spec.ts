@@ -1,10 +1,10 @@
-/** Requests that a load generator sends, over and over. */
+/** Requests that a load generator sends repeatedly. */
 export interface LoadSpec {
   /** Where to send them: the connections take them in turn. */
   readonly urls: readonly string[];
   readonly connections: number;
   readonly seconds: number;
-  /** Divided among the connections, each of which sends its share in turn, over and over. */
+  /** Requests that are divided among the connections. Each connection sends its part in turn, repeatedly. */
   readonly requests: readonly LoadRequest[];
 }
 
@@ -22,8 +22,8 @@ export interface LoadResult {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  /** Number of answers other than 2xx, broken connections, and missing answers. */
+  /** Number of answers other than 2xx, of broken connections and of missing answers. */
   readonly failed: number;
-  /** Share of one core that the generator itself used. */
+  /** Fraction of one core that the generator itself used. */
   readonly busy: number;
 }

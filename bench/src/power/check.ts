@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Connection, openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
-import { hashOf, type Known } from '../soak/known.js';
+import { hashOf, type KnownDocument } from '../soak/known.js';
 import type { DocumentHistory, History } from './history.js';
 
 /**
- * Returns the faults in the image of a data folder that was cut at a place of the recording: incomplete files,
- * acknowledged writes that are lost or differ from what was acknowledged, and unacknowledged writes that are partly
- * there.
+ * Returns the faults in the image of a data folder that was cut off at a place of the recording: incomplete files,
+ * acknowledged writes that are lost or differ from what was acknowledged, and unacknowledged writes of which only a
+ * part exists.
  */
 export async function checkImage(home: string, place: number, history: History): Promise<string[]> {
   const data = join(home, 'data');
@@ -16,7 +16,7 @@ export async function checkImage(home: string, place: number, history: History):
   const faults = checkSecrets(data, acknowledged, history);
   const file = join(data, 'commonplace.db');
   if (!existsSync(file)) return acknowledged ? [...faults, 'there is no database'] : faults;
-  // Opens the database as the system does, including recovery.
+  // Opens the database like the system does, including recovery.
   await (await openSqliteDatabase({ file })).close();
   const db = openConnection(file, { readOnly: true });
   try {
@@ -41,8 +41,8 @@ function integrityOf(name: string, db: Connection): string[] {
 }
 
 /**
- * Checks the search index. It may be missing or unreadable, because it is rebuilt then; but a damaged index must not be
- * considered complete.
+ * Checks the search index. It may be missing or unreadable, because it is then rebuilt; but a damaged index must not
+ * count as complete.
  */
 function checkSearch(data: string): string[] {
   const file = join(data, 'search.db');
@@ -60,7 +60,7 @@ function checkSearch(data: string): string[] {
   return faults;
 }
 
-/** Part of the message of each fault of a document that lacks an acknowledged write. */
+/** Part of the message of each fault about a document that lacks an acknowledged write. */
 export const LOST = 'not as after';
 
 interface Row {
@@ -72,16 +72,16 @@ interface Row {
   readonly contentVersion: number;
 }
 
-/** Returns the records of a table; none if the table is lost as well. */
+/** Reads the records of a table; empty if the table itself is lost. */
 function rowsOf<T>(db: Connection, table: string): T[] {
   if (db.get('SELECT 1 FROM sqlite_master WHERE name = ?', [table]) === undefined) return [];
   return db.all(`SELECT doc FROM ${table}`).map(([doc]) => JSON.parse(String(doc)) as T);
 }
 
-function checkDocuments(db: Connection, place: number, { ground, documents }: History): string[] {
+function checkDocuments(db: Connection, place: number, { workArea, documents }: History): string[] {
   const rows = new Map(
     rowsOf<Row & { type: string; workspaceId: string }>(db, 'resources__nodes')
-      .filter(({ type, workspaceId }) => type === 'document' && workspaceId === ground.workspaceId)
+      .filter(({ type, workspaceId }) => type === 'document' && workspaceId === workArea.workspaceId)
       .map((row) => [row.id, row]),
   );
   const texts = new Map(
@@ -94,7 +94,7 @@ function checkDocuments(db: Connection, place: number, { ground, documents }: Hi
   const faults: string[] = [];
   for (const writes of documents) {
     const id = writes[0]?.after.id ?? '';
-    const fits = (state: Known | undefined) => matches(state, rows.get(id), texts.get(id));
+    const fits = (state: KnownDocument | undefined) => matches(state, rows.get(id), texts.get(id));
     const done = stepsDone(writes, place, fits);
     if (done === undefined) {
       const sure = writes.filter((write) => write.place < place).length;
@@ -112,15 +112,15 @@ function checkDocuments(db: Connection, place: number, { ground, documents }: Hi
 }
 
 /**
- * Returns the number of a document's writes that an image contains: the acknowledged ones, or one more. Undefined if
- * the image matches neither.
+ * Returns the number of a document's writes that an image contains: the acknowledged ones, or one more. Returns
+ * undefined if the image matches neither.
  */
-function stepsDone(writes: DocumentHistory, place: number, fits: (state: Known | undefined) => boolean) {
+function stepsDone(writes: DocumentHistory, place: number, fits: (state: KnownDocument | undefined) => boolean) {
   const sure = writes.filter((write) => write.place < place).length;
   return [sure, sure + 1].find((count) => count <= writes.length && fits(writes[count - 1]?.after));
 }
 
-function matches(known: Known | undefined, row: Row | undefined, text: string | undefined): boolean {
+function matches(known: KnownDocument | undefined, row: Row | undefined, text: string | undefined): boolean {
   if (known === undefined || row === undefined) return known === row;
   return (
     row.parentKey === known.parentId &&
@@ -150,7 +150,10 @@ interface FileRow {
   readonly versionId?: string;
 }
 
-/** Checks that files that are ready have their bytes, and that acknowledged uploads are ready or can be completed. */
+/**
+ * Checks that files with the status ready have their bytes, and that acknowledged uploads are ready or can be
+ * completed.
+ */
 function checkFiles(db: Connection, data: string, place: number, { uploads }: History): string[] {
   const files = new Map(rowsOf<FileRow>(db, 'files__files').map((row) => [row.id, row]));
   const versions = new Map(

@@ -1,13 +1,13 @@
 import { basename, dirname } from 'node:path';
 import type { Entry } from './recording.js';
 
-/** A write or a new length of a file that is not synced yet. */
+/** A write, or a new length, of a file that is not synced yet. */
 export type Change = { readonly at: number; readonly data: Buffer } | { readonly size: number };
 
 export interface FileNode {
   /** The durable content. */
   readonly bytes: Bytes;
-  /** Changes since the last sync, in order. */
+  /** Changes since the last sync in order. */
   readonly pending: Change[];
   /** Number of changes that are durable. */
   settled: number;
@@ -29,9 +29,9 @@ export interface Naming {
 }
 
 /**
- * Model of a disk: the synced and unsynced changes of each file, and of each folder the names that a sync of the folder
- * has made durable and those that are not yet. A sync of a file does not make its name durable. A rename becomes
- * durable atomically, with a sync of either folder.
+ * Models a disk: the synced and unsynced changes of each file, and for each folder the names that a sync has made
+ * durable and those that are not durable yet. A sync of a file does not make its name durable. A rename becomes durable
+ * atomically, with a sync of either folder.
  */
 export interface Disk {
   readonly root: FolderNode;
@@ -46,7 +46,7 @@ export function isFolder(node: Node): node is FolderNode {
   return 'durable' in node;
 }
 
-/** Creates the disk of a recording whose root is empty at the beginning. */
+/** Creates the disk of a recording. Its root is empty at first. */
 export function createDisk(rootPath: string): Disk {
   const root: FolderNode = { now: new Map(), durable: new Map() };
   const open = new Map<string, Node>();
@@ -99,7 +99,9 @@ export function createDisk(rootPath: string): Disk {
     namings = namings.filter((naming) => !durable.has(naming));
   }
 
-  /** Returns the function to call when the sync that begins now has ended; it makes the changes up to now durable. */
+  /**
+   * Starts a sync. Returns the function to call when the sync has ended; it makes the changes up to the start durable.
+   */
   function beginSync(node: Node): () => void {
     if (isFolder(node)) {
       const before = last;
@@ -159,7 +161,9 @@ export function setName(names: Map<string, Node>, name: string, node: Node | und
   else names.set(name, node);
 }
 
-/** Adds a naming to a set, preceded by earlier namings of the same names: it is never durable without them. */
+/**
+ * Adds a naming to a set, together with the earlier namings of the same names, without which it never becomes durable.
+ */
 export function addNaming(into: Set<Naming>, naming: Naming, all: readonly Naming[]): void {
   if (into.has(naming)) return;
   into.add(naming);
@@ -183,7 +187,7 @@ export function applyChange(bytes: Bytes, change: Change): void {
   else bytes.write(change.at, change.data);
 }
 
-/** A growing byte array, filled with zeros where nothing was written. */
+/** A growing byte array, with zeros where nothing was written. */
 export interface Bytes {
   write(at: number, data: Uint8Array): void;
   resize(size: number): void;

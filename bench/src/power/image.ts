@@ -15,21 +15,21 @@ import {
 } from './disk.js';
 import type { Random } from './random.js';
 
-/** Outcomes of unsynced changes after a power cut. */
-const FATES = ['lost', 'kept', 'first', 'whole', 'torn'] as const;
-type Fate = (typeof FATES)[number];
+/** Possible outcomes of unsynced changes after a power cut. */
+const OUTCOMES = ['lost', 'kept', 'first', 'whole', 'torn'] as const;
+type Outcome = (typeof OUTCOMES)[number];
 
-/** Bytes that disks write atomically: a sector and, below, a page. */
+/** Sizes in bytes of units that disks write atomically: a sector and, below, a page. */
 const SECTOR = 512;
 const PAGE = 4096;
 
-/** Matches shared-memory files, which are recreated by whoever opens the database first and are not durable. */
-const MADE_ANEW = /-shm$/;
+/** Matches shared-memory files. They are not durable, and the first process that opens the database recreates them. */
+const SHARED_MEMORY = /-shm$/;
 
 /**
- * Writes into `target` what a disk may hold after a power cut now. Each file gets a random outcome: its unsynced
- * changes are lost, kept, kept up to one that is torn, kept or lost one by one, or kept or lost by sector or page.
- * Names likewise.
+ * Writes a possible state of the disk after a power cut to `target`. Each file gets a random outcome: all its unsynced
+ * changes are lost, all are kept, those up to a torn one are kept, each is kept or lost as a whole, or each is kept or
+ * lost by sector or page. Names get outcomes in the same way.
  */
 export function writeImage(disk: Disk, target: string, random: Random): void {
   const names = namesAfter(disk, random);
@@ -41,7 +41,7 @@ export function writeImage(disk: Disk, target: string, random: Random): void {
   );
 }
 
-/** Writes what a disk holds if nothing is lost: what the processes that wrote it see. */
+/** Writes the state of the disk without any loss, which is what the recorded processes see. */
 export function writeWhole(disk: Disk, target: string): void {
   writeFolder(
     disk.root,
@@ -66,7 +66,7 @@ function writeFolder(
   mkdirSync(target, { recursive: true });
   for (const [name, node] of namesOf(folder)) {
     if (isFolder(node)) writeFolder(node, join(target, name), namesOf, bytesOf);
-    else if (!MADE_ANEW.test(name)) writeFileSync(join(target, name), bytesOf(node).view());
+    else if (!SHARED_MEMORY.test(name)) writeFileSync(join(target, name), bytesOf(node).view());
   }
 }
 
@@ -86,29 +86,29 @@ function namesAfter(disk: Disk, random: Random): Map<FolderNode, Map<string, Nod
 }
 
 function keptOf<T>(items: readonly T[], random: Random): readonly T[] {
-  const fate = random.pick(FATES);
-  if (fate === 'lost') return [];
-  if (fate === 'kept') return items;
-  if (fate === 'first') return items.slice(0, random.below(items.length + 1));
+  const outcome = random.pick(OUTCOMES);
+  if (outcome === 'lost') return [];
+  if (outcome === 'kept') return items;
+  if (outcome === 'first') return items.slice(0, random.below(items.length + 1));
   return items.filter(() => random.chance(50));
 }
 
 function bytesAfter({ bytes, pending }: FileNode, random: Random): Bytes {
-  const fate: Fate = random.pick(FATES);
-  if (pending.length === 0 || fate === 'lost') return bytes;
+  const outcome: Outcome = random.pick(OUTCOMES);
+  if (pending.length === 0 || outcome === 'lost') return bytes;
   const after = bytes.copy();
-  const whole = fate === 'first' ? random.below(pending.length) : fate === 'kept' ? pending.length : 0;
+  const whole = outcome === 'first' ? random.below(pending.length) : outcome === 'kept' ? pending.length : 0;
   for (const change of pending.slice(0, whole)) applyChange(after, change);
-  if (fate === 'first') tear(after, pending[whole] as Change, random, SECTOR, 50);
-  if (fate === 'whole') for (const change of pending) if (random.chance(50)) applyChange(after, change);
-  if (fate === 'torn') {
+  if (outcome === 'first') tear(after, pending[whole] as Change, random, SECTOR, 50);
+  if (outcome === 'whole') for (const change of pending) if (random.chance(50)) applyChange(after, change);
+  if (outcome === 'torn') {
     const [unit, percent] = [random.pick([SECTOR, PAGE]), random.pick([10, 50, 90])];
     for (const change of pending) tear(after, change, random, unit, percent);
   }
   return after;
 }
 
-/** Applies a change in units of `unit` bytes, each with a probability of `percent`. */
+/** Applies each unit of `unit` bytes of a change with a probability of `percent`. */
 function tear(bytes: Bytes, change: Change, random: Random, unit: number, percent: number): void {
   if ('size' in change) {
     if (random.chance(percent)) applyChange(bytes, change);

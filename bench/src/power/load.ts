@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createFolders, createWorkspace } from '../fill.js';
 import { type Answer, type Client, openClient } from '../http.js';
-import type { Known } from '../soak/known.js';
-import { acknowledged, changeOperation, createOperation, type Ground, oneOf, send } from '../soak/operations.js';
+import type { KnownDocument } from '../soak/known.js';
+import { acknowledged, changeOperation, createOperation, oneOf, send, type WorkArea } from '../soak/operations.js';
 import { createUploads, UPLOAD_SETTINGS, uploadOne } from '../soak/uploads.js';
 import { startSystem } from '../system.js';
 import type { History } from './history.js';
@@ -16,18 +16,18 @@ const UPLOADERS = 2;
 const FOLDERS = 8;
 /** Percentage of a writer's operations that create a document. */
 const CREATIONS = 35;
-const MOST_FILE_BYTES = 1_300_000;
-/** Size at which recording stops, because a recording is read into memory as a whole. */
-const MOST_RECORDED_BYTES = 600e6;
+const MAX_FILE_BYTES = 1_300_000;
+/** Maximum size of a recording in bytes. It is limited because a recording is read into memory as a whole. */
+const MAX_RECORDED_BYTES = 600e6;
 
 export interface Recording {
-  /** The folder in which the system ran. */
+  /** Folder in which the system ran. */
   readonly home: string;
   readonly entries: readonly Entry[];
   readonly history: History;
 }
 
-type Told = { requestId: string; after: Known; event: string };
+type AcknowledgedWrite = { requestId: string; after: KnownDocument; event: string };
 
 /** Runs an embedded system under load on an empty folder for `loadMs` milliseconds, and records its disk operations. */
 export async function recordLoad(
@@ -43,10 +43,10 @@ export async function recordLoad(
   const client = openClient(system.baseUrl, system.apiKey, WRITERS + UPLOADERS);
   try {
     const workspaceId = await createWorkspace(client, 'Power');
-    const ground = { workspaceId, folders: await createFolders(client, workspaceId, FOLDERS) };
+    const workArea = { workspaceId, folders: await createFolders(client, workspaceId, FOLDERS) };
     const files = await createUploads(client);
     const stop = new AbortController();
-    const writers = Array.from({ length: WRITERS }, () => write(client, ground, stop.signal));
+    const writers = Array.from({ length: WRITERS }, () => write(client, workArea, stop.signal));
     const uploaders = Array.from({ length: UPLOADERS }, () => upload(client, files.workspaceId, stop.signal));
     await Promise.race([enough(log, loadMs), ...writers, ...uploaders]);
     stop.abort();
@@ -56,9 +56,12 @@ export async function recordLoad(
     await system.stop();
     const entries = readRecording(log);
     const places = placesOf(entries);
-    const placed = <T extends { requestId: string }>(told: T) => ({ ...told, place: placeOf(places, told.requestId) });
+    const placed = <T extends { requestId: string }>(write: T) => ({
+      ...write,
+      place: placeOf(places, write.requestId),
+    });
     const history = {
-      ground,
+      workArea,
       documents: documents.map((writes) => writes.map(placed)),
       uploadsWorkspaceId: files.workspaceId,
       uploads: uploads.map(placed),
@@ -72,31 +75,35 @@ export async function recordLoad(
   }
 }
 
-/** Waits for `loadMs` milliseconds, or until the recording is large enough. */
+/** Waits `loadMs` milliseconds, or until the recording reaches its maximum size. */
 async function enough(log: string, loadMs: number): Promise<void> {
   const until = performance.now() + loadMs;
-  while (performance.now() < until && statSync(log).size < MOST_RECORDED_BYTES) await sleep(100);
+  while (performance.now() < until && statSync(log).size < MAX_RECORDED_BYTES) await sleep(100);
 }
 
-/** Writes until stopped. Returns the state of each document after each write. */
-async function write(client: Client, ground: Ground, stop: AbortSignal): Promise<Told[][]> {
-  const own: Told[][] = [];
+/** Writes until stopped. Returns the state of each document after each of its writes. */
+async function write(client: Client, workArea: WorkArea, stop: AbortSignal): Promise<AcknowledgedWrite[][]> {
+  const own: AcknowledgedWrite[][] = [];
   while (!stop.aborted) {
     const writes = own.length === 0 || randomInt(100) < CREATIONS ? undefined : oneOf(own);
     const known = writes?.at(-1)?.after;
-    const operation = known === undefined ? createOperation(ground) : changeOperation(known, ground);
+    const operation = known === undefined ? createOperation(workArea) : changeOperation(known, workArea);
     const answer = await send(client, operation);
     if (answer.status >= 300) throw new Error(`${operation.kind} answers ${answer.status}: ${answer.text}`);
-    const told = { requestId: requestIdOf(answer), after: acknowledged(operation, answer), event: operation.event };
-    if (writes === undefined) own.push([told]);
-    else writes.push(told);
+    const acknowledgedWrite = {
+      requestId: requestIdOf(answer),
+      after: acknowledged(operation, answer),
+      event: operation.event,
+    };
+    if (writes === undefined) own.push([acknowledgedWrite]);
+    else writes.push(acknowledgedWrite);
   }
   return own;
 }
 
 async function upload(client: Client, workspaceId: string, stop: AbortSignal) {
   const taken = [];
-  while (!stop.aborted) taken.push(await uploadOne(client, workspaceId, randomBytes(randomInt(1, MOST_FILE_BYTES))));
+  while (!stop.aborted) taken.push(await uploadOne(client, workspaceId, randomBytes(randomInt(1, MAX_FILE_BYTES))));
   return taken;
 }
 

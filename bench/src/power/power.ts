@@ -13,23 +13,26 @@ import type { Entry } from './recording.js';
 import { openRecovery } from './recovery.js';
 import { serveImage } from './serve.js';
 
-/** Returns milliseconds of load for a number of images: enough for checkpoints, and for cuts that differ. */
+/**
+ * Returns the duration of the load in milliseconds for a number of images. It is long enough for checkpoints and for
+ * cuts at different states.
+ */
 const loadMs = (images: number) => (images >= 100 ? 30_000 : 5000);
-/** Number of images from a run whose commits are not synced. */
+/** Number of images from a run without syncs at commit. */
 const UNSYNCED_IMAGES = 20;
-/** One in so many images is also served by a whole system. */
+/** Every how many images one is also served by a complete system. */
 const SERVED = 25;
 /**
- * Percentage of cuts directly after an answer: a write that was only just acknowledged is the most likely to be lost.
+ * Percentage of cuts directly after an answer, because a write that has just been acknowledged is the most likely one
+ * to be lost.
  */
 const BEHIND_ANSWERS = 60;
-/** Number of progress lines. */
 const LINES = 20;
 
 /**
- * Simulates power cuts of the embedded system: records its operations on its data folder under load, and replays them
- * up to any moment with unsynced changes lost, kept or torn. Each image is opened and compared with what was
- * acknowledged before the cut. A run without syncs at commit must be found faulty.
+ * Simulates power cuts of the embedded system. It records the operations on its data folder under load and replays them
+ * up to arbitrary moments, with unsynced changes lost, kept or torn. Each image is opened and compared with what was
+ * acknowledged before the cut. As a control, a run without syncs at commit must be found faulty.
  */
 export async function soakPower(
   images: number,
@@ -72,7 +75,7 @@ async function record(folder: string, images: number, settings: Readonly<Record<
   return recording;
 }
 
-/** Returns the differences between the replay of a whole recording and the folder that it recorded. */
+/** Returns the differences between the replay of a complete recording and the recorded folder. */
 function sameFolders({ home, entries }: Recording): string[] {
   const target = imagesFolder();
   const disk = createDisk(home);
@@ -142,7 +145,7 @@ async function cutMany(
   }
 }
 
-/** Returns the places to cut at, in ascending order. */
+/** Returns the places to cut at in ascending order. */
 function placesOf(images: number, seed: number, entries: readonly Entry[]): number[] {
   const random = createRandom(seed);
   const answers = entries.flatMap(({ kind }, place) => (kind === 'answer' ? [place] : []));
@@ -159,7 +162,7 @@ function cutAt(disk: Disk, seed: number): string {
   return target;
 }
 
-/** Creates a folder for a short-lived image, in memory if possible, because there are many. */
+/** Creates a folder for short-lived images, in memory if possible, because there are many. */
 function imagesFolder(): string {
   return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'commonplace-power-'));
 }

@@ -1,13 +1,13 @@
-/** A pseudo-random generator that yields the same numbers for the same seed. */
+/** A pseudo-random generator. The same seed yields the same numbers. */
 export interface Random {
-  /** Returns a whole number from 0 to `limit` - 1. */
+  /** Returns an integer from 0 to `limit` - 1. */
   below(limit: number): number;
   /** Returns true with a probability of `percent`. */
   chance(percent: number): boolean;
   pick<T>(items: readonly T[]): T;
 }
 
-/** Creates a generator (Mulberry32): small, and uniform enough to choose what is lost. */
+/** Creates a generator (Mulberry32), which is small and uniform enough to choose what is lost. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -1,12 +1,11 @@
 /*
- * Loaded before the C library (LD_PRELOAD), records what a process does to files and folders below POWER_ROOT into the
- * file POWER_LOG, in the order in which it happens, and between that the answers that it gives over HTTP. A write and its
- * record are one under a lock; a sync has a record when it begins and one when it has ended, so that what was written
- * meanwhile does not count as synced. What is written through mapped memory is not seen: SQLite so writes its -shm files
- * alone, which it makes anew after a crash.
+ * Records the operations of a process on files and folders below POWER_ROOT, and the HTTP answers that it sends, in their
+ * order to the file POWER_LOG. It is loaded before the C library (LD_PRELOAD). A lock makes each write and its record one
+ * step. A sync has a record at its start and one at its end, so that concurrent writes do not count as synced. Writes
+ * through mapped memory are not recorded: SQLite uses them only for -shm files, which it recreates after a crash.
  *
- * A record: 32 bytes { u32 length of all, u32 kind, u32 process, i32 file descriptor, i64 number, u32 length of the text,
- * u32 0 }, a text, and bytes to its end. recording.ts reads them.
+ * A record has 32 bytes { u32 total length, u32 kind, u32 process, i32 file descriptor, i64 number, u32 length of the text,
+ * u32 0 }, the text, and further bytes up to its end. recording.ts reads records.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,7 +32,7 @@
 static const char *root;
 static size_t root_length;
 static int log_fd = -1;
-/* Descriptors below the root. */
+/* Marks the descriptors of files below the root. */
 static volatile char tracked[MOST_FDS];
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 
@@ -45,7 +44,7 @@ static void *real(const char *name) {
   return found;
 }
 
-/* A child that forks is no process of its own until it runs another program: it records nothing, and takes no lock. */
+/* Runs in a forked child. It must not record anything or take the lock until it runs another program. */
 static void in_child(void) {
   log_fd = -1;
 }
@@ -57,7 +56,7 @@ __attribute__((constructor)) static void begin(void) {
   root_length = strlen(root);
   int fd = REAL(open)(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) abort();
-  /* Out of the way of descriptors that a program expects to be given. */
+  /* A high number avoids descriptors that the program expects to get. */
   log_fd = fcntl(fd, F_DUPFD_CLOEXEC, 900);
   REAL(close)(fd);
   pthread_atfork(NULL, NULL, in_child);
@@ -70,7 +69,7 @@ struct head {
   uint32_t text, unused;
 };
 
-/* Called with the lock held. */
+/* Appends a record. The caller has to hold the lock. */
 static void record(char kind, int fd, int64_t number, const char *text, const struct iovec *parts, int count, size_t bytes) {
   struct iovec all[1026];
   size_t text_length = text == NULL ? 0 : strlen(text);
@@ -115,7 +114,7 @@ static int below(const char *path) {
   return strncmp(path, root, root_length) == 0 && (path[root_length] == '/' || path[root_length] == 0);
 }
 
-/* The absolute form of a path, as far as it is below the root; else NULL. */
+/* Returns the absolute form of a path if it is below the root, otherwise NULL. */
 static const char *absolute(int folder, const char *path, char *into) {
   if (log_fd < 0 || path == NULL) return NULL;
   if (path[0] == '/') {
@@ -180,7 +179,7 @@ int close(int fd) {
   return outcome;
 }
 
-/* libuv closes so. Bytes that are copied from file to file without a write would not be seen, and are refused. */
+/* libuv closes files by this function. Copies between files without a write can't be recorded, so they are refused. */
 long syscall(long number, ...) {
   va_list rest;
   va_start(rest, number);
@@ -207,7 +206,7 @@ static void written(int fd, int64_t at, const struct iovec *parts, int count, ss
   if (bytes > 0) record('W', fd, at, NULL, parts, count, (size_t)bytes);
 }
 
-/* Where a write that named no place ended. */
+/* Returns the offset of a write that had none, from the position after it. */
 static int64_t behind(int fd, ssize_t bytes) {
   return bytes > 0 ? lseek(fd, 0, SEEK_CUR) - bytes : 0;
 }

@@ -3,39 +3,39 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 
-/** Operations of a process that recorder.c has recorded, in order. */
+/** An operation of a process that recorder.c has recorded. */
 export type Entry =
   | { readonly kind: 'open'; readonly file: string; readonly path: string; readonly flags: number }
   | { readonly kind: 'close'; readonly file: string }
   | { readonly kind: 'write'; readonly file: string; readonly at: number; readonly data: Buffer }
   | { readonly kind: 'truncate'; readonly file: string; readonly size: number }
-  /** Begin of a sync: earlier changes are durable once `synced` with the same ticket follows. */
+  /** Start of a sync. Earlier changes are durable once `synced` with the same ticket follows. */
   | { readonly kind: 'sync'; readonly file: string; readonly ticket: string }
   | { readonly kind: 'synced'; readonly ticket: string }
   | { readonly kind: 'rename' | 'link'; readonly path: string; readonly to: string }
   | { readonly kind: 'remove' | 'folder'; readonly path: string }
-  /** The head of an answer, recorded just before it is sent. */
+  /** Head of an answer, recorded just before it is sent. */
   | { readonly kind: 'answer'; readonly status: number; readonly requestId: string };
 
-/** Builds the recorder. Returns the settings with which a process below `root` is recorded into `log`. */
+/** Builds the recorder. Returns the settings with which it records operations of a process below `root` to `log`. */
 export function recorderSettings(folder: string, root: string, log: string): Readonly<Record<string, string>> {
   const library = join(folder, 'recorder.so');
   const source = join(ROOT, 'bench/src/power/recorder.c');
   execFileSync('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-o', library, source, '-ldl', '-lpthread']);
-  // io_uring is disabled, because all writes must pass through the C library.
+  // io_uring is disabled, because all writes have to pass through the C library.
   return { LD_PRELOAD: library, POWER_LOG: log, POWER_ROOT: root, UV_USE_IO_URING: '0' };
 }
 
 const HEAD = 32;
 
-/** Reads a whole recording. Throws if it has an unknown entry. */
+/** Reads a complete recording. Throws if it contains an unknown entry. */
 export function readRecording(log: string): Entry[] {
   const bytes = readFileSync(log);
   const entries: Entry[] = [];
   for (let at = 0; at + HEAD <= bytes.length; ) {
     const length = bytes.readUInt32LE(at);
     const record = bytes.subarray(at, at + length);
-    // The last entry of a killed process may be cut off.
+    // If the process was killed, its last entry may be cut off.
     if (record.length < length) break;
     entries.push(entryOf(record));
     at += length;

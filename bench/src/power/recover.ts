@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { checkImage } from './check.js';
 import type { History } from './history.js';
 
-/** An image to check. This process opens images, so that one that crashes the engine ends only this process. */
+/** An image to check. Images are opened in this process, so that one that crashes the engine ends only this process. */
 export interface Task {
   readonly home: string;
   readonly place: number;

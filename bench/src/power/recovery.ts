@@ -2,14 +2,14 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** Checks images in a process of its own, which is started again if an image has crashed it. */
+/** Checks images in a separate process, which is restarted if an image crashes it. */
 export interface Recovery {
   check(home: string, place: number): Promise<string[]>;
   close(): void;
 }
 
-/** Milliseconds after which a check is considered hung and its process is killed. */
-const PATIENCE_MS = 60_000;
+/** Timeout of a check in milliseconds, after which its process is killed. */
+const TIMEOUT_MS = 60_000;
 
 export function openRecovery(historyFile: string): Recovery {
   let child: ChildProcess | undefined;
@@ -18,7 +18,7 @@ export function openRecovery(historyFile: string): Recovery {
       child ??= fork(fileURLToPath(new URL('./recover.js', import.meta.url)), [historyFile]);
       const running = child;
       const over = new AbortController();
-      const timer = setTimeout(() => running.kill('SIGKILL'), PATIENCE_MS);
+      const timer = setTimeout(() => running.kill('SIGKILL'), TIMEOUT_MS);
       running.send({ home, place });
       try {
         return await Promise.race([

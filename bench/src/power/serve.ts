@@ -9,9 +9,9 @@ import type { History } from './history.js';
 
 const CONNECTIONS = 16;
 
-/** Starts the whole system on an image. Returns the answers that differ from what was acknowledged. */
+/** Starts the complete system on an image. Returns the answers that differ from what was acknowledged. */
 export async function serveImage(home: string, place: number, history: History): Promise<string[]> {
-  const { ground, uploadsWorkspaceId } = history;
+  const { workArea, uploadsWorkspaceId } = history;
   const done = history.documents.filter((writes) => writes.every((write) => write.place < place));
   const taken = new Set(history.uploads.filter((upload) => upload.place < place).map(({ id }) => id));
   if (done.length === 0) return [];
@@ -20,7 +20,7 @@ export async function serveImage(home: string, place: number, history: History):
   const system = await startSystem({ home, settings: UPLOAD_SETTINGS });
   const client = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
   try {
-    const ledger = { ground, documents, done: [], formerNames: [], refusals: [] };
+    const ledger = { workArea, documents, done: [], formerNames: [], refusals: [] };
     return [
       ...(await readBack(client, documents.values())),
       ...(await checkUploads(client, [{ workspaceId: uploadsWorkspaceId, taken, refusals: [] }], home)),

@@ -1,5 +1,5 @@
-// Loaded into a system first (`node --import`): disables the sync of its commits, as with `synchronous=NORMAL`, and
-// makes the system's check of that setting pass. It serves to show that lost writes are found.
+// Preloaded into a system (`node --import`). Disables the sync of its commits, like `synchronous=NORMAL`, and makes the
+// system's check of that setting pass. It serves to prove that the checks find lost writes.
 import Libsql from 'libsql';
 
 const { exec, prepare } = Libsql.prototype;

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Embedder, TextKind } from '@commonplace/search/dist/src/embedding/port.js';
 
-/** Returns an embedder that keeps the vectors of all texts in two files for the next run. */
+/** Wraps an embedder so that it stores the vectors of all texts in two files for the next run. */
 export function cached(embedder: Embedder, path: string): Embedder {
   const { id, dimensions } = embedder.model;
   const [keysFile, vectorsFile] = [`${path}.keys`, `${path}.vectors`];
@@ -18,7 +18,7 @@ export function cached(embedder: Embedder, path: string): Embedder {
     const { buffer, byteOffset } = readFileSync(vectorsFile);
     const keys = readFileSync(keysFile, 'utf8').split('\n').filter(Boolean);
     for (const [i, key] of keys.entries()) {
-      // A copy, because threads get a whole buffer with a vector.
+      // The vector is copied, because a thread gets the whole buffer with a vector.
       const from = byteOffset + i * dimensions * 4;
       known.set(key, new Float32Array(buffer.slice(from, from + dimensions * 4)));
     }

@@ -9,14 +9,14 @@ export interface Query {
   readonly text: string;
 }
 
-/** Grades by query, then by document: how well people say the document answers the query; 0 is not at all. */
+/** Grades by query and document: how well the document answers the query according to people; 0 means not at all. */
 export type Judgements = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** Texts, questions, and people's grades of how well texts answer them. */
+/** Texts, questions, and grades by people of how well the texts answer the questions. */
 export interface Collection {
   readonly name: string;
   readonly documents: readonly Text[];
-  /** Only those that a document answers. */
+  /** Queries that at least one document answers. */
   readonly queries: readonly Query[];
   readonly grades: Judgements;
 }

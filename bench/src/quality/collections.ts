@@ -15,9 +15,9 @@ import {
   tidy,
 } from './formats.js';
 
-/** How the files of a collection are read, in the form in which they are published. */
+/** Describes how to read the files of a collection in the form in which it is published. */
 interface Published {
-  /** Files that must be there. */
+  /** Files that are required. */
   readonly files: readonly string[];
   read(file: (name: string) => string, names: readonly string[]): Omit<Collection, 'name'>;
 }
@@ -31,7 +31,7 @@ const BEIR: Published = {
   }),
 };
 
-/** The collections, each in a folder of its name. */
+/** Collections by name. Each has a folder with that name. */
 export const COLLECTIONS: Readonly<Record<string, Published>> = {
   cranfield: {
     files: ['documents.jsonl', 'queries.jsonl', 'qrels.tsv'],
@@ -77,7 +77,7 @@ export const COLLECTIONS: Readonly<Record<string, Published>> = {
   time: {
     files: ['TIME.ALL', 'TIME.QUE', 'TIME.REL'],
     read: (file) => ({
-      // Judgements number the articles by their place.
+      // Judgements identify an article by its position.
       documents: parts(file('TIME.ALL').replace(/\*STOP\s*$/, ''), /^\*TEXT.*$/m).map((part, i) => {
         return { id: String(i + 1), title: '', text: tidy(part) };
       }),
@@ -120,24 +120,24 @@ function untitled({ id, text }: Query): Text {
   return { id, title: '', text };
 }
 
-/** Reads `Document 1`, a title up to an empty line, and a text. */
+/** Parses `Document 1`, a title up to an empty line, and a text. */
 function titled(part: string): Text {
   const [head = '', ...lines] = part.split('\n');
   const [title, ...text] = lines.join('\n').split(/\n\s*\n/);
   return { id: head.replace(/\D+/g, ''), title: tidy(title), text: tidy(text.join('\n')) };
 }
 
-/** Returns where a collection's folder may be: in the data for tests, or in the cache. */
+/** Returns the possible folders of a collection, in the test data and in the cache. */
 export function placesOf(name: string): string[] {
   const data = testData();
   const cached = join(homedir(), '.cache/commonplace/collections', name);
   return data === undefined ? [cached] : [join(data, name), cached];
 }
 
-/** Characters of a query that a search accepts. */
-const LONGEST_QUERY = 1000;
+/** Maximum number of characters in a query of a search. */
+const MAX_QUERY_CHARS = 1000;
 
-/** Reads a collection; returns undefined when its files are not there. */
+/** Reads a collection; returns undefined if its files are missing. */
 export function readCollection(name: string): Collection | undefined {
   const published = COLLECTIONS[name];
   const folder = placesOf(name).find((place) => published?.files.every((file) => existsSync(join(place, file))));
@@ -150,7 +150,7 @@ export function readCollection(name: string): Collection | undefined {
   return { name, documents, queries: asked.map(({ id, text }) => ({ id, text: cut(text) })), grades: judged };
 }
 
-/** Leaves out documents that the collection lacks, and then queries that no document answers. */
+/** Removes grades of documents that the collection lacks, and then queries that no document answers. */
 function knownOnly(grades: Judgements, known: ReadonlySet<string>): Judgements {
   const judged = [...grades].map(
     ([id, by]) => [id, new Map([...by].filter(([document]) => known.has(document)))] as const,
@@ -159,5 +159,5 @@ function knownOnly(grades: Judgements, known: ReadonlySet<string>): Judgements {
 }
 
 function cut(text: string): string {
-  return text.length <= LONGEST_QUERY ? text : text.slice(0, text.lastIndexOf(' ', LONGEST_QUERY));
+  return text.length <= MAX_QUERY_CHARS ? text : text.slice(0, text.lastIndexOf(' ', MAX_QUERY_CHARS));
 }

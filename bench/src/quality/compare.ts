@@ -6,7 +6,7 @@ import { mean, ndcg, percentile } from './measures.js';
 import { type Mode, openService } from './service.js';
 import { createBm25, type Ranker } from './words.js';
 
-/** Parts of the questions: constants are chosen by one half, and judged by the other. */
+/** Parts of the questions. Constants are tuned on one half and judged on the other. */
 export const PARTS = ['tuning', 'held out', 'all'] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -16,16 +16,16 @@ export type Means = Readonly<Record<Part, number>>;
 export interface Compared {
   readonly mode: Mode;
   readonly ours: Means;
-  /** Plain ways to do the same, by name. */
+  /** Results of simple methods for the same task, by name. */
   readonly plain: Readonly<Record<string, Means>>;
-  /** Latency of ours, in milliseconds. */
+  /** Latency of the search service in milliseconds. */
   readonly p50: number;
   readonly p95: number;
 }
 
 const DEPTH = 10;
 
-/** Compares the service with plain rankings on one collection. */
+/** Compares the service with simple rankings on one collection. */
 export async function compare(collection: Collection, embedder: Embedder, folder: string): Promise<Compared[]> {
   const { documents, queries } = collection;
   const bm25 = createBm25(documents, false);
@@ -75,7 +75,9 @@ function meansOf(queries: readonly Query[], gain: (query: Query) => number): Mea
   };
 }
 
-/** Divides questions by a hash of their text, so that each stays in its half whatever else is asked. */
+/**
+ * Assigns questions to halves by a hash of their text, so that each stays in its half whatever other questions exist.
+ */
 function isForTuning({ text }: Query): boolean {
   return (createHash('sha256').update(text).digest()[0] as number) % 2 === 0;
 }

@@ -1,10 +1,10 @@
-// Reads the formats that judged collections are published in.
+// Reads the formats in which judged collections are published.
 import type { Judgements, Query, Text } from './collection.js';
 
-/** A record of Smart's format: texts by the letter of their field. */
+/** A record in the format of Smart: texts by the letter of their field. */
 type Fields = ReadonlyMap<string, string>;
 
-/** Reads records that begin with `.I number`, whose fields begin with lines such as `.T` and `.W`. */
+/** Reads records that begin with `.I number` and whose fields begin with lines such as `.T` and `.W`. */
 export function smartRecords(file: string): Map<string, Fields> {
   const records = new Map<string, Map<string, string>>();
   let fields = new Map<string, string>();
@@ -33,7 +33,7 @@ export function smartQueries(file: string): Query[] {
   return [...smartRecords(file)].map(([id, fields]) => ({ id, text: tidy(fields.get('W')) }));
 }
 
-/** Reads lines of columns that white space separates; without a column for the grade it is 1. */
+/** Reads lines with columns separated by white space. Without a column for the grade, the grade is 1. */
 export function judgements(file: string, columns: { query: number; document: number; grade?: number }): Judgements {
   const grades = new Map<string, Map<string, number>>();
   for (const line of file.split(/\r?\n/)) {
@@ -46,7 +46,7 @@ export function judgements(file: string, columns: { query: number; document: num
   return grades;
 }
 
-/** Reads lists of documents: the number of the query, then those of its documents. */
+/** Reads lists of documents, each of which starts with the number of its query. */
 export function judgementLists(lists: readonly string[]): Judgements {
   const grades = new Map<string, Map<string, number>>();
   for (const list of lists) {
@@ -61,12 +61,12 @@ function add(grades: Map<string, Map<string, number>>, query: string, document: 
   grades.set(query, judged.set(document, Math.max(grade, judged.get(document) ?? 0)));
 }
 
-/** Returns an id as the texts have it, without leading zeros. */
+/** Removes leading zeros from an id, since the texts have none. */
 function numberless(id = ''): string {
   return id.replace(/^0+(?=\d+$)/, '');
 }
 
-/** Splits a file into parts that end with a line of `mark`. */
+/** Splits a file into parts, each of which ends with a line that matches `mark`. */
 export function parts(file: string, mark: RegExp): string[] {
   return file
     .replaceAll('\r', '')
@@ -81,7 +81,7 @@ export function numbered(part: string): Query {
   return { id: id.replace(/\D+/g, ' ').trim(), text: tidy(lines.join('\n')) };
 }
 
-/** Reads one record of JSON per line, with `id` or `_id`, `title` and `text`. */
+/** Reads one JSON record per line, with `id` or `_id`, `title` and `text`. */
 export function jsonLines(file: string): Text[] {
   return file
     .split('\n')
@@ -92,7 +92,7 @@ export function jsonLines(file: string): Text[] {
     });
 }
 
-/** Reads lines of an id, a tab and a text. */
+/** Reads lines that consist of an id, a tab and a text. */
 export function tabbed(file: string): Query[] {
   return file
     .split('\n')

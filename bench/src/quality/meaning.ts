@@ -2,7 +2,9 @@ import type { Embedder } from '@commonplace/search/dist/src/embedding/port.js';
 import type { Query, Text } from './collection.js';
 import { best, type Ranker } from './words.js';
 
-/** Ranks by one vector for each text, of its name and as much of it as the model reads. */
+/**
+ * Creates a ranking by one vector per text. The vector represents the name and as much of the text as the model reads.
+ */
 export async function createOneVector(
   documents: readonly Text[],
   queries: readonly Query[],
@@ -27,7 +29,7 @@ function product(a: Float32Array, b: Float32Array): number {
 
 const K = 60;
 
-/** Fuses two rankings by their reciprocal ranks. */
+/** Fuses two rankings by reciprocal rank. */
 export function fuseRanks(one: Ranker, other: Ranker): Ranker {
   return (query) => {
     const scores = new Map<string, number>();

@@ -2,8 +2,8 @@
 export type Grades = ReadonlyMap<string, number>;
 
 /**
- * Returns the normalized discounted cumulative gain of the first `depth`: gain 2^grade - 1, the ideal order from the
- * grades.
+ * Returns the normalized discounted cumulative gain of the first `depth` results. The gain is 2^grade - 1; the ideal
+ * order is that of the grades.
  */
 export function ndcg(ranked: readonly string[], grades: Grades, depth: number): number {
   const ideal = dcg(
@@ -23,7 +23,7 @@ function dcg(grades: readonly number[], depth: number): number {
   return grades.slice(0, depth).reduce((sum, grade, i) => sum + (2 ** grade - 1) / Math.log2(i + 2), 0);
 }
 
-/** Returns the share of documents with a grade above 0 that are among the first `depth`. */
+/** Returns the fraction of documents with a grade above 0 that are among the first `depth` results. */
 export function recall(ranked: readonly string[], grades: Grades, depth: number): number {
   const wanted = [...grades].filter(([, grade]) => grade > 0).map(([id]) => id);
   const found = new Set(ranked.slice(0, depth));
@@ -34,7 +34,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Returns the value below which a share of all values lies. */
+/** Returns the percentile of the values at `share`, a fraction from 0 to 1. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

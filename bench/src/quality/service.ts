@@ -18,7 +18,7 @@ import type { Collection, Query } from './collection.js';
 export const MODES = { words: SearchMode.KEYWORD, meaning: SearchMode.SEMANTIC, hybrid: SearchMode.HYBRID } as const;
 export type Mode = keyof typeof MODES;
 
-/** The search service on an index of one collection. */
+/** The search service on the index of one collection. */
 export interface Service {
   /** Returns the ids of the documents that a search finds, best first. */
   search(query: Query, mode: Mode): Promise<readonly string[]>;
@@ -29,7 +29,7 @@ const WORKSPACE = 'workspace';
 const AT_ONCE = 200;
 const HITS = 10;
 
-/** Indexes and embeds a collection in a folder, as the service does. */
+/** Indexes and embeds a collection in a folder, like the search service does. */
 export async function openService(collection: Collection, embedder: Embedder, folder: string): Promise<Service> {
   mkdirSync(folder, { recursive: true });
   const index = await openSqliteIndex({ path: join(folder, 'search.db'), keepAnswers: false });
@@ -39,7 +39,7 @@ export async function openService(collection: Collection, embedder: Embedder, fo
   while (work.stats().embedded < collection.documents.length) await sleep(100);
   const handlers = createSearchHandlers({
     index,
-    resources: treeOwner(),
+    resources: createFakeResources(),
     embedQuery: createQueryEmbedder(work.serving, 60_000),
   });
   const context = () => ({ onward: { metadata: {}, deadline: 0 }, reply: {} }) as unknown as CallContext;
@@ -84,8 +84,8 @@ async function fill(index: SearchIndex, { documents }: Collection): Promise<void
   await rebuild.commit();
 }
 
-/** Returns a fake of the resources service for a caller who may read everything. */
-function treeOwner(): Parameters<typeof createSearchHandlers>[0]['resources'] {
+/** Creates a fake of the resources service for a caller who may read everything. */
+function createFakeResources(): Parameters<typeof createSearchHandlers>[0]['resources'] {
   const filter = { boundaryIds: [], principals: [], granted: [], tagIds: [], tagTerms: [] };
   const about = { workspaceId: WORKSPACE, type: ResourceType.DOCUMENT, icon: undefined, path: [], tags: [] };
   return {

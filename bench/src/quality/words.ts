@@ -1,12 +1,12 @@
 import { analyse } from '@commonplace/kit/analysis';
 import type { Query, Text } from './collection.js';
 
-/** Ranks documents for a query, best first: their ids. */
+/** Ranks documents for a query. Returns their ids, best first. */
 export type Ranker = (query: Query) => readonly string[];
 
 const [K1, B] = [1.2, 0.75];
 
-/** Snowball's stop words for English, as they are after apostrophes have gone. */
+/** English stop words of Snowball without apostrophes. */
 const STOP_WORDS = new Set(
   (
     'i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it ' +
@@ -28,8 +28,8 @@ function termsOf(text: string, stops: boolean): string[] {
 }
 
 /**
- * Creates plain BM25 with Lucene's rarity, over Porter2 stems of name and text together. A word counts as often as the
- * query has it. Stop words are left out of queries if `stops`.
+ * Creates plain BM25 with Lucene's inverse document frequency, over Porter2 stems of name and text together. A repeated
+ * query word counts repeatedly. `stops` removes stop words from queries.
  */
 export function createBm25(documents: readonly Text[], stops: boolean): Ranker {
   const postings = new Map<string, Map<number, number>>();
@@ -56,7 +56,7 @@ export function createBm25(documents: readonly Text[], stops: boolean): Ranker {
   };
 }
 
-/** Documents of a ranking that are fused. */
+/** Number of documents of a ranking that are fused. */
 const DEPTH = 1000;
 
 export function best(documents: readonly Text[], scores: ReadonlyMap<number, number>): string[] {

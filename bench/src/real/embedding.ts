@@ -7,7 +7,7 @@ const PAGES = 48;
 const SETTLE_SECONDS = 600;
 
 /**
- * Measures the processor time that a new page and a changed sentence cost with embeddings, until the system is idle
+ * Measures the processor time for a new page and for a changed sentence with embeddings, until the system is idle
  * again.
  */
 export async function measureEmbedding(world: RealWorld): Promise<Check[]> {
@@ -23,7 +23,7 @@ export async function measureEmbedding(world: RealWorld): Promise<Check[]> {
   };
   const created = await costOf(async () => {
     for (const [i, { name, markdown }] of pages.entries()) {
-      // A sentence of its own, or the page would have the vectors of the page that it copies.
+      // Each copy gets its own first sentence, because identical text would reuse the vectors of the original.
       const content = `Copy ${i} of ${name}.\n\n${markdown}`;
       const body = { type: 'document', name, parent_id: folderIds[i % folderIds.length], content };
       ids.push((await client.ask<{ id: string }>('POST', '/resources', body)).id);

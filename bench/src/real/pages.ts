@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { depthOf, folderOf, nameOf, readHandbook } from '@commonplace/acceptance/dist/src/handbook.js';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 
-/** A Markdown page of at most `PAGE_BYTES` bytes, and the path of the folder that contains it. */
+/** A Markdown page of at most `PAGE_BYTES` bytes, and the path of its folder. */
 export interface Page {
   readonly folder: string;
   readonly name: string;
   readonly markdown: string;
 }
 
-/** Pages of real text, their folders with parents first, and where they are from. */
+/** Pages of real text, their folders with parents first, and the source of the text. */
 export interface Pages {
   readonly pages: readonly Page[];
   readonly folders: readonly string[];
@@ -18,12 +18,12 @@ export interface Pages {
 }
 
 const PAGE_BYTES = 4096;
-/** Parts that are shorter than this share of a page are left out, so that a page is a page of 4 KB. */
+/** Minimum size of a part as a fraction of a page. Smaller parts are dropped, so that all pages have about 4 KB. */
 const SMALLEST_SHARE = 0.75;
 
 /**
- * Reads at most `count` pages of 4 KB: a company's handbook from the test data (`COMMONPLACE_TEST_DATA`), otherwise the
- * documentation of this repository, which is smaller. Both are divided at empty lines; nothing is generated.
+ * Reads at most `count` pages of 4 KB from a company's handbook in the test data (`COMMONPLACE_TEST_DATA`), otherwise
+ * from the documentation of this repository, which is smaller. Texts are split at empty lines; nothing is generated.
  */
 export function readPages(count: number): Pages {
   const handbook = readHandbook();
@@ -50,7 +50,7 @@ function readDocumentation(): ReadonlyMap<string, string> {
   return new Map(files.map((path) => [path, readFileSync(join(ROOT, 'docs', path), 'utf8')]));
 }
 
-/** Divides a text at empty lines into parts that fill a page; what remains below `SMALLEST_SHARE` is left out. */
+/** Splits a text at empty lines into parts that fill a page. Parts smaller than `SMALLEST_SHARE` are dropped. */
 function partsOf(text: string): string[] {
   const parts: string[] = [];
   let part = '';
@@ -65,24 +65,24 @@ function partsOf(text: string): string[] {
   return [...parts, part].filter((one) => Buffer.byteLength(one) >= PAGE_BYTES * SMALLEST_SHARE);
 }
 
-/** Returns the folders from the top down to a path, that path included. */
+/** Returns the folders from the top down to a path, including the path itself. */
 function foldersTo(path: string): string[] {
   const parts = path.split('/');
   return parts.map((_, i) => parts.slice(0, i + 1).join('/'));
 }
 
-/** Returns `count` elements at equal distances. */
+/** Selects `count` elements at equal distances. */
 function spread<T>(all: readonly T[], count: number): T[] {
   if (all.length <= count) return [...all];
   return Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)] as T);
 }
 
-/** Words of a query, in turn. */
+/** Number of words of a query, in turn. */
 const QUERY_WORDS = [1, 2, 2, 3, 3, 4];
 
 /**
- * Returns at most `count` distinct queries: one to four consecutive words of the pages. The same pages give the same
- * queries.
+ * Returns at most `count` distinct queries of one to four consecutive words from the pages. The same pages yield the
+ * same queries.
  */
 export function queriesOf(pages: readonly Page[], count: number): string[] {
   const words = pages.map(({ markdown }) => markdown.match(/\p{L}{3,}/gu) ?? []);

@@ -3,7 +3,10 @@ import type { Work } from './works.js';
 
 const HEADINGS = ['work', 'requests/s', 'of the limit', 'CPU ms', 'p50 ms', 'p95 ms', 'floor', 'aim'];
 
-/** Returns a Markdown table with a line for each work, whose figures are in the same order, and its ratio to `limit`. */
+/**
+ * Renders a Markdown table with a line for each work, its figures and its ratio to `limit`. `figures` has the order of
+ * `works`.
+ */
 export function tableOf(works: readonly Work[], figures: readonly Figures[], limit: Figures): string[] {
   const lines = works.map(({ name, floor, aim }, i) => {
     const one = figures[i];

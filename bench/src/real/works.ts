@@ -6,7 +6,7 @@ import type { Contestant } from '../measure.js';
 import { queriesOf } from './pages.js';
 import type { Caller, RealWorld } from './world.js';
 
-/** A line of the table: requests of one caller, and the ratio to bare Koa that it should reach. */
+/** A line of the table: requests of one caller, and the ratio to bare Koa that they should reach. */
 export interface Work {
   readonly name: string;
   readonly contestant: Contestant;
@@ -14,10 +14,10 @@ export interface Work {
   readonly aim?: number;
 }
 
-/** Distinct queries, and how many of them a round may use; one round of two seconds sends fewer. */
+/** Number of distinct queries, and of those that a round may use. A round of two seconds sends fewer. */
 const QUERIES = 20_000;
 const QUERIES_PER_ROUND = 2_000;
-/** Writes that a round may send, and how many times each page gets another text or name. */
+/** Number of writes that a round may send. Below, number of times that each page gets another text or name. */
 const WRITES_PER_ROUND = 3_200;
 const CHANGES = 8;
 const WORKSPACES = 2_000;
@@ -66,18 +66,18 @@ export function readsOf(world: RealWorld): Work[] {
   ];
 }
 
-/** Requests by which a search is tried before it is measured, and the share of them that has to find something. */
+/** Number of searches that are tried before a measurement, and the fraction of them that must find something. */
 const TRIED = 20;
 const SHARE_FOUND = 0.7;
 
 /**
- * Returns the works that search. Throws if most of their queries find nothing, or if they are answered in another mode
- * than they ask for: an empty or a degraded answer is quick.
+ * Returns the works that search. Throws if most of their queries find nothing, or are answered in another mode than
+ * requested, because empty and degraded answers are fast.
  */
 export async function searchesOf(world: RealWorld): Promise<Work[]> {
   const queries = queriesOf(world.pages, QUERIES);
   const search = (more: object) => {
-    // A member's session names no Org, so the workspace says where to search.
+    // A member's session selects no Org, so the request names the workspace to search.
     const asked = { limit: 10, workspace_ids: [world.workspaceId], ...more };
     return queries.map((query) => send('POST', '/search', { query, ...asked }));
   };
@@ -106,7 +106,9 @@ async function requireFinds({ name, contestant }: Work, mode: string): Promise<v
   if (finding < TRIED * SHARE_FOUND) throw new Error(`${name}: only ${finding} of ${TRIED} queries find something`);
 }
 
-/** Fills a workspace and returns the line of lists that search its names, one at a time, each for another text. */
+/**
+ * Fills a workspace. Returns the work that searches its names in lists, one request at a time, each for another text.
+ */
 export async function namesOf({ client, owner }: RealWorld, many: number): Promise<Work[]> {
   const { workspaceId } = await fillWorkspace(client, 'Names', many, Math.ceil(many / 100));
   const name = `list with q= over ${many.toLocaleString('en')} resources, one at a time`;
@@ -118,7 +120,7 @@ export async function namesOf({ client, owner }: RealWorld, many: number): Promi
 
 export function writesOf(world: RealWorld): Work[] {
   const { pages, folderIds, owner } = world;
-  // The text of another page, and each time of yet another one, so that every write changes something.
+  // Each page gets the text of another page, and a different one each time, so that every write changes something.
   const changes = Array.from({ length: CHANGES }, (_, change) =>
     pages.map((page, i) => ({ page, change, other: pages[(i + change + 1) % pages.length] ?? page })),
   ).flat();
@@ -147,7 +149,7 @@ export function writesOf(world: RealWorld): Work[] {
   ];
 }
 
-/** Creates many workspaces in a world and returns the line of their list. */
+/** Creates many workspaces in a world. Returns the work that lists them. */
 export async function workspacesOf({ client, owner, orgId }: RealWorld): Promise<Work[]> {
   const numbers = Array.from({ length: WORKSPACES }, (_, i) => i);
   await forEach(numbers, 8, (i) => createWorkspace(client, `Workspace ${i}`, orgId));

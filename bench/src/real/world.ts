@@ -9,19 +9,19 @@ import type { Subject } from '../measure.js';
 import { settle } from '../system.js';
 import type { Page, Pages } from './pages.js';
 
-/** The system as the subject of a measurement by one person, and the headers by which it knows them. */
+/** The system as one person uses it: the subject of the measurement, and the headers that identify the person. */
 export interface Caller {
   readonly subject: Subject;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A system whose only workspace holds pages in folders, its owner, and a member who sees them through grants alone. */
+/** A system with one workspace of pages in folders, its owner, and a member who has access only by grants. */
 export interface RealWorld {
   readonly measured: Measured;
   /** A client with the owner's key. */
   readonly client: Client;
   readonly owner: Caller;
-  /** A member of the Org, signed in, without a role in the workspace; each folder at the top is shared with them. */
+  /** A signed-in member of the Org without a role in the workspace. Each top-level folder is shared with them. */
   readonly member: Caller;
   readonly embeddings: WorldOptions['embeddings'];
   readonly workspaceId: string;
@@ -32,20 +32,20 @@ export interface RealWorld {
   stop(): Promise<void>;
 }
 
-/** Concurrent creations while a workspace is filled. */
+/** Number of concurrent creations while a workspace is filled. */
 const WIDTH = 16;
-/** Seconds to wait until all pages are indexed and embedded. */
+/** Timeout in seconds for indexing and embedding all pages. */
 const SETTLE_SECONDS = 3600;
 
 export interface WorldOptions {
-  /** Value of `COMMONPLACE_EMBEDDINGS`; `local` is what `npm start` has. */
+  /** Value of `COMMONPLACE_EMBEDDINGS`. `npm start` uses `local`. */
   readonly embeddings: 'local' | 'off';
   readonly mesh?: boolean;
   /** Further settings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts a system of its own and fills it. Resolves when its index has everything. */
+/** Starts a separate system and fills it. Resolves when everything is indexed. */
 export async function createRealWorld(
   bench: Bench,
   name: string,
@@ -99,7 +99,7 @@ export async function createRealWorld(
   }
 }
 
-/** Signs up the owner of an Org and of a workspace in which nobody has a role by default, and a member of the Org. */
+/** Signs up the owner of an Org with a workspace in which members have no role by default, and a member of the Org. */
 async function createPeople(baseUrl: string) {
   const system = { baseUrl };
   const owner = await signUp(system, 'Owner');

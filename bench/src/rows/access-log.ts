@@ -3,7 +3,7 @@ import { type Contestant, compare } from '../measure.js';
 import type { Row } from '../row.js';
 import { contestantOf, costOf } from './telemetry.js';
 
-/** Measures what a line for each request, and for one in ten, costs in processor time. */
+/** Measures the processor time of the access log, for a line per request and for one in ten requests. */
 export async function measureAccessLog(bench: Bench): Promise<Row> {
   const started: Measured[] = [];
   const start = async (name: string, share: string): Promise<Contestant> => {

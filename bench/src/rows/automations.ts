@@ -5,12 +5,12 @@ import type { Client } from '../http.js';
 import { cpuSeconds } from '../processes.js';
 import type { Row } from '../row.js';
 
-/** Clients that ask for one run after the other. */
+/** Number of clients, each of which requests one run after another. */
 const CLIENTS = 16;
-/** Events of which each starts a run, and milliseconds between two. */
+/** Number of events, each of which starts a run, and milliseconds between two of them. */
 const EVENTS = 200;
 const EVENT_GAP_MS = 25;
-const LOOK_MS = 50;
+const POLL_INTERVAL_MS = 50;
 const PAGE = 100;
 
 interface Run {
@@ -20,7 +20,10 @@ interface Run {
   readonly finished_at: string;
 }
 
-/** Measures automations: durable runs of one built-in action in a second, and from an event to the run that it starts. */
+/**
+ * Measures automations: durable runs of one built-in action per second, and the time from an event to the run that it
+ * starts.
+ */
 export async function measureAutomations(bench: Bench): Promise<Row> {
   const settings = {
     COMMONPLACE_RATE_LIMITS: 'off',
@@ -32,7 +35,7 @@ export async function measureAutomations(bench: Bench): Promise<Row> {
     const { client, subject } = measured;
     const cpu = () => cpuSeconds(subject.pids());
     const workspaceId = await createWorkspace(client, 'Automations');
-    // The code of a new process is slow at first.
+    // A warm-up comes first, because the code of a new process is slow at first.
     await runsPerSecond(client, workspaceId, bench.pace.seconds, cpu);
     const { rate, cpuMs } = await runsPerSecond(client, workspaceId, bench.pace.seconds * 2, cpu);
     bench.say('runs per second measured');
@@ -77,8 +80,8 @@ async function createAutomation(client: Client, workspaceId: string, trigger: ob
 }
 
 /**
- * Starts runs for so many seconds and waits for the last. Returns how many ended in a second of that time, and the milliseconds of
- * processor time of each.
+ * Starts runs for a number of seconds and waits for the last one. Returns the number of runs that ended per second, and
+ * the milliseconds of processor time of each.
  */
 async function runsPerSecond(client: Client, workspaceId: string, seconds: number, cpu: () => number) {
   const action = { type: 'create_work_item', config: { title: 'Task' } };
@@ -94,7 +97,8 @@ async function runsPerSecond(client: Client, workspaceId: string, seconds: numbe
   };
   await Promise.all(Array.from({ length: CLIENTS }, one));
   for (const status of ['queued', 'running']) {
-    while ((await list(client, `/automations/${id}/runs?status=${status}&limit=1`)).length > 0) await sleep(LOOK_MS);
+    while ((await list(client, `/automations/${id}/runs?status=${status}&limit=1`)).length > 0)
+      await sleep(POLL_INTERVAL_MS);
   }
   const [elapsed, cpuTime] = [performance.now() - started, cpu() - before];
   const failed = await list(client, `/automations/${id}/runs?status=failed&limit=1`);
@@ -116,7 +120,7 @@ async function eventsToRuns(client: Client, workspaceId: string) {
   }
   const runs: Run[] = [];
   while (runs.length < EVENTS) {
-    await sleep(LOOK_MS);
+    await sleep(POLL_INTERVAL_MS);
     runs.length = 0;
     for (let offset = 0; ; offset += PAGE) {
       const page = await list(client, `/automations/${id}/runs?status=completed&limit=${PAGE}&offset=${offset}`);

@@ -7,16 +7,25 @@ import { ratioOf } from '../row.js';
 import { addReaders } from '../streams.js';
 import { startBareKoa } from '../subjects/limit.js';
 
-/** Conversations of somebody who has few, beside somebody who has all. */
+/** Number of conversations of a person who has few, compared with a person who has all of them. */
 const FEW = 50;
-/** Resources of the large workspace of other rows for each conversation here: 10,000 of them. */
+/**
+ * Number of resources in the large workspace of other rows per conversation here. With the default there are 10,000
+ * conversations.
+ */
 const SHARE = 10;
 const CREATED_AT_ONCE = 16;
-/** Connections: a page of all is far more work than other requests of the benchmarks. */
+/**
+ * Number of connections. It is small, because a page of all conversations is far more work than other requests of the
+ * benchmarks.
+ */
 const CONNECTIONS = 2;
 const PATH = '/im/conversations?limit=50';
 
-/** Measures a page of a person's conversations, with their unread messages and the total, for few and for many. */
+/**
+ * Measures a page of a person's conversations with their unread messages and the total number, for a person with few
+ * and one with many.
+ */
 export async function measureConversations(bench: Bench): Promise<Row> {
   const settings = { COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_RATE_LIMITS: 'off' };
   const measured = await bench.start('conversations', { settings });

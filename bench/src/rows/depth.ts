@@ -5,13 +5,13 @@ import { type Row, ratioOf } from '../row.js';
 
 /** Maximum depth of the tree. */
 const DEPTH = 32;
-/** Distance between ancestors that have grants of their own, from the restricted one at the top down. */
+/** Distance between ancestors that have grants of their own, from the restricted top downwards. */
 const GRANTED_EVERY = 4;
-/** Number of other grants on each of them. */
+/** Number of other grants on each of these ancestors. */
 const OTHERS = 10;
 
 /**
- * Measures reading a resource at maximum depth, below a restriction and granted ancestors, compared with one at the
+ * Measures reading a resource at maximum depth, below a restriction and ancestors with grants, compared with one at the
  * root.
  */
 export async function measureDepth(bench: Bench): Promise<Row> {
@@ -34,7 +34,8 @@ export async function measureDepth(bench: Bench): Promise<Row> {
 }
 
 /**
- * Creates nested folders with a document at the end. Below a restriction the owner's role alone does not decide access.
+ * Creates nested folders with a document at the end. Because of the restriction, the owner's role alone does not decide
+ * access.
  */
 async function createChain(client: Measured['client'], workspaceId: string): Promise<string> {
   const me = await client.ask<{ user: { id: string } }>('GET', '/me');

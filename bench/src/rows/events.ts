@@ -6,15 +6,15 @@ import { cpuSeconds, residentMiB } from '../processes.js';
 import type { Row } from '../row.js';
 import { Arrivals, addReaders, shareOf } from '../streams.js';
 
-/** Streams that are open at the same time, and the people who read them, each on several devices. */
+/** Number of concurrent streams. Below, number of people who read them, each on several devices. */
 const STREAMS = 1_000;
 const PEOPLE = 100;
-/** Changes that every stream tells, one after the other. */
+/** Number of changes that every stream has to deliver, one after another. */
 const CHANGES = 20;
 const REST_MS = 10_000;
 const OPEN_AT_ONCE = 20;
 
-/** Measures streams of events: memory for idle ones, and from a change to each of a thousand readers. */
+/** Measures streams of events: memory of idle streams, and time from a change to each of a thousand readers. */
 export async function measureEvents(bench: Bench): Promise<Row> {
   const settings = { COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_RATE_LIMITS: 'off' };
   const measured = await bench.start('events', { settings });
@@ -24,7 +24,7 @@ export async function measureEvents(bench: Bench): Promise<Row> {
     const workspaceId = await createWorkspace(client, 'Events');
     const people = await addReaders(measured, workspaceId, PEOPLE);
     bench.say(`${PEOPLE} people signed up`);
-    // The code of a new process is slow at first.
+    // A warm-up comes first, because the code of a new process is slow at first.
     await createFolders(client, workspaceId, 200);
     await sleep(REST_MS);
     const before = residentMiB(system.pid);

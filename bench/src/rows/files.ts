@@ -9,7 +9,7 @@ import type { Client } from '../http.js';
 import type { Row } from '../row.js';
 
 const MIB = 1024 * 1024;
-/** Bytes of a file and, below, files of a run, transferred one after another. */
+/** Size of a file in bytes. Below, number of files of a run, which are transferred one after another. */
 const BYTES = 64 * MIB;
 const FILES = 6;
 const UPLOAD_FLOOR = 0.15;
@@ -46,7 +46,7 @@ export async function measureFiles(bench: Bench): Promise<Row> {
   };
 }
 
-/** Returns the speed of transferring all files, in megabytes a second. */
+/** Returns the speed of transferring all files in megabytes per second. */
 async function speedOf(one: (index: number) => Promise<void>): Promise<number> {
   const started = performance.now();
   for (let i = 0; i < FILES; i++) await one(i);
@@ -60,7 +60,7 @@ async function uploadOne(client: Client, workspaceId: string, bytes: Buffer): Pr
   return resource.id;
 }
 
-/** Sends one request; reads and drops its answer. Rejects unless it is 200. */
+/** Sends one request, and reads and discards its answer. Rejects unless the status is 200. */
 function exchange(method: string, url: string, body?: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : { 'content-length': body.length };
@@ -76,7 +76,7 @@ function exchange(method: string, url: string, body?: Buffer): Promise<void> {
   });
 }
 
-/** Measures synced copies from file to file, on the disk that the system writes to, in megabytes a second. */
+/** Returns the speed of synced copies from file to file in megabytes per second, on the disk that the system uses. */
 async function copySpeed(bytes: Buffer): Promise<number> {
   const folder = await mkdtemp(join(ROOT, 'bench/data/copy-'));
   try {

@@ -13,7 +13,8 @@ const LIMIT = 50;
 const SETTLE_SECONDS = 120;
 
 /**
- * Measures listing 50 children of a folder with the total: the beginning and the end of a full one, and a small one.
+ * Measures listing 50 children of a folder with the total number: the beginning and the end of a full folder, and a
+ * small folder.
  */
 export async function measureFolder(bench: Bench): Promise<Row> {
   const { subject, client, system } = await bench.shared();

@@ -5,7 +5,7 @@ import { JSON_BODY } from '../http.js';
 import { type Row, ratioOf } from '../row.js';
 import { startBareKoa } from '../subjects/limit.js';
 
-/** Number of forms that are answered in turn, because a table holds at most 200,000 rows. */
+/** Number of forms that get answers in turn, because a table has at most 200,000 rows. */
 const FORMS = 4;
 
 const FIELDS = [
@@ -23,7 +23,7 @@ const VALUES = {
   words: 'The delivery came a day late, but all of it was there and in good shape. Thank you.',
 };
 
-/** Measures submissions of forms: each becomes a row of its table, synced to the disk before its answer. */
+/** Measures submissions of forms. Each becomes a row of the form's table, which is synced to disk before the answer. */
 export async function measureForm(bench: Bench): Promise<Row> {
   const { subject, client } = await bench.shared();
   const workspaceId = await createWorkspace(client, 'Forms');

@@ -10,14 +10,14 @@ import { settle } from '../system.js';
 import { importArchive, readArchive } from './import.js';
 import { createRows, fillTable } from './table.js';
 
-/** Milliseconds that a request of one tenant may hold the event loop. */
-const MOST_HELD_MS = 20;
+/** Maximum time in milliseconds for which a request of one tenant may block the event loop. */
+const MAX_HELD_MS = 20;
 const READERS = 4;
 const BLOCKS = 20_000;
 const SETTLE_SECONDS = 900;
 const QUIET_MS = 3000;
 
-/** What one Org asks for that takes long. */
+/** An expensive request of one Org. */
 interface Long {
   readonly name: string;
   run(): Promise<unknown>;
@@ -28,13 +28,13 @@ interface Seen {
   readonly tookMs: number;
   readonly p50: number;
   readonly p99: number;
-  /** Longest time that the event loop was held, as a timer of one millisecond saw it. */
+  /** Longest time for which the event loop was blocked, as seen by a timer of one millisecond. */
   readonly heldMs: number;
 }
 
 /**
- * Measures what others wait for while one Org asks for what takes long: the latencies of another person's reads, and
- * how long the event loop of the one process is held. Each request is sent once, to a system that has not seen it.
+ * Measures how an expensive request of one Org affects others: the latencies of another person's reads, and how long
+ * the event loop of the only process is blocked. Each request is sent once, to a system that has not seen it before.
  */
 export async function measureHeld(bench: Bench): Promise<Row> {
   const delayPort = await freePort();
@@ -42,7 +42,7 @@ export async function measureHeld(bench: Bench): Promise<Row> {
   const measured = await bench.start('held', {
     settings: {
       COMMONPLACE_SIGN_UP: 'open',
-      // On a busy machine the long requests take longer than they may.
+      // On a busy machine the expensive requests take longer than the default limits.
       COMMONPLACE_REQUEST_TIMEOUT_MS: '300000',
       COMMONPLACE_DOCUMENT_SECONDS: '120',
       COMMONPLACE_BENCH_DELAY_PORT: String(delayPort),
@@ -66,7 +66,7 @@ export async function measureHeld(bench: Bench): Promise<Row> {
     await settle(measured.system.pids, SETTLE_SECONDS);
     const quiet: Long = { name: 'nothing', run: () => sleep(QUIET_MS) };
     const seen: Seen[] = [];
-    // The first requests of a process meet code that is not compiled yet.
+    // A warm-up comes first, because the first requests of a process meet code that is not compiled yet.
     await readBeside(read, quiet, delayPort);
     for (const long of [quiet, ...longs]) {
       bench.say(`held: ${long.name}`);
@@ -146,7 +146,7 @@ async function takeDelay(port: number): Promise<{ readonly most: number }> {
 }
 
 function checkOf({ name, heldMs }: Seen): Check {
-  return { what: `event loop held by ${name}`, value: heldMs, unit: 'ms', right: 'at most', floor: MOST_HELD_MS };
+  return { what: `event loop held by ${name}`, value: heldMs, unit: 'ms', right: 'at most', floor: MAX_HELD_MS };
 }
 
 function tableOf(seen: readonly Seen[]): string[] {

@@ -7,7 +7,7 @@ import { createWorkspace } from '../fill.js';
 import type { Client } from '../http.js';
 import { type Row, Skipped } from '../row.js';
 
-/** Seconds within which a handbook of 883 pages must be imported and found by search. */
+/** Maximum time in seconds until a handbook of 883 pages is imported and search finds its last page. */
 const FLOOR_S = 30;
 
 interface Import {
@@ -17,7 +17,7 @@ interface Import {
   readonly upload: { readonly url: string };
 }
 
-/** Measures the import of a handbook's archive, until its last page is found by search. */
+/** Measures the import of a handbook's archive until search finds its last page. */
 export async function measureImport(bench: Bench): Promise<Row> {
   const zip = readArchive();
   const { client, subject } = await bench.start('import');
@@ -42,14 +42,14 @@ export async function measureImport(bench: Bench): Promise<Row> {
   }
 }
 
-/** Returns the handbook's archive. Throws `Skipped` if it is not there. */
+/** Reads the handbook's archive. Throws `Skipped` if it does not exist. */
 export function readArchive(): Buffer {
   const file = join(testData() ?? '', 'handbook.zip');
   if (!existsSync(file)) throw new Skipped('handbook.zip is not there (COMMONPLACE_TEST_DATA)');
   return readFileSync(file);
 }
 
-/** Imports an archive into a workspace. Returns when its upload began, and what the import says at its end. */
+/** Imports an archive into a workspace. Returns the start time of its upload, and the import at its end. */
 export async function importArchive(client: Client, workspaceId: string, zip: Buffer) {
   const body = { source_type: 'markdown_zip', upload: true };
   const { id, upload } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);

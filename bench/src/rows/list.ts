@@ -6,12 +6,12 @@ import { startBareKoa } from '../subjects/limit.js';
 import { settle } from '../system.js';
 
 const FEW = 1000;
-/** Resources in a folder: the same in both workspaces, so that they differ in size alone. */
+/** Resources per folder. It is the same in both workspaces, so that they differ only in size. */
 const PER_FOLDER = 100;
-/** Seconds to wait until the workspace is indexed, large enough for a large one. */
+/** Timeout in seconds for indexing a workspace, long enough for a large one. */
 const SETTLE_SECONDS = 600;
 
-/** Measures listing 50 resources of a workspace with the total, in a small one and in a large one. */
+/** Measures listing 50 resources of a workspace with the total number, in a small and in a large workspace. */
 export async function measureList(bench: Bench): Promise<Row> {
   const { subject, client, system } = await bench.shared();
   const { many } = bench.options;

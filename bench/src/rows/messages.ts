@@ -10,27 +10,27 @@ import { type Check, type Row, ratioOf } from '../row.js';
 import { Arrivals, addReaders, shareOf } from '../streams.js';
 import { startBareFanOut, startBareKoa } from '../subjects/limit.js';
 
-/** Streams that are open at the same time, and the members who read them, each on several devices. */
+/** Number of concurrent streams. Below, number of members who read them, each on several devices. */
 const STREAMS = 1_000;
 const PEOPLE = 100;
-/** Messages that every stream tells, one after the other. */
-const TOLD = 20;
+/** Number of messages that every stream has to deliver, one after another. */
+const MESSAGES = 20;
 const REST_MS = 10_000;
 const OPEN_AT_ONCE = 20;
 const TEXT = 'The delivery came a day late, but all of it was there and in good shape. Thank you.';
 
-/** A system with a group of which each member has several streams open, or what stands for one. */
+/** A system with a group in which each member has several open streams, or an equivalent of one. */
 interface FanOut {
-  /** MiB that the streams took. */
+  /** Memory in MiB that the streams took. */
   readonly memory: number;
-  /** Sends a message. Returns the milliseconds until each stream had told it. */
+  /** Sends a message. Returns the milliseconds until each stream had delivered it. */
   send(text: string): Promise<number[]>;
   close(): void;
 }
 
 /**
- * Measures messages into one conversation: how many a second beside bare Koa, and beside a server that does nothing but
- * write to streams, how long each takes to all of a thousand and what memory idle streams take.
+ * Measures messages to one conversation: how many per second compared with bare Koa and with a server that only writes
+ * to streams, how long each takes to reach all of a thousand streams, and the memory of idle streams.
  */
 export async function measureMessages(bench: Bench): Promise<Row> {
   const settings = { COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_RATE_LIMITS: 'off', COMMONPLACE_GROUP_MEMBERS: '1000' };
@@ -77,7 +77,7 @@ export async function measureMessages(bench: Bench): Promise<Row> {
   }
 }
 
-/** Opens all streams, shared out among those who read them. */
+/** Opens all streams and distributes them among their readers. */
 async function openFanOut(
   { pids }: Pick<Subject, 'pids'>,
   url: string,
@@ -113,10 +113,10 @@ async function openBare(limit: Subject): Promise<FanOut> {
   return { ...fanOut, close };
 }
 
-/** Sends one message to each in turn, so that other work on the machine disturbs both alike. */
+/** Sends one message to each system in turn, so that other work on the machine affects both equally. */
 async function sendInTurns(ours: FanOut, theirs: FanOut) {
   const times = { ours: [] as number[], theirs: [] as number[] };
-  for (let i = 0; i < TOLD; i++) {
+  for (let i = 0; i < MESSAGES; i++) {
     times.ours.push(...(await ours.send(`Told ${i}: ${TEXT}`)));
     times.theirs.push(...(await theirs.send(`Told ${i}: ${TEXT}`)));
   }

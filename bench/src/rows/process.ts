@@ -10,10 +10,10 @@ const STARTS = 5;
 const REST_MS = 10_000;
 const FEW = 1000;
 const SETTLE_SECONDS = 600;
-/** The embeddings that `npm start` has. */
+/** The embeddings that `npm start` uses. */
 const AS_STARTED = { COMMONPLACE_EMBEDDINGS: 'local' };
 
-/** Measures how long the embedded system takes to start on existing data, and how much memory it holds. */
+/** Measures how long the embedded system takes to start on existing data, and how much memory it uses. */
 export async function measureProcess(bench: Bench): Promise<Row> {
   const used = bench.isShared;
   let measured = await bench.shared();
@@ -23,7 +23,7 @@ export async function measureProcess(bench: Bench): Promise<Row> {
     await compare([{ subject: measured.subject, requests: [{ method: 'GET', path }] }], bench.pace, bench.say);
   }
   const afterRun = residentMiB(measured.system.pid);
-  // What there is gets its vectors first, so that the embedder sleeps afterwards, as it mostly does.
+  // Existing data gets its vectors first, so that the embedder is idle afterwards, as it is most of the time.
   measured = await bench.restart(AS_STARTED);
   await settle(measured.system.pids, SETTLE_SECONDS);
   const times: number[] = [];

@@ -9,7 +9,7 @@ import { withServers } from '../servers.js';
 import { startKoaGrpc } from '../subjects/limit.js';
 import { checksOf } from './real.js';
 
-/** What is measured on a mesh, by the beginning of its name: its floors beside Koa → grpc-js, or in processor time. */
+/** Limits of the works on a mesh, by the beginning of their names: ratios to Koa → grpc-js, or processor time. */
 const FLOORS: Readonly<Record<string, { floor?: number; aim?: number; cpuMs?: number }>> = {
   'GET resource in a folder': { floor: 0.45, aim: 0.6 },
   'list 50 with total': { cpuMs: 10 },
@@ -38,7 +38,7 @@ async function measureWith(bench: Bench, settings: Readonly<Record<string, strin
   }
 }
 
-/** Returns the work with its floor on a mesh, or nothing if it is not measured there. */
+/** Returns the work with its limits on a mesh; nothing if it is not measured there. */
 function floored({ name, contestant }: Work): Work[] {
   const bounds = boundsOf(name);
   return bounds === undefined ? [] : [{ name, contestant, ...bounds }];

@@ -10,9 +10,9 @@ import { startBareKoa } from '../subjects/limit.js';
 import { type PocketBase, startPocketBase } from '../subjects/pocketbase.js';
 
 /**
- * Measures what users do all day on real pages in folders. Reads and searches ask a system with the embeddings that
- * `npm start` has. Writes go to one without: embedding a page costs a hundred times what writing it costs, and is
- * measured by itself. All are compared with bare Koa that answers `GET` of one of the resources.
+ * Measures everyday work of users on real pages in folders. Reads and searches go to a system with the embeddings of
+ * `npm start`. Writes go to a system without embeddings, because embedding a page costs a hundred times as much as
+ * writing it and is measured separately. All are compared with bare Koa, which answers `GET` of one of the resources.
  */
 export async function measureReal(bench: Bench): Promise<Row> {
   const pages = readPages(bench.options.pages);
@@ -74,7 +74,7 @@ async function compareWithKoa(bench: Bench, { client, pages: [page] }: RealWorld
   }
 }
 
-/** Milliseconds that a work may take which is measured one request at a time. */
+/** Limits in milliseconds for a work that is measured one request at a time. */
 const ONE_AT_A_TIME = { floor: 10, aim: 3 };
 
 function latenciesOf(works: readonly Work[], figures: readonly Figures[]): Check[] {

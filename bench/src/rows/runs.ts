@@ -10,21 +10,23 @@ import { createWorkspace } from '../fill.js';
 import { median } from '../measure.js';
 import type { Row } from '../row.js';
 
-/** Streams that are open at the same time, and replies that each of them gets. */
+/** Number of concurrent streams. Below, number of replies in each of them. */
 const STREAMS = 50;
 const REPLIES = 2;
-/** Tokens of a reply, and milliseconds between two: as fast as people's models write. */
+/**
+ * Number of tokens of a reply. Below, milliseconds between two tokens, which is as fast as the models that people use.
+ */
 const TOKENS = 100;
 const TOKEN_MS = 40;
-/** Clients that start one short run after the other. */
+/** Number of clients, each of which starts one short run after another. */
 const CLIENTS = 16;
-/** Runs of which the steps are timed; each has as many steps as a run may have. */
+/** Number of runs whose steps are timed. Each has the maximum number of steps. */
 const LONG_RUNS = 3;
 const STEPS = 50;
 const TURNS = STEPS / 2 - 1;
 
 const call = { toolCalls: [{ name: 'search', arguments: { query: 'subject' } }] };
-/** What the model does when it is asked for a stream, a short reply, or many steps. */
+/** Behaviour of the model for a stream, a short reply, or many steps. */
 const SCRIPTS: readonly Script[] = [
   {
     match: 'bench-stream',
@@ -35,14 +37,17 @@ const SCRIPTS: readonly Script[] = [
   { match: 'bench-steps', by: 'turn', replies: [...Array.from({ length: TURNS }, () => call), { text: 'Done.' }] },
 ];
 
-/** Something that is asked a question: the system, or the model itself. */
+/** A target for questions: the system, or the model itself. */
 interface Asked {
   readonly name: string;
-  /** Returns the milliseconds to the first piece of the text, and to the end. */
+  /** Asks a question. Returns the milliseconds to the first piece of the text, and to its end. */
   ask(question: string): Promise<{ readonly first: number; readonly whole: number }>;
 }
 
-/** Measures what runs add to their model: to the first token, for each step, and in runs per second. */
+/**
+ * Measures the overhead of runs compared with their model: time to the first token, time of each step, and runs per
+ * second.
+ */
 export async function measureRuns(bench: Bench): Promise<Row> {
   const model = await startModel();
   const settings = {
@@ -57,7 +62,7 @@ export async function measureRuns(bench: Bench): Promise<Row> {
     const workspaceId = await createWorkspace(measured.client, 'Runs');
     const system = throughSystem(measured, workspaceId);
     const direct = throughModel(model.url);
-    // The code of new processes is slow at first: it is compiled while runs per second are measured.
+    // Runs per second are measured twice, because the code of new processes is slow until it is compiled.
     await repliesPerSecond(system, bench);
     const [rateDirect, rate] = [await repliesPerSecond(direct, bench), await repliesPerSecond(system, bench)];
     bench.say('runs per second measured');
@@ -109,7 +114,7 @@ export async function measureRuns(bench: Bench): Promise<Row> {
 
 const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 
-/** Starts the scripted server in a process of its own. */
+/** Starts the scripted chat server in a separate process. */
 async function startModel() {
   const home = mkdtempSync(join(tmpdir(), 'commonplace-model-'));
   const scripts = join(home, 'scripts.json');
@@ -170,11 +175,11 @@ function throughModel(url: string): Asked {
   };
 }
 
-/** Returns percentiles of the milliseconds to the first token while so many streams are open. */
+/** Returns percentiles of the milliseconds to the first token while all streams are open. */
 async function firstTokens({ ask }: Asked) {
   const all = await Promise.all(
     Array.from({ length: STREAMS }, async (_, i) => {
-      // Their beginnings are spread over the length of a reply, as those of people are.
+      // Their starts are spread over the length of a reply, like those of real users.
       await new Promise((resolve) => setTimeout(resolve, (i / STREAMS) * TOKENS * TOKEN_MS));
       return inTurn(REPLIES, async () => (await ask('bench-stream')).first);
     }),
@@ -204,7 +209,10 @@ interface TimedRun {
   readonly steps: readonly { readonly seq: number; readonly started_at: string }[];
 }
 
-/** Returns the milliseconds of a step at the beginning and at the end of long runs: half of a turn, which has two. */
+/**
+ * Returns the milliseconds of a step at the beginning and at the end of long runs. It is half of a turn's time, because
+ * a turn has two steps.
+ */
 async function stepTimes({ client }: Measured, workspaceId: string) {
   const runs = await inTurn(LONG_RUNS, async () => {
     const body = { input: 'bench-steps', workspace_id: workspaceId };

@@ -17,7 +17,7 @@ const WORDS = 'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda m
 type Cell = string | number | boolean;
 type Cells = Record<string, Cell>;
 
-/** A query for rows above a number that contain a word, ordered by one of several columns. */
+/** A query for rows with a number above a threshold that contain a word, ordered by one of several columns. */
 interface Question {
   readonly above: number;
   readonly word: string;
@@ -26,8 +26,8 @@ interface Question {
 }
 
 /**
- * Measures a page of 100 rows of a table with 200,000 rows and 20 columns by filter and sort, compared with an array's
- * own filter and sort.
+ * Measures a page of 100 rows from a table with 200,000 rows and 20 columns with a filter and a sort, compared with an
+ * array's own filter and sort.
  */
 export async function measureTablePage(bench: Bench): Promise<Row> {
   const measured = await bench.start('table');
@@ -66,10 +66,10 @@ export async function measureTablePage(bench: Bench): Promise<Row> {
   }
 }
 
-/** Returns the milliseconds of the first page of all rows by each order. */
+/** Returns the milliseconds for the first page of all rows in each order. */
 async function firstSorts(ask: (query: string) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
-  // The first request reads the table, which is no sort.
+  // The first request reads the table, so it is not timed.
   await ask(`limit=${PAGE}`);
   for (const column of ORDERS) {
     const started = performance.now();
@@ -80,7 +80,7 @@ async function firstSorts(ask: (query: string) => Promise<unknown>): Promise<num
   return times;
 }
 
-/** The columns that pages are ordered by: a text, a number, a choice and a day. */
+/** Columns by which pages are ordered: a text, a number, a choice and a day. */
 const ORDERS = ['c0', 'c6', 'c7', 'c8'];
 
 function question(i: number): Question {
@@ -110,7 +110,7 @@ function pathOf(id: string, { above, word, by, descending }: Question): string {
 
 const collator = new Intl.Collator(['en', 'zh'], { numeric: true });
 
-/** Answers the same query with the array's own methods. */
+/** Answers the same query with the methods of an array. */
 function barePage(table: readonly Cells[], { above, word, by, descending }: Question): Cells[] {
   const sign = descending ? -1 : 1;
   const compare = (a: Cells, b: Cells): number => {
@@ -149,7 +149,7 @@ function ownSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Creates a table with these rows in a workspace of its own. Returns its id. */
+/** Creates a table with these rows in its own workspace. Returns its id. */
 export async function fillTable({ client }: Pick<Measured, 'client'>, table: readonly Cells[]): Promise<string> {
   const workspaceId = await createWorkspace(client, 'Tables');
   const columns = Array.from({ length: COLUMNS }, (_, i) => {
@@ -181,7 +181,7 @@ export function createRows(count = ROWS): Cells[] {
   );
 }
 
-/** Returns a pseudo-random generator that yields the same numbers in every run. */
+/** Creates a pseudo-random generator that yields the same numbers in every run. */
 function createNumbers(): (below: number) => number {
   let state = 1;
   return (below) => {

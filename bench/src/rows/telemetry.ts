@@ -7,14 +7,14 @@ import { residentMiB } from '../processes.js';
 import type { Check, Row } from '../row.js';
 
 /**
- * Number of starts of each system, among which the rounds are divided: the code that V8 compiles differs from one start
- * of a process to the next, by up to a tenth of the cost of a request.
+ * Number of starts of each system. The rounds are distributed among them, because the code that V8 compiles differs
+ * between starts by up to a tenth of the cost of a request.
  */
 const STARTS = 3;
 
 /**
- * Measures what traces and metrics cost in processor time per request: without them, with a collector and one request
- * in ten traced, and with a dead collector.
+ * Measures the processor time of traces and metrics per request: without them, with a collector and one request in ten
+ * traced, and with a collector that does not answer.
  */
 export async function measureTelemetry(bench: Bench): Promise<Row> {
   const collector = await startCollector();
@@ -38,7 +38,7 @@ export async function measureTelemetry(bench: Bench): Promise<Row> {
   }
 }
 
-/** Starts and compares the three systems once. Returns the figures and the memory held at the end. */
+/** Starts and compares the three systems once. Returns the figures and the memory used at the end. */
 async function compareOnce(bench: Bench, number: number, collector: string, dead: string) {
   const started: Measured[] = [];
   const start = async (name: string, settings: Readonly<Record<string, string>>): Promise<Contestant> => {
@@ -59,7 +59,7 @@ async function compareOnce(bench: Bench, number: number, collector: string, dead
   }
 }
 
-/** Returns a contestant that reads one document of a system. */
+/** Creates a contestant that reads one document of a system. */
 export async function contestantOf(name: string, { client, subject }: Measured): Promise<Contestant> {
   const workspaceId = await createWorkspace(client, 'Reading');
   const content = sentence(1, 100);
@@ -67,7 +67,7 @@ export async function contestantOf(name: string, { client, subject }: Measured):
   return { subject: { ...subject, name }, requests: [{ method: 'GET', path: `/api/v1/resources/${id}` }] };
 }
 
-/** Returns the check of what a contestant costs beside the first. */
+/** Returns the check of a contestant's processor time relative to the first contestant. */
 export function costOf(figures: readonly Figures[], at: number, aim: number): Check {
   const [off, other] = [figures[0], figures[at]];
   if (off === undefined || other === undefined) throw new Error('Nothing to compare with.');

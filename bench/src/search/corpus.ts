@@ -2,7 +2,7 @@ import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.j
 import { IndexEntry as Entry } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 
-/** Returns a generator of numbers from 0 to 1, the same in each run. */
+/** Creates a generator of numbers from 0 to 1, which yields the same numbers in every run. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -17,15 +17,15 @@ const SYLLABLES =
   );
 
 /**
- * Creates a vocabulary with the word frequencies of natural texts: the second most frequent word occurs half as often
- * as the first, and so on.
+ * Creates a vocabulary with word frequencies as in natural texts: the second most frequent word occurs half as often as
+ * the first, and so on.
  */
 export function createVocabulary(size: number) {
   const words = Array.from({ length: size }, (_, i) => wordOf(i));
   const most = Math.log(size);
   return {
     word: (random: () => number): string => words[Math.floor(Math.exp(random() * most)) - 1] as string,
-    /** Returns a random word with a frequency rank between two numbers. */
+    /** Returns a random word whose frequency rank is between two numbers. */
     between: (random: () => number, from: number, to: number): string =>
       words[from + Math.floor(random() * (to - from))] as string,
   };
@@ -43,12 +43,12 @@ function wordOf(number: number): string {
 
 export const WORKSPACE = 'workspace';
 export const BOUNDARIES = 10;
-/** Words of one passage. */
+/** Number of words in a passage. */
 const PASSAGE_WORDS = 150;
 
 type Vocabulary = ReturnType<typeof createVocabulary>;
 
-/** Creates a document of some passages, in one of ten boundaries, of which a caller may read one. */
+/** Creates a document of some passages in one of ten boundaries. A caller may read one of the boundaries. */
 export function documentOf(number: number, passages: number, vocabulary: Vocabulary, random: () => number): IndexEntry {
   const words = (count: number) => Array.from({ length: count }, () => vocabulary.word(random)).join(' ');
   const at = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString();

@@ -1,7 +1,6 @@
-// Measures searches in an index of 100,000 passages, under a caller who may read a tenth of them: how long it takes to
-// fill, how large it is, and how long queries take, from the request to the answer of the search service. Vectors have
-// random directions, so that no model is needed; that is the hardest case for nearest neighbours and takes the same
-// time.
+// Measures searches in an index of 100,000 passages for a caller who may read a tenth of them: time to fill the index,
+// its size, and the latency of queries from the request to the answer of the search service. Vectors have random
+// directions, so that no model is needed. This is the hardest case for nearest neighbours and takes the same time.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
@@ -23,7 +22,7 @@ export interface Scale {
 const MODEL: EmbeddingModel = { id: 'random', name: 'random', dimensions: 384, maxTokens: 256 };
 const AT_ONCE = 200;
 const LIMIT = 20;
-/** Maximum p95 by mode, in milliseconds. */
+/** Maximum p95 latency by mode in milliseconds. */
 const FLOORS = { keyword: 50, semantic: 120, hybrid: 120 } as const;
 
 type Mode = keyof typeof FLOORS;
@@ -34,7 +33,7 @@ const MODES: Record<Mode, SearchMode> = {
   hybrid: SearchMode.HYBRID,
 };
 
-/** Measures, and prints the results. */
+/** Runs the measurements and prints the results. */
 export async function measureScale({ passages, perDocument, questions }: Scale): Promise<void> {
   const data = join(ROOT, 'bench/data');
   mkdirSync(data, { recursive: true });
@@ -99,7 +98,7 @@ async function measure(index: SearchIndex, mode: Mode, questions: number): Promi
   const vocabulary = createVocabulary(30_000);
   const handlers = createSearchHandlers({
     index,
-    resources: treeOwner(),
+    resources: createFakeResources(),
     embedQuery: async () => ({ model: MODEL.id, vector: direction(MODEL.dimensions, random), complete: true }),
   });
   const context = { onward: { metadata: {}, deadline: 0 }, reply: {} } as unknown as CallContext;
@@ -125,13 +124,13 @@ async function measure(index: SearchIndex, mode: Mode, questions: number): Promi
   );
 }
 
-/** Returns the figure below which a share of the figures lies. */
+/** Returns the percentile of the figures at `share`, a fraction from 0 to 1. */
 function shareOf(figures: readonly number[], share: number): number {
   const sorted = [...figures].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** Returns a query: a frequent word, medium and frequent words, a rare one, a prefix, a phrase, or an exclusion. */
+/** Returns a query: a frequent word, medium and frequent words, a rare word, a prefix, a phrase, or an exclusion. */
 function queryOf(i: number, vocabulary: ReturnType<typeof createVocabulary>, random: () => number): string {
   const frequent = vocabulary.between(random, 5, 100);
   const middle = vocabulary.between(random, 100, 3000);
@@ -147,9 +146,9 @@ function queryOf(i: number, vocabulary: ReturnType<typeof createVocabulary>, ran
 }
 
 /**
- * Returns a fake of the resources service for a caller who may read one boundary of ten, and every hit of the index.
+ * Creates a fake of the resources service for a caller who may read one of ten boundaries and every hit of the index.
  */
-function treeOwner(): Parameters<typeof createSearchHandlers>[0]['resources'] {
+function createFakeResources(): Parameters<typeof createSearchHandlers>[0]['resources'] {
   const filter = {
     workspaceIds: [WORKSPACE],
     openWorkspaceIds: [],

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import type { Ledger } from './writer.js';
 
-/** The parts of an event that identify it. */
+/** The fields of an event that identify it. */
 export interface Logged {
   readonly type: string;
   readonly subject: string;
@@ -10,12 +10,15 @@ export interface Logged {
 }
 
 export interface EventLog {
-  /** Returns the operations of a ledger without an event, and events without an operation. Reads each event once. */
+  /**
+   * Returns the operations of a ledger without an event, and the events without an operation. Each call reads only new
+   * events.
+   */
   check(ledger: Ledger): string[];
   close(): void;
 }
 
-/** Opens the event log of a data folder, beside the system that writes it. */
+/** Opens the event log of a data folder while the system writes it. */
 export function openEventLog(home: string): EventLog {
   const database = new Database(join(home, 'data/commonplace.db'), { readonly: true });
   const select = database.prepare('SELECT seq, doc FROM events WHERE seq > ? ORDER BY seq').raw(true);
@@ -31,15 +34,16 @@ export function openEventLog(home: string): EventLog {
 }
 
 /**
- * Returns the operations of a ledger without an event among those given, and the events about its ground without an
- * operation.
+ * Returns the operations of a ledger that have no event among those given, and the events about its work area that
+ * belong to no operation.
  */
-export function compareEvents({ ground, done }: Ledger, events: readonly Logged[]): string[] {
+export function compareEvents({ workArea, done }: Ledger, events: readonly Logged[]): string[] {
   const logged = new Map<string, number>();
   for (const { type, subject, data } of events) {
-    const ofDocument = data.workspaceId === ground.workspaceId && type.startsWith('commonplace.resources.');
-    // Events about snapshots, which a write makes of the former state, and about permissions are not operations.
-    if (!ofDocument || ground.folders.includes(subject) || ASIDE.test(type)) continue;
+    const ofDocument = data.workspaceId === workArea.workspaceId && type.startsWith('commonplace.resources.');
+    // Events about permissions, and about snapshots, which a write makes of the previous state, do not belong to
+    // operations.
+    if (!ofDocument || workArea.folders.includes(subject) || ASIDE.test(type)) continue;
     const key = `${type} ${subject} v${data.version}`;
     logged.set(key, (logged.get(key) ?? 0) + 1);
   }
@@ -54,7 +58,7 @@ export function compareEvents({ ground, done }: Ledger, events: readonly Logged[
 
 const ASIDE = /\.(snapshot|permission)\./;
 
-/** Returns what SQLite's integrity check reports for the data folder of a system that has ended. */
+/** Returns the findings of SQLite's integrity check for the data folder of a stopped system. */
 export function checkIntegrity(home: string): string[] {
   const database = new Database(join(home, 'data/commonplace.db'));
   try {

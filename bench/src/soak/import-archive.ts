@@ -4,7 +4,7 @@ import { sentence } from '../fill.js';
 /** An archive like that of a handbook, and the expected result of its import. */
 export interface Archive {
   readonly zip: Buffer;
-  /** Texts of pages by path; links are written as `{path}`. */
+  /** Texts of pages by path. Links are written as `{path}`. */
   readonly pages: ReadonlyMap<string, string>;
   readonly images: readonly string[];
   readonly folders: readonly string[];
@@ -13,7 +13,7 @@ export interface Archive {
 const FOLDERS = 12;
 const IMAGES = 24;
 
-/** Creates an archive of `count` pages, each with links to three others and an image. */
+/** Creates an archive of `count` pages. Each has an image and links to three other pages. */
 export function createArchive(count: number): Archive {
   const folders = Array.from({ length: FOLDERS }, (_, i) => `part-${i}`);
   const pathOf = (i: number) => `${folders[i % FOLDERS]}/page-${i}.md`;

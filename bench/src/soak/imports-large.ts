@@ -9,16 +9,16 @@ import { settle, startSystem } from '../system.js';
 import { type LargeArchive, writeLargeArchive } from './large-archive.js';
 import type { Tally } from './tally.js';
 
-/** Mebibytes that an import may use above what the idle system uses. */
-const MOST_MIB = 300;
+/** Maximum memory in MiB that an import may use in addition to that of the idle system. */
+const MAX_MIB = 300;
 const SAMPLE_MS = 200;
-const LOOK_MS = 500;
-/** One in so many polls is printed: one every half minute. */
-const TOLD = 60;
-/** Maximum number of tries for an answer that a busy server refuses, each after the `Retry-After` time. */
-const MOST_TRIES = 60;
-/** Milliseconds allowed for a page of 34 KB; an idle machine takes 6. */
-const PATIENCE_MS_A_PAGE = 100;
+const POLL_INTERVAL_MS = 500;
+/** Every how many polls one is printed. It results in a line every half minute. */
+const PRINT_EVERY = 60;
+/** Maximum number of attempts for a request that a busy server refuses, each after its `Retry-After` time. */
+const MAX_TRIES = 60;
+/** Milliseconds allowed per page of 34 KB. An idle machine takes 6 ms. */
+const TIMEOUT_MS_PER_PAGE = 100;
 
 interface Import {
   readonly id: string;
@@ -40,7 +40,7 @@ interface Listed {
   readonly page: { readonly next_cursor: string | null };
 }
 
-/** Imports a large archive into a newly started system, and samples its memory meanwhile. */
+/** Imports a large archive into a newly started system, and samples the system's memory meanwhile. */
 export async function soakLargeImport(pages: number, home: string, tally: Tally): Promise<void> {
   mkdirSync(home, { recursive: true });
   const path = join(home, 'archive.zip');
@@ -57,13 +57,13 @@ export async function soakLargeImport(pages: number, home: string, tally: Tally)
     rmSync(path);
     console.log(`uploaded after ${since(started)}: ${memory.text()}`);
     const cpu = watchCpu(system.pids);
-    const told = (succeeded: number) => `${memory.text()}, ${cpu(succeeded)}, ${since(started)}`;
-    const done = await untilOver(client, id, pages * PATIENCE_MS_A_PAGE, told);
+    const describe = (succeeded: number) => `${memory.text()}, ${cpu(succeeded)}, ${since(started)}`;
+    const done = await untilOver(client, id, pages * TIMEOUT_MS_PER_PAGE, describe);
     console.log(`imported after ${since(started)}: ${memory.text()}`);
     tally.check('a large import is whole', await faultsOf(client, workspaceId, done, archive));
     const over = Math.round(memory.most() - memory.idle);
     const fault = `it takes ${over} MiB above the ${Math.round(memory.idle)} of an idle system`;
-    tally.check(`a large import takes less than ${MOST_MIB} MiB`, over < MOST_MIB ? [] : [fault]);
+    tally.check(`a large import takes less than ${MAX_MIB} MiB`, over < MAX_MIB ? [] : [fault]);
     memory.stop();
   } finally {
     client.close();
@@ -71,7 +71,7 @@ export async function soakLargeImport(pages: number, home: string, tally: Tally)
   }
 }
 
-/** Samples the memory of a process from now on; `idle` is what it holds now. All in MiB. */
+/** Samples the memory of a process from now on. `idle` is its current memory. All values are in MiB. */
 function watchMemory(pid: number) {
   const idle = residentMiB(pid);
   let now = idle;
@@ -89,7 +89,7 @@ function watchMemory(pid: number) {
 }
 
 /**
- * Returns a function that describes the processor time per item since its last call; its argument is the number of
+ * Returns a function that describes the processor time per item since its previous call. Its argument is the number of
  * items done so far.
  */
 function watchCpu(pids: () => readonly number[]): (items: number) => string {
@@ -102,7 +102,7 @@ function watchCpu(pids: () => readonly number[]): (items: number) => string {
   };
 }
 
-/** Uploads a file as the source of an import, part by part. Returns the import's id. */
+/** Uploads a file in parts as the source of an import. Returns the id of the import. */
 async function upload(client: Client, workspaceId: string, path: string, sizeBytes: number): Promise<string> {
   const body = { source_type: 'markdown_zip', name: 'Large', upload: true, size_bytes: sizeBytes };
   const { id, upload } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
@@ -126,16 +126,16 @@ async function put(file: FileHandle, { url, offset, size_bytes: length }: Part):
 async function untilOver(
   client: Client,
   id: string,
-  patienceMs: number,
-  tell: (succeeded: number) => string,
+  timeoutMs: number,
+  describe: (succeeded: number) => string,
 ): Promise<Import> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   for (let looks = 1; ; looks++) {
     const { data: now } = await read<{ data: Import }>(client, `/imports/${id}`);
     if (!['pending_upload', 'queued', 'running'].includes(now.status) || performance.now() > until) return now;
     const { phase, succeeded, total } = now.progress;
-    if (looks % TOLD === 0) console.log(`${phase}: ${succeeded} of ${total} items; ${tell(succeeded)}`);
-    await sleep(LOOK_MS);
+    if (looks % PRINT_EVERY === 0) console.log(`${phase}: ${succeeded} of ${total} items; ${describe(succeeded)}`);
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
@@ -158,7 +158,7 @@ async function faultsOf(
   return faults;
 }
 
-/** Returns the number of resources of a type, counted one by one. */
+/** Counts the resources of a type by listing them. */
 async function countOf(client: Client, workspaceId: string, type: string): Promise<number> {
   const ids = new Set<string>();
   for (let cursor = ''; ; ) {
@@ -170,12 +170,12 @@ async function countOf(client: Client, workspaceId: string, type: string): Promi
   }
 }
 
-/** Returns the answer to a GET; retries one that is refused by overload. */
+/** Returns the answer to a GET. Repeats requests that are refused because of overload. */
 async function read<T>(client: Client, path: string): Promise<T> {
   for (let tries = 1; ; tries++) {
     const { status, headers, text } = await client.send('GET', path);
     if (status === 200) return JSON.parse(text) as T;
-    if (status !== 503 || tries === MOST_TRIES) {
+    if (status !== 503 || tries === MAX_TRIES) {
       throw new Error(`GET ${path} answers ${status}: ${text.slice(0, 200)}`);
     }
     await sleep(1000 * Number(headers['retry-after'] ?? 1));

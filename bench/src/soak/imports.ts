@@ -10,9 +10,9 @@ import type { Tally } from './tally.js';
 const PAGES = 160;
 const CONNECTIONS = 16;
 const PAGE = 200;
-const LOOK_MS = 20;
+const POLL_INTERVAL_MS = 20;
 /** Milliseconds within which an import must end after the start that resumes it. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 interface Import {
   readonly id: string;
@@ -23,7 +23,7 @@ interface Import {
 }
 
 /**
- * Kills imports at random moments and checks that each is complete after the next start: nothing lost, nothing
+ * Kills imports at random moments. Checks that each is complete after the next start, with nothing lost and nothing
  * duplicated.
  */
 export async function soakImports(rounds: number, home: string, tally: Tally): Promise<void> {
@@ -72,7 +72,7 @@ async function begin(client: Client, { zip }: Archive) {
   return { id, workspaceId };
 }
 
-/** Returns the milliseconds that an undisturbed import takes. */
+/** Returns the duration of an undisturbed import in milliseconds. */
 async function timeOne(system: System, archive: Archive, tally: Tally): Promise<number> {
   const client = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
   try {
@@ -91,8 +91,8 @@ async function untilOver(client: Client, id: string): Promise<Import> {
   for (;;) {
     const done = await client.ask<Import>('GET', `/imports/${id}`);
     const tookMs = performance.now() - started;
-    if (!['queued', 'running'].includes(done.status) || tookMs > PATIENCE_MS) return done;
-    await sleep(LOOK_MS);
+    if (!['queued', 'running'].includes(done.status) || tookMs > TIMEOUT_MS) return done;
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
@@ -112,7 +112,7 @@ interface Listed {
   readonly file: { readonly status: string } | null;
 }
 
-/** Returns what is missing from the tree, duplicated, or has another text than expected. */
+/** Returns the items of the tree that are missing, duplicated, or have an unexpected text. */
 async function treeFaults(
   client: Client,
   workspaceId: string,
@@ -125,7 +125,7 @@ async function treeFaults(
   const faults: string[] = [];
   for (const { id, type, name, parent_id: parent } of all) {
     if (type === 'folder') continue;
-    // A page is named by its heading: `Page 7`.
+    // The name of a page is its heading, such as `Page 7`.
     const file = type === 'document' ? `${name.toLowerCase().replace(' ', '-')}.md` : name;
     const path = `${byId.get(parent)?.name}/${file}`;
     if (ids.has(path)) faults.push(`${path} is there twice`);

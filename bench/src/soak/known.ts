@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-/** A document as the answers to its writes describe it. */
-export interface Known {
+/** The state of a document according to the answers to its writes. */
+export interface KnownDocument {
   readonly id: string;
   readonly workspaceId: string;
   readonly parentId: string;
@@ -12,7 +12,7 @@ export interface Known {
   readonly contentVersion: number;
 }
 
-/** A document as the system returns it. */
+/** A document in the form in which the API returns it. */
 export interface Resource {
   readonly id: string;
   readonly workspace_id: string;
@@ -27,8 +27,10 @@ export function hashOf(content: string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Returns the differences between a document and what is known of it, except its content; empty if there are none. */
-export function differences(known: Known, found: Resource): string[] {
+/**
+ * Returns the differences between a document and its expected state, except for its content; empty if there are none.
+ */
+export function differences(known: KnownDocument, found: Resource): string[] {
   const pairs: [string, unknown, unknown][] = [
     ['workspace_id', known.workspaceId, found.workspace_id],
     ['parent_id', known.parentId, found.parent_id],

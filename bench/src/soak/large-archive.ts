@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 
-/** Contents of a large archive. */
+/** The size of a large archive. */
 export interface LargeArchive {
   readonly pages: number;
   readonly images: number;
@@ -12,13 +12,13 @@ export interface LargeArchive {
   readonly bytes: number;
 }
 
-/** Approximate bytes of a page and of an image: 50,000 pages and their images are 2 GB. */
+/** Approximate size of a page in bytes. Below, that of an image. 50,000 pages with their images have 2 GB. */
 const PAGE_BYTES = 34_000;
 const IMAGE_BYTES = 240_000;
-/** Pages for each image, and for each folder. */
+/** Number of pages per image and, below, per folder. */
 const PAGES_AN_IMAGE = 33;
 const PAGES_A_FOLDER = 250;
-/** One in so many pages is compressed; the others are stored, so that the archive is as large as its pages. */
+/** Every how many pages one is compressed. The others are stored, so that the archive is as large as its pages. */
 const PACKED = 10;
 
 /** Writes an archive of `pages` pages to a file, with images that they show and links between them. */
@@ -59,15 +59,15 @@ function add(zip: Zip, file: ZipPassThrough | ZipDeflate, bytes: Uint8Array): vo
 }
 
 const SYLLABLES = 'ba co di fu ga he ki lo mi na po qui re sa ti vo wen xa yo zu bri cla dro ster'.split(' ');
-/** Number of words; as in natural language, a few of them make up most of a text. */
+/** Number of distinct words. As in natural language, a few of them make up most of a text. */
 const WORDS = 30_000;
 const WORDS_A_PARAGRAPH = 80;
-/** Number of different paragraphs that texts consist of. */
+/** Number of distinct paragraphs of which texts consist. */
 const PARAGRAPHS = 5_000;
 
 /**
- * Returns a function that writes texts of about `bytes` bytes, in paragraphs under headings. The texts are the same in
- * each run.
+ * Returns a function that generates texts of about `bytes` bytes, in paragraphs with headings. The texts are the same
+ * in every run.
  */
 function createWriter(): (bytes: number) => string {
   let seed = 1;

@@ -4,13 +4,16 @@ import { createProbes } from '@commonplace/acceptance/dist/src/links/probes.js';
 import { FAULTS } from '@commonplace/acceptance/dist/src/links/proxies.js';
 import type { Tally } from './tally.js';
 
-/** Milliseconds that a request may take: long enough for a busy machine, short enough for all links in ten minutes. */
+/**
+ * Deadline of a request in milliseconds. It is long enough for a busy machine, and short enough to test all links in
+ * ten minutes.
+ */
 const DEADLINE_MS = 2000;
 
 /**
- * Breaks every link of a mesh in every way, and kills each service, `rounds` times. Checks that each answer comes at
- * most half a second after its deadline and either succeeds or is 503 with `Retry-After`, and that everything works
- * again when the link does.
+ * Breaks every link of a mesh in every way, and kills each service, `rounds` times. Checks that each answer arrives at
+ * most half a second after its deadline, that it is a success or 503 with `Retry-After`, and that everything works
+ * again once the link is restored.
  */
 export async function soakLinks(rounds: number, home: string, tally: Tally): Promise<void> {
   const mesh = await startLinkedMesh(home, DEADLINE_MS);

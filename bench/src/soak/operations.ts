@@ -1,7 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { sentence } from '../fill.js';
 import type { Answer, Client } from '../http.js';
-import { hashOf, type Known, type Resource } from './known.js';
+import { hashOf, type KnownDocument, type Resource } from './known.js';
 
 /** A write that a client is about to send, and its effect on a document. */
 export interface Operation {
@@ -9,45 +9,45 @@ export interface Operation {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
-  /** Value of its `Idempotency-Key`. */
+  /** Value of the request's `Idempotency-Key`. */
   readonly key: string;
-  /** Type of the event that it publishes. */
+  /** Type of the event that the write publishes. */
   readonly event: string;
-  /** The document before; undefined for a creation. */
-  readonly before: Known | undefined;
-  /** The document after; the id of a creation is in its answer. */
-  readonly after: Known;
+  /** State of the document before the write; undefined for a creation. */
+  readonly before: KnownDocument | undefined;
+  /** State of the document after the write. For a creation, the id is known only from the answer. */
+  readonly after: KnownDocument;
 }
 
-/** The part of a workspace that a writer works in. */
-export interface Ground {
+/** The part of a workspace in which a writer works. */
+export interface WorkArea {
   readonly workspaceId: string;
   readonly folders: readonly string[];
 }
 
-/** Sends an operation with its key. Rejects if no answer comes. */
+/** Sends an operation with its idempotency key. Rejects if no answer arrives. */
 export function send(client: Client, { method, path, body, key }: Operation): Promise<Answer> {
   return client.send(method, path, body, { 'idempotency-key': key });
 }
 
-/** Returns the document after an acknowledged operation. Throws if the answer states another outcome. */
-export function acknowledged({ kind, after }: Operation, { text }: Answer): Known {
-  const { data } = JSON.parse(text) as { data: Told };
-  const told = data.resource ?? data;
-  const made = kind === 'create' ? { ...after, id: told.id ?? '' } : after;
+/** Returns the state of the document after an acknowledged operation. Throws if the answer states another outcome. */
+export function acknowledged({ kind, after }: Operation, { text }: Answer): KnownDocument {
+  const { data } = JSON.parse(text) as { data: AnsweredResource };
+  const answered = data.resource ?? data;
+  const made = kind === 'create' ? { ...after, id: answered.id ?? '' } : after;
   const wanted = kind === 'write' ? made.contentVersion : made.version;
-  if (kind !== 'trash' && told.version !== wanted) {
-    throw new Error(`${kind} of ${made.id} answers version ${told.version}, not ${wanted}`);
+  if (kind !== 'trash' && answered.version !== wanted) {
+    throw new Error(`${kind} of ${made.id} answers version ${answered.version}, not ${wanted}`);
   }
   return made;
 }
 
-/** Common part of the answers: a deletion has no version, a restoration wraps the resource. */
-interface Told extends Partial<Resource> {
+/** The common part of answers. A deletion has no version; a restoration wraps the resource. */
+interface AnsweredResource extends Partial<Resource> {
   readonly resource?: Resource;
 }
 
-export function createOperation({ workspaceId, folders }: Ground): Operation {
+export function createOperation({ workspaceId, folders }: WorkArea): Operation {
   const parentId = oneOf(folders);
   const name = newName();
   const content = newContent();
@@ -64,13 +64,13 @@ export function createOperation({ workspaceId, folders }: Ground): Operation {
   };
 }
 
-/** Returns a random change to a document that its state allows. */
-export function changeOperation(before: Known, { folders }: Ground): Operation {
+/** Returns a random change that the state of a document allows. */
+export function changeOperation(before: KnownDocument, { folders }: WorkArea): Operation {
   if (before.state === 'trashed') return restoreOperation(before);
   return oneOf([writeOperation, writeOperation, renameOperation, moveOperation, trashOperation])(before, folders);
 }
 
-function writeOperation(before: Known): Operation {
+function writeOperation(before: KnownDocument): Operation {
   const content = newContent();
   return {
     ...about(before, 'write', 'PATCH', '/content', 'content.updated'),
@@ -79,7 +79,7 @@ function writeOperation(before: Known): Operation {
   };
 }
 
-function renameOperation(before: Known): Operation {
+function renameOperation(before: KnownDocument): Operation {
   const name = newName();
   return {
     ...about(before, 'rename', 'PATCH', '', 'resource.updated'),
@@ -88,7 +88,7 @@ function renameOperation(before: Known): Operation {
   };
 }
 
-function moveOperation(before: Known, folders: readonly string[]): Operation {
+function moveOperation(before: KnownDocument, folders: readonly string[]): Operation {
   const parentId = oneOf(folders.filter((id) => id !== before.parentId));
   return {
     ...about(before, 'move', 'PATCH', '', 'resource.moved'),
@@ -97,14 +97,14 @@ function moveOperation(before: Known, folders: readonly string[]): Operation {
   };
 }
 
-function trashOperation(before: Known): Operation {
+function trashOperation(before: KnownDocument): Operation {
   return {
     ...about(before, 'trash', 'DELETE', '', 'resource.trashed'),
     after: { ...next(before), state: 'trashed' },
   };
 }
 
-function restoreOperation(before: Known): Operation {
+function restoreOperation(before: KnownDocument): Operation {
   return {
     ...about(before, 'restore', 'POST', '/restore', 'resource.restored'),
     body: {},
@@ -113,7 +113,7 @@ function restoreOperation(before: Known): Operation {
 }
 
 function about<Kind extends Operation['kind'], Method extends Operation['method']>(
-  before: Known,
+  before: KnownDocument,
   kind: Kind,
   method: Method,
   path: string,
@@ -123,11 +123,14 @@ function about<Kind extends Operation['kind'], Method extends Operation['method'
   return { kind, method, path: `/resources/${before.id}${path}`, key, event: `commonplace.resources.${event}`, before };
 }
 
-function next(before: Known): Known {
+function next(before: KnownDocument): KnownDocument {
   return { ...before, version: before.version + 1 };
 }
 
-/** Returns a name with a word unlike any other, so that a search tolerant of misspellings finds nothing else by it. */
+/**
+ * Returns a name with a unique word. It is unlike all others, so that even a search that tolerates misspellings finds
+ * nothing else by it.
+ */
 function newName(): string {
   return `Soak ${Array.from(randomBytes(16), (byte) => String.fromCharCode(97 + (byte % 26))).join('')}`;
 }

@@ -1,19 +1,19 @@
 import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import type { Client } from '../http.js';
-import { differences, hashOf, type Known, type Resource } from './known.js';
+import { differences, hashOf, type KnownDocument, type Resource } from './known.js';
 
 const WIDTH = 16;
 
-/** Reads documents by id, with their content. Returns the differences from what is known. */
-export async function readBack(client: Client, documents: Iterable<Known>): Promise<string[]> {
+/** Reads documents by id with their content. Returns the differences from their expected states. */
+export async function readBack(client: Client, documents: Iterable<KnownDocument>): Promise<string[]> {
   const found = await forEach([...documents], WIDTH, async (known) =>
     (await compare(client, known)).map((fault) => `${known.id}: ${fault}`),
   );
   return found.flat();
 }
 
-/** Returns the differences between a document of the system and what is known of it; empty if there are none. */
-export async function compare(client: Client, known: Known): Promise<string[]> {
+/** Returns the differences between a document of the system and its expected state; empty if there are none. */
+export async function compare(client: Client, known: KnownDocument): Promise<string[]> {
   const { status, text } = await client.send('GET', `/resources/${known.id}?include_trashed=true`);
   if (status !== 200) return [`lost: ${status} ${text.slice(0, 200)}`];
   const faults = differences(known, (JSON.parse(text) as { data: Resource }).data);
@@ -21,7 +21,7 @@ export async function compare(client: Client, known: Known): Promise<string[]> {
   return known.state === 'trashed' ? faults : [...faults, ...(await compareContent(client, known))];
 }
 
-async function compareContent(client: Client, { id, contentHash, contentVersion }: Known): Promise<string[]> {
+async function compareContent(client: Client, { id, contentHash, contentVersion }: KnownDocument): Promise<string[]> {
   const { status, text } = await client.send('GET', `/resources/${id}/content`);
   if (status !== 200) return [`content lost: ${status} ${text.slice(0, 200)}`];
   const { data } = JSON.parse(text) as { data: { readonly content: string; readonly version: number } };
@@ -31,11 +31,11 @@ async function compareContent(client: Client, { id, contentHash, contentVersion 
 
 const PAGE = 200;
 
-/** Lists whole workspaces. Returns what is missing, surplus, or differs from what is known. */
+/** Lists whole workspaces. Returns the documents that are missing, surplus, or differ from their expected states. */
 export async function readLists(
   client: Client,
   workspaceId: string,
-  documents: ReadonlyMap<string, Known>,
+  documents: ReadonlyMap<string, KnownDocument>,
 ): Promise<string[]> {
   const found = new Map<string, Resource>();
   for (const state of ['active', 'trashed']) {

@@ -13,24 +13,24 @@ import { createLedger, type Ledger, runWriter } from './writer.js';
 
 export const WRITERS = 16;
 const FOLDERS = 8;
-/** Minimum and maximum milliseconds of writing before the kill. */
+/** Minimum duration of writing before the kill in milliseconds. Below, the maximum. */
 const LEAST_MS = 200;
-const MOST_MS = 1600;
+const MAX_MS = 1600;
 
 export interface RoundResult {
   readonly uploads: Uploads;
   /** The restarted system. */
   readonly system: System;
   readonly ledger: Ledger;
-  /** Writes that were answered before the crash. */
+  /** Number of writes that were answered before the crash. */
   readonly answered: number;
-  /** Writes that were not answered and, below, those of them that had taken effect. */
+  /** Number of writes that were not answered. Below, the number of those that had taken effect. */
   readonly unanswered: number;
   readonly happened: number;
   readonly searchMs: number;
 }
 
-/** Writes, kills the system, restarts it, and checks what is left against what was answered. */
+/** Writes, kills the system, restarts it, and compares the remaining data with the answers. */
 export async function runRound(
   system: System,
   home: string,
@@ -44,7 +44,7 @@ export async function runRound(
   const uploads = await createUploads(writing);
   const uploaders = Array.from({ length: UPLOADERS }, () => runUploader(writing, uploads));
   const writers = Array.from({ length: WRITERS }, () => runWriter(writing, ledger));
-  await sleep(randomInt(LEAST_MS, MOST_MS));
+  await sleep(randomInt(LEAST_MS, MAX_MS));
   await system.kill();
   const pending = (await Promise.all(writers)).filter((operation) => operation !== undefined);
   await Promise.all(uploaders);

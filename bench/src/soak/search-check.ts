@@ -3,28 +3,28 @@ import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import type { Client } from '../http.js';
 import type { Ledger } from './writer.js';
 
-/** A name, the document it belongs to, and whether a search for the name has to find the document. */
+/** A name, a document, and whether a search for the name has to find the document. */
 interface Question {
   readonly name: string;
   readonly id: string;
   readonly found: boolean;
 }
 
-/** Questions of each kind in a round. */
+/** Number of questions of each kind in a round. */
 const SAMPLE = 12;
-/** Milliseconds within which searches must agree with what is written. */
-const PATIENCE_MS = 5000;
+/** Milliseconds within which searches must agree with the written data. */
+const TIMEOUT_MS = 5000;
 const WIDTH = 8;
 
 export interface Agreement {
-  /** Milliseconds until searches agreed. */
+  /** Milliseconds until the searches agreed. */
   readonly took: number;
   readonly faults: readonly string[];
 }
 
-/** Searches for unique words until search and store agree, for at most `patienceMs` milliseconds. */
-export async function searchAgrees(client: Client, ledger: Ledger, patienceMs = PATIENCE_MS): Promise<Agreement> {
-  const { workspaceId } = ledger.ground;
+/** Searches for unique words until the index agrees with the store, for at most `timeoutMs` milliseconds. */
+export async function searchAgrees(client: Client, ledger: Ledger, timeoutMs = TIMEOUT_MS): Promise<Agreement> {
+  const { workspaceId } = ledger.workArea;
   const started = performance.now();
   let open = questionsOf(ledger);
   for (;;) {
@@ -36,7 +36,7 @@ export async function searchAgrees(client: Client, ledger: Ledger, patienceMs = 
     open = open.filter((_, i) => wrong[i]);
     const took = performance.now() - started;
     if (open.length === 0) return { took, faults: [] };
-    if (took > patienceMs) {
+    if (took > timeoutMs) {
       const fault = ({ id, name, found }: Question) => `${id} is ${found ? 'not found' : 'still found'} by ${name}`;
       return { took, faults: open.map(fault) };
     }
@@ -44,7 +44,7 @@ export async function searchAgrees(client: Client, ledger: Ledger, patienceMs = 
   }
 }
 
-/** Returns questions about the last documents of each kind, which are the last to be indexed. */
+/** Returns questions about the last documents of each kind, because these are indexed last. */
 function questionsOf({ documents, formerNames }: Ledger): Question[] {
   const all = [...documents.values()].map(({ id, name, state }) => ({
     id,
@@ -56,7 +56,7 @@ function questionsOf({ documents, formerNames }: Ledger): Question[] {
   return kinds.flatMap((kind) => kind.slice(-SAMPLE));
 }
 
-/** Returns the unique word of a name. */
+/** Returns the unique word in a name. */
 function wordOf(name: string): string {
   return name.split(' ').at(-1) ?? '';
 }

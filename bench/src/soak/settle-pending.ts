@@ -1,20 +1,20 @@
 import type { Client } from '../http.js';
-import type { Known, Resource } from './known.js';
+import type { KnownDocument, Resource } from './known.js';
 import { type Operation, send } from './operations.js';
 import { compare } from './read-back.js';
 import { type Ledger, take } from './writer.js';
 
-export interface Settled {
-  /** Whether the operation had its effect although no answer came. */
+export interface PendingOutcome {
+  /** Whether the operation took effect although it was not answered. */
   readonly happened: boolean;
   readonly faults: readonly string[];
 }
 
 /**
- * Finds out the outcome of an unanswered operation, then sends it again with its key, twice. Checks that it had either
- * happened completely or not at all, and that it has happened once at the end.
+ * Determines the outcome of an unanswered operation, then sends it twice more with its idempotency key. Checks that it
+ * had happened completely or not at all, and that it has happened once in the end.
  */
-export async function settlePending(client: Client, ledger: Ledger, operation: Operation): Promise<Settled> {
+export async function settlePending(client: Client, ledger: Ledger, operation: Operation): Promise<PendingOutcome> {
   const { happened, faults } = await observe(client, operation);
   const first = await send(client, operation);
   const after = take(ledger, operation, first);
@@ -36,19 +36,20 @@ export async function settlePending(client: Client, ledger: Ledger, operation: O
   };
 }
 
-/** Number of writes, answered before the crash, that are sent again. */
+/** Number of writes that were answered before the crash and are sent again. */
 const REPEATED = 8;
 
 /**
- * Sends the last acknowledged writes again with their keys. Checks that each gets its first answer and has no further
- * effect. Leaves out documents with another, unanswered write, which may have moved them to the trash.
+ * Sends the last acknowledged writes again with their idempotency keys. Checks that each gets its first answer and has
+ * no further effect. Documents with another, unanswered write are left out, because that write may have moved them to
+ * the trash.
  */
 export async function repeatAcknowledged(
   client: Client,
   { done, documents }: Ledger,
   unsure: ReadonlySet<string | undefined>,
 ): Promise<string[]> {
-  const isLast = (after: Known) => documents.get(after.id) === after && !unsure.has(after.id);
+  const isLast = (after: KnownDocument) => documents.get(after.id) === after && !unsure.has(after.id);
   const last = done.filter(({ after }) => isLast(after)).slice(-REPEATED);
   const answers = await Promise.all(last.map(({ operation }) => send(client, operation)));
   return last.flatMap(({ operation, after }, i) => {
@@ -66,8 +67,8 @@ function idIn(text: string): string | undefined {
   return (JSON.parse(text) as { data: Partial<Resource> }).data.id;
 }
 
-/** Returns whether an operation has had its effect, and faults if only a part of it is there. */
-async function observe(client: Client, { kind, before, after }: Operation): Promise<Settled> {
+/** Returns whether an operation took effect, and faults if it did so only partly. */
+async function observe(client: Client, { kind, before, after }: Operation): Promise<PendingOutcome> {
   if (before === undefined) {
     const found = await named(client, after);
     const [first] = found;
@@ -81,13 +82,13 @@ async function observe(client: Client, { kind, before, after }: Operation): Prom
   return { happened: true, faults: done.map((fault) => `${kind} of ${after.id}, half done: ${fault}`) };
 }
 
-async function countNamed(client: Client, known: Known): Promise<string[]> {
+async function countNamed(client: Client, known: KnownDocument): Promise<string[]> {
   if (known.state === 'trashed') return [];
   const found = await named(client, known);
   return found.length === 1 ? [] : [`${known.name} is there ${found.length} times`];
 }
 
-async function named(client: Client, { workspaceId, name }: Known): Promise<Resource[]> {
+async function named(client: Client, { workspaceId, name }: KnownDocument): Promise<Resource[]> {
   const path = `/workspaces/${workspaceId}/resources?limit=10&q=${encodeURIComponent(name)}`;
   return (await client.ask<{ items: Resource[] }>('GET', path)).items;
 }

@@ -1,14 +1,14 @@
-/** Counts checks, and prints the faults of those that fail. */
+/** Counts checks and prints the faults of failed ones. */
 export interface Tally {
   check(name: string, faults: readonly string[]): void;
-  /** Records that something can't be checked here. */
+  /** Records that something can't be checked on this machine. */
   skip(what: string, why: string): void;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** Maximum number of faults of one check that are printed; there may be thousands. */
+/** Maximum number of faults of a check that are printed. There may be thousands. */
 const SHOWN = 10;
 
 export function createTally(): Tally {

@@ -6,21 +6,21 @@ import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import { createWorkspace } from '../fill.js';
 import type { Client } from '../http.js';
 
-/** Concurrent uploads when the system is killed. */
+/** Number of concurrent uploads when the system is killed. */
 export const UPLOADERS = 4;
 const MIB = 1024 * 1024;
-/** Settings that make small files be uploaded in parts as well. */
+/** Settings with which even small files are uploaded in parts. */
 export const UPLOAD_SETTINGS = {
   COMMONPLACE_SINGLE_UPLOAD_BYTES: String(MIB),
   COMMONPLACE_UPLOAD_PART_BYTES: String(256 * 1024),
-  // Its pictures would be bytes that no listed file has.
+  // The sample is off, because its pictures would be bytes that belong to no listed file.
   COMMONPLACE_SAMPLE: '0',
 };
 /** Milliseconds within which the system must clean up after a crash. */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 const PAGE = 200;
 
-/** Uploads as acknowledged to clients. A file's name is the checksum that its bytes must have. */
+/** The uploads that were acknowledged to clients. The name of a file is the checksum that its bytes must have. */
 export interface Uploads {
   readonly workspaceId: string;
   /** Ids of files that were acknowledged as ready, or whose last part was accepted. */
@@ -41,7 +41,7 @@ export async function createUploads(client: Client): Promise<Uploads> {
   return { workspaceId: await createWorkspace(client, 'Uploads'), taken: new Set(), refusals: [] };
 }
 
-/** Uploads one file after another until the system no longer answers. */
+/** Uploads one file after another until the system stops answering. */
 export async function runUploader(client: Client, uploads: Uploads): Promise<void> {
   for (;;) {
     const bytes = randomBytes(randomInt(1, 2 * MIB));
@@ -62,11 +62,13 @@ export interface Uploaded {
   readonly id: string;
   readonly sha256: string;
   readonly requestId: string;
-  /** Whether the answer to the creation said that the file is ready; uploaded bytes are checked after their answer. */
+  /**
+   * Whether the answer to the creation stated that the file is ready. Uploaded bytes are checked after their answer.
+   */
   readonly ready: boolean;
 }
 
-/** Uploads a file inline, by one URL or in parts, depending on its size. Rejects if it is refused. */
+/** Uploads a file inline, by one URL or in parts, depending on its size. Rejects if the upload is refused. */
 export async function uploadOne(client: Client, workspaceId: string, bytes: Buffer): Promise<Uploaded> {
   const sum = sumOf(bytes);
   const inline = bytes.length < 300_000 ? { content_base64: bytes.toString('base64') } : {};
@@ -99,11 +101,11 @@ interface Listed {
 }
 
 /**
- * Returns the faults after a crash, once the system has had time to clean up: an accepted file must be ready, a ready
- * one must have the bytes that its name states, and the data folder must hold no other bytes.
+ * Returns the faults after a crash, once the system has had time to clean up. An accepted file must be ready, a ready
+ * file must have the bytes that its name states, and the data folder must contain no other bytes.
  */
 export async function checkUploads(client: Client, rounds: readonly Uploads[], home: string): Promise<string[]> {
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + TIMEOUT_MS;
   for (;;) {
     const faults = await faultsOf(client, rounds, home);
     if (faults.length === 0 || performance.now() > until) return faults;
@@ -151,7 +153,7 @@ async function compare(client: Client, { id, name }: Listed): Promise<string[]> 
 
 /**
  * Compares the number and sizes of stored files with those of ready ones. Returns a fault if they differ, or if
- * incomplete uploads are left. Bytes that became no file lie in the trash until its retention ends, and do not count.
+ * incomplete uploads are left. Bytes that became no file stay in the trash until its retention ends and are ignored.
  */
 function orphans(home: string, ready: readonly Listed[]): string[] {
   const folder = join(home, 'data/files');

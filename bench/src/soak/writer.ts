@@ -1,38 +1,38 @@
 import { randomInt } from 'node:crypto';
 import type { Answer, Client } from '../http.js';
-import type { Known } from './known.js';
+import type { KnownDocument } from './known.js';
 import {
   acknowledged,
   changeOperation,
   createOperation,
-  type Ground,
   type Operation,
   oneOf,
   send,
+  type WorkArea,
 } from './operations.js';
 
-/** What the clients of one round know: their documents, and the operations on them. */
+/** The knowledge of the clients in one round: their documents and the operations on them. */
 export interface Ledger {
-  readonly ground: Ground;
-  /** Documents by id, as the last answer about each describes them. */
-  readonly documents: Map<string, Known>;
-  readonly done: { readonly operation: Operation; readonly after: Known }[];
+  readonly workArea: WorkArea;
+  /** States of documents by id, according to the last answer about each. */
+  readonly documents: Map<string, KnownDocument>;
+  readonly done: { readonly operation: Operation; readonly after: KnownDocument }[];
   /** Names that documents had before. */
   readonly formerNames: { readonly id: string; readonly name: string }[];
-  /** Answers that no operation should get. */
+  /** Unexpected error answers. */
   readonly refusals: string[];
 }
 
-export function createLedger(ground: Ground): Ledger {
-  return { ground, documents: new Map(), done: [], formerNames: [], refusals: [] };
+export function createLedger(workArea: WorkArea): Ledger {
+  return { workArea, documents: new Map(), done: [], formerNames: [], refusals: [] };
 }
 
 /** Percentage of a writer's operations that create a document. */
 const CREATIONS = 35;
 
 /**
- * Writes until an answer is missing, and returns the operation whose outcome is unknown; undefined if it was stopped.
- * It alone changes the documents that it creates, so it knows each version in advance.
+ * Writes until an answer is missing. Returns the operation whose outcome is unknown; undefined if the writer was
+ * stopped. Only this writer changes the documents that it creates, so it knows each version in advance.
  */
 export async function runWriter(
   client: Client,
@@ -42,7 +42,7 @@ export async function runWriter(
   const own: string[] = [];
   while (!stopped()) {
     const known = own.length === 0 || randomInt(100) < CREATIONS ? undefined : ledger.documents.get(oneOf(own));
-    const operation = known === undefined ? createOperation(ledger.ground) : changeOperation(known, ledger.ground);
+    const operation = known === undefined ? createOperation(ledger.workArea) : changeOperation(known, ledger.workArea);
     const answer = await send(client, operation).catch(() => undefined);
     if (answer === undefined || answer.status >= 500) return operation;
     const after = take(ledger, operation, answer);
@@ -52,8 +52,8 @@ export async function runWriter(
   return undefined;
 }
 
-/** Records an answer. Returns the document after it, or undefined if the answer is a refusal. */
-export function take(ledger: Ledger, operation: Operation, answer: Answer): Known | undefined {
+/** Records an answer. Returns the state of the document after it; undefined if the answer is an error. */
+export function take(ledger: Ledger, operation: Operation, answer: Answer): KnownDocument | undefined {
   const { kind, path, before } = operation;
   if (answer.status >= 300) {
     ledger.refusals.push(`${kind} ${path} answers ${answer.status}: ${answer.text.slice(0, 300)}`);

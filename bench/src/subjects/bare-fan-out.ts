@@ -1,4 +1,5 @@
-// Measures the limit of telling one thing to many: Node's HTTP server, which writes what is posted to every open stream.
+// Serves as the limit for delivering one message to many: a Node HTTP server that writes each posted message to every
+// open stream.
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 

@@ -1,4 +1,4 @@
-// Measures the limit of an HTTP server here: one route, no gates, answers that are prepared or one call away.
+// Serves as the limit for an HTTP server: Koa with one route and no gates. Its answers are prepared, or one call away.
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';

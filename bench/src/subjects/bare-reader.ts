@@ -1,4 +1,4 @@
-// Measures the limit of a service here: a gRPC method that answers with a text by its id, without a store.
+// Serves as the limit for a service: a gRPC method that returns a text by its id, without a store.
 import { readFileSync } from 'node:fs';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ReaderFile } from './limit.js';

@@ -8,39 +8,39 @@ import type { LoadRequest } from '../load/spec.js';
 import type { Subject } from '../measure.js';
 import { processTree } from '../processes.js';
 
-/** Answers of a bare server, which ignore the request. */
+/** The answers of a bare server, which ignores the content of requests. */
 export interface LimitSpec {
   readonly method: LoadRequest['method'];
   /** Route in the syntax of `@koa/router`. */
   readonly path: string;
   readonly status: number;
-  /** Bodies, answered in turn. */
+  /** Bodies of answers, used in turn. */
   readonly answers: readonly string[];
 }
 
-/** Settings of a bare server at its start. */
+/** Settings of a bare server. */
 export interface LimitFile extends LimitSpec {
   readonly port: number;
-  /** Address of the reader that it asks for the answer by id; undefined if it has the answers itself. */
+  /** Address of the reader from which answers are fetched by id; undefined if the server has the answers itself. */
   readonly reader?: string;
 }
 
 const START_MS = 10_000;
 
-/** Starts Koa with one route: the speed that this library can reach. */
+/** Starts Koa with one route, which shows the speed that the library can reach. */
 export function startBareKoa(spec: LimitSpec): Promise<Subject> {
   return startLimit('bare Koa', spec, undefined);
 }
 
 /**
- * Starts the same, which fetches each answer by id over gRPC from a process that has them in memory; `ids` are in the
- * order of the answers.
+ * Starts Koa with one route that fetches each answer by id over gRPC, from a process that has them in memory. `ids` has
+ * the order of the answers.
  */
 export function startKoaGrpc(spec: LimitSpec, ids: readonly string[]): Promise<Subject> {
   return startLimit('bare Koa → grpc-js', spec, { ids, answers: spec.answers });
 }
 
-/** Starts Node's HTTP server, which writes each message that is posted to every open stream. */
+/** Starts Node's HTTP server, which writes each posted message to every open stream. */
 export function startBareFanOut(): Promise<Subject> {
   return startLimit('bare fan-out', undefined, undefined);
 }
@@ -58,7 +58,7 @@ async function startLimit(
   record: Omit<ReaderFile, 'port'> | undefined,
 ): Promise<Subject> {
   const home = mkdtempSync(join(tmpdir(), 'commonplace-limit-'));
-  const running: Awaited<ReturnType<typeof startTold>>[] = [];
+  const running: Awaited<ReturnType<typeof startWithSettings>>[] = [];
   const stop = async () => {
     await Promise.all(running.map((one) => one.kill()));
     rmSync(home, { recursive: true, force: true });
@@ -66,13 +66,13 @@ async function startLimit(
   try {
     let reader: string | undefined;
     if (record !== undefined) {
-      const told: ReaderFile = { ...record, port: await freePort() };
-      running.push(await startTold('reader', home, told));
-      reader = `127.0.0.1:${told.port}`;
+      const settings: ReaderFile = { ...record, port: await freePort() };
+      running.push(await startWithSettings('reader', home, settings));
+      reader = `127.0.0.1:${settings.port}`;
     }
     const port = await freePort();
-    if (spec === undefined) running.push(await startTold('fan-out', home, { port }));
-    else running.push(await startTold('koa', home, { ...spec, port, reader }));
+    if (spec === undefined) running.push(await startWithSettings('fan-out', home, { port }));
+    else running.push(await startWithSettings('koa', home, { ...spec, port, reader }));
     const url = `http://127.0.0.1:${port}`;
     return { name, url, apiKey: undefined, pids: () => running.flatMap(({ pid }) => processTree(pid)), stop };
   } catch (error) {
@@ -81,14 +81,14 @@ async function startLimit(
   }
 }
 
-/** Starts `bare-<which>.js` in this folder with its settings in a file. */
-async function startTold(
+/** Starts `bare-<which>.js` in this folder and passes its settings in a file. */
+async function startWithSettings(
   which: 'koa' | 'reader' | 'fan-out',
   home: string,
-  told: { port: number } | LimitFile | ReaderFile,
+  settings: { port: number } | LimitFile | ReaderFile,
 ) {
   const file = join(home, `${which}.json`);
-  writeFileSync(file, JSON.stringify(told));
+  writeFileSync(file, JSON.stringify(settings));
   const script = fileURLToPath(new URL(`./bare-${which}.js`, import.meta.url));
   const running = startScript(script, { ...inherited(), NODE_ENV: 'production', LIMIT_FILE: file });
   await running.says('ready', START_MS);

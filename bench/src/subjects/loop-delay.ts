@@ -1,4 +1,4 @@
-// Preloaded into the system (`--import`): tells, and forgets, how long its event loop was held at most.
+// Preloaded into the system (`--import`). Reports, and resets, the longest time for which its event loop was blocked.
 import { createServer } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
@@ -14,6 +14,6 @@ if (isMainThread && port > 0) {
     delay.reset();
   });
   server.listen(port, '127.0.0.1').unref();
-  // Processes that it starts have no business with this port.
+  // Child processes must not use this port.
   delete process.env.COMMONPLACE_BENCH_DELAY_PORT;
 }

@@ -15,8 +15,9 @@ const PASSWORD = 'a password for a benchmark';
 const START_TRIES = 600;
 
 /**
- * Starts PocketBase, a server of records in one SQLite file, and fills it with pages. Returns what creates pages in it
- * and what replaces their text; both are what a user would do there, without versions, rights, events or an index.
+ * Starts PocketBase, a server for records in one SQLite file, and fills it with pages. Returns requests that create
+ * pages and requests that replace their texts. They do what a user would do there, without versions, permissions,
+ * events or an index.
  */
 export async function startPocketBase(home: string, pages: readonly Page[]): Promise<PocketBase> {
   const { installTool } = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as {

@@ -1,6 +1,6 @@
 import { Client, credentials, type MethodDefinition } from '@grpc/grpc-js';
 
-/** A unary call that takes an id and returns the text stored under it, both as plain bytes. */
+/** A unary call that takes an id and returns the text stored under it. Both are plain bytes. */
 export const READ: MethodDefinition<string, string> = {
   path: '/limit.Reader/Read',
   requestStream: false,

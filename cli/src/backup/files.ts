@@ -40,8 +40,7 @@ export async function measureFile(path: string, read: (bytes: number) => void = 
 }
 
 /**
- * Writes bytes to a new file that only its owner may read. Resolves once they are durable; throws if the file
- * exists.
+ * Writes bytes to a new file that only its owner may read. Resolves once they are durable. Throws if the file exists.
  */
 export async function writeDurable(path: string, bytes: AsyncIterable<Uint8Array>): Promise<Measured> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -61,7 +60,7 @@ export async function writeDurable(path: string, bytes: AsyncIterable<Uint8Array
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Writes a whole chunk, however much of it the system accepts per call. */
+/** Writes a whole chunk, with as many calls as the system needs. */
 export async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
 }
@@ -96,7 +95,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Creates a hard link to a file. Returns false if the file does not exist any more. */
+/** Creates a hard link to a file. Returns false if the file no longer exists. */
 export async function linkFile(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   try {

@@ -8,11 +8,11 @@ import { damaged } from '../exit.js';
 /** The backup format that this version writes, and the newest that it reads. */
 export const FORMAT = 1;
 export const MANIFEST = 'manifest.json';
-/** The name of the file with the SHA-256 of the manifest. */
+/** File with the SHA-256 of the manifest. */
 export const SEAL = 'manifest.sha256';
-/** The key files. Without them the encrypted secrets and hashed credentials of the records are useless. */
+/** Key files. Without them the encrypted secrets and hashed credentials of the records are useless. */
 export const KEY_FILES = Object.values(KEYS);
-/** The prefix of blob keys in the paths of a backup. */
+/** Prefix of blob keys in the paths of a backup. */
 export const BLOBS = `${FILES_FOLDER}/${BLOB_FOLDER}/`;
 
 const count = z.number().int().nonnegative();
@@ -25,9 +25,9 @@ const schema = z.object({
   records: z.record(z.string(), count),
   events: count,
   blobs: count,
-  /** Keys of blobs that records name but whose bytes were missing during the backup. */
+  /** Keys of blobs that records name but whose bytes were missing at the time of the backup. */
   missingBlobs: z.array(z.string()),
-  /** Whether the backup contains the bytes of files, or they are in a bucket. */
+  /** Whether the backup contains the bytes of files, or they are only in a bucket. */
   bytesOfFiles: z.enum(['included', 'bucket']),
   files: z.array(
     z.object({ path: z.string(), sizeBytes: count, sha256: z.string().regex(/^[0-9a-f]{64}$/) }).readonly(),
@@ -38,15 +38,17 @@ const schema = z.object({
 export type Manifest = z.infer<typeof schema>;
 export type Entry = Manifest['files'][number];
 
-/** Parses a manifest. Throws if it is invalid, or names a path that data folders do not have. */
+/** Parses a manifest. Throws if it is invalid, or names a path that does not exist in data folders. */
 export function parseManifest(text: string): Manifest {
   const { product, format } = jsonOf(text) as { product?: unknown; format?: unknown };
-  if (product !== 'commonplace') throw damaged('this is no backup of Commonplace');
+  if (product !== 'commonplace') throw damaged('this is not a backup of Commonplace');
   if (typeof format === 'number' && format > FORMAT) {
-    throw damaged(`the backup has format ${format}, and this version reads up to ${FORMAT}: restore with a newer one`);
+    throw damaged(
+      `the backup has format ${format}, but this version reads formats up to ${FORMAT}: restore with a newer version`,
+    );
   }
   const { success, data, error } = schema.safeParse(jsonOf(text));
-  if (!success) throw damaged(`the manifest is not as it should be: ${z.prettifyError(error)}`);
+  if (!success) throw damaged(`the manifest is invalid: ${z.prettifyError(error)}`);
   const paths = new Set(data.files.map(({ path }) => path));
   if (paths.size !== data.files.length) throw damaged('the manifest names a file twice');
   for (const path of paths) if (!isPath(path)) throw damaged(`the manifest names ${JSON.stringify(path)}`);

@@ -13,12 +13,13 @@ import type { Manifest } from './manifest.js';
 import { eachAtOnce, openSource, requireSame, type Source, sizeOf } from './source.js';
 
 export interface RestoreOptions {
-  /** A folder or an archive, or one that was opened elsewhere. */
+  /** Path of the backup, a folder or an archive; or a source that is already open. */
   readonly from: string | Source;
-  /** A data folder: missing, empty, or left by an interrupted restore. */
+  /** The data folder. It may be missing, empty, or left over from an interrupted restore. */
   readonly to: string;
   /**
-   * Set if it replaces the backed-up installation, which never runs again; otherwise it becomes a new installation.
+   * Set if the restored installation replaces the backed-up one, which must never run again. Otherwise it becomes a new
+   * installation.
    */
   readonly sameInstallation?: boolean;
 }
@@ -55,10 +56,10 @@ export async function restoreBackup(
   }
 }
 
-/** A separate file system contains this folder from the start. */
+/** Entries that a separate file system contains from the start. */
 const ALWAYS_THERE = new Set(['lost+found']);
 
-/** Returns whether a folder has nothing in it that a restore may not replace. */
+/** Returns whether a restore may use a folder, because it contains nothing that has to be kept. */
 export async function isRestorable(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch((error): string[] => {
     if (isMissing(error)) return [];
@@ -69,14 +70,14 @@ export async function isRestorable(folder: string): Promise<boolean> {
 
 async function requireEmpty(folder: string): Promise<void> {
   if (await isRestorable(folder)) return;
-  throw new CommandError(EXIT.taken, `${folder} is not empty: a backup is restored into an empty folder only`);
+  throw new CommandError(EXIT.taken, `${folder} is not empty: a backup can only be restored into an empty folder`);
 }
 
-/** Creates the folder, or deletes what an interrupted restore has left in it. */
+/** Creates the folder, or deletes what an interrupted restore left in it. */
 async function begin(folder: string): Promise<void> {
   makeFolder(folder);
   if (!existsSync(join(folder, RESTORE_MARKER))) {
-    await writeDurable(join(folder, RESTORE_MARKER), once('The restore of this folder has not come to its end.\n'));
+    await writeDurable(join(folder, RESTORE_MARKER), once('The restore of this folder is incomplete.\n'));
   }
   await syncFolder(folder);
   for (const name of await readdir(folder)) {
@@ -85,7 +86,7 @@ async function begin(folder: string): Promise<void> {
 }
 
 /**
- * Gives the records a new installation id, unless they keep theirs, and marks the bytes of files with the same id.
+ * Assigns a new installation id to the records, unless they keep theirs, and marks the bytes of files with the same id.
  */
 async function identify(folder: string, sameInstallation: boolean): Promise<void> {
   const database = await openSqliteDatabase({ file: join(folder, DATABASE_FILE) });
@@ -94,7 +95,8 @@ async function identify(folder: string, sameInstallation: boolean): Promise<void
     const before = await records.read();
     const installationId = (sameInstallation && before?.installationId) || newId();
     const origin = sameInstallation ? (before?.origin ?? 'upgrade') : 'restored';
-    // Key fingerprints depend on the id. After a change the next start records those of the keys that it finds.
+    // Key fingerprints depend on the installation id. After a change, the next start records the fingerprints of the
+    // keys it finds.
     const keys = before?.installationId === installationId ? before.keys : {};
     const bound = sameInstallation ? (before?.bound ?? []) : [];
     const now = { installationId, origin, bound, keys } as const;
@@ -110,7 +112,7 @@ async function identify(folder: string, sameInstallation: boolean): Promise<void
   }
 }
 
-/** Checkpoints the write-ahead log of a closed database into its file. */
+/** Merges the write-ahead log of a closed database into its file. */
 function fold(file: string): void {
   const connection = openConnection(file);
   connection.get('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -7,9 +7,9 @@ import { isMissing } from './files.js';
 import { openArchive, openUpload, type Sink } from './sink.js';
 import { archiveSource, openSource, type Source } from './source.js';
 
-/** A folder or bucket that keeps backups of several times, each an archive whose name is its time. */
+/** A folder or bucket with backups of several times. Each is an archive that is named after its time. */
 export interface Series {
-  /** Returns the names of the backups, the oldest first. Archives of other names are not among them. */
+  /** Returns the names of the backups, the oldest first. Archives with other names are ignored. */
   list(): Promise<string[]>;
   openSink(name: string): Promise<Sink>;
   openSource(name: string): Promise<Source>;
@@ -20,7 +20,7 @@ export interface Series {
 const NAME = /^commonplace-\d{4}-\d\d-\d\dt\d\d-\d\d-\d\dz\.tar$/;
 const BUCKET = /^https?:\/\//;
 
-/** Returns the name of a backup that begins now: `commonplace-2026-11-21t01-30-00z.tar`. */
+/** Returns the name for a backup that starts at a time: `commonplace-2026-11-21t01-30-00z.tar`. */
 export function nameOf(time: Date): string {
   return `commonplace-${time.toISOString().slice(0, 19).replaceAll(':', '-').toLowerCase()}z.tar`;
 }
@@ -30,7 +30,10 @@ export function openSeries(place: string): Promise<Series> {
   return BUCKET.test(place) ? openInBucket(place) : openInFolder(resolve(place));
 }
 
-/** Returns the series and the name of one backup in it, if `place` names an archive in a bucket; else undefined. */
+/**
+ * Splits the URL of an archive in a bucket into the series and the archive's name; undefined if `place` is not such a
+ * URL.
+ */
 export function archiveInBucket(place: string): { readonly series: string; readonly name: string } | undefined {
   if (!BUCKET.test(place)) return undefined;
   const url = new URL(place);
@@ -40,21 +43,21 @@ export function archiveInBucket(place: string): { readonly series: string; reado
   return { series: url.href, name };
 }
 
-/** Returns the name of the newest backup. Throws where there is none. */
+/** Returns the name of the newest backup. Throws if there is none. */
 export async function newestIn(series: Series, place: string): Promise<string> {
   const newest = (await series.list()).at(-1);
   if (newest === undefined) throw new CommandError(EXIT.missing, `there is no backup in ${withoutKey(place)}`);
   return newest;
 }
 
-/** Deletes all but the newest `keep` backups. Returns the names of those that were deleted. */
+/** Deletes all but the newest `keep` backups. Returns the names of the deleted ones. */
 export async function deleteOlder(series: Series, keep: number): Promise<string[]> {
   const old = (await series.list()).slice(0, -keep);
   for (const name of old) await series.delete(name);
   return old;
 }
 
-/** Returns a place without the credentials that its URL may have. */
+/** Removes credentials from the URL of a place, so that it can be shown. */
 export function withoutKey(place: string): string {
   return place.replace(/^(https?:\/\/)[^@/]*@/, '$1');
 }
@@ -79,7 +82,7 @@ async function openInFolder(folder: string): Promise<Series> {
   };
 }
 
-/** Milliseconds after which what a killed backup has left is deleted. */
+/** Milliseconds after which the remains of a killed backup are deleted. */
 const STALE_MS = 24 * 3_600_000;
 
 async function removeUnfinished(folder: string): Promise<void> {
@@ -99,7 +102,7 @@ async function openInBucket(url: string): Promise<Series> {
       return names.sort();
     },
     async openSink(name) {
-      if ((await bucket.size(name)) !== undefined) throw new CommandError(EXIT.taken, `${name} is there already`);
+      if ((await bucket.size(name)) !== undefined) throw new CommandError(EXIT.taken, `${name} already exists`);
       return openUpload((bytes) => bucket.put(name, bytes));
     },
     async openSource(name) {

@@ -21,21 +21,21 @@ import { SEAL, sha256Of } from './manifest.js';
 
 /** The target of a backup. The backup is incomplete until `seal` has resolved. */
 export interface Sink {
-  /** Number of files that it accepts in parallel. */
+  /** Number of files that the target accepts in parallel. */
   readonly atOnce: number;
   /** Throws if the target has less free space than `bytes`. */
   requireRoom(bytes: number): Promise<void>;
   add(path: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Measured>;
-  /** Adds the manifest, and makes the whole backup durable. */
+  /** Adds the manifest and makes the whole backup durable. */
   seal(path: string, manifest: string): Promise<void>;
-  /** Deletes what has been written. */
+  /** Deletes everything that has been written. */
   abort(): Promise<void>;
 }
 
-/** Returns whether a path is that of an archive file, by its suffix. */
+/** Returns whether a path names an archive file, by its suffix. */
 export const isArchive = (path: string): boolean => path.endsWith('.tar');
 
-/** The target that stands for standard output. */
+/** Name of the target for standard output. */
 export const STANDARD_OUTPUT = '-';
 
 export async function openSink(to: string): Promise<Sink> {
@@ -65,10 +65,10 @@ async function openFolder(folder: string): Promise<Sink> {
   };
 }
 
-/** Opens a tar archive. After its end follows one line with the SHA-256 of everything before. */
+/** Creates a tar archive as the target. Its end is followed by one line with the SHA-256 of everything before. */
 export async function openArchive(file: string): Promise<Sink> {
   const there = await stat(file).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
-  if (there !== undefined) throw new CommandError(EXIT.taken, `${file} is there already`);
+  if (there !== undefined) throw new CommandError(EXIT.taken, `${file} already exists`);
   makeFolder(dirname(file));
   const part = `${file}.part`;
   await rm(part, { force: true });
@@ -91,23 +91,27 @@ export async function openArchive(file: string): Promise<Sink> {
   };
 }
 
-/** Writes an archive to a stream. What was written before a failure lacks the seal, so that no restore accepts it. */
+/** Writes an archive to a stream. If the backup fails, the output lacks the seal, so that no restore accepts it. */
 function openStream(stream: NodeJS.WriteStream): Sink {
-  if (stream.isTTY) throw new CommandError(EXIT.usage, 'a backup is not for a terminal: redirect standard output');
+  if (stream.isTTY)
+    throw new CommandError(EXIT.usage, 'refusing to write a backup to a terminal: redirect standard output');
   return openUpload((bytes) => pipeline(bytes, stream, { end: false }));
 }
 
-/** Gives an archive to `send`, which makes it durable, and leaves nothing behind where the bytes end with an error. */
+/**
+ * Creates a target that streams an archive to `send`. `send` has to make it durable, and has to leave nothing behind if
+ * the stream fails.
+ */
 export function openUpload(send: (bytes: Readable) => Promise<unknown>): Sink {
   return { atOnce: 1, requireRoom: async () => {}, ...packArchive(send) };
 }
 
-/** Packs a tar archive with its seal, whose bytes `write` takes to where they belong. */
+/** Packs a tar archive with its seal, and passes its bytes to `write`. */
 function packArchive(write: (bytes: Readable) => Promise<unknown>): Pick<Sink, 'add' | 'seal' | 'abort'> {
   const pack = createPack();
   const sealed = sealing();
   const packed = pipeline(pack, sealed);
-  // A failure on either side ends the other.
+  // A failure of either side ends the other.
   const written = Promise.all([packed, write(sealed).catch((error) => Promise.reject(destroyed(pack, error)))]);
   written.catch(() => {});
 
@@ -143,7 +147,7 @@ function destroyed(pack: Pack, error: unknown): unknown {
   return error;
 }
 
-/** Returns a transform that appends the SHA-256 of what has passed through it. */
+/** Creates a transform that appends the SHA-256 of everything that has passed through it. */
 function sealing(): Transform {
   const hash = createHash('sha256');
   return new Transform({
@@ -157,5 +161,5 @@ function sealing(): Transform {
   });
 }
 
-/** Bytes of the checksum line after the end of an archive: 64 digits and a line feed. */
+/** Size in bytes of the checksum line after the end of an archive: 64 digits and a line feed. */
 export const SEAL_BYTES = 65;

@@ -5,22 +5,22 @@ import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import type { Stage } from './stage.js';
 
-/** The contents of a database copy, and the blobs that belong to it. */
+/** The contents of a database copy and the blobs that belong to it. */
 export interface Snapshot {
   readonly records: Record<string, number>;
   readonly events: number;
   readonly keys: readonly string[];
-  /** Keys that the copy's records name but that have no bytes. */
+  /** Keys that the copy's records name but for which no bytes exist. */
   readonly missing: readonly string[];
 }
 
-/** Maximum attempts to copy, since bytes may come and go between the copy and the check of them. */
+/** Maximum number of attempts to copy, because bytes may be created and deleted between the copy and its check. */
 const TRIES = 5;
 const HOLD_EVERY_MS = 20;
 
 /**
- * Copies the records and holds the bytes that they name. Bytes are written before the records that name them and
- * deleted after these. So existing bytes are held first, then new ones while the database is copied, and once more
+ * Copies the records and holds the bytes that they name. Bytes are written before the records that name them, and
+ * deleted after them. So existing bytes are held first, then new ones while the database is copied, and once more
  * afterwards.
  */
 export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: boolean): Promise<Snapshot> {
@@ -41,7 +41,7 @@ export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: 
   }
 }
 
-/** Keeps holding new bytes until `work` ends, since they may be deleted before that. */
+/** Keeps holding new bytes until `work` ends, because they may be deleted before that. */
 async function holdWhile(work: Promise<unknown>, stage: Stage): Promise<void> {
   const ended = new AbortController();
   const settled = work.then(
@@ -54,7 +54,7 @@ async function holdWhile(work: Promise<unknown>, stage: Stage): Promise<void> {
   }
 }
 
-/** Returns the number of records and events in a database. Throws if it is damaged. */
+/** Counts the records and events in a database. Throws if the database is damaged. */
 function examine(database: string): { records: Record<string, number>; events: number } {
   const connection = openConnection(database);
   try {
@@ -62,7 +62,7 @@ function examine(database: string): { records: Record<string, number>; events: n
     if (verdict !== 'ok') throw new CommandError(EXIT.failed, `the database is damaged: ${verdict}`);
     const count = (table: string) => Number(connection.get(`SELECT count(*) FROM ${table}`)?.[0]);
     const tables = connection.all("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").map(String);
-    // Collections are named `service__collection`; tables with three parts are derived from them.
+    // Collections are named `service__collection`. Tables with three parts in their names are derived from collections.
     const collections = tables.filter((name) => /^[a-z0-9]+__[a-z0-9]+(_[a-z0-9]+)*$/.test(name));
     const records = Object.fromEntries(collections.map((name) => [name.replace('__', '.'), count(name)]));
     return { records, events: tables.includes('events') ? count('events') : 0 };

@@ -13,9 +13,9 @@ import { AT_ONCE, bytesOf, filesBelow, isMissing, type Measured, measureFile } f
 import { type Entry, MANIFEST, type Manifest, parseManifest, SEAL, sha256Of } from './manifest.js';
 import { SEAL_BYTES } from './sink.js';
 
-/** A backup to read from. */
+/** A backup that can be read. */
 export interface Source {
-  /** Reads every byte of the backup. Returns its manifest; throws if anything differs from what was written. */
+  /** Reads every byte of the backup. Returns its manifest. Throws if anything differs from what was written. */
   verify(progress: Progress): Promise<Manifest>;
   /** Calls `take` once for each file of the manifest. */
   each(manifest: Manifest, take: (entry: Entry, bytes: AsyncIterable<Uint8Array>) => Promise<void>): Promise<void>;
@@ -24,18 +24,17 @@ export interface Source {
 export async function openSource(from: string): Promise<Source> {
   const path = resolve(from);
   const found = await stat(path).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
-  if (found === undefined) throw new CommandError(EXIT.missing, `${path} is not there`);
+  if (found === undefined) throw new CommandError(EXIT.missing, `${path} does not exist`);
   return found.isDirectory() ? folderSource(path) : archiveSource(fileBytes(path, found.size));
 }
 
 /** Throws if the size or checksum of a file differs from its manifest entry. */
 export function requireSame({ path, sizeBytes, sha256 }: Entry, found: Measured): void {
-  if (found.sizeBytes !== sizeBytes)
-    throw damaged(`${path} has ${found.sizeBytes} bytes, and should have ${sizeBytes}`);
-  if (found.sha256 !== sha256) throw damaged(`${path} is not as it was: its SHA-256 is another`);
+  if (found.sizeBytes !== sizeBytes) throw damaged(`${path} has ${found.sizeBytes} bytes instead of ${sizeBytes}`);
+  if (found.sha256 !== sha256) throw damaged(`${path} has changed: its SHA-256 differs from the manifest`);
 }
 
-/** Runs `act` on the items, several in parallel. Starts no more of them after the first failure. */
+/** Runs `act` on all items, several at a time. After a failure no further items are started. */
 export async function eachAtOnce<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
   const limit = pLimit(AT_ONCE);
   try {
@@ -49,7 +48,7 @@ function folderSource(folder: string): Source {
   return {
     async verify(progress) {
       const [text, seal] = await Promise.all([readOwn(folder, MANIFEST), readOwn(folder, SEAL)]);
-      if (seal !== `${sha256Of(text)}\n`) throw damaged(`${MANIFEST} is not as it was: its SHA-256 is another`);
+      if (seal !== `${sha256Of(text)}\n`) throw damaged(`${MANIFEST} has changed: its SHA-256 differs from the seal`);
       const manifest = parseManifest(text);
       const known = new Set([MANIFEST, SEAL, ...manifest.files.map(({ path }) => path)]);
       const stranger = (await filesBelow(folder)).find((path) => !known.has(path));
@@ -67,7 +66,7 @@ function folderSource(folder: string): Source {
 
 async function readOwn(folder: string, name: string): Promise<string> {
   return readFile(join(folder, name), 'utf8').catch((error) => {
-    if (isMissing(error)) throw damaged(`${folder} is not a whole backup: there is no ${name}`);
+    if (isMissing(error)) throw damaged(`${folder} is not a complete backup: there is no ${name}`);
     throw error;
   });
 }
@@ -78,9 +77,9 @@ function missing(path: string) {
   };
 }
 
-/** The bytes of an archive, which can be read several times. */
+/** The bytes of an archive. They can be read several times. */
 export interface ArchiveBytes {
-  /** What errors call it. */
+  /** Name of the archive in error messages. */
   readonly name: string;
   readonly sizeBytes: number;
   read(offset: number, length: number): Readable;
@@ -97,7 +96,7 @@ export function archiveSource({ name, sizeBytes, read }: ArchiveBytes): Source {
   const body = () => read(0, bodyBytes);
   return {
     async verify(progress) {
-      if (bodyBytes <= 0) throw damaged(`${name} is not a whole backup`);
+      if (bodyBytes <= 0) throw damaged(`${name} is not a complete backup`);
       progress.step('Checking the backup', sizeBytes);
       const hash = createHash('sha256');
       for await (const chunk of body()) {
@@ -105,7 +104,7 @@ export function archiveSource({ name, sizeBytes, read }: ArchiveBytes): Source {
         progress.add((chunk as Buffer).length);
       }
       if ((await textOf(read(bodyBytes, SEAL_BYTES))) !== `${hash.digest('hex')}\n`) {
-        throw damaged(`${name} is not as it was, or is no backup of Commonplace: its SHA-256 is another`);
+        throw damaged(`${name} has changed, or is not a backup of Commonplace: its SHA-256 differs from the seal`);
       }
       return manifestIn(body());
     },

@@ -7,21 +7,18 @@ import { DATABASE_FILE } from '@commonplace/platform/runtime';
 import { filesBelow, linkFile } from './files.js';
 
 const PREFIX = '.backup-stage-';
-/**
- * Milliseconds after which a later backup deletes the folder of a killed one, when no process can be using it any
- * more.
- */
+/** Milliseconds after which a later backup deletes the folder of a killed one. By then no process can be using it. */
 const STALE_MS = 24 * 3_600_000;
 
-/** A folder within the data folder that holds what is being backed up, whatever the system does meanwhile. */
+/** A folder within the data folder that holds the data being backed up, while the system may go on changing its own. */
 export interface Stage {
-  /** Path of the database copy, which has the state of one moment. */
+  /** Path of the database copy, which has the state of a single moment. */
   readonly database: string;
   /** Returns the path of a blob's held bytes. */
   blob(key: string): string;
   /** Replaces the database copy with a new one. */
   copyDatabase(): Promise<void>;
-  /** Holds all blobs that exist now. Returns the keys of all blobs held so far; calls `held` for each new one. */
+  /** Holds all blobs that currently exist. Returns the keys of all blobs held so far; calls `held` for each new one. */
   holdBlobs(held?: (blobs: number) => void): Promise<string[]>;
   remove(): Promise<void>;
 }
@@ -42,7 +39,7 @@ export async function openStage(dataDir: string): Promise<Stage> {
       await rm(database, { force: true });
       await backUp(join(dataDir, DATABASE_FILE), database);
     },
-    // Bytes are written once and never changed, so that a hard link preserves them when the original is deleted.
+    // Bytes are never changed once written, so a hard link preserves them when the original is deleted.
     async holdBlobs(held = () => {}) {
       for (const key of await filesBelow(blobs)) {
         if (keys.has(key) || !(await linkFile(join(blobs, ...key.split('/')), blob(key)))) continue;

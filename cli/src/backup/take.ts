@@ -13,21 +13,19 @@ import { openStage, type Stage } from './stage.js';
 
 export interface BackupOptions {
   readonly dataDir: string;
-  /** Where it goes: see `openSink`. */
+  /** Target of the backup; see `openSink`. */
   readonly to: string | Sink;
-  /** Whether the bytes of files are in a bucket, which is not backed up. */
+  /** Whether the bytes of files are in a bucket, which the backup does not include. */
   readonly bucket: boolean;
 }
 
-/**
- * Backs up a data folder, whether it is in use or not. Returns the manifest; a failed backup leaves nothing behind.
- */
+/** Backs up a data folder, which may be in use. Returns the manifest. A failed backup leaves nothing behind. */
 export async function takeBackup({ dataDir, to, bucket }: BackupOptions, progress: Progress): Promise<Manifest> {
   if (!existsSync(join(dataDir, DATABASE_FILE))) {
     throw new CommandError(EXIT.missing, `there is no ${DATABASE_FILE} in ${dataDir}: name the data folder`);
   }
   if (existsSync(join(dataDir, RESTORE_MARKER))) {
-    throw new CommandError(EXIT.failed, `${dataDir} was not restored to the end: restore it again`);
+    throw new CommandError(EXIT.failed, `the restore of ${dataDir} is incomplete: restore it again`);
   }
   const createdAt = new Date().toISOString();
   const sink = typeof to === 'string' ? await openSink(to) : to;

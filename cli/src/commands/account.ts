@@ -8,21 +8,23 @@ import { CommandError, EXIT } from '../exit.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
-/** Creates the command `commonplace account`. */
 export function accountCommand(context: Context): Command {
   const account = new Command('account').description(
-    'Helps people who can not sign in any more, ends sessions, and disables accounts. It works on the records ' +
-      'themselves, whether the system runs or not.',
+    'Resets credentials of people who can not sign in any more, ends sessions, and disables accounts. Reads and writes ' +
+      'the records directly, whether or not the system is running.',
   );
   account.addHelpText('after', examples(['commonplace account reset-password owner@example.com']));
   account
     .command('reset-password')
     .description(
-      'Replaces the password of a person by a generated one, prints it once, and ends all their sessions. It opens one ' +
-        'session within 24 hours, in which the person chooses a new password.',
+      'Replaces the password of a person by a generated one, prints it once, and ends all their sessions. The generated ' +
+        'password is valid for one sign-in within 24 hours, after which the person chooses a new one.',
     )
     .argument('<email>', 'address of the account')
-    .option('--link', 'print a link for a new password instead; the present one stays until the link is used')
+    .option(
+      '--link',
+      'print a link for choosing a new password instead; the current one stays valid until the link is used',
+    )
     .addHelpText(
       'after',
       examples([
@@ -58,7 +60,7 @@ export function accountCommand(context: Context): Command {
       examples(['commonplace account end-sessions owner@example.com', 'commonplace account end-sessions --all']),
     )
     .action(async (email: string | undefined, { all = false }: { all?: boolean }) => {
-      if ((email === undefined) !== all) throw new CommandError(EXIT.usage, 'name either an address or --all');
+      if ((email === undefined) !== all) throw new CommandError(EXIT.usage, 'specify either an address or --all');
       const ended = await withAdmin(context, (admin) => admin.endSessions(email));
       answer(context, { ...ended }, [`${ended.sessionsEnded} sessions were ended.`]);
     });
@@ -66,7 +68,7 @@ export function accountCommand(context: Context): Command {
     .command('disable')
     .description(
       'Disables an account: its sessions end, and its password, passkeys, API keys and tokens of an identity provider ' +
-        'are refused. What the person has made stays, and so do their roles.',
+        'are refused. Content and roles of the person are kept.',
     )
     .argument('<email>', 'address of the account')
     .addHelpText('after', examples(['commonplace account disable owner@example.com']))
@@ -92,7 +94,7 @@ async function printPassword(context: Context, email: string): Promise<void> {
   const issued = await withAdmin(context, (admin) => admin.resetPassword(email));
   answer(context, { ...issued }, [
     `Password  ${issued.password}`,
-    `It is shown this once, and opens one session until ${issued.expiresAt}.`,
+    `It is shown only now, and is valid for one sign-in until ${issued.expiresAt}.`,
     `${issued.sessionsEnded} sessions of ${issued.email} were ended.`,
   ]);
 }
@@ -106,7 +108,7 @@ async function printLink(context: Context, email: string): Promise<void> {
   const link = `${publicUrl}/auth/reset-password?token=${issued.token}`;
   answer(context, { email: issued.email, link, expiresAt: issued.expiresAt }, [
     `Link  ${link}`,
-    `It is shown this once, and works once until ${issued.expiresAt}.`,
+    `It is shown only now, and works once until ${issued.expiresAt}.`,
   ]);
 }
 

@@ -15,23 +15,20 @@ interface Options {
   readonly keep?: number;
 }
 
-/** Creates the command `commonplace backup`. */
 export function backupCommand(context: Context): Command {
   return new Command('backup')
     .description(
-      'Backs up an embedded system, whether it runs or not: its records as they are at one moment, the bytes of files ' +
-        'that these name, and its keys. Not the search index, which a restored system makes anew.',
+      'Backs up an embedded system, whether or not it is running: a consistent snapshot of its records, the bytes of ' +
+        'files that they refer to, and its keys. The search index is not included; a restored system rebuilds it.',
     )
-    .option(
-      '--to <place>',
-      'a folder that is missing or empty, a file whose name ends in .tar, or - for standard output',
-    )
-    .option('--into <place>', 'a folder or bucket of backups, to which one named after the time is added')
+    .option('--to <place>', 'a missing or empty folder, a file whose name ends in .tar, or - for standard output')
+    .option('--into <place>', 'a folder or bucket of backups; adds one that is named after the current time')
     .addOption(new Option('--keep <count>', 'with --into: delete all but the newest ones').argParser(readKeep))
     .addHelpText('after', HELP)
     .action(async ({ to, into, keep }: Options) => {
       const { dataDir, mongodbUrl, s3Url } = readPlaces(context.env);
-      if ((to === undefined) === (into === undefined)) throw new CommandError(EXIT.usage, 'name either --to or --into');
+      if ((to === undefined) === (into === undefined))
+        throw new CommandError(EXIT.usage, 'specify either --to or --into');
       if (keep !== undefined && into === undefined) throw new CommandError(EXIT.usage, '--keep needs --into');
       if (mongodbUrl !== undefined) throw new CommandError(EXIT.config, FOR_THE_MESH);
       const take = (sink: string | Sink) =>
@@ -41,7 +38,7 @@ export function backupCommand(context: Context): Command {
         into === undefined
           ? { place: to as string, manifest: await take(to as string), deleted: [] }
           : await addTo(into, keep, take);
-      // Whoever backs up may have read access only, so that failures are ignored.
+      // The note only serves the metric of the age of backups. The user may have read access only, so failures are ignored.
       await noteBackup(dataDir).catch(() => {});
       const seconds = Math.round(performance.now() - began) / 1000;
       const warnings = warningsOf(manifest);
@@ -70,10 +67,10 @@ ${examples([
 function readKeep(text: string): number {
   const keep = Number(text);
   if (Number.isInteger(keep) && keep >= 1) return keep;
-  throw new InvalidArgumentError('It is a whole number from 1 on.');
+  throw new InvalidArgumentError('It must be an integer of at least 1.');
 }
 
-/** Adds a backup to a folder or bucket of backups, and deletes old ones once it is complete. */
+/** Adds a backup to a folder or bucket of backups. Deletes old ones once it is complete. */
 async function addTo(into: string, keep: number | undefined, take: (sink: Sink) => Promise<Manifest>) {
   const series = await openSeries(into);
   try {
@@ -87,8 +84,8 @@ async function addTo(into: string, keep: number | undefined, take: (sink: Sink) 
 }
 
 const FOR_THE_MESH =
-  'records are in MongoDB (COMMONPLACE_MONGODB_URL): back it up by its own tools (mongodump --oplog, or snapshots), ' +
-  'and the bucket by its versions. This command is for the embedded system; see docs/operations.md';
+  'this command only supports the embedded system, but records are in MongoDB (COMMONPLACE_MONGODB_URL): back them up ' +
+  'with mongodump --oplog or snapshots, and the bucket by its versions; see docs/operations.md';
 
 export function countOf({ records }: Manifest): number {
   return Object.values(records).reduce((sum, count) => sum + count, 0);
@@ -101,9 +98,11 @@ function warningsOf({ files, missingBlobs, bytesOfFiles }: Manifest): string[] {
   if (keys.length > 0) {
     warnings.push(`${keys.join(' and ')} are not in the data folder: keep what the settings say with the backup`);
   }
-  if (bytesOfFiles === 'bucket') warnings.push('the bytes of files are in a bucket, and not in the backup');
+  if (bytesOfFiles === 'bucket') warnings.push('the bytes of files are in a bucket and are not part of the backup');
   if (missingBlobs.length > 0) {
-    warnings.push(`the bytes of ${missingBlobs.length} files are gone from the data folder, first ${missingBlobs[0]}`);
+    warnings.push(
+      `the bytes of ${missingBlobs.length} files are missing from the data folder, for example ${missingBlobs[0]}`,
+    );
   }
   return warnings;
 }

@@ -1,7 +1,7 @@
 import { createProgress, type Progress } from '../progress.js';
 import { createScrub } from '../scrub.js';
 
-/** State that the commands share: the settings, the output format, and the exit code. */
+/** The state that all commands share: environment, output format and exit code. */
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
   json: boolean;
@@ -9,13 +9,13 @@ export interface Context {
 }
 
 interface AnswerOptions {
-  /** Values that count as secrets besides those of the settings. */
+  /** Secret values to hide besides those in the settings. */
   readonly secrets?: readonly string[];
-  /** Set where standard output has something else. */
+  /** Set if standard output contains something else. */
   readonly toStderr?: boolean;
 }
 
-/** Prints a result to standard output, as text or as JSON, without secrets. */
+/** Prints a result to standard output, as text or as JSON, with all secrets hidden. */
 export function answer(
   context: Context,
   forPrograms: object,
@@ -28,12 +28,12 @@ export function answer(
   else console.log(text);
 }
 
-/** Returns progress on standard error, so that standard output contains only the result. */
+/** Creates the progress display on standard error, so that standard output contains only the result. */
 export function progressOf(): Progress {
   return createProgress(process.stderr);
 }
 
-/** Returns the examples for a command's help. They may put global options after the command as well. */
+/** Formats the examples in a command's help. */
 export function examples(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

@@ -18,19 +18,22 @@ interface GrantOptions {
   readonly expires?: string;
 }
 
-/** Creates the command `commonplace credits`. */
 export function creditsCommand(context: Context): Command {
   const credits = new Command('credits').description(
-    'Grants credits and shows them. It works on the records themselves, whether the system runs or not.',
+    'Grants and lists credits. Reads and writes the records directly, whether or not the system is running.',
   );
   credits.addHelpText('after', examples(['commonplace credits list']));
   credits
     .command('grant')
     .description('Grants credits to a tenant. From its first grant on, a tenant can use no more than it has.')
     .requiredOption('--tenant <tenant>', TENANT)
-    .requiredOption('--amount <credits>', 'credits, as 100 or 2.5')
-    .addOption(new Option('--kind <kind>', 'what kind of grant it is').choices(KINDS).default('topup'))
-    .option('--expires <time>', 'when it expires, as 2027-01-31 or 2027-01-31T12:00:00Z; never when absent', parseTime)
+    .requiredOption('--amount <credits>', 'number of credits, such as 100 or 2.5')
+    .addOption(new Option('--kind <kind>', 'kind of the grant').choices(KINDS).default('topup'))
+    .option(
+      '--expires <time>',
+      'time of expiry, such as 2027-01-31 or 2027-01-31T12:00:00Z; never by default',
+      parseTime,
+    )
     .addHelpText(
       'after',
       examples([
@@ -47,8 +50,8 @@ export function creditsCommand(context: Context): Command {
     });
   credits
     .command('list')
-    .description('Lists the credits of tenants that have used or been granted some.')
-    .option('--tenant <tenant>', `only those of one: ${TENANT}`)
+    .description('Lists the credits of tenants that have used credits or were granted some.')
+    .option('--tenant <tenant>', `only those of one tenant: ${TENANT}`)
     .addHelpText(
       'after',
       examples(['commonplace credits list', 'commonplace credits list --tenant weir-watchers --json']),
@@ -74,7 +77,7 @@ async function findTenant(context: Context, which: string): Promise<OperatorTena
   return { orgId: org.id };
 }
 
-/** Returns what tenants are called, by their ids: the Org's name, or the person's address. */
+/** Returns display names of tenants by id: the Org's name, or the person's e-mail address. */
 async function namesOf(context: Context, accounts: readonly OperatorAccount[]): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   const people = accounts.flatMap(({ userId }) => userId ?? []);
@@ -95,7 +98,7 @@ function atTenancy<T>(context: Context, act: (store: Store) => Promise<T>): Prom
   });
 }
 
-/** Opens the records of a service, and closes them when the work is done. */
+/** Opens the records of a service while `act` runs. */
 async function withStore<T>(context: Context, service: string, act: (store: Store) => Promise<T>): Promise<T> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, service);
@@ -109,7 +112,8 @@ async function withStore<T>(context: Context, service: string, act: (store: Stor
 
 function parseTime(text: string): string {
   const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new InvalidArgumentError('This is no time.');
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError('It must be a time, such as 2027-01-31 or 2027-01-31T12:00:00Z.');
   return new Date(time).toISOString();
 }
 

@@ -8,12 +8,11 @@ import { answer, type Context, examples } from './context.js';
 
 const MARKS: Record<Status, string> = { ok: 'ok  ', warning: 'WARN', failed: 'FAIL', skipped: '-   ' };
 
-/** Creates the command `commonplace doctor`. */
 export function doctorCommand(context: Context): Command {
   return new Command('doctor')
     .description('Checks settings, files, servers, clocks, disk and lag within 10 seconds. Changes nothing.')
-    .option('--service <name...>', 'read only the settings of these services, as in a pod of theirs')
-    .option('--thorough', 'check every table, row and file, however long that takes')
+    .option('--service <name...>', 'check only the settings of these services, as in one of their pods')
+    .option('--thorough', 'check every table, row and file without a time limit')
     .addHelpText(
       'after',
       examples([
@@ -24,8 +23,8 @@ export function doctorCommand(context: Context): Command {
       ]),
     )
     .action(async ({ service = [], thorough }: { service?: string[]; thorough?: boolean }) => {
-      const stranger = service.find((name) => allTables[name] === undefined);
-      if (stranger !== undefined) throw new CommandError(EXIT.usage, `there is no service ${stranger}`);
+      const unknown = service.find((name) => allTables[name] === undefined);
+      if (unknown !== undefined) throw new CommandError(EXIT.usage, `there is no service ${unknown}`);
       const { ok, checks } = await diagnose(context.env, placesOf(context.env), service, thorough);
       const width = Math.max(...checks.map(({ name }) => name.length));
       const lines = checks.map(({ name, status, detail }) => `${MARKS[status]}  ${name.padEnd(width)}  ${detail}`);
@@ -34,7 +33,10 @@ export function doctorCommand(context: Context): Command {
     });
 }
 
-/** Returns the places; undefined if the settings are invalid, which the check of the configuration reports. */
+/**
+ * Reads the places where data is stored; undefined if the settings are invalid, which the check of the configuration
+ * reports.
+ */
 function placesOf(env: NodeJS.ProcessEnv): Places | undefined {
   try {
     return readPlaces(env);

@@ -7,10 +7,9 @@ interface Options {
   readonly all?: boolean;
 }
 
-/** Creates the command `commonplace events`. */
 export function eventsCommand(context: Context): Command {
   const command = new Command('events').description(
-    'Lists, retries and deletes parked events: those that a consumer still failed on at its last attempt.',
+    'Lists, retries and deletes parked events, on which a consumer failed at every attempt.',
   );
   command.addHelpText('after', examples(['commonplace events list', 'commonplace events retry --all']));
   command
@@ -34,17 +33,17 @@ export function eventsCommand(context: Context): Command {
       .command(action)
       .description(
         action === 'retry'
-          ? 'Delivers events to their consumer again, with their attempts counted anew.'
-          : 'Deletes events; what they should have led to stays missing.',
+          ? 'Delivers events to their consumers again and resets the number of attempts.'
+          : 'Deletes events. Their effects will never happen.',
       )
-      .argument('[id...]', 'ids, as list shows them')
+      .argument('[id...]', 'ids as shown by list')
       .option('--all', 'all parked events')
       .option('--consumer <name>', 'only events of this consumer')
       .addHelpText('after', examples([`commonplace events ${action} --all --consumer search-index`]))
       .action(async (ids: string[], { all = false, consumer }: Options) => {
         const handled = await handleParkedEvents(context.env, action, { consumer, ids: all ? 'all' : ids });
         answer(context, { events: handled }, [
-          `${handled} events were ${action === 'retry' ? 'given to their consumers again' : 'deleted'}.`,
+          `${handled} events were ${action === 'retry' ? 'delivered to their consumers again' : 'deleted'}.`,
         ]);
       });
   }

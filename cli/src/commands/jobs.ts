@@ -8,7 +8,6 @@ interface Options {
   readonly all?: boolean;
 }
 
-/** Creates the command `commonplace jobs`. */
 export function jobsCommand(context: Context): Command {
   const command = new Command('jobs').description(
     'Lists, retries and deletes background jobs that were given up after repeated failures.',
@@ -32,10 +31,10 @@ export function jobsCommand(context: Context): Command {
       .command(action)
       .description(
         action === 'retry'
-          ? 'Makes jobs due again, with their failures counted anew.'
-          : 'Deletes jobs; those that reads or reservations depend on are refused.',
+          ? 'Makes jobs due again and resets the number of failures.'
+          : 'Deletes jobs. Jobs that reads or reservations depend on are refused.',
       )
-      .argument('[id...]', 'ids, as list shows them')
+      .argument('[id...]', 'ids as shown by list')
       .option('--all', 'all jobs that were given up')
       .option('--queue <name>', 'only jobs of this queue')
       .addHelpText('after', examples([`commonplace jobs ${action} --all --queue resources.webhooks`]))

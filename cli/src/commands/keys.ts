@@ -15,10 +15,9 @@ import { CommandError, EXIT } from '../exit.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
-/** Creates the command `commonplace keys`. */
 export function keysCommand(context: Context): Command {
   const keys = new Command('keys').description(
-    'API keys, for who runs the installation and has none: it works on the records themselves, whether the system runs or not.',
+    'Creates, lists and revokes API keys. Reads and writes the records directly, whether or not the system is running.',
   );
   keys.addHelpText(
     'after',
@@ -26,9 +25,9 @@ export function keysCommand(context: Context): Command {
   );
   keys
     .command('list')
-    .description('Lists keys; never what opens them.')
-    .option('--email <address>', 'only those of one person')
-    .option('--revoked', 'those that are revoked as well')
+    .description('Lists keys without their secrets.')
+    .option('--email <address>', 'only keys of this person')
+    .option('--revoked', 'include revoked keys')
     .addHelpText('after', examples(['commonplace keys list', 'commonplace keys list --email owner@example.com --json']))
     .action(async (options: { email?: string; revoked?: boolean }) => {
       const found = await withAdmin(context, (admin) => admin.list(options));
@@ -36,14 +35,14 @@ export function keysCommand(context: Context): Command {
     });
   keys
     .command('create')
-    .description('Makes a key for a person, Personal or of an Org, and tells it this once.')
-    .requiredOption('--email <address>', 'whose it is; of an Org, an owner or admin')
-    .option('--org <org>', 'the Org that it works in, by id or slug; a Personal key when not given')
-    .option('--name <name>', 'what it is called', 'Made by the operator')
-    .option('--scopes <scopes>', 'separated by commas; all that there are when not given')
+    .description('Creates a Personal key or an Org key for a person, and prints it once.')
+    .requiredOption('--email <address>', 'owner of the key; for an Org key, an owner or admin of the Org')
+    .option('--org <org>', 'the Org of the key, by id or slug; a Personal key by default')
+    .option('--name <name>', 'name of the key', 'Made by the operator')
+    .option('--scopes <scopes>', 'comma-separated scopes; all by default')
     .option(
       '--expires <time>',
-      'when it ends, as 2027-01-31 or 2027-01-31T12:00:00Z, or `never`; after 90 days when not given',
+      'time of expiry, such as 2027-01-31 or 2027-01-31T12:00:00Z, or `never`; 90 days from now by default',
       parseEnd,
     )
     .addHelpText(
@@ -59,13 +58,13 @@ export function keysCommand(context: Context): Command {
       const { email, name, expires: expiresAt } = options;
       const org = options.org === undefined ? undefined : await findOrg(context, options.org);
       const made = await withAdmin(context, (admin) => admin.create({ email, name, scopes, expiresAt, org }));
-      const lines = [`API key  ${made.secret}`, 'It is shown this once.', lineOf(made.key)];
+      const lines = [`API key  ${made.secret}`, 'It is shown only now.', lineOf(made.key)];
       answer(context, { key: made.secret, ...made.key }, lines);
     });
   keys
     .command('revoke')
-    .description('Revokes a key: it opens nothing a second later.')
-    .argument('<key>', 'its id, or what `list` shows of it')
+    .description('Revokes a key. Within a second it is refused everywhere.')
+    .argument('<key>', 'id of the key, or its prefix as shown by `list`')
     .addHelpText('after', examples(['commonplace keys revoke wsk_p_3fGh5Jk7LmN9']))
     .action(async (which: string) => {
       const key = await withAdmin(context, (admin) => admin.revoke(which));
@@ -91,7 +90,7 @@ async function withAdmin<T>(context: Context, act: (admin: KeyAdmin) => Promise<
   return withStore(context, 'identity', async (store) => act(await openKeyAdmin(store, settings)));
 }
 
-/** Finds an Org. `isAdmin` reads its members only when the key is created. */
+/** Finds an Org. Its `isAdmin` reads the members only when it is called. */
 async function findOrg(context: Context, which: string): Promise<KeyOrg> {
   const org = await withStore(context, 'tenancy', async (store) => (await openOrgAdmin(store)).find(which));
   if (org === undefined) throw new CommandError(EXIT.failed, `there is no Org with the id or slug ${which}`);
@@ -104,7 +103,7 @@ async function findOrg(context: Context, which: string): Promise<KeyOrg> {
   return { id, name, isAdmin };
 }
 
-/** Opens the records of a service, and closes them when the work is done. */
+/** Opens the records of a service while `act` runs. */
 async function withStore<T>(context: Context, service: string, act: (store: Store) => Promise<T>): Promise<T> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, service);
@@ -124,7 +123,8 @@ function parseEnd(text: string): string | null {
 
 function parseTime(text: string): string {
   const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new InvalidArgumentError('This is no time.');
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError('It must be a time, such as 2027-01-31 or 2027-01-31T12:00:00Z, or `never`.');
   return new Date(time).toISOString();
 }
 

@@ -6,21 +6,20 @@ import { answer, type Context, examples, progressOf } from './context.js';
 
 interface Migrated {
   readonly service: string;
-  /** The format of its stored data; null if nothing is stored yet. */
+  /** Format of the service's stored data; null if nothing is stored yet. */
   readonly format: number | null;
   readonly pending: readonly string[];
   readonly ran: readonly string[];
 }
 
-/** Creates the command `commonplace migrate`. */
 export function migrateCommand(context: Context): Command {
   return new Command('migrate')
     .description(
-      'Brings what earlier releases have stored into the form of this one, before it starts. Of several at a time one does ' +
-        'the work; what is cut off is begun again.',
+      'Migrates data stored by earlier releases to the format of this release, before it starts. If several processes ' +
+        'migrate, one does the work; an interrupted migration can be repeated.',
     )
-    .option('--new', 'nothing to do where nothing is stored yet, instead of exit code 66')
-    .option('--check', 'tell what is pending, and run nothing; exit code 1 where something is')
+    .option('--new', 'succeed if nothing is stored yet, instead of exit code 66')
+    .option('--check', 'only print pending migrations; exit code 1 if there are any')
     .addHelpText(
       'after',
       examples(['commonplace migrate', 'commonplace migrate --check --json', 'commonplace migrate --new']),

@@ -9,12 +9,11 @@ import { CommandError, EXIT } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
-const WHICH = 'its id, or its slug, which is the part of its address behind /p/';
+const WHICH = 'id of the publication, or its slug, which follows /p/ in its address';
 
-/** Creates the command `commonplace publications`. */
 export function publicationsCommand(context: Context): Command {
   const publications = new Command('publications').description(
-    'What is published, for who runs the installation: it works on the records themselves, whether the system runs or not.',
+    'Suspends and resumes publications. Reads and writes the records directly, whether or not the system is running.',
   );
   publications.addHelpText(
     'after',
@@ -22,13 +21,13 @@ export function publicationsCommand(context: Context): Command {
   );
   publications
     .command('suspend')
-    .description('Keeps a publication from its readers within seconds. Its editors can not bring it back.')
+    .description('Hides a publication from its readers within seconds. Its editors can not undo that.')
     .argument('<publication>', WHICH)
     .addHelpText('after', examples(['commonplace publications suspend a-slug']))
     .action((which: string) => act(context, which, (admin, found) => admin.suspend(found)));
   publications
     .command('resume')
-    .description('Gives a publication back to its readers, as its editors have it.')
+    .description('Makes a suspended publication available to its readers again, with its current settings.')
     .argument('<publication>', WHICH)
     .addHelpText('after', examples(['commonplace publications resume a-slug']))
     .action((which: string) => act(context, which, (admin, found) => admin.resume(found)));

@@ -14,21 +14,20 @@ interface Options {
   readonly ifEmpty?: boolean;
 }
 
-/** Creates the command `commonplace restore`. */
 export function restoreCommand(context: Context): Command {
   return new Command('restore')
     .description(
-      'Restores a backup into an empty data folder. All of it is read first, and again when it is written; a backup in ' +
-        'which one bit is not as it was is refused.',
+      'Restores a backup into an empty data folder. Verifies the whole backup before writing, and again while writing; ' +
+        'a backup with a single changed bit is refused.',
     )
-    .requiredOption('--from <backup>', 'the folder, the file, or the URL of a file in a bucket')
-    .option('--newest', 'take the newest of the backups that backup --into has put into the folder or bucket')
-    .requiredOption('--to <folder>', 'the data folder: missing, empty, or left by a restore that was interrupted')
+    .requiredOption('--from <backup>', 'a folder, a file, or the URL of a file in a bucket')
+    .option('--newest', 'restore the newest backup in a folder or bucket that backup --into has filled')
+    .requiredOption('--to <folder>', 'the data folder: missing, empty, or left over from an interrupted restore')
     .option(
       '--same-installation',
-      'take the place of the installation that was backed up, with its bucket and index; that one must never run again',
+      'replace the installation that was backed up, and use its bucket and index; that installation must never run again',
     )
-    .option('--if-empty', 'do nothing, and succeed, where the data folder has data')
+    .option('--if-empty', 'succeed without restoring if the data folder has data')
     .addHelpText(
       'after',
       examples([
@@ -63,14 +62,17 @@ export function restoreCommand(context: Context): Command {
         },
         [
           `${to}: ${countOf(manifest)} records, ${manifest.blobs} blobs of ${manifest.createdAt}, ` +
-            `${sizeText(bytes)} in ${seconds.toFixed(1)} s. The search index is made when it starts.`,
+            `${sizeText(bytes)} in ${seconds.toFixed(1)} s. The next start builds the search index.`,
           ...(sameInstallation ? [] : [ownInstallation(manifest.bytesOfFiles === 'bucket')]),
         ],
       );
     });
 }
 
-/** Calls `restore` with what `--from` and `--newest` name. Returns its result, and the backup that it was. */
+/**
+ * Opens the backup that `--from` and `--newest` select, and restores it. Returns the name of the backup and the
+ * manifest.
+ */
 async function opened(
   place: string,
   newest: boolean,

@@ -4,19 +4,18 @@ import { type Rotation, rotateSecrets } from '../rotate.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples, progressOf } from './context.js';
 
-/** Creates the command `commonplace rotate-secrets`. */
 export function rotateSecretsCommand(context: Context): Command {
   return new Command('rotate-secrets')
     .description(
-      'Gives what users entrust a new master key, in two runs with a restart between them: the first puts a new key before ' +
-        'the one in the data folder, the second puts every secret under it and takes the old one out. Where the key is in ' +
-        'COMMONPLACE_SECRETS_KEY, you put it there, and this does the rest.',
+      'Rotates the master key of the secrets that users have entrusted, in two runs with a restart in between. The first ' +
+        'adds a new key in the data folder; the second re-encrypts every secret with it and removes the old key. If the ' +
+        'key is in COMMONPLACE_SECRETS_KEY, add the new one there yourself, and run only the second step.',
     )
     .addHelpText(
       'after',
       examples([
-        'commonplace rotate-secrets        # a new key; now restart the system',
-        'commonplace rotate-secrets        # everything is under it; the old key is gone',
+        'commonplace rotate-secrets        # adds a new key; then restart the system',
+        'commonplace rotate-secrets        # re-encrypts everything and removes the old key',
       ]),
     )
     .action(async () => {
@@ -29,11 +28,13 @@ export function rotateSecretsCommand(context: Context): Command {
 }
 
 function linesOf({ stage, rewrapped, unreadable, spareKeys }: Rotation, inSetting: boolean): string[] {
-  if (stage === 'added') return ['A new key is in secrets.key. Restart the system, then run this again.'];
+  if (stage === 'added')
+    return ['A new key was added to secrets.key. Restart the system, then run this command again.'];
   if (unreadable.length > 0) {
-    return [`${unreadable.length} secrets open with none of the keys, first that of ${unreadable[0]}: all keys stay.`];
+    return [`No key decrypts ${unreadable.length} secrets, for example that of ${unreadable[0]}. All keys are kept.`];
   }
-  const done = `${rewrapped} secrets were put under the current key; none is under an older one.`;
-  if (inSetting) return [done, `Take the last ${spareKeys} out of COMMONPLACE_SECRETS_KEY, and restart what reads it.`];
-  return [done, 'The old key is out of secrets.key, and in secrets.key.former until the next rotation.'];
+  const done = `${rewrapped} secrets were re-encrypted with the current key; no secret uses an older one.`;
+  if (inSetting)
+    return [done, `Remove the last ${spareKeys} from COMMONPLACE_SECRETS_KEY, and restart the services that read it.`];
+  return [done, 'The old key was moved from secrets.key to secrets.key.former, which the next rotation replaces.'];
 }

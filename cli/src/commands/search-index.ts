@@ -5,15 +5,14 @@ import { CommandError, EXIT } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
-/** Creates the command `commonplace index`. */
 export function indexCommand(context: Context): Command {
   const command = new Command('index').description('Rebuilds the search index from the records.');
   command.addHelpText('after', examples(['commonplace index rebuild', 'commonplace index status']));
   command
     .command('rebuild')
     .description(
-      'Requests a rebuild from the search service, which starts it within 15 seconds, or at its next start. The present ' +
-        'index answers until the new one is complete.',
+      'Requests a rebuild from the search service, which begins within 15 seconds, or at its next start. The current ' +
+        'index is used until the new one is complete.',
     )
     .addHelpText('after', examples(['commonplace index rebuild']))
     .action(async () => {
@@ -22,7 +21,7 @@ export function indexCommand(context: Context): Command {
     });
   command
     .command('status')
-    .description('Tells whether a rebuild is requested or running, and why it failed.')
+    .description('Prints whether a rebuild is requested or running, and why the last one failed.')
     .addHelpText('after', examples(['commonplace index status --json']))
     .action(async () => {
       const request = await withStore(context.env, readRebuildRequest);

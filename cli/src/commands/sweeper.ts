@@ -2,16 +2,15 @@ import { Command } from 'commander';
 import { allowHeld, listTrash, restoreFromTrash } from '../sweeper.js';
 import { answer, type Context, examples, sizeText } from './context.js';
 
-/** Creates the command `commonplace sweeper`. */
 export function sweeperCommand(context: Context): Command {
   const command = new Command('sweeper').description(
-    'Looks after stored bytes that no record names: the system moves them into a trash of the store, and deletes them ' +
-      'from there after COMMONPLACE_SWEEP_TRASH_DAYS.',
+    'Handles orphans, which are stored bytes that no record names. The system moves them to a trash in the store, and ' +
+      'deletes them from there after COMMONPLACE_SWEEP_TRASH_DAYS.',
   );
   command.addHelpText('after', examples(['commonplace sweeper list', 'commonplace sweeper restore --all']));
   command
     .command('list')
-    .description('Tells what is in the trash, and how many objects wait to be allowed.')
+    .description('Lists the trash, and prints how many objects wait for approval.')
     .addHelpText('after', examples(['commonplace sweeper list', 'commonplace sweeper list --json']))
     .action(async () => {
       const { trash, held } = await listTrash(context.env);
@@ -26,21 +25,21 @@ export function sweeperCommand(context: Context): Command {
   command
     .command('restore')
     .description(
-      'Gives bytes of the trash their places back. They are left alone for COMMONPLACE_SWEEP_GRACE_DAYS again.',
+      'Moves objects from the trash back to their keys. The sweeper ignores them for COMMONPLACE_SWEEP_GRACE_DAYS.',
     )
-    .argument('[key...]', 'keys, as list tells them')
-    .option('--all', 'all that is in the trash')
+    .argument('[key...]', 'keys as shown by list')
+    .option('--all', 'all objects in the trash')
     .addHelpText('after', examples(['commonplace sweeper restore --all']))
     .action(async (keys: string[], { all = false }: { all?: boolean }) => {
       const { restored, kept } = await restoreFromTrash(context.env, all ? 'all' : keys);
       answer(context, { restored, kept }, [
         `${restored.length} objects were restored.`,
-        ...kept.map((key) => `${key} was not restored: there are bytes at its place`),
+        ...kept.map((key) => `${key} was not restored: its key is in use again`),
       ]);
     });
   command
     .command('allow')
-    .description('Lets the next sweep move as many objects into the trash as the last one has held back.')
+    .description('Allows the next sweep to move as many objects to the trash as the last one held back.')
     .addHelpText('after', examples(['commonplace sweeper allow']))
     .action(async () => {
       const allowed = await allowHeld(context.env);

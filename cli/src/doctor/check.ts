@@ -23,7 +23,7 @@ export const warning = (detail: string, facts?: Finding['facts']): Finding => ({
 export const failed = (detail: string, facts?: Finding['facts']): Finding => ({ status: 'failed', detail, facts });
 export const skipped = (detail: string): Finding => ({ status: 'skipped', detail });
 
-/** Runs checks in parallel. A check that takes longer than `deadlineMs` has failed. Never rejects. */
+/** Runs checks in parallel. A check that takes longer than `deadlineMs` fails. Never rejects. */
 export function runChecks(checks: readonly Check[], deadlineMs: number): Promise<Result[]> {
   return Promise.all(checks.map((check) => runCheck(check, deadlineMs)));
 }
@@ -32,23 +32,23 @@ async function runCheck({ name, run }: Check, deadlineMs: number): Promise<Resul
   const began = performance.now();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve(failed(`gave no answer within ${deadlineMs / 1000} s`)), deadlineMs);
+    timer = setTimeout(() => resolve(failed(`no result within ${deadlineMs / 1000} s`)), deadlineMs);
   });
   const found = await Promise.race([late, Promise.resolve().then(run)]).catch((error) => failed(whyOf(error)));
   clearTimeout(timer);
   return { name, ...found, ms: Math.round(performance.now() - began) };
 }
 
-/** Returns the first line of an error's message, or its code or name if that is empty. */
+/** Returns the first line of an error's message; its code or name if the message is empty. */
 export function whyOf(error: unknown): string {
   const { message, name, code } = error as { message?: unknown; name?: unknown; code?: unknown };
   return String(message || code || name || error).split('\n')[0] as string;
 }
 
-/** Combines findings into one with the worst status and the details of all that are not ok. */
+/** Combines findings into one. It has the worst of their statuses, and the details of all that are not ok. */
 export function worstOf(findings: readonly Finding[], facts?: Finding['facts']): Finding {
   const order: readonly Status[] = ['failed', 'warning', 'ok', 'skipped'];
   const status = order.find((one) => findings.some((finding) => finding.status === one)) ?? 'ok';
-  const told = status === 'ok' ? findings : findings.filter((finding) => finding.status !== 'ok');
-  return { status, detail: told.map(({ detail }) => detail).join('; '), facts };
+  const reported = status === 'ok' ? findings : findings.filter((finding) => finding.status !== 'ok');
+  return { status, detail: reported.map(({ detail }) => detail).join('; '), facts };
 }

@@ -2,7 +2,7 @@ import { ConfigError, readConfigs, type Table, unknownSettings } from '@commonpl
 import { allTables, hidden } from '../settings.js';
 import { type Check, failed, ok, warning } from './check.js';
 
-/** Checks that the settings of all services, or of those named, are valid. Its findings contain no values. */
+/** Checks that the settings of all services, or of the named ones, are valid. Its findings contain no values. */
 export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly string[]): Check {
   return {
     name: 'configuration',
@@ -12,10 +12,10 @@ export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly st
       if (((env.COMMONPLACE_MONGODB_URL || '') === '') !== ((env.COMMONPLACE_NATS_URL || '') === '')) {
         problems.push('COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL go together: set both or neither');
       }
-      const strangers = strangersIn(env);
-      const facts = { problems, unknown: strangers.map(({ name }) => name) };
+      const unknown = strangersIn(env);
+      const facts = { problems, unknown: unknown.map(({ name }) => name) };
       if (problems.length > 0) return failed(problems.join('; '), facts);
-      if (strangers.length > 0) return warning(`no service reads ${strangers.map(namedWithNearest).join(', ')}`, facts);
+      if (unknown.length > 0) return warning(`no service reads ${unknown.map(namedWithNearest).join(', ')}`, facts);
       return ok('all settings can be read', facts);
     },
   };
@@ -41,7 +41,7 @@ function strangersIn(env: NodeJS.ProcessEnv) {
 const namedWithNearest = ({ name, nearest }: ReturnType<typeof strangersIn>[number]): string =>
   nearest === undefined ? name : `${name} (did you mean ${nearest}?)`;
 
-/** Returns the values of invalid settings: they could be anything and must not be shown. */
+/** Returns the values of invalid settings. They must not be shown, because they might be misplaced secrets. */
 export function unreadableValues(env: NodeJS.ProcessEnv): string[] {
   const settings = Object.values(allTables).flatMap((table) => Object.values(table));
   return settings.flatMap(({ variable, parse }) => {

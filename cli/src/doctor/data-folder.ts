@@ -11,9 +11,9 @@ export function permissionsCheck(dataDir: string): Check {
     name: 'data folder',
     run: async () => {
       const folder = resolve(dataDir);
-      if (!existsSync(folder)) return warning(`${folder} is not there; the first start makes it`);
+      if (!existsSync(folder)) return warning(`${folder} does not exist; the first start creates it`);
       if (existsSync(join(folder, RESTORE_MARKER))) {
-        return failed(`${folder} was not restored to the end: restore it again`);
+        return failed(`the restore of ${folder} is incomplete: restore it again`);
       }
       const findings = [await accessOf(folder, constants.R_OK | constants.W_OK | constants.X_OK)];
       const files = [DATABASE_FILE, ...KEY_FILES].filter((name) => existsSync(join(folder, name)));
@@ -26,7 +26,7 @@ export function permissionsCheck(dataDir: string): Check {
       const { uid } = await stat(folder);
       const me = process.getuid?.();
       if (me !== undefined && me !== 0 && uid !== me) findings.push(warning(`${folder} belongs to user ${uid}`));
-      if (findings.every(({ status }) => status === 'ok')) return ok(`${folder} is this user's alone`);
+      if (findings.every(({ status }) => status === 'ok')) return ok(`only this user can access ${folder}`);
       return worstOf(findings);
     },
   };
@@ -40,7 +40,7 @@ async function accessOf(path: string, mode: number): Promise<Finding> {
 }
 
 const MIB = 2 ** 20;
-/** Free bytes below which writes are about to fail; free bytes and share below which it warns. */
+/** Thresholds of free space: bytes below which the check fails, then bytes and share below which it warns. */
 const [LEAST_BYTES, FEW_BYTES, FEW_SHARE] = [256 * MIB, 1024 * MIB, 0.05];
 
 export function diskCheck(dataDir: string): Check {
@@ -54,7 +54,8 @@ export function diskCheck(dataDir: string): Check {
       const said = `${(free / 1024 / MIB).toFixed(1)} GiB are free on the disk of ${resolve(folder)}`;
       if (free < LEAST_BYTES) return failed(said, facts);
       if (free < FEW_BYTES || bavail < blocks * FEW_SHARE) return warning(said, facts);
-      if (files > 0 && ffree < files * FEW_SHARE) return warning(`${said}, but few more files find room`, facts);
+      if (files > 0 && ffree < files * FEW_SHARE)
+        return warning(`${said}, but there is room for few more files`, facts);
       return ok(said, facts);
     },
   };

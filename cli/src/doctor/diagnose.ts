@@ -19,7 +19,7 @@ export interface Diagnosis {
   readonly checks: readonly Result[];
 }
 
-/** Milliseconds after which a hanging check has failed. All checks run in parallel. */
+/** Milliseconds after which a check that hangs fails. All checks run in parallel. */
 const DEADLINE_MS = 6000;
 const THOROUGH_DEADLINE_MS = 24 * 3_600_000;
 /** Services that have an outbox in MongoDB. */
@@ -27,7 +27,7 @@ const WITH_OUTBOX = ['identity', 'tenancy', 'resources', 'files', 'search', 'mes
 const LEAST_NODE = [20, 19] as const;
 
 /**
- * Checks an installation from where this process runs, and changes nothing. `places` is undefined if those settings
+ * Checks an installation from where this process runs, without changing anything. `places` is undefined if its settings
  * are invalid.
  */
 export async function diagnose(
@@ -66,8 +66,8 @@ export async function diagnose(
 }
 
 /**
- * Returns the environment with placeholders for missing keys: the first start creates them, so that they are no
- * fault.
+ * Returns the environment with placeholders for missing keys. Missing keys are no fault, because the first start
+ * creates them.
  */
 function withKeys(env: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv {
   const { COMMONPLACE_SECRET_KEY, COMMONPLACE_SECRETS_KEY, ...rest } = withKeyFiles(env, dataDir);

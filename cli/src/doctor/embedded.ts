@@ -22,16 +22,16 @@ export type Line =
   | { readonly what: 'report'; readonly report: CheckReport }
   | { readonly what: 'index'; readonly facts?: IndexFacts; readonly error?: string };
 
-/** Milliseconds that each of the three inspections may take, and after which the process is killed. */
-const [PATIENCE_MS, KILL_MS] = [1500, 5500];
-/** The same for a thorough inspection: no limit (0) for each of the three, 24 hours for the process. */
-const [NO_PATIENCE, THOROUGH_KILL_MS] = [0, 24 * 3_600_000];
-/** Milliseconds that an event may wait before it causes a warning; the system may simply not be running. */
+/** Milliseconds for each of the three inspections, and milliseconds after which the process is killed. */
+const [TIME_LIMIT_MS, KILL_MS] = [1500, 5500];
+/** The same for a thorough inspection: no limit (0) for each of the three, and 24 hours for the process. */
+const [NO_TIME_LIMIT, THOROUGH_KILL_MS] = [0, 24 * 3_600_000];
+/** Milliseconds that an event may wait without a warning. The system may simply not be running. */
 const WAITING_MS = 60_000;
-/** Milliseconds that an event may be ahead of this clock. More shows that the clock was set back. */
+/** Milliseconds by which an event may be ahead of this clock. A larger difference shows that the clock was set back. */
 const AHEAD_MS = 5000;
 
-/** Returns the checks of an embedded system's files. The index is included only if it is one of them. */
+/** Returns the checks of an embedded system's files. `withIndex` adds the check of the index. */
 export function embeddedChecks(inspected: Promise<readonly Line[]>, withIndex: boolean): Check[] {
   const of = (name: string, judge: (lines: readonly Line[]) => Finding): Check => ({
     name,
@@ -47,20 +47,23 @@ export function embeddedChecks(inspected: Promise<readonly Line[]>, withIndex: b
   return withIndex ? [...checks, of('index', judgeIndex)] : checks;
 }
 
-/** Returns the installation that the database belongs to; an empty list if it names none. */
+/** Returns the installation to which the database belongs; an empty list if the database names none. */
 export async function embeddedInstallation(inspected: Promise<readonly Line[]>): Promise<Installation[]> {
   const known = find(await inspected, 'installation')?.known;
   return known === undefined ? [] : [known];
 }
 
-/** Inspects a data folder and its files in a separate process. Returns what it found before its time limit. */
+/**
+ * Inspects a data folder and its files in a separate process. Returns all results that it printed within its time
+ * limit.
+ */
 export function inspectFolder(
   { dataDir, s3Url }: Pick<Places, 'dataDir' | 's3Url'>,
   thorough: boolean,
 ): Promise<Line[]> {
   const main = fileURLToPath(new URL('./inspect-main.js', import.meta.url));
-  const patience = String(thorough ? NO_PATIENCE : PATIENCE_MS);
-  const child = spawn(process.execPath, [main, dataDir, patience], {
+  const timeLimit = String(thorough ? NO_TIME_LIMIT : TIME_LIMIT_MS);
+  const child = spawn(process.execPath, [main, dataDir, timeLimit], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, COMMONPLACE_S3_URL: s3Url ?? '' },
   });
@@ -70,7 +73,7 @@ export function inspectFolder(
   });
   return new Promise((resolve) => {
     const end = () => resolve(linesOf(said));
-    // Even a killed process does not end while the disk blocks it.
+    // Even a killed process does not end while it waits for the disk.
     const timer = setTimeout(
       () => {
         child.kill('SIGKILL');
@@ -86,7 +89,7 @@ export function inspectFolder(
   });
 }
 
-/** Parses complete lines; the last one may be cut off. */
+/** Parses the complete lines. The last line may be cut off. */
 function linesOf(said: string): Line[] {
   return said
     .split('\n')
@@ -99,7 +102,7 @@ function find<W extends Line['what']>(lines: readonly Line[], what: W): (Line & 
 }
 
 function judgeDatabase(lines: readonly Line[]): Finding {
-  if (find(lines, 'none')) return warning('there is no database yet; the first start makes it');
+  if (find(lines, 'none')) return warning('there is no database yet; the first start creates it');
   const damage = find(lines, 'damage');
   if (damage !== undefined) return failed(`the database can not be read: ${damage.error}`);
   const tables = find(lines, 'tables');
@@ -109,7 +112,7 @@ function judgeDatabase(lines: readonly Line[]): Finding {
   const facts = { sqlite: tables.version, tables: tables.count, checked: checked.length, faulty };
   if (faulty.length > 0) {
     const [{ name, verdict }] = faulty as [(typeof faulty)[0]];
-    return failed(`the database is damaged, first of all ${name}: ${verdict}; restore the last backup`, facts);
+    return failed(`the database is damaged, first ${name}: ${verdict}; restore the last backup`, facts);
   }
   const report = find(lines, 'report')?.report;
   if (report !== undefined && report.faults.length > 0) {
@@ -120,10 +123,10 @@ function judgeDatabase(lines: readonly Line[]): Finding {
   return ok(`SQLite ${tables.version}: ${checked.length} of ${tables.count} tables checked${rest}, all whole`, facts);
 }
 
-/** Checks that users' tables have the rows that were written into them. */
+/** Judges whether users' tables contain the rows that were written to them. */
 function judgeContents(lines: readonly Line[]): Finding {
   const found = find(lines, 'contents');
-  if (found === undefined) return skipped('there are no tables to be seen');
+  if (found === undefined) return skipped('no tables were inspected');
   if (found.facts === undefined) return failed(`the tables can not be read: ${found.error}`);
   const { tables, checked, faults } = found.facts;
   const [first] = faults;
@@ -136,10 +139,10 @@ function judgeContents(lines: readonly Line[]): Finding {
   });
 }
 
-/** Checks that the bytes of files are where their records say. */
+/** Judges whether the bytes of files exist as their records say. */
 function judgeFiles(lines: readonly Line[]): Finding {
   const found = find(lines, 'files');
-  if (found === undefined) return skipped('there are no files to be seen');
+  if (found === undefined) return skipped('no files were inspected');
   if (found.facts === undefined) return failed(`the bytes of files can not be read: ${found.error}`);
   return judgeBytes(found.facts);
 }
@@ -148,18 +151,18 @@ export function judgeBytes(facts: BytesFacts): Finding {
   const { blobs, checked, missing, examples } = facts;
   if (missing > 0) {
     const said = `the bytes of ${missing} of ${checked} files are missing or incomplete`;
-    return failed(`${said}, as of ${examples[0]}; restore them from a backup`, { ...facts });
+    return failed(`${said}, for example those of ${examples[0]}; restore them from a backup`, { ...facts });
   }
-  return ok(`the bytes of ${checked} of ${blobs} files${inTime(checked, blobs)} are there`, { ...facts });
+  return ok(`the bytes of ${checked} of ${blobs} files${inTime(checked, blobs)} exist`, { ...facts });
 }
 
-/** Returns a note if the time limit left some unchecked; empty otherwise. */
+/** Returns a note if the time limit left some items unchecked; empty otherwise. */
 const inTime = (checked: number, all: number): string =>
-  checked < all ? ', as many as there was time for (--thorough checks all),' : '';
+  checked < all ? ', which is as many as the time limit allowed (--thorough checks all),' : '';
 
 function judgeEvents(lines: readonly Line[]): Finding {
   const events = find(lines, 'events')?.facts;
-  if (events === undefined) return skipped('there are no events to be seen');
+  if (events === undefined) return skipped('no events were inspected');
   const findings = events.consumers.flatMap(judgeConsumer);
   const facts = { events: events.events, consumers: events.consumers };
   if (findings.length > 0) return worstOf(findings, facts);
@@ -186,11 +189,11 @@ function judgeClock(lines: readonly Line[]): Finding {
 
 function judgeIndex(lines: readonly Line[]): Finding {
   const index = find(lines, 'index');
-  if (index === undefined) return skipped('there was no time for the index');
-  if (index.error !== undefined) return warning(`the index can not be read, and is made anew: ${index.error}`);
-  if (index.facts === undefined) return warning('there is no index yet; the next start makes it');
+  if (index === undefined) return skipped('the time limit left no time for the index');
+  if (index.error !== undefined) return warning(`the index can not be read and will be rebuilt: ${index.error}`);
+  if (index.facts === undefined) return warning('there is no index yet; the next start builds it');
   const waiting = find(lines, 'events')?.facts.consumers.find(({ name }) => name === 'search-index')?.waiting ?? 0;
   const facts = { ...index.facts, waiting };
-  if (!index.facts.complete) return warning('the index is not complete: it is being made', facts);
+  if (!index.facts.complete) return warning('the index is incomplete: it is being built', facts);
   return ok(`the index is complete: ${index.facts.entries} entries, ${waiting} events behind`, facts);
 }

@@ -10,36 +10,36 @@ import type { Line } from './embedded.js';
 import { blobSource, tableSource } from './sqlite-sources.js';
 
 /**
- * Inspects the files of an embedded system. It is a separate process because SQLite calls block: it can be killed
- * when the disk hangs. Prints a line of JSON for each result as soon as it is known. Arguments: the data folder,
- * and the milliseconds that each of three inspections may take: of SQLite's tables, of users' tables, and of the
- * bytes of files; 0 for no limit.
+ * Inspects the files of an embedded system. It runs in a separate process, which can be killed if the disk hangs,
+ * because SQLite calls block. It prints each result as a line of JSON as soon as it is known. Arguments: the data
+ * folder, and the time limit in milliseconds for each of three inspections, those of SQLite's tables, of users' tables,
+ * and of the bytes of files; 0 means no limit.
  */
-const [dataDir = '', patience = '0'] = process.argv.slice(2);
-const say = (line: Line) => process.stdout.write(`${JSON.stringify(line)}\n`);
-const until = () => (patience === '0' ? Number.POSITIVE_INFINITY : performance.now() + Number(patience));
+const [dataDir = '', timeLimit = '0'] = process.argv.slice(2);
+const printLine = (line: Line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const until = () => (timeLimit === '0' ? Number.POSITIVE_INFINITY : performance.now() + Number(timeLimit));
 
-// Damage that is known already is told whatever there is time for.
+// Damage that is already known is reported whatever the time limit.
 const report = readCheckReport(dataDir);
-if (report !== undefined) say({ what: 'report', report });
+if (report !== undefined) printLine({ what: 'report', report });
 await inspectDatabase(join(dataDir, DATABASE_FILE));
 try {
-  say({ what: 'index', facts: inspectIndex(join(dataDir, 'search.db')) });
+  printLine({ what: 'index', facts: inspectIndex(join(dataDir, 'search.db')) });
 } catch (error) {
-  say({ what: 'index', error: whyOf(error) });
+  printLine({ what: 'index', error: whyOf(error) });
 }
 
 async function inspectDatabase(file: string): Promise<void> {
   if (!existsSync(file)) {
-    say({ what: 'none' });
+    printLine({ what: 'none' });
     return;
   }
   try {
     const db = openConnection(file, { readOnly: true });
     try {
       const known = inspectInstallation(db);
-      if (known !== undefined) say({ what: 'installation', known });
-      say({ what: 'events', facts: inspectEvents(db) });
+      if (known !== undefined) printLine({ what: 'installation', known });
+      printLine({ what: 'events', facts: inspectEvents(db) });
       inspectStructure(db);
       inspectContents(db);
       await inspectFiles(db);
@@ -47,32 +47,32 @@ async function inspectDatabase(file: string): Promise<void> {
       db.close();
     }
   } catch (error) {
-    say({ what: 'damage', error: whyOf(error) });
+    printLine({ what: 'damage', error: whyOf(error) });
   }
 }
 
-/** Checks the structure of each SQLite table; without a time limit also its indexes against its rows. */
+/** Checks the structure of each SQLite table. Without a time limit it also compares indexes with rows. */
 function inspectStructure(db: Connection): void {
   const end = until();
-  const pragma = patience === '0' ? 'integrity_check' : 'quick_check';
+  const pragma = timeLimit === '0' ? 'integrity_check' : 'quick_check';
   const names = db.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
   const tables = names.map(([name]) => String(name));
-  say({ what: 'tables', version: String(db.get('SELECT sqlite_version()')?.[0]), count: tables.length });
+  printLine({ what: 'tables', version: String(db.get('SELECT sqlite_version()')?.[0]), count: tables.length });
   for (const table of tables) {
     if (performance.now() > end) break;
     const [verdict] = db.get(`PRAGMA ${pragma}('${table}')`) ?? [];
-    say({ what: 'table', name: table, verdict: String(verdict) });
+    printLine({ what: 'table', name: table, verdict: String(verdict) });
   }
 }
 
-/** Checks the rows of users' tables against the hashes in their heads. */
+/** Checks the rows of users' tables against the hashes in the tables' heads. */
 function inspectContents(db: Connection): void {
   const source = tableSource(db);
   if (source === undefined) return;
   try {
-    say({ what: 'contents', facts: inspectTables(source, until()) });
+    printLine({ what: 'contents', facts: inspectTables(source, until()) });
   } catch (error) {
-    say({ what: 'contents', error: whyOf(error) });
+    printLine({ what: 'contents', error: whyOf(error) });
   }
 }
 
@@ -82,9 +82,9 @@ async function inspectFiles(db: Connection): Promise<void> {
   if (source === undefined) return;
   const { sizeOf, close } = await openSizes(process.env.COMMONPLACE_S3_URL || undefined, dataDir);
   try {
-    say({ what: 'files', facts: await inspectBytes(source, sizeOf, until()) });
+    printLine({ what: 'files', facts: await inspectBytes(source, sizeOf, until()) });
   } catch (error) {
-    say({ what: 'files', error: whyOf(error) });
+    printLine({ what: 'files', error: whyOf(error) });
   } finally {
     await close();
   }

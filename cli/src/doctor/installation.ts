@@ -14,14 +14,16 @@ import { openIndexInstallation } from '@commonplace/search/installation';
 import { allTables, type Places, withKeyFiles } from '../settings.js';
 import { type Check, type Finding, failed, ok, skipped, warning, whyOf, worstOf } from './check.js';
 
-/** Returns the checks of what belongs together: stores by their installation id, and keys by their fingerprints. */
+/**
+ * Returns the checks that the parts of an installation belong together: stores by installation id, keys by fingerprint.
+ */
 export function installationChecks(
   places: Places,
   env: NodeJS.ProcessEnv,
   read: () => Promise<readonly Installation[]>,
 ): Check[] {
   const reading = read();
-  // Both checks await the promise and report its error.
+  // Both checks await this promise and report its error.
   reading.catch(() => {});
   return [
     { name: 'installation', run: async () => judgeStores(await reading, places) },
@@ -32,7 +34,7 @@ export function installationChecks(
 async function judgeStores(known: readonly Installation[], places: Places): Promise<Finding> {
   const ids = [...new Set(known.map(({ installationId }) => installationId))];
   const [id] = ids;
-  if (id === undefined) return skipped('the next start writes to which installation it belongs');
+  if (id === undefined) return skipped('the next start assigns an installation id');
   if (ids.length > 1) return failed(`databases of ${ids.length} installations are mixed: ${ids.join(', ')}`);
   const findings = [ok(`installation ${id}`)];
   for (const open of openers(places)) {
@@ -48,7 +50,7 @@ async function judgeStores(known: readonly Installation[], places: Places): Prom
 
 function openers(places: Places): (() => Promise<IdentifiedStore>)[] {
   const { dataDir, s3Url, natsUrl, mongodbUrl, typesenseUrl } = places;
-  // In a mesh each pod has its own folder, which this process does not see.
+  // In a mesh each pod has its own data folder, which this process can't see.
   const inFolders = mongodbUrl === undefined;
   return [
     ...(inFolders || s3Url !== undefined ? [() => openBlobInstallation({ s3Url }, dataDir)] : []),
@@ -63,9 +65,9 @@ async function judgeStore(store: IdentifiedStore, id: string): Promise<Finding> 
   try {
     const found = await store.readId();
     if (found === id) return ok(`${store.place} belongs to it`);
-    if (found !== undefined) return failed(`${store.place} belongs to installation ${found}, and not to ${id}`);
+    if (found !== undefined) return failed(`${store.place} belongs to installation ${found} instead of ${id}`);
     if (await store.isEmpty()) return ok(`${store.place} is empty`);
-    return warning(`${store.place} does not say yet to which installation it belongs`);
+    return warning(`${store.place} does not have an installation id yet`);
   } catch (error) {
     return failed(`${store.place}: ${whyOf(error)}`);
   }
@@ -76,20 +78,20 @@ function judgeKeys(known: readonly Installation[], { dataDir, mongodbUrl }: Plac
   const missing = embedded ? missingFiles(env, dataDir) : [];
   if (missing.length > 0) {
     const paths = missing.map((name) => join(dataDir, name));
-    return failed(`missing: ${paths.join(' and ')}; put back what the database was sealed with, from a backup`);
+    return failed(`missing: ${paths.join(' and ')}; restore the keys of this database from a backup`);
   }
   const given = keysIn(embedded ? withKeyFiles(env, dataDir) : env);
   const strange = [...new Set(known.flatMap((installation) => strangeKeys(installation, given)))];
   if (strange.length > 0) {
     const names = strange.map((variable) => nameOf(variable, dataDir));
-    return failed(`${names.join(' and ')}: not the key that the database was sealed with; put that one back`);
+    return failed(`${names.join(' and ')}: not the key of this database; restore the original key`);
   }
   const checked = [...given.keys()].filter((variable) => known.some(({ keys }) => keys[variable] !== undefined));
-  if (checked.length === 0) return skipped('there are no keys to be compared yet');
+  if (checked.length === 0) return skipped('there are no keys to compare yet');
   return ok(`${checked.map((variable) => nameOf(variable, dataDir)).join(' and ')} fit the database`);
 }
 
-/** Returns the names of key files that are missing next to a database. */
+/** Returns the names of key files that are missing although there is a database. */
 function missingFiles(env: NodeJS.ProcessEnv, dataDir: string): string[] {
   const hasDatabase = (statSync(join(dataDir, DATABASE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
   if (!hasDatabase || isFirstStart(dataDir)) return [];

@@ -3,9 +3,12 @@ import type { Installation } from '@commonplace/kit/installation';
 import { type Check, type Finding, failed, ok, warning, whyOf, worstOf } from './check.js';
 import { judgeBytes } from './embedded.js';
 
-/** Milliseconds that a server has to respond. */
+/** Milliseconds in which a server has to respond. */
 const ANSWER_MS = 4000;
-/** Seconds of clock difference that cause a warning, and a failure: tokens between services live for 30. */
+/**
+ * Clock difference in seconds that causes a warning, and one that causes a failure. Tokens between services are valid
+ * for 30 seconds.
+ */
 const [FEW_SECONDS, TOO_MANY_SECONDS] = [2, 15];
 const WAITING_MS = 60_000;
 
@@ -16,7 +19,7 @@ export function mongoCheck(url: string, services: readonly string[]): Check {
     run: async () => {
       const { inspectMongo } = await import('@commonplace/adapters/mongo');
       const facts = await inspectMongo({ url, services, timeoutMs: ANSWER_MS });
-      if (facts.replicaSet === undefined) return failed('the server is no member of a replica set', { ...facts });
+      if (facts.replicaSet === undefined) return failed('the server is not a member of a replica set', { ...facts });
       const findings = [ok(`${facts.version}, replica set ${facts.replicaSet}`)];
       if (facts.clock !== undefined) findings.push(judgeClock(facts.clock));
       for (const { service, pending, oldest } of facts.outboxes) {
@@ -28,7 +31,7 @@ export function mongoCheck(url: string, services: readonly string[]): Check {
   };
 }
 
-/** Returns the installations that the databases of the services belong to. */
+/** Returns the installations to which the databases of the services belong. */
 export async function mongoInstallations(url: string, services: readonly string[]): Promise<Installation[]> {
   const { openMongoDatabase } = await import('@commonplace/adapters/mongo');
   const database = await openMongoDatabase({ url });
@@ -48,7 +51,7 @@ function judgeClock({ at, tookMs }: { readonly at: number; readonly tookMs: numb
   return Math.abs(seconds) > FEW_SECONDS ? warning(said) : ok(said);
 }
 
-/** Number of pending events of one consumer above which it warns. */
+/** Number of pending events of a consumer above which the check warns. */
 const MANY = 1000;
 
 export function natsCheck(url: string): Check {
@@ -62,7 +65,7 @@ export function natsCheck(url: string): Check {
         return failed(`${facts.version} is too old: 2.11 is needed`, { ...facts });
       }
       if (facts.stream === undefined)
-        return warning(`${facts.version}; the first start makes its streams`, { ...facts });
+        return warning(`${facts.version}; the first start creates its streams`, { ...facts });
       const findings = [ok(`${facts.version}, ${facts.stream.messages} events kept`)];
       for (const { name, waiting } of facts.consumers) {
         if (waiting > MANY) findings.push(warning(`${waiting} events wait for ${name}`));
@@ -79,7 +82,7 @@ export function bucketCheck(s3Url: string): Check {
     run: async () => {
       const store = await openBlobStore({ s3Url, s3PublicUrl: undefined }, '');
       try {
-        // No key has this prefix: the listing only tests that the bucket exists and can be read.
+        // No key has this prefix. The listing only tests that the bucket exists and can be read.
         for await (const _ of store.list('doctor/')) break;
         return ok('the bucket answers');
       } finally {
@@ -89,7 +92,7 @@ export function bucketCheck(s3Url: string): Check {
   };
 }
 
-/** Milliseconds that checking the bytes of files may take, unless the check is thorough. */
+/** Time limit in milliseconds for checking the bytes of files, unless the check is thorough. */
 const FILES_MS = 3000;
 
 /** Checks the bytes of files in the bucket against the records of a mesh. */
@@ -128,7 +131,7 @@ export function typesenseCheck(urls: readonly string[], apiKey: string | undefin
   };
 }
 
-/** Checks the collector of traces and metrics. Its absence is only a warning, since the system works without it. */
+/** Checks the collector of traces and metrics. A failure is only a warning, because the system works without it. */
 export function collectorCheck(otlpUrl: string, headers: Readonly<Record<string, string>> = {}): Check {
   return {
     name: 'collector',
@@ -157,9 +160,9 @@ async function inspectTypesense(url: string, apiKey: string): Promise<{ finding:
     fetch(url + path, { headers: { 'X-TYPESENSE-API-KEY': apiKey }, signal: AbortSignal.timeout(ANSWER_MS) });
   try {
     const { ok: well } = (await (await ask('/health')).json()) as { ok?: boolean };
-    if (well !== true) return { finding: failed(`${host} is not well`) };
+    if (well !== true) return { finding: failed(`${host} reports that it is not healthy`) };
     const answer = await ask('/debug');
-    if (!answer.ok) return { finding: failed(`${host} answers ${answer.status}: the key is not good`) };
+    if (!answer.ok) return { finding: failed(`${host} answers ${answer.status}: the API key is not valid`) };
     const { version } = (await answer.json()) as { version?: string };
     return { finding: ok(`${host} has ${version}`), version };
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Connection } from '@commonplace/adapters/sqlite';
 import type { BlobSource } from '@commonplace/files/inspect';
 import type { TableSource } from '@commonplace/resources/inspect';
 
-/** Returns the blobs in use in an embedded system's database; undefined if no file was ever stored. */
+/** Returns the blobs in use in an embedded system's database; undefined if no file has ever been stored. */
 export function blobSource(db: Connection): BlobSource | undefined {
   if (!hasTable(db, 'files__blobs')) return undefined;
   const used = `FROM files__blobs WHERE doc ->> 'uses' > 0`;
@@ -20,7 +20,7 @@ export function blobSource(db: Connection): BlobSource | undefined {
   };
 }
 
-/** Returns the tables and their chunks in an embedded system's database; undefined if there never was a table. */
+/** Returns the tables and their chunks in an embedded system's database; undefined if there has never been a table. */
 export function tableSource(db: Connection): TableSource | undefined {
   if (!hasTable(db, 'resources__tables') || !hasTable(db, 'resources__table_chunks')) return undefined;
   const docOf = (table: string, id: string) => db.get(`SELECT doc FROM ${table} WHERE id = ?`, [id])?.[0];

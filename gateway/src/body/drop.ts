@@ -1,12 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Bytes and milliseconds of a refused body that are read and dropped, so that its client reads the answer. */
+/**
+ * Maximum number of bytes of a refused body to read and discard, so that the client gets to read the answer. Below, the
+ * maximum time for it in milliseconds.
+ */
 const DROPPED_BYTES = 64 * 1024 * 1024;
 const DROPPED_MS = 5000;
 
 /**
- * Reads the rest of a request's body without keeping it, because a client that is still writing does not read the
- * answer. Returns false if it gave up; the connection can't be used again then.
+ * Reads the rest of a request's body and discards it, because a client that is still writing does not read the answer.
+ * Returns false if it gave up; the connection can't be reused then.
  */
 export function dropBody(request: IncomingMessage): Promise<boolean> {
   if (request.complete) return Promise.resolve(true);

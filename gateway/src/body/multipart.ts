@@ -6,9 +6,9 @@ import type { FilePart } from '@commonplace/proto/api/v1/access.js';
 export const FILE_PART = 'file';
 
 /**
- * Converts a `multipart/form-data` body to the JSON body that says the same, so that one reader reads both, and a
- * repeated request has the same fingerprint whatever its boundary. Throws `unsupported_media_type` for a body that can't
- * be read, and `invalid_json` for one that says something twice.
+ * Converts a `multipart/form-data` body to the equivalent JSON body, so that one reader handles both forms, and a
+ * repeated request has the same fingerprint whatever its boundary. Throws `unsupported_media_type` for a malformed
+ * body, and `invalid_json` for one that gives a field twice.
  */
 export async function multipartToJson(
   contentType: string,
@@ -54,7 +54,7 @@ async function readParts(contentType: string, body: Buffer): Promise<ReadonlyMap
   return parts;
 }
 
-/** Returns whether a part is the value of its field as it is; those of other fields are JSON. */
+/** Returns whether a part contains the plain value of its field. Parts of other fields contain JSON. */
 function isText({ fields }: DescMessage, name: string): boolean {
   const field = fields.find((one) => one.name === name);
   return field === undefined || field.fieldKind === 'enum' || field.scalar === ScalarType.STRING;

@@ -2,7 +2,7 @@ import { AppError } from '@commonplace/kit/errors';
 import { isFormEncoded, isMultipart, mediaType, readBytes } from '@commonplace/kit/http';
 import type { Context } from 'koa';
 
-/** Media types that an endpoint takes besides JSON. */
+/** Media types that an endpoint accepts besides JSON. */
 export interface BodyTypes {
   /** An encoded HTML form. */
   readonly formEncoded?: boolean;
@@ -10,7 +10,9 @@ export interface BodyTypes {
   readonly multipart?: boolean;
 }
 
-/** Returns the bytes of a request's body. A body that is not empty must be JSON, or of another type that `types` allows. */
+/**
+ * Reads the bytes of a request's body. A body that is not empty must be JSON or have another type that `types` allows.
+ */
 export async function readBody(ctx: Context, limit: number, types: BodyTypes = {}): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = ctx.req.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return EMPTY;

@@ -1,7 +1,7 @@
 import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
 import type { DescriptorProto, EnumDescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt';
 
-/** A definition of the contract that may carry a comment. */
+/** A definition of the contract to which a comment can belong. */
 export type Commented = DescMessage | DescField | DescEnum | DescEnumValue | DescService | DescMethod;
 
 /** Returns the name of a definition, which is the same each time a contract is loaded. */
@@ -9,15 +9,15 @@ export function nameOf(definition: Commented): string {
   return 'typeName' in definition ? definition.typeName : `${definition.parent?.typeName}.${definition.name}`;
 }
 
-// Field numbers of descriptor.proto, which the paths of source code locations consist of.
+// Field numbers of descriptor.proto. Paths of source code locations consist of these numbers.
 const FILE = { message: 4, enum: 5, service: 6 };
 const MESSAGE = { field: 2, message: 3, enum: 4 };
 const ENUM_VALUE = 2;
 const METHOD = 2;
 
 /**
- * Returns the comment above each definition of all files by the definition's name, where the descriptors carry
- * comments.
+ * Returns the comments above the definitions of all files, by the names of the definitions. The map is empty if the
+ * descriptors contain no comments.
  */
 export function readComments(files: readonly FileDescriptorProto[]): Map<string, string> {
   const comments = new Map<string, string>();

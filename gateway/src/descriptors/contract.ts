@@ -24,13 +24,13 @@ export interface Contract {
   /** Returns a field's rules; all defaults if it declares none. */
   rules(field: DescField): Rules;
   access(method: DescMethod): Access | undefined;
-  /** Returns the options by which a method is served; all defaults if it declares none. */
+  /** Returns the options that determine how a method is served; all defaults if it declares none. */
   traits(method: DescMethod): Traits;
-  /** Returns the groups of a request's fields that exclude each other. */
+  /** Returns the groups of mutually exclusive fields of a request. */
   alternatives(message: DescMessage): Alternatives[];
   /** Returns the rules between a request's fields. */
   implications(message: DescMessage): Implication[];
-  /** A body of a request that works as it is; undefined where the contract has none. */
+  /** Returns a request body that works without changes; undefined where the contract has none. */
   example(message: DescMessage): unknown;
   http(method: DescMethod): HttpRule | undefined;
   /** Returns the comment above a definition, one paragraph per line; empty if there is none. */
@@ -38,8 +38,8 @@ export interface Contract {
 }
 
 /**
- * Loads the contract from a FileDescriptorSet, by default the one of the proto package. Comments are in a separate
- * file, three times as long, which is read when the first comment is asked for.
+ * Loads the contract from a FileDescriptorSet, by default from the one of the proto package. Comments are in a separate
+ * file, which is three times as long and is read only when the first comment is needed.
  */
 export function loadContract(bytes: Uint8Array = readDescriptors('descriptors')): Contract {
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
@@ -86,13 +86,13 @@ function extension(registry: FileRegistry, name: string): DescExtension {
   return found;
 }
 
-/** Returns an option's message as bytes, so that the generated code of the option can decode it to its own type. */
+/** Encodes an option's message as bytes, so that the generated code of the option can decode it to its own type. */
 function optionBytes(definition: DescField | DescMethod, option: DescExtension): Uint8Array | undefined {
   if (!hasOption(definition, option) || option.message === undefined) return undefined;
   return toBinary(option.message, getOption(definition, option) as Parameters<typeof toBinary>[1]);
 }
 
-/** Returns the messages of a repeated option as bytes. */
+/** Encodes the messages of a repeated option as bytes. */
 function listBytes(definition: DescMessage, option: DescExtension): Uint8Array[] {
   if (!hasOption(definition, option) || option.message === undefined) return [];
   const { message } = option;

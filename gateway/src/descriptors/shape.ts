@@ -3,7 +3,7 @@ import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Contract } from './contract.js';
 
-/** The form of one value of a field on HTTP. */
+/** The form that one value of a field has in HTTP requests and answers. */
 export type Element =
   | { readonly kind: 'string' | 'boolean' | 'number' | 'time' }
   | { readonly kind: 'mask' | 'page-request' }
@@ -11,10 +11,10 @@ export type Element =
   | { readonly kind: 'json'; readonly json: Json }
   | { readonly kind: 'enum'; readonly type: DescEnum }
   | { readonly kind: 'message' | 'page'; readonly type: DescMessage }
-  /** A message that is written as the bare list of its one repeated field. */
+  /** A message with a single repeated field, which is written as a plain list. */
   | { readonly kind: 'wrapped'; readonly type: DescMessage; readonly list: FieldShape };
 
-/** A field as both directions of transcoding and the OpenAPI document use it. */
+/** A field, as transcoding in both directions and the OpenAPI document use it. */
 export interface FieldShape {
   /** Name in the contract and in JSON: `workspace_id`. */
   readonly name: string;
@@ -22,13 +22,13 @@ export interface FieldShape {
   readonly local: string;
   readonly cardinality: 'one' | 'list' | 'map';
   readonly element: Element;
-  /** Whether absence differs from the type's empty value. */
+  /** Whether an absent value differs from the type's empty value. */
   readonly optional: boolean;
   readonly rules: Rules;
   readonly descriptor: DescField;
 }
 
-/** Returns the fields of a message in the order of the contract. Throws if HTTP can't carry one. */
+/** Returns the fields of a message in the order of the contract. Throws if HTTP can't express a field. */
 export function shapesOf(contract: Contract, message: DescMessage): FieldShape[] {
   return message.fields.map((field) => shapeOf(contract, field));
 }
@@ -97,19 +97,19 @@ function messageElement(contract: Contract, field: DescField, type: DescMessage,
   return { kind: 'wrapped', type, list: { ...list, rules: combineRules(rules, list.rules) } };
 }
 
-/** Returns the rules of a bare list: those of the field that holds it, and where it has none those of the list itself. */
+/** Merges the rules of a plain list: those of the field that contains it, completed by those of the list itself. */
 function combineRules(own: Rules, inner: Rules): Rules {
   const set = Object.entries(own).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : Boolean(value)));
   return { ...inner, ...Object.fromEntries(set) };
 }
 
 function unsupported(field: DescField, needed: string): Error {
-  return new Error(`${field.parent.typeName}.${field.name} needs ${needed} to be on HTTP`);
+  return new Error(`${field.parent.typeName}.${field.name} needs ${needed} for HTTP`);
 }
 
 /**
- * Returns an enum's values on HTTP (`document`) by their names in the code (`RESOURCE_TYPE_DOCUMENT`), without the
- * unspecified value.
+ * Maps names of an enum's values in the code (`RESOURCE_TYPE_DOCUMENT`) to their names on HTTP (`document`). The
+ * unspecified value is left out.
  */
 export function enumChoices(type: DescEnum): Map<string, string> {
   const choices = new Map<string, string>();
@@ -120,7 +120,7 @@ export function enumChoices(type: DescEnum): Map<string, string> {
   return choices;
 }
 
-/** Returns the name of the enum's value that means absent. */
+/** Returns the name of the enum's value 0, which means absent. */
 export function enumZero(type: DescEnum): string {
   return type.values.find((value) => value.number === 0)?.name ?? '';
 }

@@ -8,9 +8,10 @@ import { routesOf } from '../routes.js';
 import { SERVER_VERSION } from '../version.js';
 import type { WrittenPage } from './written.js';
 
-// This thread writes the OpenAPI document and the pages made of it: that takes seconds, in which a server has to answer.
+// This worker thread writes the OpenAPI document and the pages generated from it. It takes seconds, during which the
+// event loop of the server has to remain free.
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
+if (port === null) throw new Error('this module has to run in a worker thread');
 if (process.platform === 'linux') lowerPriority(5);
 
 const { publicUrl } = workerData as { publicUrl: string };
@@ -25,7 +26,7 @@ async function listPages(): Promise<ReadonlyMap<string, DocPage>> {
   return new Map([openApi, ...library].map((page) => [page.path, page]));
 }
 
-/** Returns the paths of all pages, or writes the page of one path. */
+/** Returns the page of a path, or the paths of all pages if the path is null. */
 async function perform(path: string | null): Promise<string[] | WrittenPage> {
   const known = await pages;
   if (path === null) return [...known.keys()];

@@ -7,16 +7,16 @@ import {
   type ThreadFailures,
 } from '@commonplace/kit/workers';
 
-/** A page as it is served. */
+/** A page in the form in which it is served. */
 export interface WrittenPage {
   readonly contentType: string;
   readonly contentSecurityPolicy: string;
   readonly body: Uint8Array;
 }
 
-/** Milliseconds that writing a page may take: the first one takes seconds on a busy machine. */
+/** Timeout in milliseconds for writing a page; on a busy machine the first page takes seconds. */
 const WRITE_MS = 60_000;
-/** Milliseconds after which a thread ends that has nothing to write. */
+/** Milliseconds after which an idle thread ends. */
 const IDLE_MS = 60_000;
 const HEAP_MIB = 512;
 const MAX_WAITING = 1_000;
@@ -28,8 +28,8 @@ const failures: ThreadFailures = {
 };
 
 /**
- * Returns a function that returns the page of a path, or undefined if there is none. A thread writes each page when it is
- * first asked for; pages are cached. Throws `Unavailable` if the thread fails, and tries again with the next call.
+ * Returns a function that looks up the page of a path, or returns undefined if there is none. A thread writes each page
+ * on first use; pages are cached. Throws `Unavailable` if the thread fails, and the next call tries again.
  */
 export function createWrittenPages(publicUrl: string): (path: string) => Promise<WrittenPage | undefined> {
   const entry = new URL('./thread.js', import.meta.url);
@@ -52,7 +52,10 @@ export function createWrittenPages(publicUrl: string): (path: string) => Promise
   };
 }
 
-/** Returns a function that makes a value with its first call and returns it with each; after a failure it tries again. */
+/**
+ * Memoizes an asynchronous function: the first call computes the value, later calls return it. After a failure the next
+ * call tries again.
+ */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {

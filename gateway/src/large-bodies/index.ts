@@ -11,12 +11,14 @@ import {
 import type { Settings } from '../config.js';
 import type { ReadRequest, ReadTask } from './protocol.js';
 
-/** Bytes above which a body is read in a worker thread: JSON of many small values takes up to 70 ns per byte. */
+/**
+ * Size in bytes above which a body is read in a worker thread. JSON of many small values takes up to 70 ns per byte.
+ */
 export const MAX_BYTES_AT_ONCE = 64 * 1024;
 
-/** Seconds that reading one body may take; 10 MiB take less than one. */
+/** Timeout in seconds for reading one body; 10 MiB take less than one second. */
 const READ_SECONDS = 10;
-/** Bytes of heap in a thread per byte of body: parsed JSON takes up to forty times its size. */
+/** Heap of a thread, in bytes per byte of body. Parsed JSON takes up to forty times its size. */
 const HEAP_PER_BYTE = 40;
 const MIN_HEAP_MIB = 384;
 const MIB = 1024 * 1024;
@@ -27,9 +29,9 @@ export type LargeBodySettings = Pick<Settings, 'bodyBytes' | 'bodyThreads' | 'bo
 /** Reads requests with large bodies off the event loop. */
 export interface LargeBodies {
   /**
-   * Reads a request when its tenant's turn comes. The task's body is transferred to the thread and unusable afterwards.
-   * Rejects with the faults of the request, with `body_too_complex` if reading takes too long or too much memory, and
-   * with `concurrency_limited` if too many of the tenant's requests wait.
+   * Reads a request when it is its tenant's turn. The task's body is transferred to the thread and is unusable
+   * afterwards. Rejects with the faults of the request, with `body_too_complex` if reading takes too long or too much
+   * memory, and with `concurrency_limited` if too many requests of the tenant are waiting.
    */
   read(tenant: string, task: ReadTask): Promise<ReadRequest>;
   close(): Promise<void>;
@@ -52,7 +54,7 @@ const failures: ThreadFailures = {
   closed: () => Unavailable({}),
 };
 
-/** Creates the pool of threads that read large bodies; tenants share them fairly. */
+/** Creates the pool of threads that read large bodies. Tenants share the threads fairly. */
 export function openLargeBodies({ bodyBytes, bodyThreads, bodiesWaiting }: LargeBodySettings): LargeBodies {
   const entry = new URL('./thread.js', import.meta.url);
   const heapMiB = Math.max(MIN_HEAP_MIB, Math.ceil((bodyBytes * HEAP_PER_BYTE) / MIB));

@@ -4,8 +4,7 @@ import type { Route } from '../routes.js';
 import type { ReadRequest, ReadTask } from './protocol.js';
 
 /**
- * Reads a request: validates its body and builds the message that is sent to the service. Throws as `parseBody` and
- * `parseRequest` do.
+ * Validates the body of a request and builds the message for the service. Throws like `parseBody` and `parseRequest`.
  */
 export function readRequest(route: Pick<Route, 'parseRequest'>, task: Omit<ReadTask, 'method' | 'path'>): ReadRequest {
   const bytes = Buffer.from(task.body.buffer, task.body.byteOffset, task.body.byteLength);

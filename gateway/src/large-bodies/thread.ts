@@ -7,9 +7,9 @@ import { readRequest } from './read.js';
 
 // This thread reads requests with large bodies, one after another.
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
-// The thread runs at low OS priority, so that requests that need no thread go first when processors are scarce. On
-// Linux, 0 means this thread alone.
+if (port === null) throw new Error('this module has to run in a worker thread');
+// The thread runs at low OS priority, so that requests on the event loop go first when processors are scarce. On Linux,
+// process id 0 means this thread only.
 if (process.platform === 'linux') lowerPriority(5);
 
 const routes = new Map(routesOf().map((route) => [`${route.method} ${route.path}`, route]));

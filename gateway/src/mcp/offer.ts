@@ -6,13 +6,13 @@ import type { Route } from '../routes.js';
 import { effectOf, type Operations } from './api/operations.js';
 import type { Tool } from './tools/tool.js';
 
-/** Returns whether a caller's credential opens a route at all; what it may do there is decided by the service. */
+/** Returns whether a caller's credential can open a route. The service decides what the caller may do there. */
 export function mayUse(caller: Caller, route: Route): boolean {
   if (route.scope === 'public') return true;
   return opens(route, caller.credential.scopes) && isWithinLimit(route, caller);
 }
 
-/** Returns the routes of a tool. Throws if it names an operation that the contract does not have. */
+/** Returns the routes that a tool uses. Throws if the tool names an operation that the contract does not have. */
 export function routesOfTool({ name, operations: names }: Tool, operations: Operations): Route[] {
   return names.map((operation) => {
     const route = operations.get(operation);
@@ -21,7 +21,7 @@ export function routesOfTool({ name, operations: names }: Tool, operations: Oper
   });
 }
 
-/** Returns a tool as MCP lists it. */
+/** Returns the description of a tool in a list of MCP tools. */
 export function describeTool(tool: Tool, operations: Operations): McpTool {
   const { name, title, description, properties, required, isOpenWorld = false } = tool;
   const effect = name === 'call' ? effectOf([...operations.values()]) : effectOf(routesOfTool(tool, operations));

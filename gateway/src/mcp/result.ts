@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { OperationFailed } from './api/errors.js';
 import type { ToolAnswer } from './tools/tool.js';
 
-/** Returns a tool's answer as MCP has it. What is longer than `maxChars` is cut, and says so. */
+/** Converts a tool's answer to an MCP result. Text longer than `maxChars` is truncated, with a note that says so. */
 export function resultOf({ text, structured }: ToolAnswer, maxChars: number): CallToolResult {
   const content = [{ type: 'text' as const, text: cutText(text, maxChars) }];
   if (structured === undefined) return { content };
@@ -10,7 +10,7 @@ export function resultOf({ text, structured }: ToolAnswer, maxChars: number): Ca
   return { content, structuredContent: isTooLong ? { truncated: true, ...idOf(structured) } : { ...structured } };
 }
 
-/** Returns an error as a result, so that the model reads it and can do better. */
+/** Converts an error to an MCP result, so that the model can read it and correct its call. */
 export function errorResultOf({ error, requestId, retryAfter }: OperationFailed): CallToolResult {
   const faults = Array.isArray(error.details) ? (error.details as { param: string; message: string }[]) : [];
   const lines = [
@@ -30,7 +30,7 @@ function idOf(structured: Readonly<Record<string, unknown>>): Record<string, unk
 
 function cutText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  // Never between the halves of a character beyond the basic plane.
+  // A surrogate pair is never split.
   const end = /[\ud800-\udbff]/.test(text.charAt(maxChars - 1)) ? maxChars - 1 : maxChars;
   const note = `[Cut: ${end} of ${text.length} characters are shown. Ask for less: a smaller \`limit\`, fewer \`fields\`, or the next part.]`;
   return `${text.slice(0, end)}\n\n${note}`;

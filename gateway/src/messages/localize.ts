@@ -6,26 +6,27 @@ import type { Messages } from './messages.js';
 
 const LANGUAGES: Readonly<Record<string, Messages>> = { de: GERMAN, fr: FRENCH, es: SPANISH };
 
-/** The languages in which errors can be told; English comes first, which is spoken where a client asks for none of them. */
+/** Languages in which errors are available. English comes first and is the default if a client accepts none of them. */
 export const ERROR_LANGUAGES: readonly string[] = ['en', ...Object.keys(LANGUAGES)];
 
-/** Texts for people in an error. */
+/** The texts of an error that people read. */
 export interface ErrorTexts {
   readonly message: string;
   readonly faults: readonly Fault[];
 }
 
 /**
- * Returns an error's texts in a language. A text that the language has word for word is translated as it is; of any other,
- * the meaning of its code is told, so that nothing stays in English.
+ * Returns an error's texts in a language. A text with a translation of its own is translated word for word. Any other
+ * text is replaced by the translated meaning of its error code, so that nothing stays in English.
  */
 export function localize({ message, reason, param, faults }: AppError, language: string): ErrorTexts {
   const messages = LANGUAGES[language];
   if (messages === undefined) return { message, faults };
-  const tell = (text: string, code: string, about: string | undefined) => translate(messages, text, code, about);
+  const translateText = (text: string, code: string, about: string | undefined) =>
+    translate(messages, text, code, about);
   return {
-    message: tell(message, reason, param),
-    faults: faults.map((fault) => ({ ...fault, message: tell(fault.message, fault.code, fault.param) })),
+    message: translateText(message, reason, param),
+    faults: faults.map((fault) => ({ ...fault, message: translateText(fault.message, fault.code, fault.param) })),
   };
 }
 
@@ -52,7 +53,7 @@ interface Pattern {
 
 const compiled = new Map<Messages, readonly Pattern[]>();
 
-/** Returns the patterns of a language's rules, compiled once. */
+/** Returns the compiled patterns of a language's rules. They are compiled once. */
 function patternsOf(messages: Messages): readonly Pattern[] {
   let patterns = compiled.get(messages);
   if (patterns === undefined) {
@@ -62,7 +63,10 @@ function patternsOf(messages: Messages): readonly Pattern[] {
   return patterns;
 }
 
-/** Returns the pattern of a rule's text. A number stands for a count or a limit; other names for any text of one line. */
+/**
+ * Returns the pattern that matches a rule's text. Placeholders for counts and limits match numbers; others match any
+ * text of one line.
+ */
 function patternOf(text: string): RegExp {
   const source = text
     .replace(/[.*+?^$()|[\]\\]/g, '\\$&')

@@ -1,7 +1,7 @@
-/** The messages of errors in one language. */
+/** Messages of errors in one language. */
 export interface Messages {
-  /** What is wrong with a value, by the English text, in which `{name}` stands for what differs. */
+  /** Translations of what is wrong with a value, by the English text. `{name}` is a placeholder for a variable part. */
   readonly rules: Readonly<Record<string, string>>;
-  /** What an error code means, for texts that `rules` does not have. */
+  /** Meanings of error codes, for texts that `rules` does not have. */
   readonly codes: Readonly<Record<string, string>>;
 }

@@ -7,25 +7,28 @@ import type { State } from './state.js';
 
 type Context = ParameterizedContext<State>;
 
-/** Writes one line for a request when its last byte is sent, or its client has gone. */
+/** Writes the log line of a request when its last byte is sent or its client has disconnected. */
 export interface AccessEntry {
-  /** Notes the milliseconds after which the answer began. */
+  /** Records the time in milliseconds after which the answer began. */
   answered(afterMs: number): void;
 }
 
-/** Milliseconds until an answer begins above which a request is logged in any case. */
+/** Milliseconds until the start of an answer above which a request is always logged. */
 const SLOW_MS = 2000;
-/** Characters of `X-Client-Request-Id` that are logged at most. */
+/** Maximum number of characters of `X-Client-Request-Id` that are logged. */
 const CLIENT_REQUEST_ID_CHARS = 128;
-/** What credentials begin with: a client that sends one as its request id does not find it in the log. */
+/**
+ * Matches the beginnings of credentials. A client that sends one as its request id by mistake does not find it in the
+ * log.
+ */
 const CREDENTIAL = /wsk_|whsec_|eyJ|bearer/i;
 const BEARER_KEY = /^bearer +(wsk_[po]_[0-9A-Za-z]{12})_/i;
 const PROBES = '/health/';
 
 /**
- * Begins the entry of a request. A share of requests is logged, and each that fails on our side or is slow. Neither paths
- * nor queries are logged, only the route's template: they contain tokens of hooks, share links and pages. Of an API key
- * only its public prefix is.
+ * Starts the log entry of a request. A share of requests is logged, and always those that are slow or fail on our side.
+ * The log contains only the route's template, never paths or queries, which contain tokens of hooks, share links and
+ * pages. Of an API key it contains only the public prefix.
  */
 export function beginEntry(ctx: Context, log: Log, share: number): AccessEntry {
   const { socket } = ctx.req;
@@ -62,7 +65,7 @@ export function beginEntry(ctx: Context, log: Log, share: number): AccessEntry {
   };
 }
 
-/** Returns who made a request, as far as that is known. */
+/** Returns what is known about who made a request. */
 function identityOf(ctx: Context): Record<string, unknown> {
   const { requestId, traceparent, clientIp, admitted, named } = ctx.state;
   const client = ctx.get('X-Client-Request-Id').slice(0, CLIENT_REQUEST_ID_CHARS);
@@ -82,7 +85,7 @@ function tenantOf(caller: Caller | undefined): string | undefined {
   return caller.tenant.orgId ?? 'personal';
 }
 
-/** Returns the principal that acts: an agent, else the person; undefined for visitors. */
+/** Returns the acting principal: the agent, else the person; undefined for visitors. */
 function principalOf(caller: Caller | undefined): string | undefined {
   if (caller?.agent !== undefined) return `agent:${caller.agent.id}`;
   return caller === undefined || caller.userId === '' ? undefined : `user:${caller.userId}`;

@@ -24,10 +24,10 @@ const SessionEnded = defineError('UNAUTHENTICATED', 'invalid_credentials', 'The 
 const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
 
 /**
- * Milliseconds for which an authenticated credential is cached. Changes that this process receives clear the cache;
- * without them a revoked credential is refused at most a second later.
+ * Milliseconds for which an authenticated credential is cached. Changes that this process receives clear the cache; if
+ * none arrives, a revoked credential is accepted for less than a second.
  */
-const REMEMBER_MS = 900;
+const CACHE_MS = 900;
 
 export interface AuthenticateParts {
   readonly auth: Client<AuthService>;
@@ -38,23 +38,23 @@ export interface AuthenticateParts {
   readonly publicOrigin: string;
   readonly failures: FailureLimit;
   /**
-   * Subscribes to changes made in this process, delivered before the change is answered; undefined if other processes
-   * make them.
+   * Subscribes to changes made in this process, which are delivered before the write is answered; undefined if other
+   * processes make the changes.
    */
   readonly watch: Host['watchOwn'];
   /** Milliseconds to wait for the identity service. */
   readonly timeoutMs: number;
 }
 
-/** Authenticates the caller: the first gate. Caches a successful authentication for less than a second. */
+/** Authenticates the caller. It is the first gate. A successful authentication is cached for less than a second. */
 export function authenticate(parts: AuthenticateParts): Middleware<State> {
-  const remembered = new LRUCache<string, Promise<Admitted>>({
+  const cache = new LRUCache<string, Promise<Admitted>>({
     ...maxEntries(20_000),
-    ttl: REMEMBER_MS,
+    ttl: CACHE_MS,
     ttlResolution: 20,
   });
 
-  void parts.watch?.(CHANGES, () => remembered.clear());
+  void parts.watch?.(CHANGES, () => cache.clear());
 
   return async (ctx, next) => {
     const { kind, credential } = credentialOf(ctx, parts.cookieName);
@@ -64,11 +64,11 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
     const key = `${kind}\n${credential}\n${tenant}\n${workspace}\n${clientIp}`;
     const renew = (): Promise<Admitted> => {
       if (kind === CredentialKind.SESSION && parts.ended.has(credential)) return Promise.reject(SessionEnded());
-      const known = remembered.get(key);
+      const known = cache.get(key);
       if (known !== undefined) return known;
       const asked = admit(parts, { kind, credential, tenant, workspaceId: workspace, clientIp }, ctx.state);
-      remembered.set(key, asked);
-      asked.catch(() => remembered.delete(key));
+      cache.set(key, asked);
+      asked.catch(() => cache.delete(key));
       return asked;
     };
     ctx.state.renew = renew;
@@ -84,22 +84,25 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
     if (kind === CredentialKind.SESSION && !isSafe(ctx.method))
       requireCsrf(ctx, ctx.state.admitted, parts.publicOrigin);
     await next();
-    // A credential that a write through this process revoked is refused from its answer on, even if another process
-    // made the change.
-    if (!isSafe(ctx.method) && ABOUT_CREDENTIALS.test(ctx.path)) remembered.clear();
+    // Guarantees that a credential which a write through this process revoked is refused once the write is answered,
+    // even if another process made the change.
+    if (!isSafe(ctx.method) && CREDENTIAL_PATHS.test(ctx.path)) cache.clear();
   };
 }
 
-/** Events that may change who is authenticated: people, keys and sessions, Orgs, workspaces and their members. */
+/**
+ * Events after which a credential may authenticate differently: those of people, keys, sessions, Orgs, workspaces and
+ * their members.
+ */
 const CHANGES = ['commonplace.identity.>', 'commonplace.tenancy.>'];
-const ABOUT_CREDENTIALS = /^\/api\/v1\/(?:orgs|api-keys|workspaces\/[^/]+\/members)(?:\/|$)/;
+const CREDENTIAL_PATHS = /^\/api\/v1\/(?:orgs|api-keys|workspaces\/[^/]+\/members)(?:\/|$)/;
 
 function header(ctx: Context, name: string): string {
   const value = ctx.req.headers[name];
   return typeof value === 'string' ? value : '';
 }
 
-/** Refuses a header that is present but empty: the client meant to narrow the request and made a mistake. */
+/** Refuses a header that is present but empty, because the client meant to narrow the request and made a mistake. */
 function refuseEmpty(ctx: Context, name: string, wanted: string): void {
   if (ctx.req.headers[name.toLowerCase()] === '') {
     throw invalidField(name, 'invalid_id', `${name} is empty. Send ${wanted}, or leave the header out.`);
@@ -119,8 +122,8 @@ async function admit(
 }
 
 /**
- * Returns the one credential of a request: a session cookie, or a bearer token or key. Throws if there is none or more
- * than one.
+ * Returns the only credential of a request: a session cookie, bearer token or key. Throws if there is none or more than
+ * one.
  */
 function credentialOf(ctx: Context, cookieName: string): { kind: CredentialKind; credential: string } {
   const authorization = ctx.req.headers.authorization ?? '';
@@ -140,7 +143,7 @@ export function isSafe(method: string): boolean {
 }
 
 /**
- * Requires a write by a session to send the session's CSRF token and, if it has an `Origin`, to come from our own
+ * Requires that a write with a session sends the session's CSRF token and, if it has an `Origin`, comes from our own
  * pages.
  */
 function requireCsrf(ctx: Context, { csrfToken }: Admitted, publicOrigin: string): void {

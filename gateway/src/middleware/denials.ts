@@ -10,12 +10,15 @@ import type { ParameterizedContext } from 'koa';
 import { templateOf } from './observe.js';
 import type { NamedIds, State } from './state.js';
 
-/** Milliseconds within which denials of one kind are merged into one report. */
+/** Milliseconds within which equal denials are merged into one report. */
 const WINDOW_MS = 60_000;
-/** Kinds of denials that are counted at the same time; further denials of a credential are counted together. */
+/**
+ * Maximum number of kinds of denials that are counted separately at a time; further denials of a credential are counted
+ * together.
+ */
 const MAX_KINDS = 1_000;
 
-/** Reports requests that were answered 403 to the audit log. */
+/** Reports requests that were answered with 403 to the audit log. */
 export interface Denials {
   note(ctx: ParameterizedContext<State>, error: AppError): void;
   /** Reports the denials counted so far. */
@@ -29,8 +32,8 @@ export interface DenialParts {
 }
 
 /**
- * Creates the reporter. No request waits for a report. A report that fails is logged, so that the operator still learns
- * of it.
+ * Creates the reporter of denials. Requests never wait for a report. A report that fails is logged, so that the
+ * operator still learns of it.
  */
 export function createDenials({ auditEvents, call, log }: DenialParts): Denials {
   const denials = createAggregator<Denial>({
@@ -52,7 +55,7 @@ export function createDenials({ auditEvents, call, log }: DenialParts): Denials 
   return {
     note(ctx, error) {
       const { admitted, clientIp, requestId } = ctx.state;
-      // An anonymous respondent of a form has no user id, and a request without a credential has no tenant: neither is
+      // Anonymous respondents of forms have no user id, and requests without a credential have no tenant. Neither is
       // reported.
       if (admitted === undefined || admitted.caller.userId === '') return;
       const { caller } = admitted;
@@ -98,7 +101,7 @@ function namedBy(params: Readonly<Record<string, string>> | undefined): NamedIds
   return namedIds({ orgId, workspaceId, resourceId });
 }
 
-/** Returns those of the values that are ids of an Org, a workspace or a resource; other values are left out. */
+/** Returns the values that are ids of an Org, a workspace or a resource; drops all others. */
 export function namedIds(values: object): NamedIds {
   const found = Object.entries(values).filter(([name, value]) => NAMES.has(name) && UUID.test(String(value)));
   return Object.fromEntries(found);

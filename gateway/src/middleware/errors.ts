@@ -16,10 +16,10 @@ export interface ErrorParts {
   readonly log: Log;
 }
 
-/** Seconds of `Retry-After` for a server error that does not name any. */
+/** Default of `Retry-After` in seconds for server errors. */
 const RETRY_SECONDS = 1;
 
-/** Answers thrown errors with the documented body, which contains no stack, no query and no other tenant's name. */
+/** Answers thrown errors with the documented body. It never contains a stack, a query or another tenant's name. */
 export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts): Middleware<State> {
   return async (ctx, next) => {
     try {
@@ -58,7 +58,7 @@ export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts):
 }
 
 /**
- * Sets `WWW-Authenticate`, which states what the client needs to be let in (RFC 6750), and where it learns how to get it
+ * Sets `WWW-Authenticate`, which states what credential the client needs (RFC 6750), and where it learns how to get one
  * (RFC 9728).
  */
 function challenge(ctx: { set(name: string, value: string): void }, error: AppError, publicUrl: string): void {
@@ -73,14 +73,14 @@ function challenge(ctx: { set(name: string, value: string): void }, error: AppEr
 /** Path of the metadata that a client needs before it requests a token. */
 export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
-/** An error with its texts in the language of its answer. */
-interface ToldError extends ErrorTexts {
+/** An error with its texts in the language of the answer. */
+interface LocalizedError extends ErrorTexts {
   readonly error: AppError;
   readonly doc: string;
   readonly requestId: string;
 }
 
-function errorBody({ error, message, faults, doc, requestId }: ToldError, type: string) {
+function errorBody({ error, message, faults, doc, requestId }: LocalizedError, type: string) {
   return {
     error: {
       type,
@@ -95,8 +95,8 @@ function errorBody({ error, message, faults, doc, requestId }: ToldError, type: 
   };
 }
 
-/** Returns the error as RFC 9457 problem details. */
-function problemBody({ error, message, faults, doc, requestId }: ToldError, status: number) {
+/** Renders the error as RFC 9457 problem details. */
+function problemBody({ error, message, faults, doc, requestId }: LocalizedError, status: number) {
   return {
     type: doc,
     title: error.reason.replaceAll('_', ' '),

@@ -1,4 +1,4 @@
-// Declares two modules of the library that are imported alone, without its adapters for a dozen databases.
+// Declares two modules of the rate limiter's library, which are imported without its adapters for a dozen databases.
 
 declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
   import { RateLimiterMemory } from 'rate-limiter-flexible';

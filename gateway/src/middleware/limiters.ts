@@ -5,27 +5,27 @@ import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import { type PolicyName, WINDOW_SECONDS } from '../rate-limits.js';
 
-/** Counts the requests of one policy, by key. */
+/** Counts the requests of one policy by key. */
 export interface Limiter {
-  /** Takes one request of the key's window. Rejects with what is left of the window if no request is. */
+  /** Consumes one request of the key's window. Rejects with the state of the window if it is used up. */
   consume(key: string): Promise<RateLimiterRes>;
 }
 
 /** Creates the limiter of a policy that allows `limit` requests in a window. */
 export type CreateLimiter = (policy: PolicyName, limit: number) => Limiter;
 
-/** Counts in this process, for the only gateway of a system. */
+/** Creates a limiter that counts in this process, for a system with one gateway. */
 export const createLocalLimiter: CreateLimiter = (policy, limit) =>
   new RateLimiterMemory({ points: limit, duration: WINDOW_SECONDS, keyPrefix: policy });
 
-/** A slice of a window that all gateways share. */
+/** A part of a window that all gateways share. */
 export interface Slice {
   readonly granted: number;
   readonly left: number;
   readonly resetMs: number;
 }
 
-/** Takes up to `wanted` requests from the shared count, to which `spent` requests are added in any case. */
+/** Takes up to `wanted` requests from the shared counter, and always adds the `spent` requests to it. */
 export type TakeSlice = (about: {
   readonly policy: PolicyName;
   readonly counter: string;
@@ -35,19 +35,19 @@ export type TakeSlice = (about: {
   readonly spent: number;
 }) => Promise<Slice>;
 
-/** Share of a limit that a gateway takes at a time. */
+/** Fraction of a limit that a gateway takes at a time. */
 const SLICE = 1 / 20;
-/** Share of a limit that a gateway may serve in a window before it has the first slice. */
+/** Fraction of a limit that a gateway may serve in a window before it has its first slice. */
 const CREDIT = 1 / 100;
 const WINDOW_MS = WINDOW_SECONDS * 1000;
-/** Number of keys of one policy that are counted at the same time. */
+/** Maximum number of keys of one policy that are counted at a time. */
 const MAX_KEYS = 100_000;
 
 /**
- * Counts across gateways. A gateway takes slices of the shared window ahead of need, so that a request does not wait for
- * another process; only where a slice is used up, and for the first requests of limits below 100, does it wait. The
- * gateways together let the limit through, plus at most a hundredth of it for each. While the shared count does not answer,
- * each gateway counts for itself.
+ * Creates limiters that count across gateways. A gateway takes slices of the shared window ahead of need, so that a
+ * request waits for another process only when a slice is used up, or for the first requests of limits below 100.
+ * Together the gateways exceed the limit by at most a hundredth of it each. While the shared counter does not answer,
+ * each gateway counts on its own.
  */
 export function createSharedLimiters(take: TakeSlice): CreateLimiter {
   return (policy, limit) => {
@@ -58,7 +58,9 @@ export function createSharedLimiters(take: TakeSlice): CreateLimiter {
         if (share === undefined || share.isOver) {
           const counter = fingerprint(key);
           const { isAlone = false } = share ?? {};
-          share = new Share(limit, isAlone, (wish) => take({ policy, counter, limit, windowMs: WINDOW_MS, ...wish }));
+          share = new Share(limit, isAlone, (request) =>
+            take({ policy, counter, limit, windowMs: WINDOW_MS, ...request }),
+          );
           shares.set(key, share);
         }
         return share.consume();
@@ -67,16 +69,16 @@ export function createSharedLimiters(take: TakeSlice): CreateLimiter {
   };
 }
 
-/** What one gateway has of the window of one key. */
+/** One gateway's part of the window of one key. */
 class Share {
   /** Requests of the slice that are not used yet. */
   private available = 0;
-  /** Requests that other gateways or a later slice may still get; undefined until the first answer. */
+  /** Requests that other gateways or a later slice may still take; undefined until the first answer. */
   private sharedLeft: number | undefined;
   private credit: number;
-  /** Requests on credit that the shared count does not know yet. */
+  /** Requests served on credit that the shared counter does not include yet. */
   private spent = 0;
-  /** Requests that were let through here. */
+  /** Number of requests that this gateway let through. */
   private used = 0;
   private waiting = 0;
   private endsAt = performance.now() + WINDOW_MS;
@@ -86,14 +88,14 @@ class Share {
   constructor(
     private readonly limit: number,
     wasAlone: boolean,
-    private readonly ask: (wish: { readonly wanted: number; readonly spent: number }) => Promise<Slice>,
+    private readonly ask: (request: { readonly wanted: number; readonly spent: number }) => Promise<Slice>,
   ) {
     this.size = Math.max(1, Math.floor(limit * SLICE));
-    // While the shared count does not answer, nobody waits to learn that again.
+    // While the shared counter does not answer, requests do not wait for another failure.
     this.credit = wasAlone ? this.size : Math.floor(limit * CREDIT);
   }
 
-  /** Whether the shared count did not answer, so that this gateway counts for itself until the window ends. */
+  /** Whether the shared counter did not answer, so that this gateway counts on its own until the window ends. */
   isAlone = false;
 
   get isOver(): boolean {
@@ -121,7 +123,10 @@ class Share {
     return true;
   }
 
-  /** Whether to take the next slice before this one is used up. Small limits do not: what one holds, others lack. */
+  /**
+   * Returns whether to take the next slice before this one is used up. Small limits do not, because other gateways
+   * would lack what one holds in reserve.
+   */
   private needsMore(): boolean {
     if (this.sharedLeft === undefined) return this.size > 1;
     return this.sharedLeft > 0 && this.size > 1 && this.available < this.size / 2;
@@ -135,10 +140,10 @@ class Share {
   }
 
   private async reserveBatch(): Promise<void> {
-    const wish = { wanted: Math.max(this.size > 1 ? this.size : 0, this.waiting), spent: this.spent };
+    const request = { wanted: Math.max(this.size > 1 ? this.size : 0, this.waiting), spent: this.spent };
     this.spent = 0;
     try {
-      const { granted, left, resetMs } = await this.ask(wish);
+      const { granted, left, resetMs } = await this.ask(request);
       this.available += granted;
       this.sharedLeft = left;
       this.endsAt = performance.now() + resetMs;

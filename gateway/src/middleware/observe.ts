@@ -12,9 +12,10 @@ import type { State } from './state.js';
 type Context = ParameterizedContext<State>;
 
 /**
- * Decides whether a request is traced, in every process that serves it and before any work is done for it. The span is
- * passed along with calls, not kept in an async context: requests wait for each other's answers here, and a storage
- * that follows each of them would slow all. A client names the trace, but decides about sampling only if it is trusted.
+ * Decides whether a request is traced in all processes that serve it. Runs before any other work. The span is passed
+ * along with calls rather than kept in an async context: requests wait for each other's answers here, and a context
+ * that follows each of them would slow down all. A client names the trace, but decides about sampling only if it is
+ * trusted.
  */
 export function beginTrace(ctx: Context, clientDecides: boolean): Span | undefined {
   const given = receivedTrace(ctx.req.headers);
@@ -23,7 +24,7 @@ export function beginTrace(ctx: Context, clientDecides: boolean): Span | undefin
   return span;
 }
 
-/** Measures a request when its answer begins, and ends its span. */
+/** Records the duration of a request when its answer begins, and ends its span. */
 export function endTrace(ctx: Context, span: Span | undefined, seconds: number): void {
   if (!isObserved(ctx)) return;
   const { method, status } = ctx;
@@ -39,7 +40,7 @@ const PROBES = '/health/';
 
 const templates = new Map<string, string>();
 
-/** Returns a route's path as the OpenAPI document writes it: `/api/v1/resources/{resource_id}`. */
+/** Returns a route's path in the notation of the OpenAPI document: `/api/v1/resources/{resource_id}`. */
 export function templateOf(route: unknown): string | undefined {
   if (typeof route !== 'string') return undefined;
   let template = templates.get(route);

@@ -2,12 +2,12 @@ import type { Policies, PolicyName } from '../rate-limits.js';
 import { tooManyAtOnce } from './rate-limit.js';
 import type { Admitted } from './state.js';
 
-/** Seconds of `Retry-After` for a client that was refused a stream. */
+/** `Retry-After` in seconds for a client to which a stream was refused. */
 const RETRY_SECONDS = 5;
 
-/** Counts the event streams that each credential and each tenant has open in this process. */
+/** Counts the open event streams of each credential and each tenant in this process. */
 export interface OpenStreams {
-  /** Counts one more stream until the returned function is called. Throws `concurrency_limited`. */
+  /** Counts a stream until the returned function is called. Throws `concurrency_limited` if there are too many. */
   open(by: Pick<Admitted, 'caller' | 'credentialId'>): () => void;
 }
 
@@ -22,7 +22,7 @@ export function createOpenStreams(policies: Policies): OpenStreams {
 
   return {
     open({ caller, credentialId }) {
-      // A caller without an Org is a tenant of their own.
+      // A caller without an Org counts as a tenant of their own.
       const tenant = caller.tenant?.orgId ?? caller.userId;
       const claims: [PolicyName, string, string][] = [
         ['streams', `credential ${credentialId}`, 'of one credential'],

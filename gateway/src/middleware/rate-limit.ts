@@ -9,11 +9,14 @@ import { type CreateLimiter, createLocalLimiter, type Limiter } from './limiters
 import type { State } from './state.js';
 
 export interface FailureLimit {
-  /** Counts a failed authentication. Throws 429 if a network has had too many. */
+  /** Counts a failed authentication. Throws 429 if there were too many from the network. */
   count(clientNetwork: string): Promise<void>;
 }
 
-/** Creates the limit. It counts only failures, so a valid credential is never refused because of it. */
+/**
+ * Creates the limit of failed authentications. A valid credential is never refused because of it, since only failures
+ * count.
+ */
 export function createFailureLimit(policies: Policies, create: CreateLimiter = createLocalLimiter): FailureLimit {
   const limiter = limiterOf('auth', policies, create);
   return {
@@ -26,8 +29,8 @@ export function createFailureLimit(policies: Policies, create: CreateLimiter = c
 }
 
 /**
- * Functions that return the key a policy counts a request under; undefined if the policy does not apply to the request.
- * A policy without a function here counts by credential.
+ * Returns, for each policy, the key under which a request is counted; undefined if the policy does not apply to the
+ * request. Policies without a function here count by credential.
  */
 const COUNTED_BY: Partial<Record<PolicyName, (ctx: Counted) => string | undefined>> = {
   form: (ctx) => (isAnonymous(ctx) ? lastParam(ctx) : undefined),
@@ -38,26 +41,27 @@ const COUNTED_BY: Partial<Record<PolicyName, (ctx: Counted) => string | undefine
 type Counted = ParameterizedContext<State> & { readonly params?: Readonly<Record<string, string>> };
 
 /**
- * Returns whether a request comes without an account: by a page, or with the submission credential that a page issued.
+ * Returns whether a request comes without an account: from a page, or with the submission credential that a page
+ * issued.
  */
 const isAnonymous = ({ state }: Counted): boolean =>
   state.admitted === undefined || state.admitted.caller.credential.type === 'submission';
 
-/** Returns a hash of the last path parameter. It is hashed so that no token stays in memory longer than its request. */
+/** Returns a hash of the last path parameter, so that no token stays in memory longer than its request. */
 function lastParam({ params = {} }: Counted): string {
   return fingerprint(Object.values(params).at(-1) ?? '');
 }
 
-/** Returns the key to count a request under. Without a credential that is the client's network. */
+/** Returns the key under which to count a request. Without a credential it is the client's network. */
 function counterOf(name: PolicyName, ctx: Counted): string | undefined {
   const by = COUNTED_BY[name];
   return by === undefined ? (ctx.state.admitted?.credentialId ?? ctx.state.clientNetwork) : by(ctx);
 }
 
-/** Returns the rate-limit gate of a route: `default` and the route's own policies, for each credential. */
+/** Creates the rate-limit gate of a route, which counts each credential by `default` and the route's own policies. */
 export type RateGate = (route: Pick<Route, 'limits' | 'scope'>) => Middleware<State>;
 
-/** Creates the gates. Concurrent requests are counted in this process only. */
+/** Creates the rate-limit gates. Limits on concurrent requests apply to each process separately. */
 export function createRateGate(policies: Policies, create: CreateLimiter = createLocalLimiter): RateGate {
   const limiters = new Map<string, Limiter>();
   for (const name of Object.keys(policies) as PolicyName[]) {
@@ -93,7 +97,7 @@ export function createRateGate(policies: Policies, create: CreateLimiter = creat
   };
 }
 
-/** Runs `next` unless the credential already has as many requests in progress as the limit allows. */
+/** Runs `next`, unless the credential already has as many requests in progress as the limit allows. */
 async function bounded(
   running: Map<string, number>,
   credentialId: string,
@@ -116,7 +120,7 @@ async function bounded(
   }
 }
 
-/** Returns the error for a request beyond a concurrency limit, and counts the refusal. */
+/** Creates the error for a request beyond a concurrency limit, and counts the refusal. */
 export function tooManyAtOnce(policy: PolicyName, limit: number, message: string, retryAfter = 1): AppError {
   rateLimited.bind({ policy }).add();
   return new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', message, {
@@ -131,7 +135,7 @@ function limiterOf(name: PolicyName, policies: Policies, create: CreateLimiter):
   return create(name, points);
 }
 
-/** Takes one request from a window. Returns what is left of the window, and the refusal if nothing was left. */
+/** Consumes one request of a window. Returns the state of the window, and the error if nothing was left. */
 async function consume(
   limiter: Limiter,
   policy: string,

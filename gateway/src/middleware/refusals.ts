@@ -6,26 +6,29 @@ import type { ParameterizedContext } from 'koa';
 import { templateOf } from './observe.js';
 import type { State } from './state.js';
 
-/** Milliseconds within which refusals of one kind are merged into one line. */
+/** Milliseconds within which equal refusals are merged into one log line. */
 const WINDOW_MS = 60_000;
-/** Kinds of refusals that are counted at the same time; those of further networks are counted together. */
+/**
+ * Maximum number of kinds of refusals that are counted separately at a time; those of further networks are counted
+ * together.
+ */
 const MAX_KINDS = 1_000;
 
 /**
- * Reasons that a person who uses the product as it is meant hardly meets, but somebody who tries to pass its controls:
- * limits on automation, forged requests, addresses inside the network, and input made to be expensive or ambiguous.
+ * Error reasons that suggest an attack, because normal use hardly causes them: limits on automation, forged requests,
+ * addresses inside the network, and input made to be expensive or ambiguous.
  */
-const NOTED: ReadonlySet<string> = new Set([
+const SUSPICIOUS_REASONS: ReadonlySet<string> = new Set([
   ...['rate_limited', 'concurrency_limited', 'csrf_failed', 'multiple_credentials'],
   ...['url_not_allowed', 'body_too_complex', 'document_too_complex'],
 ]);
 
-/** Returns which of these reasons an error has; undefined if none. */
-function notedReason({ reason, faults }: AppError): string | undefined {
-  return [reason, ...faults.map(({ code }) => code)].find((one) => NOTED.has(one));
+/** Returns the first of these reasons that an error has; undefined if it has none. */
+function suspiciousReason({ reason, faults }: AppError): string | undefined {
+  return [reason, ...faults.map(({ code }) => code)].find((one) => SUSPICIOUS_REASONS.has(one));
 }
 
-/** Logs requests that a control has refused, for the operator. */
+/** Logs refused requests that suggest an attack, for the operator. */
 export interface Refusals {
   note(ctx: ParameterizedContext<State>, error: AppError): void;
   /** Logs the refusals counted so far. */
@@ -53,7 +56,7 @@ export function createRefusals(log: Log): Refusals {
   });
   return {
     note(ctx, error) {
-      const reason = notedReason(error);
+      const reason = suspiciousReason(error);
       if (reason === undefined) return;
       const { admitted, clientIp, requestId } = ctx.state;
       const userId = admitted?.caller.userId ?? '';

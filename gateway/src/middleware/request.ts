@@ -16,8 +16,8 @@ export type RequestSettings = Pick<
 >;
 
 /**
- * Assigns the request id, finds the client's address, sets the headers that every answer carries, measures until the
- * answer begins, and writes the access log.
+ * Assigns the request id, determines the client's address, sets the headers common to all answers, measures the time
+ * until the answer begins, and writes the access log.
  */
 export function nameRequest(settings: RequestSettings, log: Log): Middleware<State> {
   const { trustedProxies } = settings;
@@ -26,7 +26,7 @@ export function nameRequest(settings: RequestSettings, log: Log): Middleware<Sta
   return async (ctx, next) => {
     const requestId = newRequestId();
     ctx.state.requestId = requestId;
-    ctx.state.cameAt = Date.now();
+    ctx.state.arrivedAt = Date.now();
     ctx.state.clientIp = trustedProxies.length === 0 ? (ctx.req.socket.remoteAddress ?? '') : proxyAddr(ctx.req, trust);
     ctx.state.clientNetwork = countedNetwork(ctx.state.clientIp, settings.ipv6Prefix);
     const { res } = ctx;

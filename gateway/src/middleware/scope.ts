@@ -6,8 +6,7 @@ import type { State } from './state.js';
 const InsufficientScope = defineError('PERMISSION_DENIED', 'insufficient_scope', 'This needs the scope {scope}.');
 
 /**
- * Returns whether any of the scopes opens a route: its own scope, or one that is listed as an alternative. No scope
- * implies another.
+ * Returns whether any of the scopes opens a route: its own scope, or one of its alternatives. No scope implies another.
  */
 export function opens(route: Pick<Route, 'scope' | 'also'>, scopes: readonly string[]): boolean {
   return route.scope === 'none' || scopes.includes(route.scope) || route.also.some((scope) => scopes.includes(scope));
@@ -17,7 +16,7 @@ export function opens(route: Pick<Route, 'scope' | 'also'>, scopes: readonly str
 export function requireScope(route: Route): Middleware<State> {
   if (route.scope === 'public') return (_, next) => next();
   return (ctx, next) => {
-    // A credential without a person may not use a route that requires any signed-in person but no scope.
+    // A route that requires a signed-in person but no scope is closed to credentials without a person.
     const { userId } = ctx.state.admitted.caller;
     if (route.scope === 'none' && userId === '') throw InsufficientScope({ scope: route.scope });
     if (!opens(route, ctx.state.admitted.caller.credential.scopes)) throw InsufficientScope({ scope: route.scope });

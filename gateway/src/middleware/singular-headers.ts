@@ -3,8 +3,8 @@ import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { Middleware } from 'koa';
 
 /**
- * Refuses headers that proxies and servers may interpret differently: a missing, repeated or malformed `Host`,
- * repeated `Authorization`, of which Node.js drops all but the first, and an `Expect` that can't be met.
+ * Refuses requests with headers that proxies and servers may interpret differently: a missing, repeated or malformed
+ * `Host`, repeated `Authorization`, of which Node.js drops all but the first, and an `Expect` that can't be met.
  */
 export function requireSingularHeaders(): Middleware {
   return ({ req }, next) => {
@@ -25,10 +25,10 @@ export function requireSingularHeaders(): Middleware {
   };
 }
 
-/** A host as URLs have it (RFC 3986), without the comma, by which some proxies join two headers. */
+/** Matches a host as in URLs (RFC 3986), but without commas, with which some proxies join two headers. */
 const HOST_VALUE = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
-/** Returns whether a request is older than HTTP/1.1: HTTP/1.0 requires no Host. */
+/** Returns whether a request is older than HTTP/1.1. HTTP/1.0 requires no Host. */
 function isOld({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   return httpVersionMajor < 1 || (httpVersionMajor === 1 && httpVersionMinor < 1);
 }

@@ -4,19 +4,19 @@ import type { Caller } from '@commonplace/kit/auth';
 export interface State {
   requestId: string;
   clientIp: string;
-  /** The network of the client's address, by which limits count. */
+  /** The network of the client's address, which limits count by. */
   clientNetwork: string;
-  /** Epoch milliseconds at which the request arrived: its deadline counts from there. */
-  cameAt: number;
+  /** Time of arrival in epoch milliseconds, at which the request's deadline starts. */
+  arrivedAt: number;
   /** The `traceparent` that calls to services carry. */
   traceparent: string | undefined;
-  /** Set by the authentication gate; absent on routes without a credential. */
+  /** The caller, set by the authentication gate; absent on routes without a credential. */
   admitted: Admitted;
-  /** Counts the request by further rate limit policies. Throws 429 if one is exceeded. */
+  /** Counts the request against further rate limit policies. Throws 429 if one is exceeded. */
   countBy?: (policies: readonly string[]) => Promise<void>;
-  /** Ids that the request names, set once it has been read. */
+  /** Ids that the request names; set after it has been read. */
   named?: NamedIds;
-  /** Authenticates the same credential again, for an answer that takes longer than a caller token lasts. */
+  /** Authenticates the same credential again, for answers that take longer than a caller token is valid. */
   renew: () => Promise<Admitted>;
 }
 
@@ -32,8 +32,8 @@ export interface Admitted {
   readonly caller: Caller;
   /** The signed caller token that the services verify. */
   readonly token: string;
-  /** Identifies the credential in limits and idempotency records. */
+  /** Id of the credential in limits and idempotency records. */
   readonly credentialId: string;
-  /** For a session: the CSRF token that a write has to send. */
+  /** The CSRF token that writes of a session have to send. */
   readonly csrfToken: string;
 }

@@ -9,7 +9,7 @@ const REACHED: ReadonlySet<WorkspaceLimit> = new Set([
 ]);
 
 /**
- * Returns whether a caller's credential may use a route at all. A credential limited to workspaces may use only routes
+ * Returns whether a caller's credential may use a route. A credential limited to workspaces may use only the routes
  * that the contract opens to it.
  */
 export function isWithinLimit({ workspaceLimit }: Pick<Route, 'workspaceLimit'>, { credential }: Caller): boolean {

@@ -10,7 +10,7 @@ import type { Route } from '../routes.js';
 export type AnsweredCodes = Readonly<Partial<Record<ErrorStatus, readonly string[]>>>;
 
 /**
- * Facts that determine which codes an operation answers without declaring them: its gates, its parameters and its body.
+ * Facts about an operation from which its undeclared error codes are derived: its gates, its parameters and its body.
  */
 export interface OperationFacts {
   readonly writes: boolean;
@@ -69,8 +69,7 @@ function* fieldsWithin(contract: Contract, message: DescMessage, seen = new Set<
 }
 
 /**
- * Returns the codes that an operation can answer, in the order of the catalogue. Throws if a declared code is not in
- * it.
+ * Returns the codes that an operation can answer, in the order of the catalogue. Throws if a declared code is unknown.
  */
 export function answeredCodes(facts: OperationFacts): AnsweredCodes {
   const derived = derivedCodes(facts);
@@ -78,7 +77,7 @@ export function answeredCodes(facts: OperationFacts): AnsweredCodes {
   const answered: Partial<Record<ErrorStatus, string[]>> = {};
   for (const [key, meanings] of Object.entries(ERROR_CODES)) {
     const status = Number(key) as ErrorStatus;
-    // A code that two statuses share is declared with its status: `403:second_factor_required`.
+    // A code that exists for two statuses is declared with its status: `403:second_factor_required`.
     const isDeclared = (code: string) => [left.delete(code), left.delete(`${status}:${code}`)].includes(true);
     const codes = Object.keys(meanings).filter((code) => isDeclared(code) || derived[status].has(code));
     if (codes.length > 0) answered[status] = codes;
@@ -87,20 +86,22 @@ export function answeredCodes(facts: OperationFacts): AnsweredCodes {
   return answered;
 }
 
-/** Returns the codes common to all operations: reading a request, its gates, its idempotent replay, and overload. */
+/**
+ * Returns the codes that follow from what operations share: reading a request, gates, idempotent replay and overload.
+ */
 function derivedCodes(facts: OperationFacts): Record<ErrorStatus, ReadonlySet<string>> {
   const { writes, hasBody, needsCredential, needsScope } = facts;
   const when = (holds: boolean, ...codes: string[]) => (holds ? codes : []);
   return {
     400: new Set([
-      // A request line with its headers has a size limit too.
+      // The size of the request line with its headers is limited too.
       ...['invalid_value', 'validation_failed', 'payload_too_large'],
       ...when(writes, 'unknown_parameter'),
       ...when(hasBody, 'invalid_json', 'unsupported_media_type', 'unknown_field', 'invalid_type'),
       ...when(facts.hasRequired, 'missing_field'),
       ...when(facts.hasLimitedLists, 'too_many_items'),
       ...when(facts.hasAliases || facts.conditional, 'conflicting_alias'),
-      // A selector or a version in the query and in the body may differ.
+      // A selector or a version may differ between query and body.
       ...when(facts.conditional, 'ambiguous_target'),
       ...when(facts.updates, 'no_update_field'),
       ...when(facts.hasIds || needsCredential, 'invalid_id'),

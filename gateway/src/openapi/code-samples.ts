@@ -1,20 +1,23 @@
 import type { RecordedExample } from '@commonplace/platform/api-document';
 
-/** A request in one language, as the extension `x-codeSamples` describes it. */
+/** A request in one language, as in the extension `x-codeSamples`. */
 export interface CodeSample {
   readonly lang: 'Shell' | 'TypeScript' | 'Python';
   readonly label: string;
   readonly source: string;
 }
 
-/** What a sample sends besides its path and body. */
+/** Facts about a sample besides its path and body. */
 export interface SampleOptions {
   readonly method: string;
   /** `key`: an API key; `session`: the browser session that `/auth/sign-in` sets; `none`: nothing. */
   readonly credential: 'key' | 'session' | 'none';
 }
 
-/** Writes a recorded request in curl, TypeScript and Python. They read the server's URL and the key from variables. */
+/**
+ * Renders a recorded request in curl, TypeScript and Python. The samples read the server's URL and the key from
+ * variables.
+ */
 export function codeSamples({ request }: RecordedExample, options: SampleOptions): CodeSample[] {
   return [
     { lang: 'Shell', label: 'curl', source: curl(request, options) },
@@ -76,7 +79,7 @@ function indented(text: string, by = '  '): string {
   return text.replaceAll('\n', `\n${by}`);
 }
 
-/** Writes a JSON value as Python does: JSON differs from it in three words alone. */
+/** Renders a JSON value as Python, which differs from JSON only in three words. */
 function pythonLiteral(value: unknown): string {
   const words = new Map([
     ['true', 'True'],

@@ -97,7 +97,7 @@ export const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** Schemas of the envelope around every answer. */
+/** Schemas of the envelope of every answer. */
 export const ENVELOPE_SCHEMAS: Readonly<Record<string, Schema>> = {
   RequestId: { type: 'string', pattern: '^req_[a-z2-7]{26}$', description: 'Names the request.' },
   Warning: {

@@ -7,8 +7,8 @@ import { hasMask, isNullable } from './nullable.js';
 import type { Schema } from './values.js';
 
 /**
- * Returns the rules of a request's body that involve several fields: spellings of one field that exclude each other,
- * groups of which one field is required or only one may be given, and, for an update, that it changes something.
+ * Returns the rules of a request's body that involve several fields: mutually exclusive spellings of a field, groups of
+ * which one field is required or at most one is allowed, and, for an update, that it changes something.
  */
 export function bodyConstraints(
   contract: Contract,
@@ -31,7 +31,7 @@ export function bodyConstraints(
   return all.length > 0 ? { allOf: all } : {};
 }
 
-/** Returns the fields of a request that may be given beside one of its fields, without that one. */
+/** Returns the fields of a request that are allowed together with one of its fields, without that field. */
 export function fieldsBeside(
   contract: Contract,
   message: DescMessage,
@@ -42,7 +42,10 @@ export function fieldsBeside(
   return shapes.filter((shape) => !excluded.has(shape.name));
 }
 
-/** Returns the rules that remain between `fields` of a request if the field `name` is given and all others are not. */
+/**
+ * Returns the rules that still apply between `fields` of a request when the field `name` is given and all others are
+ * not.
+ */
 export function constraintsBeside(
   contract: Contract,
   message: DescMessage,
@@ -69,14 +72,14 @@ export function constraintsBeside(
   return all.length > 0 ? { allOf: all } : {};
 }
 
-/** Describes an object that has these fields. */
+/** Describes an object that must have these fields. */
 function having(properties: Readonly<Record<string, Schema>>): Schema {
   return { required: Object.keys(properties), properties };
 }
 
 /**
- * Describes a body with a field besides `base_version`, which is a condition and not a change. Null is a change only if
- * the request has a field mask.
+ * Describes a body that changes something: it has a field besides `base_version`, which is a condition and not a
+ * change. Null is a change only if the request has a field mask.
  */
 function changesSomething(
   message: DescMessage,
@@ -92,7 +95,7 @@ function changesSomething(
   return anyOf([...given.values(), ...spellings]);
 }
 
-/** Returns the sentence of a description that names the fields excluded by this one; empty if there are none. */
+/** Returns the sentence of a description that names the fields which this one excludes; empty if there are none. */
 export function alternativesNote(contract: Contract, message: DescMessage, name: string): string {
   const others = excludedBy(contract, message, name);
   return others.size === 0 ? '' : `Excludes ${[...others].map((field) => `\`${field}\``).join(', ')}.`;
@@ -145,8 +148,8 @@ function found(given: ReadonlyMap<string, Schema>, name: string): Schema {
 }
 
 /**
- * Describes an object in which a field counts as given: a list with items, a boolean that is true (or present at all,
- * if absence means something else than false), any other value.
+ * Describes an object in which a field counts as given: a list with items, a boolean that is true (or just present, if
+ * absence does not mean false), or any other value.
  */
 function givenSchema(shape: FieldShape): Schema {
   const { name, cardinality, element, optional } = shape;

@@ -11,7 +11,7 @@ import { withExample } from './with-examples.js';
 export interface OpenApiOptions {
   readonly title: string;
   readonly serverVersion: string;
-  /** URL of the API without `/api/v1`; by default `/`, the server that the document came from. */
+  /** URL of the API without `/api/v1`. The default is `/`, the server from which the document was loaded. */
   readonly serverUrl?: string;
   /** Recorded requests and answers; by default none. */
   readonly examples?: RecordedExamples;

@@ -3,7 +3,7 @@ import type { AnsweredCodes } from './answered-codes.js';
 import { ERROR_ENVELOPE, ERROR_RESPONSES, headerRefs } from './components.js';
 import type { Schema } from './values.js';
 
-/** The error answers of operations. Operations with the same codes of a status share a component. */
+/** Collects the error answers of operations. Operations with the same codes for a status share a component. */
 export interface ErrorAnswers {
   readonly responses: Readonly<Record<string, Schema>>;
   readonly schemas: Readonly<Record<string, Schema>>;

@@ -1,6 +1,6 @@
 import type { Schema } from './values.js';
 
-/** A route outside the contract, as programs use it. */
+/** A route outside the contract that programs use. */
 export interface HandWritten {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   readonly path: string;
@@ -8,17 +8,17 @@ export interface HandWritten {
   readonly tag: 'Sign-in' | 'Signed URLs' | 'Health';
   readonly summary: string;
   readonly description?: string;
-  /** Whether it needs a session; writes need its CSRF token as well. */
+  /** Whether the route needs a session. Writes need its CSRF token as well. */
   readonly session?: boolean;
-  /** The rpc of identity whose messages it reads and answers. */
+  /** The rpc of identity that defines the messages of request and answer. */
   readonly rpc?: string;
-  /** Fields of the body: names in JSON, mapped to names in the rpc's request. */
+  /** Fields of the body: maps names in JSON to names in the rpc's request. */
   readonly fields?: Readonly<Record<string, string>>;
   /** Fields that are required although optional in the rpc's request. */
   readonly required?: readonly string[];
-  /** Schemas of fields that the rpc reads in another form. */
+  /** Schemas of fields whose form in JSON differs from the form in the rpc. */
   readonly schemas?: Readonly<Record<string, Schema>>;
-  /** A body that fits; `{}` for a route without fields. */
+  /** A valid example of a body; `{}` for a route without fields. */
   readonly example?: Readonly<Record<string, unknown>>;
   /** The part of the rpc's answer that is returned, with its schema name in the document. */
   readonly shown?: { readonly name: string; readonly fields: ReadonlySet<string> };
@@ -35,7 +35,8 @@ export interface HandWritten {
 }
 
 /**
- * Fields of a session that are answered. The session itself is sent as a cookie, and an error asks for a second factor.
+ * Fields of a session that are answered. The session itself is sent as a cookie, and a required second factor is
+ * answered as an error.
  */
 export const SESSION_FIELDS: ReadonlySet<string> = new Set(['user', 'csrf_token', 'expires_at']);
 

@@ -8,7 +8,7 @@ import { HAND_WRITTEN, type HandWritten } from './hand-written-table.js';
 import type { Schemas } from './schemas.js';
 import type { Schema } from './values.js';
 
-/** An operation outside the contract's endpoints, with its path as OpenAPI writes it. */
+/** An operation outside the contract, with its path in the notation of OpenAPI. */
 export interface DescribedOperation {
   readonly method: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export const HAND_WRITTEN_TAGS: readonly Schema[] = [
   { name: 'Health', description: 'What probes ask.' },
 ];
 
-/** Describes the routes that are not generated from the contract. Returns none for a contract without accounts. */
+/** Describes the routes outside the contract. Returns an empty list for a contract without accounts. */
 export function describeHandWritten(schemas: Schemas, errors: ErrorAnswers, contract: Contract): DescribedOperation[] {
   const services = contract.services.filter(({ typeName }) => SERVICES.includes(typeName));
   if (services.length === 0) return [];
@@ -97,7 +97,7 @@ function bodyOf(schemas: Schemas, contract: Contract, row: HandWritten, rpc: Des
 function successOf(schemas: Schemas, contract: Contract, row: HandWritten, rpc: DescMethod | undefined): Schema {
   const headers = headerRefs(['X-Request-Id']);
   if (row.bytes !== undefined && row.method === 'get') {
-    // Client generators use the first type; the answer's header names the type of the file.
+    // Client generators use the first type; the header of the answer names the actual type of the file.
     const content = { 'application/octet-stream': { schema: BYTES }, [row.bytes]: { schema: BYTES } };
     return {
       200: { description: 'The bytes.', headers, content },
@@ -128,10 +128,13 @@ function dataOf(schemas: Schemas, contract: Contract, row: HandWritten, rpc: Des
   return schemas.define(output, shown?.name ?? output.name, () => schemas.object(output, shapes, 'output'));
 }
 
-/** Codes answered to what can't be read as an HTTP request, before any route is looked for. */
+/** Codes for input that is not a readable HTTP request. They are answered before routing. */
 const UNREADABLE = { 400: ['invalid_value', 'payload_too_large'] };
 
-/** Returns the errors of a route: those of its gates, its body and its own. A probe has no gates and reads no input. */
+/**
+ * Returns the error answers of a route: those of its gates, its body and its own. Health probes have no gates and read
+ * no input.
+ */
 function errorsOf(errors: ErrorAnswers, row: HandWritten): Schema {
   if (row.bare !== undefined) return errors.answersOf(row.operationId, UNREADABLE);
   const { method, operationId, session = false, errors: declared = [] } = row;
@@ -154,5 +157,5 @@ function errorsOf(errors: ErrorAnswers, row: HandWritten): Schema {
   return errors.answersOf(operationId, codes);
 }
 
-/** Codes answered to a request with a missing, invalid or expired session. */
+/** Codes for a request with a missing, invalid or expired session. */
 const SESSION_ERRORS = ['missing_credentials', 'invalid_credentials', 'expired_credentials'];

@@ -3,9 +3,9 @@ import type { FieldShape } from '../descriptors/shape.js';
 import type { Direction } from './values.js';
 
 /**
- * Returns whether a field may be null. In an update null clears a field if the rules allow it; in any other request it
- * is the same as absent. In an answer lists and values that are always present are never null; a map is null only if it
- * is nullable and empty.
+ * Returns whether a field may be null. In an update, null clears a field if the rules allow it; in other requests it
+ * means the same as an absent field. In answers, lists and values that are always present are never null; a map is null
+ * only if it is nullable and empty.
  */
 export function isNullable(
   { cardinality, element, optional, rules, descriptor }: FieldShape,

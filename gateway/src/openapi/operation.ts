@@ -52,7 +52,7 @@ export function operationOf(schemas: Schemas, errors: ErrorAnswers, route: Route
 }
 
 /**
- * Returns the rules between query parameters as a schema of an object, in an extension: OpenAPI 3.1 has no way to
+ * Returns the rules between query parameters as the schema of an object in an extension, because OpenAPI 3.1 can't
  * express them.
  */
 function queryRules({ contract, descriptor, method }: Route, shapes: readonly FieldShape[]): Schema {
@@ -77,12 +77,12 @@ function limitText({ scope, workspaceLimit }: Route): string {
   return text === undefined ? '' : ` ${text}`;
 }
 
-/** Returns the limit's name in lower case: `WORKSPACE_LIMIT_REFUSED` → `refused`. */
+/** Returns the name of the limit in lower case: `WORKSPACE_LIMIT_REFUSED` → `refused`. */
 function limitName({ workspaceLimit }: Route): string {
   return enumName(decided(workspaceLimit), 'WORKSPACE_LIMIT');
 }
 
-/** Returns the limit that applies; keys limited to workspaces are refused if the contract declares none. */
+/** Returns the effective limit. Keys limited to workspaces are refused if the contract declares nothing. */
 function decided(limit: WorkspaceLimit): WorkspaceLimit {
   return limit === WorkspaceLimit.UNSPECIFIED ? WorkspaceLimit.REFUSED : limit;
 }
@@ -97,7 +97,7 @@ export function tagOf({ service }: Route): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
 }
 
-/** The key of a repeated request without a credential, whose sender chooses its form. */
+/** The idempotency key of a request without a credential. Its form is up to the sender. */
 const ANY_KEY: Schema = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -105,7 +105,7 @@ const ANY_KEY: Schema = {
   schema: { type: 'string' },
 };
 
-/** Returns the header where an endpoint without a credential reads a key by itself; the others read none. */
+/** Returns the key's header for an endpoint that reads it without a credential; empty for all others. */
 function ownKeys({ contract, descriptor }: Route): Schema[] {
   return shapesOf(contract, descriptor.input).some(({ rules }) => rules.from.includes('idempotency-key'))
     ? [ANY_KEY]
@@ -122,7 +122,7 @@ function parametersOf(schemas: Schemas, route: Route, shapes: readonly FieldShap
     const schema = schemas.field(shape, 'parameter');
     parameters.push({ name, in: 'path', required: true, schema });
   }
-  // Without a credential there is nothing to narrow.
+  // Without a credential there is nothing that these headers could narrow.
   const narrowing = route.scope === 'public' ? [] : ['Tenant', 'WorkspaceId'];
   const shared = [...narrowing, 'ShareLink', 'ClientRequestId'];
   if (method === 'GET' || method === 'DELETE') {
@@ -239,8 +239,8 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
 }
 
 /**
- * Describes the parts of a `multipart/form-data` body: the file, and those fields of the request, never null, that go with
- * its bytes.
+ * Describes the parts of a `multipart/form-data` body: the file, and the fields of the request that accompany it. They
+ * are never null.
  */
 function multipartOf(
   schemas: Schemas,
@@ -265,7 +265,7 @@ function multipartOf(
   };
 }
 
-/** Returns whether the endpoint refuses a body that changes nothing. */
+/** Returns whether the endpoint refuses a body without changes. */
 function isUpdate({ method, path }: Route, shapes: readonly FieldShape[]): boolean {
   const hasMask = shapes.some(({ element }) => element.kind === 'mask');
   return method === 'PATCH' && (hasMask || !path.endsWith('}'));
@@ -295,7 +295,7 @@ function responsesOf(schemas: Schemas, route: Route): Schema {
   return responses;
 }
 
-/** Describes the stream that the endpoint answers if a client asks for events. */
+/** Describes the event stream of an endpoint. */
 function eventsOf({ contract, events }: Route): Schema {
   if (events === undefined) return {};
   const names = events.descriptor.output.fields.map((field) => contract.rules(field).event).filter(Boolean);
@@ -327,8 +327,7 @@ function envelopeOf(schemas: Schemas, route: Route): Schema {
 }
 
 /**
- * Returns the schema of the record or list of an answer. If the endpoint accepts `fields`, all fields of a record are
- * optional.
+ * Returns the schema of the data of an answer. If the endpoint accepts `fields`, all fields of a record are optional.
  */
 function dataOf(schemas: Schemas, route: Route, own: readonly FieldShape[], paged: boolean): Schema {
   const { contract, method, descriptor } = route;

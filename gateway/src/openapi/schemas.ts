@@ -8,24 +8,24 @@ import { namedValue } from './named-schemas.js';
 import { hasMask, isNullable } from './nullable.js';
 import { type Direction, describe, isSent, listOf, orNull, type Schema, valueSchema } from './values.js';
 
-/** Components of messages and enums, created on first use. */
+/** Collects the components of messages and enums, which are created on first use. */
 export interface Schemas {
   readonly components: Readonly<Record<string, Schema>>;
-  /** Returns the schema that a field's rules name for its value; `value` is the schema without it. */
+  /** Returns the schema that a field's rules name for its value. `value` is its schema without such a rule. */
   named(rules: Rules, isText: boolean, value: Schema): Schema;
   /** Returns a reference to a component, which is created on first use. */
   define(type: DescMessage | DescEnum, name: string, schema: () => Schema): Schema;
-  /** Returns the schema of an object with some fields of a message. */
+  /** Returns the schema of an object with a selection of a message's fields. */
   object(type: DescMessage, shapes: readonly FieldShape[], direction: Direction): Schema;
-  /** Returns the schema of a record in an answer: whole, or with only the fields that `fields` asked for. */
+  /** Returns the schema of a record in an answer, whole or reduced to the fields that `fields` selects. */
   selected(type: DescMessage, shapes: readonly FieldShape[]): Schema;
-  /** Returns the schema of a field's value that is always present and never null. */
+  /** Returns the schema of a value that is always present and never null. */
   present(shape: FieldShape, direction: Direction): Schema;
   /** Returns the schema of a field's value with its description. */
   field(shape: FieldShape, direction: Direction): Schema;
 }
 
-/** Creates an empty set of components for a contract, which avoids the names in `taken`. */
+/** Creates an empty collection of components for a contract. It avoids the names in `taken`. */
 export function createSchemas(contract: Contract, taken: ReadonlySet<string>): Schemas {
   const components: Record<string, Schema> = {};
   const schemas: Schemas = {
@@ -71,8 +71,8 @@ export function createSchemas(contract: Contract, taken: ReadonlySet<string>): S
 }
 
 /**
- * Names components as the contract does. If two packages use the same name, the later one is prefixed with its
- * package's.
+ * Gives components the names of the contract. If two packages use the same name, the later one gets its package's name
+ * as a prefix.
  */
 function createDefine(components: Record<string, Schema>, taken: ReadonlySet<string>): Schemas['define'] {
   const names = new Map<string, string>();
@@ -101,7 +101,7 @@ const SUFFIXES: Readonly<Record<Direction, string>> = {
 };
 
 /**
- * Returns whether a field holds an object whose fields an update sets one by one, so that null in it differs from
+ * Returns whether a field holds an object whose fields an update sets one by one. In such an object null differs from
  * absent.
  */
 function isInUpdate({ cardinality, element, descriptor }: FieldShape, direction: Direction): boolean {
@@ -156,7 +156,7 @@ function enumSchema(contract: Contract, schemas: Schemas, type: DescEnum, rules:
   });
 }
 
-/** Returns the property of a field, and those of its other names. */
+/** Returns the property of a field, and the properties of its other names. */
 function properties({ name, rules }: FieldShape, schema: Schema): [string, Schema][] {
   const { alias, former } = rules;
   const own: [string, Schema][] = [[name, schema]];

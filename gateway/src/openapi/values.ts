@@ -7,12 +7,12 @@ export type { Schema };
 import type { ValueElement } from '../request/element.js';
 
 /**
- * Where a value occurs: in a body, in an object inside the body of an update, in a path or query, or in an answer.
- * Required and nullable differ between them.
+ * Position of a value: in a body, in an object inside the body of an update, in a path or query, or in an answer. What
+ * is required or nullable differs between them.
  */
 export type Direction = 'input' | 'update' | 'parameter' | 'output';
 
-/** Returns whether the value is part of a request's body. */
+/** Returns whether a value at this position is part of a request's body. */
 export function isSent(direction: Direction): boolean {
   return direction === 'input' || direction === 'update';
 }
@@ -60,7 +60,7 @@ function textSchema(rules: Rules): Schema {
   return schema;
 }
 
-/** Returns the schema of the characters that a text in a request may contain. */
+/** Returns the schema that restricts the characters of a text in a request. */
 function charactersSchema(rules: Rules): Schema {
   if (rules.uuid || rules.in.length > 0) return {};
   if (!rules.line) return { pattern: WITHOUT_NUL };
@@ -86,7 +86,7 @@ export function orNull(schema: Schema): Schema {
   return { ...schema, type: types, ...(Array.isArray(choices) ? { enum: [...choices, null] } : {}) };
 }
 
-/** Returns a description; empty for an empty text. */
+/** Returns a schema with only a description; empty for an empty text. */
 export function describe(text: string): Schema {
   return text === '' ? {} : { description: text };
 }

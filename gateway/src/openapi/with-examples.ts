@@ -2,7 +2,7 @@ import type { RecordedExample, RecordedExamples } from '@commonplace/platform/ap
 import { codeSamples, type SampleOptions } from './code-samples.js';
 import type { Schema } from './values.js';
 
-/** Adds the recorded answer and the request in several languages to an operation that has a recording. */
+/** Adds the recorded answer, and the request in several languages, to an operation that has a recording. */
 export function withExample(method: string, operation: Schema, examples: RecordedExamples): Schema {
   const example = examples[String(operation.operationId)];
   if (example === undefined) return operation;
@@ -19,7 +19,9 @@ function credentialOf({ security }: Schema): SampleOptions['credential'] {
   return Object.hasOwn(first, 'bearer') ? 'key' : 'session';
 }
 
-/** Puts the answer beside its schema. An error's answer is a component that operations share, so it stays as it is. */
+/**
+ * Adds the recorded answer as an example. Error answers are components that operations share, so they stay unchanged.
+ */
 function withAnswer(responses: Record<string, Schema>, { response }: RecordedExample): Schema {
   const described = responses[response.status];
   const content = described?.content as Record<string, Schema> | undefined;

@@ -59,7 +59,7 @@ function methodsOf({ services }: Contract): (name: string) => DescMethod {
   const methods = services.filter(({ typeName }) => SERVICES.includes(typeName)).flatMap((service) => service.methods);
   return (name) => {
     const method = methods.find((one) => one.name === name);
-    if (method === undefined) throw new Error(`the contract has no ${name} of people`);
+    if (method === undefined) throw new Error(`the contract has no rpc ${name} for accounts`);
     return method;
   };
 }

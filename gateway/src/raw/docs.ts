@@ -32,7 +32,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
 
 /**
  * Serves an entry page to people and programs that know only the server's address. Other hosts get nothing, because
- * they may be domains that a publication claims but has not proven to own.
+ * they may be domains that a publication claims but whose ownership is unproven.
  */
 function mountHome(router: Router, publicUrl: string): void {
   const isPublic = isHostOf(publicUrl);

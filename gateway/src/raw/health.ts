@@ -1,13 +1,16 @@
 import type Router from '@koa/router';
 
-/** Health of the process as probes ask for it. */
+/** Reports the health of the process to probes. */
 export interface Health {
   isReady(): Promise<boolean>;
-  /** Returns facts for operators that are shown beside the status. */
+  /** Returns facts for operators that are shown next to the status. */
   details(): Record<string, unknown>;
 }
 
-/** Serves the probes. Liveness does not depend on other services: a failed dependency is no reason to restart. */
+/**
+ * Serves the probes. Liveness does not depend on other services, because restarting does not help against a failed
+ * dependency.
+ */
 export function mountHealth(router: Router, health: Health): void {
   router.get('/health/live', (ctx) => {
     ctx.set('Cache-Control', 'no-store');

@@ -34,7 +34,7 @@ export interface OpenParts {
   readonly formPages: Client<FormPageService>;
 }
 
-/** Creates the router of all that is served without a credential. */
+/** Creates the router of all routes without a credential. */
 export function createOpenPages(parts: OpenParts): Router {
   const { settings, routes, auth, security, apiKeys, invitations, connectors, mcpServers, cookieName, ended } = parts;
   const [first] = routes;

@@ -15,7 +15,7 @@ export interface EndpointParts {
   /** Path template, such as `/api/v1/resources/{resource_id}`. */
   readonly path: string;
   readonly input: DescMessage;
-  /** The field that holds the whole body; `*` if the body's fields are the request's own. */
+  /** The field that holds the whole body; `*` if the fields of the body are those of the request. */
   readonly bodyField: string;
   /** The fields that `fields=` may name. */
   readonly recordFields: ReadonlySet<string>;
@@ -23,7 +23,7 @@ export interface EndpointParts {
 
 /**
  * Compiles the reader of an endpoint's requests. The reader throws `no_update_field`, or an error with all faults of a
- * request at once. Throws itself if the contract asks for what HTTP can't carry.
+ * request at once. `compileEndpoint` itself throws if HTTP can't express what the contract demands.
  */
 export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: RequestInput) => ParsedRequest {
   const endpoint = createEndpoint(plans, parts);
@@ -66,10 +66,10 @@ function createEndpoint(
   const rest = [...plan.keys.values()].filter((field) => !pathFields.includes(field));
   const unreadable = rest.find((field) => field.fromQuery === undefined);
   if (method === 'GET' && unreadable !== undefined) {
-    throw new Error(`${input.typeName}.${unreadable.name} can't come by query, as GET ${path} needs`);
+    throw new Error(`${input.typeName}.${unreadable.name} can't come by query, as GET ${path} requires`);
   }
-  // A PATCH whose path ends in a word changes one of several things, or a part of the record: like a DELETE, it may
-  // name which one by query. A PATCH that ends in an id and has no mask accepts `{}`.
+  // A PATCH whose path ends in a word changes one of several things, or a part of the record. Like a DELETE, it may
+  // select which one by query. A PATCH whose path ends in an id and that has no mask accepts `{}`.
   const ofPart = method === 'PATCH' && !path.endsWith('}');
   const mask = one('mask');
   const updates = rest.length > 0 && method === 'PATCH' && (mask !== undefined || ofPart);
@@ -78,7 +78,7 @@ function createEndpoint(
   return { method, plan, pathFields, page: one('page-request'), filled, mask, selectable, updates, recordFields };
 }
 
-/** Returns the names of a template's parameters, in order. */
+/** Returns the parameter names of a template in order. */
 export function pathParams(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
 }

@@ -10,8 +10,8 @@ const EXPECTED: Record<Json, string> = {
 };
 
 /**
- * Returns the function that reads free-form JSON of a kind. It returns the JSON text as bytes, for the service that
- * owns it.
+ * Returns the function that reads free-form JSON of a kind. It returns the JSON text as bytes for the service that owns
+ * it.
  */
 export function compileFreeForm(json: Json): Convert {
   return (value, param, faults) => {
@@ -38,8 +38,8 @@ function isKind(json: Json, value: unknown): boolean {
   }
 }
 
-// `JSON.stringify` writes only NUL and lone surrogates as these escapes. An even number of backslashes before the `u`
-// makes it ordinary text.
+// `JSON.stringify` writes these escapes only for NUL and lone surrogates. An even number of backslashes before the `u`
+// means ordinary text.
 const ESCAPED = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 function hasBadCharacters(text: string): boolean {

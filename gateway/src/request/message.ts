@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Faults } from './faults.js';
 import { type FieldPlan, type Message, type MessagePlan, otherNamesOf } from './plan.js';
 
-/** The fields that a PATCH names, as dotted paths in the contract's names. */
+/** Fields that a PATCH sets, as dotted paths of names in the contract. */
 export interface Mask {
   readonly paths: string[];
   /** Path of the message being read, with a trailing dot; empty at the top. */
@@ -14,7 +14,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads an object within a body. With a mask, fields that are left out stay unchanged. */
+/** Reads an object within a body. With a mask, omitted fields stay unchanged. */
 export function readMessage(plan: MessagePlan, value: unknown, param: string, faults: Faults, mask?: Mask): unknown {
   if (!isObject(value)) return faults.add(param, 'invalid_type', 'must be an object.');
   const message = plan.create();
@@ -66,7 +66,7 @@ export function readField(
   message[field.local] = field.convert?.(value, at, faults);
 }
 
-/** Reads null. With a mask it clears a nullable field; without one it is the same as absent. */
+/** Reads null. With a mask, null clears a nullable field; without one it means the same as an absent field. */
 function readNull(field: FieldPlan, at: string, faults: Faults, mask: Mask | undefined): void {
   if (mask === undefined) return;
   if (field.rules.nullable) mask.paths.push(mask.prefix + field.name);

@@ -1,7 +1,7 @@
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Convert } from './faults.js';
 
-/** Returns the function that reads whole numbers within the bounds of the type and of the rules. */
+/** Returns the function that reads integers within the bounds of both the type and the rules. */
 export function compileInteger(least: number, most: number, rules: Rules): Convert {
   const min = Math.max(least, rules.min ?? least);
   const max = Math.min(most, rules.max ?? most);
@@ -9,7 +9,7 @@ export function compileInteger(least: number, most: number, rules: Rules): Conve
     if (typeof value !== 'number') return faults.add(param, 'invalid_type', 'must be a whole number.');
     if (!Number.isInteger(value)) return faults.add(param, 'invalid_value', 'must be a whole number.');
     if (value < min || value > max) return faults.add(param, 'invalid_value', `must be ${min} to ${max}.`);
-    // Adding 0 turns minus zero into zero.
+    // Adding 0 converts -0 to 0.
     return value + 0;
   };
 }

@@ -2,11 +2,11 @@ import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Faults } from './faults.js';
 import { isClean } from './text.js';
 
-/** The keys that a PageRequest is filled from. */
+/** Parameters that fill a PageRequest. */
 export const PAGE_KEYS: ReadonlySet<string> = new Set(['limit', 'offset', 'cursor']);
 export const DEFAULT_LIMIT = 50;
 export const MAX_LIMIT = 200;
-/** Maximum of offset and limit together; beyond it a list is read by cursor. */
+/** Maximum of offset plus limit. Beyond it, clients have to read a list by cursor. */
 export const MAX_DEPTH = 10_000;
 export const MAX_CURSOR = 4096;
 
@@ -16,7 +16,9 @@ export interface PageRequest {
   cursor: string;
 }
 
-/** Reads which page of a list is asked for. A limit that is too large is clamped; null is the same as absent. */
+/**
+ * Reads which page of a list the client asks for. A limit that is too large is clamped; null means the same as absent.
+ */
 export function readPage(given: Record<string, unknown>, rules: Rules, faults: Faults): PageRequest {
   const most = rules.maxLimit > 0 ? rules.maxLimit : MAX_LIMIT;
   const usual = rules.defaultLimit > 0 ? rules.defaultLimit : DEFAULT_LIMIT;

@@ -7,7 +7,7 @@ import type { Convert } from './faults.js';
 import { isObject, readMessage } from './message.js';
 import { compileQueryList, compileQueryValue, type FromQuery } from './query.js';
 
-/** A message as the generated code defines it: all fields present, in camelCase. */
+/** A message in the form of the generated code: all fields are present, in camelCase. */
 export type Message = Record<string, unknown>;
 
 export interface FieldPlan {
@@ -15,11 +15,11 @@ export interface FieldPlan {
   readonly name: string;
   readonly local: string;
   readonly rules: Rules;
-  /** Returns the value of a field that is absent. */
+  /** Returns the value for an absent field. */
   empty(): unknown;
-  /** Reads the field from JSON; absent if JSON can't express it. */
+  /** Reads the field from JSON; undefined if JSON can't express it. */
   readonly convert: Convert | undefined;
-  /** Reads the field from a query; absent if a query can't express it. */
+  /** Reads the field from a query; undefined if a query can't express it. */
   readonly fromQuery: FromQuery | undefined;
   /** Plan of the nested message, for a field that holds one message. */
   readonly nested: MessagePlan | undefined;
@@ -27,20 +27,20 @@ export interface FieldPlan {
 
 export interface MessagePlan {
   readonly fields: readonly FieldPlan[];
-  /** Fields by their names in JSON, including aliases and names of the version before. */
+  /** Fields by their names in JSON, including aliases and names of the previous version. */
   readonly keys: ReadonlyMap<string, FieldPlan>;
   create(): Message;
 }
 
-/** Returns the names besides its own under which a field is accepted. */
+/** Returns the further names under which a field is accepted. */
 export function otherNamesOf({ alias, former }: Pick<Rules, 'alias' | 'former'>): string[] {
   return [alias, former].filter((name) => name !== '');
 }
 
-/** Returns the plan of a message, compiled once. */
+/** Returns the plan of a message, which is compiled once. */
 export type Plans = (message: DescMessage) => MessagePlan;
 
-/** Creates the plans by which the messages of a contract are read from JSON. */
+/** Creates the plans that read the messages of a contract from JSON. */
 export function createPlans(contract: Contract): Plans {
   const plans = new Map<DescMessage, MessagePlan>();
   const planOf: Plans = (message) => {
@@ -73,7 +73,7 @@ function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldP
   const { rules, element, cardinality } = shape;
   const base = { shape, name: shape.name, local: shape.local, rules, empty: emptyOf(shape), nested: undefined };
   const none = { convert: undefined, fromQuery: undefined };
-  // A client can't set fields that the gateway fills.
+  // Clients can't set fields that the gateway fills.
   if (rules.from !== '') return { ...base, ...none };
   switch (element.kind) {
     case 'mask':
@@ -134,7 +134,7 @@ function emptyOf({ cardinality, element, optional }: FieldShape): () => unknown 
 
 const NOTHING = Buffer.alloc(0);
 
-/** Returns the function that reads one value, a list or a map, by the field's cardinality. */
+/** Returns the function that reads a field by its cardinality: one value, a list or a map. */
 function spread(one: Convert, { cardinality, rules }: FieldShape): Convert {
   if (cardinality === 'one') return one;
   return cardinality === 'list' ? compileList(one, rules) : compileMap(one, rules);

@@ -6,7 +6,7 @@ import type { Convert, Faults } from './faults.js';
 /** Converts the values of a query parameter, one or more, to a message's value. */
 export type FromQuery = (texts: readonly string[], param: string, faults: Faults) => unknown;
 
-/** Returns the function that reads one value from a query parameter that may be given once. */
+/** Returns the function that reads one value from a query parameter, which may be given only once. */
 export function compileQueryValue(element: ValueElement, convert: Convert): FromQuery {
   const decode = compileDecode(element);
   return ([text = '', ...more], param, faults) => {
@@ -36,7 +36,7 @@ function decodeValue(text: string, decode: Decode, convert: Convert, param: stri
 
 interface Decode {
   readonly expected: string;
-  /** Returns the JSON value that a text represents; undefined if it represents none. */
+  /** Parses a text to a JSON value; undefined if the text does not represent one. */
   read(text: string): unknown;
 }
 
@@ -63,7 +63,7 @@ const BOOLEANS = new Map([
 ]);
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Returns the whole number that a text represents; undefined if it is not one. */
+/** Parses a text as an integer; undefined if it is not one. */
 export function readInteger(text: string): number | undefined {
   return /^-?\d{1,20}$/.test(text) ? Number(text) : undefined;
 }

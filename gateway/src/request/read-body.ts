@@ -6,7 +6,7 @@ import { otherNamesOf } from './plan.js';
 import { readInteger } from './query.js';
 import { type Endpoint, queryOf, type Reading } from './reading.js';
 
-/** Reads the body of a request other than GET, and those query parameters that may select what it is about. */
+/** Reads the body of a request other than GET, and the query parameters that may select its target. */
 export function readBodyAndSelectors(endpoint: Endpoint, reading: Reading): undefined {
   const { body } = reading.input;
   readBody(endpoint, body, reading);
@@ -37,7 +37,8 @@ function readBody(endpoint: Endpoint, body: Readonly<Record<string, unknown>>, r
       given.add(field);
       if (key === field.rules.former) reading.outdated = { ...reading.outdated, [field.name]: key };
     } else if (page === undefined || !PAGE_KEYS.has(key)) {
-      // A client may send back what it received: an id or path field in the body is accepted if it equals the path's.
+      // A client may send back what it received: an id or path parameter in the body is accepted if it equals that of
+      // the path.
       const repeated = field?.name ?? (key === 'id' ? lastId : undefined);
       if (repeated === undefined || body[key] !== input.params[repeated]) faults.add(key, 'unknown_field', UNKNOWN);
     }

@@ -2,7 +2,7 @@ import type { Faults } from './faults.js';
 import { requireField } from './message.js';
 import { type Endpoint, queryOf, type Reading, type RequestInput, textsOf } from './reading.js';
 
-/** Reads a GET's parameters; ignores unknown ones. Returns the names that `fields` lists. */
+/** Reads the query of a GET and ignores unknown parameters. Returns the names that `fields` lists. */
 export function readQuery(endpoint: Endpoint, { input, message, faults }: Reading): ReadonlySet<string> | undefined {
   const { plan, pathFields, recordFields } = endpoint;
   for (const [key, texts] of queryOf(input)) {

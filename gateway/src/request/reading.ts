@@ -4,7 +4,7 @@ import type { FieldPlan, Message, MessagePlan } from './plan.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** A request as received by HTTP. */
+/** A request as received over HTTP. */
 export interface RequestInput {
   /** Path parameters by name, decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -12,23 +12,23 @@ export interface RequestInput {
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The parsed body; ignored for GET. */
   readonly body?: unknown;
-  /** Returns values of fields that clients can't set: `client_ip`, `body`, `headers`, `header:<name>`. */
+  /** Returns the values of fields that clients can't set: `client_ip`, `body`, `headers`, `header:<name>`. */
   readonly facts?: ((name: string) => string) | undefined;
 }
 
-/** A request whose body is an object: its own fields, or the one field that holds the whole body. */
+/** A request whose body is an object: the request's own fields, or the one field that holds the whole body. */
 export interface FieldsInput extends RequestInput {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 export interface ParsedRequest {
-  /** The rpc's request as the generated code defines it. */
+  /** The rpc's request in the form of the generated code. */
   readonly message: Message;
-  /** `base_version`: the version that the record must still have. */
+  /** Version that the record must still have, from `base_version`. */
   readonly baseVersion: number | undefined;
-  /** `fields=`: the fields of each record to answer with; all if undefined. */
+  /** Fields of each record to answer with, from `fields=`; undefined means all. */
   readonly fields: ReadonlySet<string> | undefined;
-  /** Names of the version before that the body has, by the names that replace them; undefined without any. */
+  /** Names of the previous version that the body uses, by the names that replace them; undefined if it uses none. */
   readonly outdated: Readonly<Record<string, string>> | undefined;
 }
 
@@ -48,7 +48,6 @@ export interface Endpoint {
   readonly recordFields: ReadonlySet<string>;
 }
 
-/** A request while it is being read. */
 export interface Reading {
   readonly input: FieldsInput;
   readonly message: Message;
@@ -59,7 +58,7 @@ export interface Reading {
   outdated: Readonly<Record<string, string>> | undefined;
 }
 
-/** Yields the query parameters that are given, each with its values. */
+/** Yields the given query parameters, each with its values. */
 export function* queryOf({ query }: RequestInput): Iterable<[string, readonly string[]]> {
   for (const key of Object.keys(query)) {
     const texts = textsOf(query[key]);

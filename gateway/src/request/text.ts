@@ -15,7 +15,7 @@ export function compileText(rules: Rules): Convert {
   };
 }
 
-/** Matches an address whose domain is a host name in any script, or an address in brackets. */
+/** Matches an address whose domain is a host name in any script, or an IP address in brackets. */
 const EMAIL = /^[^\s@]+@(?:[\p{L}\p{M}\p{N}.-]+|\[[A-Za-z0-9:.]+\])$/u;
 
 type Check = (text: string) => string | undefined;
@@ -37,7 +37,8 @@ function compileLength({ minLength, maxLength }: Rules): Check {
       ? `must have ${minLength} characters or more.`
       : `must have ${minLength === 0 ? '' : `${minLength} to `}${maxLength} characters${minLength === 0 ? ' or fewer' : ''}.`;
   return (text) => {
-    // A code point has one or two UTF-16 units, so most texts can be judged without counting.
+    // A code point has one or two UTF-16 units, so the length of most texts can be checked without counting code
+    // points.
     if (text.length < minLength || (maxLength > 0 && text.length > 2 * maxLength)) return message;
     if (text.length >= 2 * minLength && (maxLength === 0 || text.length <= maxLength)) return undefined;
     const count = codePoints(text);
@@ -51,7 +52,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-// Line and paragraph separators break lines as control characters do.
+// Unicode line and paragraph separators break lines like control characters.
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
 function characters(text: string, line: boolean): string | undefined {
@@ -59,7 +60,7 @@ function characters(text: string, line: boolean): string | undefined {
   return line && CONTROL.test(text) ? 'must not have control characters.' : undefined;
 }
 
-/** Returns whether every store and index can hold a string: it is well-formed and has no NUL. */
+/** Returns whether every store and index can store a string: it is well-formed and contains no NUL. */
 export function isClean(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }

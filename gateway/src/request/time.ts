@@ -1,6 +1,6 @@
 import type { Convert } from './faults.js';
 
-// RFC 3339, section 5.6: date, time and offset are all required.
+// RFC 3339, section 5.6. Date, time and offset are all required.
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 // The range of google.protobuf.Timestamp.
@@ -14,7 +14,8 @@ export const readTime: Convert = (value, param, faults) => {
 };
 
 /**
- * Converts an RFC 3339 time to `YYYY-MM-DDTHH:MM:SS.mmmZ`; undefined if it is invalid. Drops digits after the third.
+ * Normalizes an RFC 3339 time to `YYYY-MM-DDTHH:MM:SS.mmmZ`; undefined if it is invalid. Digits after the third are
+ * dropped.
  */
 export function normalTime(text: string): string | undefined {
   const [, year, month, day] = TIME.exec(text) ?? [];
@@ -23,7 +24,7 @@ export function normalTime(text: string): string | undefined {
   return time >= EARLIEST && time <= LATEST ? new Date(time).toISOString() : undefined;
 }
 
-/** Returns whether a date exists. `Date.parse` takes the 31st of February for a day in March. */
+/** Returns whether a date exists. `Date.parse` accepts 31 February as a day in March. */
 function isDate(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);

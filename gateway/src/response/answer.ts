@@ -1,27 +1,27 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { type FieldWriter, type Writers, writeList, writeMessage } from './message.js';
 
-/** An answer as JSON texts, around which the envelope is built. */
+/** An answer as JSON texts, which the envelope surrounds. */
 export interface WrittenResponse {
   /** A JSON object. */
   readonly data: string;
-  /** A JSON object; undefined if the answer is no list, or a list without pages. */
+  /** A JSON object; undefined if the answer is not a list, or is a list without pages. */
   readonly page: string | undefined;
 }
 
 /** Writes the answers of an endpoint. */
 export interface Answer {
-  /** The fields of a record: of each item in a list, else of the answer itself. */
+  /** The fields of a record: of each item in a list, otherwise of the answer itself. */
   readonly recordFields: ReadonlySet<string>;
-  /** Writes the rpc's response; with `fields`, only these fields of each record. */
+  /** Renders the rpc's response; with `fields`, only these fields of each record. */
   write(message: object, fields?: ReadonlySet<string>): WrittenResponse;
   /** Returns the version of the record in an answer; undefined if it has none. */
   versionOf(message: object): number | undefined;
 }
 
 /**
- * Compiles the writer of a message type. Its field of type Page, if it has one, is written beside the data. `record`
- * names the field whose version counts; if empty, the answer's own version does.
+ * Compiles the writer of a message type. A field of type Page is written next to the data. `record` names the field
+ * that contains the version; if it is empty, the version of the answer itself is used.
  */
 export function compileAnswer(writersOf: Writers, output: DescMessage, record = ''): Answer {
   const writers = writersOf(output);
@@ -61,7 +61,7 @@ export function compileAnswer(writersOf: Writers, output: DescMessage, record = 
 type Message = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the function that reads the version of the record in an answer; undefined if it has none. Throws if `record`
+ * Returns a function that reads the version of the record in an answer; undefined if it has none. Throws if `record`
  * names no field with a version.
  */
 function versionedIn(
@@ -77,7 +77,7 @@ function versionedIn(
   }
   const field = writers.find(({ shape }) => shape.name === record);
   const inner = field?.shape.element.kind === 'message' ? versionOf(writersOf(field.shape.element.type)) : undefined;
-  if (field === undefined || inner === undefined) throw new Error(`there is no record ${record} with a version`);
+  if (field === undefined || inner === undefined) throw new Error(`the answer has no record ${record} with a version`);
   return (message) => (message[field.local] as Message | undefined)?.[inner.local];
 }
 

@@ -3,7 +3,7 @@ import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { quote, quoteTime } from './text.js';
 
-/** Writes one value as JSON; absent values as null. */
+/** Writes one value as JSON; absent values become null. */
 export type Write = (value: unknown) => string;
 
 export interface FieldWriter {
@@ -11,20 +11,22 @@ export interface FieldWriter {
   readonly local: string;
   /** `"name":` */
   readonly key: string;
-  /** `,"name":` and, below, the same followed by the value of an absent field. */
+  /** `,"name":`. Below, the same followed by the value of an absent field. */
   readonly next: string;
   readonly absent: string;
-  /** Whether the field is left out if empty: it is shown once, or exists only in some kinds of the record. */
+  /**
+   * Whether the field is left out if empty, because it is shown only once or exists only in some kinds of the record.
+   */
   readonly sparse: boolean;
-  /** Writer of the field that this one is left out together with. */
+  /** Writer of the field that decides whether this one is left out. */
   beside?: FieldWriter | undefined;
   readonly write: Write;
 }
 
-/** Returns the writers of a message's fields, compiled once. */
+/** Returns the writers of a message's fields, which are compiled once. */
 export type Writers = (message: DescMessage) => readonly FieldWriter[];
 
-/** Creates the writers by which the messages of a contract are written as JSON. */
+/** Creates the writers that render the messages of a contract as JSON. */
 export function createWriters(contract: Contract): Writers {
   const known = new Map<DescMessage, FieldWriter[]>();
   const writersOf: Writers = (message) => {
@@ -84,7 +86,7 @@ function compileElement(contract: Contract, element: Element, writersOf: Writers
       return (value) => (isMessage(value) ? writeMessage(value, writers) : 'null');
     }
     default:
-      throw new Error(`a ${element.kind} has no place in an answer`);
+      throw new Error(`answers do not support fields of kind ${element.kind}`);
   }
 }
 
@@ -93,13 +95,13 @@ function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function isLeftOut(message: Readonly<Record<string, unknown>>, field: FieldWriter): boolean {
-  // An optional field that is set is written, whatever the field beside it holds.
+  // An optional field that is set is written regardless of the field beside it.
   if (field.beside !== undefined && field.shape.optional && message[field.local] !== undefined) return false;
   const decides = field.beside ?? field;
   return isEmpty(message[decides.local], decides);
 }
 
-/** Returns whether a value counts as empty. An optional sparse text that is present is not empty, even if it is ''. */
+/** Returns whether a value counts as empty. A present, optional and sparse text is not empty, even if it is ''. */
 function isEmpty(value: unknown, { write, shape }: FieldWriter): boolean {
   if (value === undefined || (value === '' && !(shape.optional && shape.rules.sparse))) return true;
   if (Array.isArray(value) || Buffer.isBuffer(value)) return value.length === 0;
@@ -119,7 +121,7 @@ export function writeMessage(message: Readonly<Record<string, unknown>>, writers
   return json === '' ? '{}' : `${json}}`;
 }
 
-/** Writes a list; a value that is no list is written as an empty one. */
+/** Writes a list. A value that is not a list becomes an empty list. */
 export function writeList(values: unknown, one: Write): string {
   if (!Array.isArray(values) || values.length === 0) return '[]';
   let json = '[';

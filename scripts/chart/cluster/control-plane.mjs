@@ -1,5 +1,5 @@
-// A Kubernetes control plane on loopback: API server, etcd, controllers and scheduler, with nodes and pods that kwok
-// simulates. No container, image or probe ever runs.
+// Starts a Kubernetes control plane on loopback: API server, etcd, controllers and scheduler. Nodes and pods are
+// simulated by kwok, so no container, image or probe ever runs.
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createWriteStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ function etcdArgs(client, peer) {
   const [own, others] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
   const urls = [`--listen-client-urls=${own}`, `--advertise-client-urls=${own}`, `--listen-peer-urls=${others}`];
   const cluster = [`--initial-advertise-peer-urls=${others}`, `--initial-cluster=one=${others}`];
-  // Data need not survive the run.
+  // Syncing is off, because the data need not survive the run.
   return ['--name=one', '--data-dir=etcd', ...urls, ...cluster, '--unsafe-no-fsync'];
 }
 
@@ -102,7 +102,7 @@ function kubeconfigOf(folder, port, token) {
   });
 }
 
-/** Starts a program. Its output goes into a file of its own in the folder. */
+/** Starts a program. Its output goes to a separate file in the folder. */
 function startProgram(program, args, folder) {
   const log = join(folder, `${program.slice(program.lastIndexOf('/') + 1)}.out`);
   const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -127,13 +127,13 @@ function startProgram(program, args, folder) {
   };
 }
 
-/** Waits until a condition is true. Throws when a program ends or the time is up. */
+/** Waits until a condition is true. Throws when a program ends, or after a timeout. */
 async function until(ask, running) {
   const end = Date.now() + PATIENCE_MS;
   while (!(await ask().catch(() => false))) {
     const reason = running.map(({ why }) => why()).find((text) => text !== undefined);
     if (reason !== undefined) throw new Error(reason);
-    if (Date.now() > end) throw new Error('the control plane does not become ready');
+    if (Date.now() > end) throw new Error('the control plane did not become ready in time');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -1,5 +1,5 @@
-// Objects that a simulated cluster has before a chart is installed: nodes in three zones, volumes, a namespace that
-// accepts only pods that meet Pod Security `restricted`.
+// Defines the objects that a simulated cluster contains before a chart is installed: nodes in three zones, volumes, and
+// a namespace that accepts only pods that meet Pod Security `restricted`.
 
 const ZONES = ['a', 'b', 'c'];
 const ROOM = { cpu: '32', memory: '256Gi', pods: '110' };
@@ -20,7 +20,7 @@ export const nodes = ZONES.map((zone) => ({
   status: { allocatable: ROOM, capacity: ROOM },
 }));
 
-/** Returns volumes without a storage class, because nothing provisions any here. */
+/** Returns volumes without a storage class, because this cluster has no provisioner. */
 export function volumes(count) {
   return Array.from({ length: count }, (_, i) => ({
     apiVersion: 'v1',
@@ -40,7 +40,7 @@ export function namespace(name) {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** Returns a Secret with the given keys; the values do not matter, because nothing runs that would read them. */
+/** Returns a Secret with the given keys. The values do not matter, because no program runs that would read them. */
 export function secret(name, ...keys) {
   const stringData = Object.fromEntries(keys.map((key) => [key, 'simulated']));
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData };

@@ -7,7 +7,7 @@ const policies = (objects) => ofKind(objects, 'NetworkPolicy');
 const isMesh = (objects) => ofKind(objects, 'Deployment').length > 0;
 const front = (objects) => (isMesh(objects) ? 'gateway' : 'all');
 
-/** Returns the calls that the code makes among the pods of the release, as `from -> to:port`. */
+/** Returns the calls between pods of the release that the code makes, as `from -> to:port`. */
 function expected(objects, { facts }) {
   const present = new Set(pods(objects).map(({ metadata }) => componentOf(metadata.labels)));
   const calls = isMesh(objects)
@@ -19,7 +19,7 @@ function expected(objects, { facts }) {
 }
 
 /**
- * Returns the connections that the policies allow, as `from -> to:port`, according to one side: `ingress` or `egress`.
+ * Returns the connections that the policies allow according to one side (`ingress` or `egress`), as `from -> to:port`.
  */
 function allowed(objects, side) {
   return policies(objects)
@@ -44,10 +44,13 @@ function differences(what, found, right) {
   ];
 }
 
-/** Returns whether ports are those that Prometheus scrapes; the values name who else may. */
+/**
+ * Returns whether the ports are exactly that of metrics, which Prometheus scrapes. The values name who else may
+ * connect.
+ */
 const isMetrics = (ports) => ports?.length === 1 && ports[0].port === METRICS;
 
-/** Wraps a check so that it is skipped for scenarios without policies. */
+/** Wraps a check so that it passes for scenarios without policies. */
 const withPolicies = (check) => (objects, context) => (policies(objects).length === 0 ? [] : check(objects, context));
 const policyOf = (objects, component) =>
   policies(objects).find(({ spec }) => componentOf(spec.podSelector.matchLabels) === component);
@@ -170,8 +173,8 @@ export const networkRules = [
 ];
 
 /**
- * Returns a filter that drops connections to the HTTP API if it is open to everybody, as in most scenarios: the policy
- * then names nobody.
+ * Returns a filter that drops connections to the HTTP API if it is open to everybody, as in most scenarios, because the
+ * policy then names no clients.
  */
 function isOurs(objects) {
   const open = policyOf(objects, front(objects))?.spec.ingress?.[0].from === undefined;

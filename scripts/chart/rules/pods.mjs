@@ -1,7 +1,7 @@
 import { componentOf, nameOf, ofKind, pods, variable, workloads } from '../objects.mjs';
 
 const SHUT_DOWN_SECONDS = 25;
-/** The one scenario whose containers are changed while they run. */
+/** The only scenario whose containers are changed while they run. */
 const LIVE_UPDATE = 'dev';
 const HTTP = ['gateway', 'all'];
 const OF_RECORDS = ['COMMONPLACE_MONGODB_URL', 'COMMONPLACE_NATS_URL'];
@@ -160,7 +160,7 @@ export const podRules = [
   {
     name: 'no secret lies in the open',
     check: (objects, { secrets }) => [
-      // Helm creates the mesh certificates, so their Secrets are allowed.
+      // Helm creates the certificates of the mesh, so their Secrets are allowed.
       ...ofKind(objects, 'Secret')
         .filter(({ type, metadata }) => type !== 'kubernetes.io/tls' || !/-mesh-(tls|ca)$/.test(metadata.name))
         .map((object) => nameOf(object)),
@@ -182,7 +182,8 @@ export const podRules = [
       pods(objects).flatMap(({ object, metadata, spec }) => {
         const own = facts.services[componentOf(metadata.labels)];
         if (own === undefined) return [];
-        // The client of the bucket reads its keys itself. Who keeps no records opens no database and no broker.
+        // The client of the bucket reads its keys itself. Services that store no records open neither a database nor a
+        // broker.
         const more = own.secrets.includes('COMMONPLACE_S3_URL') ? BUCKET_KEYS : [];
         const read = [...own.secrets, ...more].filter((name) => own.stores || !OF_RECORDS.includes(name));
         const given = containersOf(spec).flatMap(({ env = [] }) =>

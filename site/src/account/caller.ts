@@ -3,7 +3,7 @@ import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Context } from 'koa';
 import { type AuthParts, callOf } from '../auth/parts.js';
 
-/** Returns options for a call on behalf of a session's person, as an endpoint of the API makes it. */
+/** Returns options for a call on behalf of a session's person, as for an endpoint of the API. */
 export async function callAs(ctx: Context, parts: AuthParts, session: string): Promise<CallOptions> {
   const call = callOf(ctx, parts);
   const { clientIp } = ctx.state;

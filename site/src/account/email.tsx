@@ -6,7 +6,7 @@ import type { Again } from '../auth/pages.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { sendPage } from '../auth/respond.js';
 import { sitePage } from '../page/site.js';
-import { accountTrouble, doneAt } from './view.js';
+import { doneAt, renderAccountErrors } from './view.js';
 
 /** Serves the verification of an account's e-mail address. */
 export function mountEmail(router: Router, parts: AuthParts): void {
@@ -23,10 +23,11 @@ export function mountEmail(router: Router, parts: AuthParts): void {
       const answer = await security.requestEmailVerification({ session, clientIp }, callOf(ctx, parts));
       return { data: writeSent(answer), next: doneAt('verification_sent') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
-  // The link shows a button, so that programs that only open links, such as e-mail scanners, do not spend the token.
+  // The link shows a button, so that programs that open links by themselves, such as e-mail scanners, do not use up the
+  // token.
   router.get('/auth/verify-email', (ctx) => sendPage(ctx, 200, verifyPage(String(ctx.query.token ?? ''))));
   mountOpenAction(router, parts, {
     path: '/auth/verify-email',
@@ -35,7 +36,7 @@ export function mountEmail(router: Router, parts: AuthParts): void {
       const verified = await security.verifyEmail({ token, clientIp: ctx.state.clientIp }, callOf(ctx, parts));
       return { data: writeVerified(verified), page: verifiedPage(verified.email, verified.invitationsJoined) };
     },
-    trouble: async ({ sent, trouble }) => verifyPage(String(sent.body.token ?? ''), { values: {}, trouble }),
+    renderErrors: async ({ sent, errors }) => verifyPage(String(sent.body.token ?? ''), { values: {}, errors }),
   });
 }
 

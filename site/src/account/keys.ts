@@ -7,7 +7,7 @@ import type { AuthParts } from '../auth/parts.js';
 import type { Submission } from '../auth/submission.js';
 import { callAs } from './caller.js';
 import { keyPage } from './key-page.js';
-import { accountTrouble, doneAt } from './view.js';
+import { doneAt, renderAccountErrors } from './view.js';
 
 const DAY_MS = 86_400_000;
 const MAX_KEY_DAYS = 3650;
@@ -35,7 +35,7 @@ export function mountKeys(router: Router, parts: AuthParts): void {
       const { id, key: secret = '' } = key;
       return { data: JSON.stringify({ id, key: secret }), page: keyPage(key.name, secret) };
     },
-    trouble: accountTrouble(parts, 'key'),
+    renderErrors: renderAccountErrors(parts, 'key'),
   });
 
   mountAccountAction(router, parts, {
@@ -45,11 +45,13 @@ export function mountKeys(router: Router, parts: AuthParts): void {
       await parts.apiKeys.deleteApiKey({ keyId }, await callAs(ctx, parts, session));
       return { data: JSON.stringify({ id: keyId, deleted: true }), next: doneAt('key_revoked') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 }
 
-/** Reads the fields of a new key. Each scope is a field of its own, because each field of a form has one value. */
+/**
+ * Reads the fields of a new key. Each scope has a form field of its own, because a submission has one value per field.
+ */
 function readKey({ body }: Submission): { name: string; scopes: string[]; expiresAt: string | undefined } {
   const name = String(body.name ?? '').trim();
   if (name === '' || name.length > MAX_NAME_LENGTH) {

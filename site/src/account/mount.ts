@@ -10,7 +10,7 @@ import { mountSessions } from './sessions.js';
 import { mountTotp } from './totp.js';
 import { mountAccountPage } from './view.js';
 
-/** Serves what people do with their own account, as pages and as JSON. */
+/** Serves the actions of people on their own account, as pages and as JSON. */
 export function mountAccount(router: Router, parts: AuthParts): void {
   const writeSecurity = parts.messages.writer('GetSecurity');
   router.get('/auth/security', async (ctx) => {

@@ -3,10 +3,10 @@ import type { Passkey, Security, Session } from '@commonplace/proto/identity/v1/
 import type { ApiKey } from '@commonplace/proto/identity/v1/api_key_service.js';
 import type { ComponentChildren, VNode } from 'preact';
 import { type Field, Form, Summary } from '../auth/form.js';
+import type { FormErrors } from '../auth/form-errors.js';
 import { HOME } from '../auth/next.js';
 import { NEW_PASSWORD, OLD_PASSWORD } from '../auth/pages.js';
 import { NoPasskeyHost, PasskeyRegistration } from '../auth/passkey-forms.js';
-import type { Trouble } from '../auth/trouble.js';
 import { PASSKEY_SCRIPT } from '../page/assets.js';
 import { sitePage } from '../page/site.js';
 
@@ -45,18 +45,18 @@ export function isDone(text: string): text is Done {
 
 export interface AccountState {
   readonly done?: Done;
-  readonly trouble?: Trouble;
+  readonly errors?: FormErrors;
   readonly form?: FormName | undefined;
   /** Whether the person has to confirm their identity first. */
   readonly confirm?: boolean;
 }
 
-/** Renders the account page: the person, their sessions and keys, and how the account is protected. */
+/** Renders the account page: the person, their sessions and keys, and the protection of the account. */
 export function accountPage(data: AccountData, state: AccountState = {}): string {
-  const { done, trouble, form, confirm = false } = state;
-  const troubleOf = (name: FormName) => (form === name ? trouble : undefined);
+  const { done, errors, form, confirm = false } = state;
+  const errorsOf = (name: FormName) => (form === name ? errors : undefined);
   return sitePage({
-    title: trouble === undefined ? 'Account' : 'Error: Account',
+    title: errors === undefined ? 'Account' : 'Error: Account',
     scripts: data.hasPasskeyHost ? [PASSKEY_SCRIPT.path] : [],
     children: (
       <>
@@ -66,28 +66,28 @@ export function accountPage(data: AccountData, state: AccountState = {}): string
             {DONE[done]}
           </p>
         )}
-        {trouble && <Summary {...prefixed(trouble, form)} />}
-        {confirm && <Confirm {...data} trouble={troubleOf('confirm')} />}
+        {errors && <Summary {...prefixed(errors, form)} />}
+        {confirm && <Confirm {...data} errors={errorsOf('confirm')} />}
         <Person {...data} />
-        {data.security.hasPassword && <Password {...data} trouble={troubleOf('password')} />}
+        {data.security.hasPassword && <Password {...data} errors={errorsOf('password')} />}
         {data.security.hasPassword && <SecondFactor {...data} />}
         {data.security.hasPassword && <Passkeys {...data} />}
         <Sessions {...data} />
-        <Keys {...data} trouble={troubleOf('key')} />
-        {!confirm && data.security.hasPassword && <Confirm {...data} trouble={troubleOf('confirm')} />}
+        <Keys {...data} errors={errorsOf('key')} />
+        {!confirm && data.security.hasPassword && <Confirm {...data} errors={errorsOf('confirm')} />}
       </>
     ),
   });
 }
 
-/** Makes the links of the error summary lead to the fields of the form that failed. */
-function prefixed(trouble: Trouble, form: FormName | undefined): Trouble {
-  if (form === undefined) return trouble;
-  const fields = Object.entries(trouble.fields).map(([name, message]) => [`${form}-${name}`, message]);
-  return { ...trouble, fields: Object.fromEntries(fields) };
+/** Makes the links of the error summary point to the fields of the form that failed. */
+function prefixed(errors: FormErrors, form: FormName | undefined): FormErrors {
+  if (form === undefined) return errors;
+  const fields = Object.entries(errors.fields).map(([name, message]) => [`${form}-${name}`, message]);
+  return { ...errors, fields: Object.fromEntries(fields) };
 }
 
-type SectionData = AccountData & { readonly trouble?: Trouble | undefined };
+type SectionData = AccountData & { readonly errors?: FormErrors | undefined };
 
 function Person({ csrf, security }: AccountData): VNode {
   const { user, emailVerified, mailAvailable, passwordChangeRequired, secondFactorRequired } = security;
@@ -123,7 +123,7 @@ function Person({ csrf, security }: AccountData): VNode {
   );
 }
 
-function Password({ csrf, security, trouble }: SectionData): VNode {
+function Password({ csrf, security, errors }: SectionData): VNode {
   return (
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
@@ -138,7 +138,7 @@ function Password({ csrf, security, trouble }: SectionData): VNode {
           { ...NEW_PASSWORD, name: 'new_password', label: 'New password' },
           ...codeFields(security),
         ]}
-        trouble={trouble}
+        errors={errors}
       >
         <p class="hint">Your other sessions end when you change it.</p>
       </Form>
@@ -146,7 +146,7 @@ function Password({ csrf, security, trouble }: SectionData): VNode {
   );
 }
 
-function Confirm({ csrf, security, trouble }: SectionData): VNode {
+function Confirm({ csrf, security, errors }: SectionData): VNode {
   return (
     <section aria-labelledby="confirm">
       <h2 id="confirm">Confirm who you are</h2>
@@ -158,13 +158,13 @@ function Confirm({ csrf, security, trouble }: SectionData): VNode {
         idPrefix="confirm-"
         hidden={{ csrf }}
         fields={[OLD_PASSWORD, ...codeFields(security)]}
-        trouble={trouble}
+        errors={errors}
       />
     </section>
   );
 }
 
-/** Returns the field for the code of the second factor, if one is enabled. */
+/** Returns the field for the second factor's code; none if no second factor is enabled. */
 function codeFields({ totpEnabled }: Security): Field[] {
   return totpEnabled ? [{ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code' }] : [];
 }
@@ -224,7 +224,7 @@ function Passkeys({ csrf, passkeys, hasPasskeyHost }: AccountData): VNode {
   );
 }
 
-/** Path that a browser opens after a passkey was added. */
+/** Path that the browser opens after it has added a passkey. */
 const DONE_PASSKEY = '/auth/account?done=passkey_added';
 
 function Sessions({ csrf, sessions }: AccountData): VNode {
@@ -254,7 +254,7 @@ function Sessions({ csrf, sessions }: AccountData): VNode {
   );
 }
 
-function Keys({ csrf, keys, trouble }: SectionData): VNode {
+function Keys({ csrf, keys, errors }: SectionData): VNode {
   return (
     <section aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
@@ -299,7 +299,7 @@ function Keys({ csrf, keys, trouble }: SectionData): VNode {
             hint: 'Leave it empty for a key that does not end.',
           },
         ]}
-        trouble={trouble}
+        errors={errors}
       >
         <fieldset class="field">
           <legend>Scopes</legend>
@@ -341,7 +341,7 @@ function Table({ label, head, children }: TableParts): VNode {
   );
 }
 
-/** Returns `2026-11-23 14:05 UTC`; empty if there is no time. */
+/** Formats a time as `2026-11-23 14:05 UTC`; empty if there is no time. */
 function timeText(time: string | undefined): string {
   return time === undefined ? '' : `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;
 }

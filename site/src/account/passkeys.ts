@@ -10,7 +10,7 @@ import { type AuthParts, callOf, originOf } from '../auth/parts.js';
 import { withCredential, writeOptions } from '../auth/passkey-messages.js';
 import { sendData } from '../auth/respond.js';
 import { requireSession } from '../auth/sessions.js';
-import { accountTrouble, doneAt } from './view.js';
+import { doneAt, renderAccountErrors } from './view.js';
 
 const REMOVED = '{"removed":true}';
 
@@ -47,7 +47,7 @@ export function mountPasskeys(router: Router, parts: AuthParts): void {
       messages.nothing(sent.body, sent.query);
       return { data: writeOptions(await security.beginPasskeyRegistration({ session }, callOf(ctx, parts))) };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
   mountAccountAction(router, parts, {
@@ -59,7 +59,7 @@ export function mountPasskeys(router: Router, parts: AuthParts): void {
       const passkey = await security.completePasskeyRegistration(request, callOf(ctx, parts));
       return { data: write(passkey), next: doneAt('passkey_added') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
   mountAccountAction(router, parts, {
@@ -69,7 +69,7 @@ export function mountPasskeys(router: Router, parts: AuthParts): void {
       const passkey = await security.renamePasskey({ session, passkeyId, name }, callOf(ctx, parts));
       return { data: write(passkey), next: doneAt('passkey_renamed') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
   mountAccountAction(router, parts, {
@@ -79,6 +79,6 @@ export function mountPasskeys(router: Router, parts: AuthParts): void {
       await security.removePasskey({ session, passkeyId }, callOf(ctx, parts));
       return { data: REMOVED, next: doneAt('passkey_removed') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 }

@@ -2,7 +2,7 @@ import { formPage } from '../auth/form.js';
 import { type Again, EMAIL, NEW_PASSWORD } from '../auth/pages.js';
 import { sitePage } from '../page/site.js';
 
-/** Renders the page that asks for the address of an account whose password is forgotten. */
+/** Renders the page that asks for the address of an account with a forgotten password. */
 export function forgotPage(again?: Again): string {
   return formPage({
     title: 'Forgot your password?',
@@ -19,7 +19,7 @@ export function forgotPage(again?: Again): string {
   });
 }
 
-/** Renders the same text whether or not there is an account. */
+/** Renders the confirmation. The text is the same whether or not there is an account, so that it reveals nothing. */
 export function resetSentPage(): string {
   return sitePage({
     title: 'Check your e-mail',
@@ -34,7 +34,7 @@ export function resetSentPage(): string {
   });
 }
 
-/** Renders the page that the link in the e-mail leads to. */
+/** Renders the page to which the link in the e-mail leads. */
 export function resetPage(token: string, again?: Again): string {
   return formPage({
     title: 'Choose a new password',

@@ -10,9 +10,9 @@ import { type AuthParts, callOf } from '../auth/parts.js';
 import { sendPage } from '../auth/respond.js';
 import { renewSession } from '../auth/sessions.js';
 import { forgotPage, passwordSetPage, resetPage, resetSentPage } from './password-pages.js';
-import { accountTrouble, doneAt } from './view.js';
+import { doneAt, renderAccountErrors } from './view.js';
 
-/** Serves changing and resetting a password, and confirming one's identity with it. */
+/** Serves password changes and resets, and the confirmation of one's identity by password. */
 export function mountPasswords(router: Router, parts: AuthParts): void {
   const { security, messages } = parts;
   const readChange = messages.reader<ChangePasswordRequest>(
@@ -32,7 +32,7 @@ export function mountPasswords(router: Router, parts: AuthParts): void {
       const changed = await security.changePassword(request, callOf(ctx, parts));
       return { data: writeChanged(changed), next: doneAt('password_changed') };
     },
-    trouble: accountTrouble(parts, 'password'),
+    renderErrors: renderAccountErrors(parts, 'password'),
   });
 
   mountAccountAction(router, parts, {
@@ -43,7 +43,7 @@ export function mountPasswords(router: Router, parts: AuthParts): void {
       renewSession(ctx, parts, session, proven);
       return { data: writeProof(proven), next: doneAt('confirmed') };
     },
-    trouble: accountTrouble(parts, 'confirm'),
+    renderErrors: renderAccountErrors(parts, 'confirm'),
   });
 
   mountReset(router, parts);
@@ -65,7 +65,7 @@ function mountReset(router: Router, parts: AuthParts): void {
       await security.requestPasswordReset({ email, clientIp: ctx.state.clientIp }, callOf(ctx, parts));
       return { data: '{"requested":true}', page: resetSentPage() };
     },
-    trouble: async ({ sent, trouble }) => forgotPage({ values: sent.body, trouble }),
+    renderErrors: async ({ sent, errors }) => forgotPage({ values: sent.body, errors }),
   });
 
   mountOpenAction(router, parts, {
@@ -75,6 +75,6 @@ function mountReset(router: Router, parts: AuthParts): void {
       const done = await security.resetPassword(request, callOf(ctx, parts));
       return { data: writeReset(done), page: passwordSetPage() };
     },
-    trouble: async ({ sent, trouble }) => resetPage(String(sent.body.token ?? ''), { values: {}, trouble }),
+    renderErrors: async ({ sent, errors }) => resetPage(String(sent.body.token ?? ''), { values: {}, errors }),
   });
 }

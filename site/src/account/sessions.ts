@@ -6,7 +6,7 @@ import { requireCsrf, requireOwnPage } from '../auth/origin.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { sendData } from '../auth/respond.js';
 import { forgetSession, requireSession } from '../auth/sessions.js';
-import { accountTrouble, doneAt } from './view.js';
+import { doneAt, renderAccountErrors } from './view.js';
 
 /** Serves the list of a person's sessions, and ends them. */
 export function mountSessions(router: Router, parts: AuthParts): void {
@@ -39,7 +39,7 @@ export function mountSessions(router: Router, parts: AuthParts): void {
       if (ended.current) forget(ctx, session);
       return { data: writeEnded(ended), next: ended.current ? '/auth/sign-in' : doneAt('session_ended') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
   mountAccountAction(router, parts, {
@@ -49,7 +49,7 @@ export function mountSessions(router: Router, parts: AuthParts): void {
       const ended = await security.endOtherSessions({ session }, callOf(ctx, parts));
       return { data: writeCount(ended), next: doneAt('sessions_ended') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
   function forget(ctx: Context, cookie: string): void {

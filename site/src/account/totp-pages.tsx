@@ -3,7 +3,7 @@ import { formPage } from '../auth/form.js';
 import type { Again } from '../auth/pages.js';
 import { sitePage } from '../page/site.js';
 
-/** Data that an authenticator app is set up with. */
+/** The data for setting up an authenticator app. */
 export interface TotpSetUp {
   readonly secret: string;
   readonly uri: string;
@@ -11,7 +11,7 @@ export interface TotpSetUp {
   readonly picture: string;
 }
 
-/** Renders the secret of a new authenticator app, and the form for its first code. */
+/** Renders the secret of a new authenticator app and the form for its first code. */
 export function totpPage(csrf: string, { secret, uri, picture }: TotpSetUp, again?: Again): string {
   return formPage({
     title: 'Add an authenticator app',

@@ -5,7 +5,7 @@ import { mountAccountAction } from '../auth/action.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { requireSession } from '../auth/sessions.js';
 import { recoveryCodesPage, totpPage } from './totp-pages.js';
-import { accountTrouble, doneAt } from './view.js';
+import { doneAt, renderAccountErrors } from './view.js';
 
 /** Serves the authenticator app of an account and its recovery codes. */
 export function mountTotp(router: Router, parts: AuthParts): void {
@@ -23,7 +23,7 @@ export function mountTotp(router: Router, parts: AuthParts): void {
       const page = totpPage(sent.csrf, { ...begun, picture: pictureOf(begun.uri) });
       return { data: writeBegun(begun), page };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
   mountAccountAction(router, parts, {
@@ -32,10 +32,10 @@ export function mountTotp(router: Router, parts: AuthParts): void {
       const { code } = readCode(onlyCode(sent.kind, sent.body), sent.query);
       return shown(await security.confirmTotp({ session, code, clientIp: ctx.state.clientIp }, callOf(ctx, parts)));
     },
-    trouble: async ({ ctx, sent, trouble }) => {
+    renderErrors: async ({ ctx, sent, errors }) => {
       const { csrfToken } = await requireSession(ctx, parts);
       const { secret = '', uri = '' } = sent.body as Record<string, string>;
-      return totpPage(csrfToken, { secret, uri, picture: pictureOf(uri) }, { values: {}, trouble });
+      return totpPage(csrfToken, { secret, uri, picture: pictureOf(uri) }, { values: {}, errors });
     },
   });
 
@@ -46,7 +46,7 @@ export function mountTotp(router: Router, parts: AuthParts): void {
       await security.removeTotp({ session }, callOf(ctx, parts));
       return { data: '{"removed":true}', next: doneAt('totp_removed') };
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 
   mountAccountAction(router, parts, {
@@ -55,13 +55,13 @@ export function mountTotp(router: Router, parts: AuthParts): void {
       messages.nothing(sent.body, sent.query);
       return shown(await security.renewRecoveryCodes({ session }, callOf(ctx, parts)));
     },
-    trouble: accountTrouble(parts),
+    renderErrors: renderAccountErrors(parts),
   });
 }
 
 /**
- * Keeps only the code of a submitted form. The form also carries the secret, so that its page can be shown again after
- * a wrong code.
+ * Drops all fields of a submitted form except the code. The form also contains the secret, so that its page can be
+ * shown again after a wrong code.
  */
 function onlyCode(kind: 'json' | 'form', body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return kind === 'json' ? body : { code: body.code };

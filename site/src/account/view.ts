@@ -3,7 +3,7 @@ import { type ApiKey, ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identi
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT, type Action } from '../auth/action.js';
-import { troublePage } from '../auth/pages.js';
+import { errorPage } from '../auth/pages.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { allowsPasskeys } from '../auth/passkey-messages.js';
 import { orPage, seeOther, sendPage } from '../auth/respond.js';
@@ -24,7 +24,7 @@ export function mountAccountPage(router: Router, parts: AuthParts): void {
         const done = String(ctx.query.done ?? '');
         sendPage(ctx, 200, accountPage(await load(ctx, parts), isDone(done) ? { done } : {}));
       },
-      troublePage,
+      errorPage,
     ),
   );
 }
@@ -34,10 +34,10 @@ export function doneAt(done: Done): string {
   return `${ACCOUNT}?done=${done}`;
 }
 
-/** Renders the account page again with an error, at the form that caused it. */
-export function accountTrouble(parts: AuthParts, form?: FormName): NonNullable<Action['trouble']> {
-  return async ({ ctx, trouble, reason }) =>
-    accountPage(await load(ctx, parts), { trouble, form, confirm: reason === 'reauthentication_required' });
+/** Returns a function that renders the account page again, with the error at the form that caused it. */
+export function renderAccountErrors(parts: AuthParts, form?: FormName): NonNullable<Action['renderErrors']> {
+  return async ({ ctx, errors, reason }) =>
+    accountPage(await load(ctx, parts), { errors, form, confirm: reason === 'reauthentication_required' });
 }
 
 async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
@@ -53,7 +53,7 @@ async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
   return { csrf, security, sessions: sessions.items, keys, passkeys: passkeys.items, hasPasskeyHost };
 }
 
-/** Returns the person's keys; none for a session that has to set up a second factor before it reaches any. */
+/** Lists the person's keys. Returns none for a session that has to set up a second factor before it may list them. */
 async function listKeys(ctx: Context, parts: AuthParts, session: string): Promise<readonly ApiKey[]> {
   try {
     const page = { limit: MAX_SHOWN_KEYS, offset: 0, cursor: '' };

@@ -1,21 +1,23 @@
 import { type Approval, ApprovalKind } from '@commonplace/proto/agents/v1/approval.js';
 import type { VNode } from 'preact';
-import type { Trouble } from '../auth/trouble.js';
+import type { FormErrors } from '../auth/form-errors.js';
 import { ANSWER_FIELD, type AnswerField, answerFields, inputText } from './fields.js';
 import { canBeRemembered } from './words.js';
 
-/** What the page needs besides the approval. */
+/** The state of the page besides the approval. */
 export interface PageState {
   readonly csrf: string;
-  readonly trouble?: Trouble;
-  /** What was entered, when the page is shown again. */
+  readonly errors?: FormErrors;
+  /** Entered values, when the page is shown again after an error. */
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
 type FormParts = PageState & { readonly approval: Approval };
 
-/** Renders the form of a decision. A question asks for its answer, every other approval can have its input edited. */
-export function DecisionForm({ approval, csrf, trouble, values = {} }: FormParts): VNode {
+/**
+ * Renders the form of a decision. A question has fields for its answer; the input of any other approval can be edited.
+ */
+export function DecisionForm({ approval, csrf, errors, values = {} }: FormParts): VNode {
   const isQuestion = approval.kind === ApprovalKind.QUESTION;
   return (
     <form method="post" action={`/approvals/${approval.id}`} aria-label="Decision">
@@ -23,11 +25,11 @@ export function DecisionForm({ approval, csrf, trouble, values = {} }: FormParts
       <h2>Your decision</h2>
       {isQuestion
         ? answerFields(approval).map((field) => <Answer key={field.name} field={field} values={values} />)
-        : approval.input.length > 0 && <Input approval={approval} trouble={trouble} values={values} />}
+        : approval.input.length > 0 && <Input approval={approval} errors={errors} values={values} />}
       <div class="field">
         <label for="comment">Comment</label>
         <p class="hint" id="comment-hint">
-          The run is told it if you deny.
+          If you deny, the run receives it.
         </p>
         <textarea id="comment" name="comment" rows={2} maxLength={2000} aria-describedby="comment-hint">
           {String(values.comment ?? '')}
@@ -53,11 +55,11 @@ export function DecisionForm({ approval, csrf, trouble, values = {} }: FormParts
 
 interface FieldState {
   readonly values: Readonly<Record<string, unknown>>;
-  readonly trouble?: Trouble | undefined;
+  readonly errors?: FormErrors | undefined;
 }
 
-function Input({ approval, trouble, values }: FieldState & { readonly approval: Approval }): VNode {
-  const fault = trouble?.fields.input;
+function Input({ approval, errors, values }: FieldState & { readonly approval: Approval }): VNode {
+  const fault = errors?.fields.input;
   const text = String(values.input ?? inputText(approval));
   return (
     <details open={fault !== undefined || values.input !== undefined}>

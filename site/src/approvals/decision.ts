@@ -11,8 +11,8 @@ import { ANSWER_FIELD, answerFields, inputText } from './fields.js';
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Returns the decision that a form of the approval's page has sent. An input that was not edited is left out, so that
- * the run's own one is used. Throws `invalid_json` and `missing_field`.
+ * Reads the decision from a submitted form of the approval's page. An input that was not edited is omitted, so that the
+ * run keeps its own. Throws `invalid_json` and `missing_field`.
  */
 export function decisionOf(approval: Approval, body: Readonly<Record<string, unknown>>): DecideApprovalRequest {
   const isApproved = body.decision === 'approve';

@@ -1,6 +1,6 @@
 import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 
-/** Prefix of the names of a form's fields that make up the answer to a question. */
+/** Prefix for the names of form fields that belong to the answer to a question. */
 export const ANSWER_FIELD = 'answer:';
 
 /** A field of a question's answer. */
@@ -20,7 +20,7 @@ interface Property {
   readonly enum?: unknown;
 }
 
-/** Returns the fields of a question's flat JSON Schema, in its order. */
+/** Returns the fields of a question's flat JSON Schema in the order of the schema. */
 export function answerFields({ requestedSchema }: Pick<Approval, 'requestedSchema'>): AnswerField[] {
   if (requestedSchema.length === 0) return [];
   const { properties = {}, required = [] } = JSON.parse(requestedSchema.toString()) as {
@@ -45,7 +45,7 @@ function typeOf(type: unknown): AnswerField['type'] {
   return type === 'number' || type === 'integer' ? 'number' : 'text';
 }
 
-/** Returns the input of a call as people read and edit it. */
+/** Formats the input of a call for people to read and edit. */
 export function inputText({ input }: Pick<Approval, 'input'>): string {
   return input.length === 0 ? '' : JSON.stringify(JSON.parse(input.toString()), undefined, 2);
 }

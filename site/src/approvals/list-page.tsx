@@ -2,7 +2,9 @@ import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 import { sitePage } from '../page/site.js';
 import { RISKS, timeText } from './words.js';
 
-/** Renders the approvals that wait for the person, or for others about the person's runs. */
+/**
+ * Renders the pending approvals: those for the person to decide, and those that others decide about the person's runs.
+ */
 export function listPage(approvals: readonly Approval[]): string {
   return sitePage({
     title: 'Approvals',

@@ -5,11 +5,11 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { callAs } from '../account/caller.js';
 import { mountAccountAction } from '../auth/action.js';
-import { troublePage } from '../auth/pages.js';
+import type { FormErrors } from '../auth/form-errors.js';
+import { errorPage } from '../auth/pages.js';
 import type { AuthParts } from '../auth/parts.js';
 import { orPage, seeOther, sendPage } from '../auth/respond.js';
 import { findSession, requireSession, type Session } from '../auth/sessions.js';
-import type { Trouble } from '../auth/trouble.js';
 import { decisionOf } from './decision.js';
 import { listPage } from './list-page.js';
 import { approvalPage } from './page.js';
@@ -21,7 +21,7 @@ export interface ApprovalParts extends AuthParts {
 const LIST = '/approvals';
 const SHOWN = 50;
 
-/** Serves the pages on which people decide what runs of agents want to do. */
+/** Serves the pages on which people decide about actions that runs of agents ask to perform. */
 export function mountApprovals(router: Router, parts: ApprovalParts): void {
   const { approvals } = parts;
 
@@ -36,7 +36,7 @@ export function mountApprovals(router: Router, parts: ApprovalParts): void {
         if (session === undefined) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(ctx.path)}`);
         sendPage(ctx, 200, await act(session));
       },
-      troublePage,
+      errorPage,
     );
 
   router.get(LIST, (ctx) =>
@@ -65,15 +65,15 @@ export function mountApprovals(router: Router, parts: ApprovalParts): void {
       const { id } = await approvals.decideApproval(decision, await callAs(ctx, parts, session));
       return { data: JSON.stringify({ id }), next: `${LIST}/${id}` };
     },
-    async trouble({ ctx, sent, trouble }) {
+    async renderErrors({ ctx, sent, errors }) {
       const { cookie, csrfToken } = await requireSession(ctx, parts);
-      return approvalPage(await find(ctx, cookie), { csrf: csrfToken, trouble: atInput(trouble), values: sent.body });
+      return approvalPage(await find(ctx, cookie), { csrf: csrfToken, errors: atInput(errors), values: sent.body });
     },
   });
 }
 
-/** The API calls the form's field `edited_input`. */
-function atInput(trouble: Trouble): Trouble {
-  const { edited_input: fault, ...fields } = trouble.fields;
-  return fault === undefined ? trouble : { ...trouble, fields: { input: fault, ...fields } };
+/** Moves a fault of `edited_input`, the field's name in the API, to the form's field `input`. */
+function atInput(errors: FormErrors): FormErrors {
+  const { edited_input: fault, ...fields } = errors.fields;
+  return fault === undefined ? errors : { ...errors, fields: { input: fault, ...fields } };
 }

@@ -5,16 +5,16 @@ import { sitePage } from '../page/site.js';
 import { DecisionForm, type PageState } from './decision-form.js';
 import { endOf, RISKS, timeText } from './words.js';
 
-/** Renders an approval: what will happen, as the server has computed it from the call, and the decision. */
+/** Renders an approval: what will happen, which the server has computed from the call, and the form of the decision. */
 export function approvalPage(approval: Approval, state: PageState): string {
-  const { trouble } = state;
+  const { errors } = state;
   const end = endOf(approval);
   return sitePage({
-    title: trouble === undefined ? approval.title : `Error: ${approval.title}`,
+    title: errors === undefined ? approval.title : `Error: ${approval.title}`,
     children: (
       <>
         <h1>{approval.title}</h1>
-        {trouble && <Summary {...trouble} />}
+        {errors && <Summary {...errors} />}
         {end && (
           <p class="notice" role="status">
             {end}
@@ -44,7 +44,7 @@ function Decision({ approval, state }: { readonly approval: Approval; readonly s
   return <DecisionForm approval={approval} {...state} />;
 }
 
-/** Says that what outsiders have written may have led to the call. */
+/** Warns that text written by outsiders may have led to the call. */
 function Taint({ taintSources }: Approval): VNode {
   return (
     <div class="notice">
@@ -119,7 +119,7 @@ function WhatHappens({ preview, url }: Approval): VNode | null {
   );
 }
 
-/** Renders a diff with its added and removed lines marked; it is text, whatever is in it. */
+/** Renders a diff with added and removed lines highlighted. Its content is always rendered as text. */
 function Diff({ text }: { readonly text: string }): VNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by its focus.

@@ -14,14 +14,14 @@ const ENDED: Readonly<Partial<Record<ApprovalStatus, string>>> = {
   [ApprovalStatus.SUPERSEDED]: 'The tool or the policy has changed since, so that the run asks anew.',
 };
 
-/** Returns how an approval has ended; undefined while it waits. */
+/** Describes how an approval ended; undefined while it is pending. */
 export function endOf({ status, decidedBy, decidedAt }: Approval): string | undefined {
   const end = ENDED[status];
   if (end === undefined || decidedBy === undefined) return end;
   return `${end.slice(0, -1)} by ${decidedBy.name} on ${timeText(decidedAt)}.`;
 }
 
-/** Kinds whose decision holds for one call only. */
+/** Kinds of approvals whose decision applies to a single call. */
 const ONCE_ONLY: ReadonlySet<ApprovalKind> = new Set([
   ApprovalKind.SHARE,
   ApprovalKind.PUBLISH,
@@ -31,12 +31,12 @@ const ONCE_ONLY: ReadonlySet<ApprovalKind> = new Set([
   ApprovalKind.QUESTION,
 ]);
 
-/** Returns whether a decision may hold for the rest of the run. */
+/** Returns whether a decision may apply to the rest of the run. */
 export function canBeRemembered({ kind, risk }: Approval): boolean {
   return risk !== ApprovalRisk.HIGH && !ONCE_ONLY.has(kind);
 }
 
-/** Returns `2026-11-23 14:05 UTC`; empty if there is no time. */
+/** Formats a time as `2026-11-23 14:05 UTC`; empty if there is no time. */
 export function timeText(time: string | undefined): string {
   return time === undefined ? '' : `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;
 }

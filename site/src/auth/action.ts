@@ -1,39 +1,39 @@
 import { asAppError } from '@commonplace/kit/errors';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
+import { type FormErrors, formErrorsOf } from './form-errors.js';
 import { requireCsrf, requireOwnPage } from './origin.js';
-import { LABELS, troublePage } from './pages.js';
+import { errorPage, LABELS } from './pages.js';
 import type { AuthParts } from './parts.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
 import { requireSession } from './sessions.js';
 import { readSubmission, type Submission } from './submission.js';
-import { type Trouble, troubleOf } from './trouble.js';
 
-/** The outcome of an action: JSON for a program; a page, or the address of one, for a browser. */
+/** The outcome of an action: JSON for a program, and a page or a redirect for a browser. */
 export interface Outcome {
   readonly data: string;
   readonly page?: string;
-  /** Path that a browser is redirected to; the account page when absent. */
+  /** Path that the browser is redirected to; the account page by default. */
   readonly next?: string;
 }
 
-/** An operation under `/auth` that people perform by a form or by JSON. */
+/** An operation under `/auth` that people perform with a form and programs with JSON. */
 export interface Action {
   readonly path: string;
-  /** Reads the fields and performs the action. `session` is the cookie; empty if the action needs none. */
+  /** Reads the fields and performs the action. `session` is the session cookie; empty for actions that need none. */
   run(input: { ctx: Context; sent: Submission; session: string }): Promise<Outcome>;
-  /** Returns the page that a browser gets when the action fails. */
-  trouble?(input: { ctx: Context; sent: Submission; trouble: Trouble; reason: string }): Promise<string>;
+  /** Renders the page for a browser whose action failed. */
+  renderErrors?(input: { ctx: Context; sent: Submission; errors: FormErrors; reason: string }): Promise<string>;
 }
 
 export const ACCOUNT = '/auth/account';
 
-/** Serves an action to everybody. Refuses submissions from pages of other sites. */
+/** Serves an action without requiring a session. Refuses submissions from pages of other sites. */
 export function mountOpenAction(router: Router, parts: AuthParts, action: Action): void {
   mount(router, parts, action, async () => '');
 }
 
-/** Serves an action to people who are signed in, and requires their CSRF token. */
+/** Serves an action to signed-in people and requires their CSRF token. */
 export function mountAccountAction(router: Router, parts: AuthParts, action: Action): void {
   mount(router, parts, action, async (ctx, sent) => {
     const { cookie, csrfToken } = await requireSession(ctx, parts);
@@ -57,7 +57,7 @@ function mount(
   router.post(action.path, async (ctx) => {
     const sent = await readSubmission(ctx);
     if (sent.kind === 'json') return sendData(ctx, 200, (await act(ctx, sent)).data);
-    return orPage(ctx, () => answerForm(ctx, sent, action, act), troublePage);
+    return orPage(ctx, () => answerForm(ctx, sent, action, act), errorPage);
   });
 }
 
@@ -73,8 +73,9 @@ async function answerForm(
     else sendPage(ctx, 200, page);
   } catch (thrown) {
     const error = asAppError(thrown);
-    if (action.trouble === undefined || error.code === 'INTERNAL' || error.code === 'UNAUTHENTICATED') throw thrown;
-    const trouble = troubleOf(error, LABELS);
-    sendPage(ctx, trouble.status, await action.trouble({ ctx, sent, trouble, reason: error.reason }));
+    if (action.renderErrors === undefined || error.code === 'INTERNAL' || error.code === 'UNAUTHENTICATED')
+      throw thrown;
+    const errors = formErrorsOf(error, LABELS);
+    sendPage(ctx, errors.status, await action.renderErrors({ ctx, sent, errors, reason: error.reason }));
   }
 }

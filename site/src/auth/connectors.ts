@@ -2,19 +2,19 @@ import { AppError } from '@commonplace/kit/errors';
 import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { connectedPage, troublePage } from './pages.js';
+import { connectedPage, errorPage } from './pages.js';
 import { type AuthParts, callOf } from './parts.js';
 import { orPage, seeOther, sendPage } from './respond.js';
 import { findSession } from './sessions.js';
 
 /** Serves the OAuth callback, to which people return from a system whose account they connect. */
 export function mountConnectors(router: Router, parts: AuthParts): void {
-  router.get('/auth/connectors/callback', (ctx) => orPage(ctx, () => complete(ctx, parts), troublePage));
+  router.get('/auth/connectors/callback', (ctx) => orPage(ctx, () => complete(ctx, parts), errorPage));
 }
 
 /**
- * Completes the connection for the person who is signed in, who has to be the one that began it: otherwise a link sent
- * to somebody else would connect their account to another person's workspace.
+ * Completes the connection for the signed-in person, who has to be the one that started it. Otherwise an attacker could
+ * send somebody a link that connects their account to the attacker's workspace.
  */
 async function complete(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);

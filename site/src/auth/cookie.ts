@@ -1,21 +1,20 @@
 import type { Context } from 'koa';
 
-/** The browser's session cookie. */
+/** Reads and writes the browser's session cookie. */
 export interface SessionCookie {
   read(ctx: Context): string | undefined;
-  /** Sets the cookie. It expires with the session. */
+  /** Sets the cookie, which expires with the session. */
   set(ctx: Context, value: string, expiresAt: string | undefined): void;
   clear(ctx: Context): void;
 }
 
 /**
- * Creates the cookie. It is hidden from scripts (`HttpOnly`), and other sites send it only when a person follows a link
- * (`SameSite=Lax`). Over https it is `Secure`, and `name` begins with `__Host-`, so that a neighbouring domain can't
- * set it.
+ * Creates the accessor of the session cookie. Scripts can't read the cookie (`HttpOnly`), and other sites send it only
+ * when a person follows a link (`SameSite=Lax`). Over https it is `Secure`, and `name` begins with `__Host-`, so that a
+ * neighbouring domain can't set it.
  */
 export function createSessionCookie(name: string, secure: boolean): SessionCookie {
-  // The header is written by hand because Koa's cookies have no Max-Age, which works even if the browser's clock is
-  // wrong.
+  // The header is built by hand, because Koa's cookies lack Max-Age, which works even if the browser's clock is wrong.
   const write = (ctx: Context, value: string, seconds: number) =>
     ctx.append(
       'Set-Cookie',

@@ -1,6 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes, VNode } from 'preact';
 import { sitePage } from '../page/site.js';
-import type { Trouble } from './trouble.js';
+import type { FormErrors } from './form-errors.js';
 
 export interface Field {
   readonly name: string;
@@ -18,34 +18,32 @@ export interface FormView {
   readonly action: string;
   readonly submit: string;
   readonly fields?: readonly Field[];
-  /** Values that were entered, by field; passwords are never shown again. */
+  /** Entered values by field. Passwords are never shown again. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly hidden?: Readonly<Record<string, string>>;
-  readonly trouble?: Trouble | undefined;
+  readonly errors?: FormErrors | undefined;
   /** Prefix of the fields' ids, on pages with several forms. */
   readonly idPrefix?: string;
   /** Content between the fields and the button. */
   readonly children?: ComponentChildren;
-  /** Content above (`intro`) and below (`outro`) the form. */
+  /** Content above the form (`intro`) and below it (`outro`). */
   readonly intro?: ComponentChildren;
   readonly outro?: ComponentChildren;
   /** URLs of the page's scripts. */
   readonly scripts?: readonly string[];
 }
 
-/**
- * Renders a page with one form. Errors are listed above the form, with a link to each field, and shown at the field.
- */
+/** Renders a page with one form. Errors are listed above the form with links to the fields, and shown at the fields. */
 export function formPage(view: FormView): string {
-  const { title, trouble, intro, outro, scripts } = view;
+  const { title, errors, intro, outro, scripts } = view;
   return sitePage({
-    title: trouble === undefined ? title : `Error: ${title}`,
+    title: errors === undefined ? title : `Error: ${title}`,
     width: 'form',
     scripts,
     children: (
       <>
         <h1>{title}</h1>
-        {trouble && <Summary {...trouble} />}
+        {errors && <Summary {...errors} />}
         {intro}
         <Form {...view} />
         {outro}
@@ -56,7 +54,7 @@ export function formPage(view: FormView): string {
 
 /** Renders a form without a page. */
 export function Form(view: FormView): VNode {
-  const { action, submit, fields = [], values = {}, hidden = {}, trouble, idPrefix = '', children } = view;
+  const { action, submit, fields = [], values = {}, hidden = {}, errors, idPrefix = '', children } = view;
   const kept = Object.entries(hidden).filter(([, value]) => value !== '');
   return (
     <form method="post" action={action}>
@@ -69,7 +67,7 @@ export function Form(view: FormView): VNode {
           field={field}
           id={idPrefix + field.name}
           value={values[field.name]}
-          fault={trouble?.fields[field.name]}
+          fault={errors?.fields[field.name]}
         />
       ))}
       {children}
@@ -78,8 +76,8 @@ export function Form(view: FormView): VNode {
   );
 }
 
-/** Renders the error summary. It takes the focus, so that a screen reader reads it first. */
-export function Summary({ messages, fields }: Pick<Trouble, 'messages' | 'fields'>): VNode {
+/** Renders the error summary. It takes the focus, so that screen readers read it first. */
+export function Summary({ messages, fields }: Pick<FormErrors, 'messages' | 'fields'>): VNode {
   return (
     <div class="trouble" role="alert" tabIndex={-1} autofocus>
       <h2>That did not work</h2>
@@ -107,7 +105,7 @@ interface ControlParts {
 function Control({ field, id, value, fault }: ControlParts): VNode {
   const { name, label, type, autocomplete, hint, minLength, optional = false, inputMode } = field;
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
-  // The kinds of input have different types, and which kind this is, is known only at run time.
+  // The attribute types differ between kinds of input, and the kind is known only at run time.
   const attributes = {
     type,
     id,

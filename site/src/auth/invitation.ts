@@ -2,18 +2,18 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { safeNext } from './next.js';
 import { requireCsrf, requireOwnPage } from './origin.js';
-import { troublePage } from './pages.js';
+import { errorPage } from './pages.js';
 import { type AuthParts, callOf } from './parts.js';
 import { orPage, seeOther, sendData } from './respond.js';
 import { requireSession } from './sessions.js';
 import { readSubmission, type Submission, withInvitation } from './submission.js';
 
-/** Serves the acceptance of an invitation by the person who is signed in. */
+/** Serves the acceptance of an invitation by the signed-in person. */
 export function mountInvitation(router: Router, parts: AuthParts): void {
   router.post('/auth/accept-invitation', async (ctx) => {
     const sent = await readSubmission(ctx);
     if (sent.kind === 'json') return accept(ctx, parts, sent);
-    return orPage(ctx, () => accept(ctx, parts, sent), troublePage);
+    return orPage(ctx, () => accept(ctx, parts, sent), errorPage);
   });
 }
 

@@ -2,7 +2,7 @@ import { AppError } from '@commonplace/kit/errors';
 import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { authorizedPage, troublePage } from './pages.js';
+import { authorizedPage, errorPage } from './pages.js';
 import { type AuthParts, callOf } from './parts.js';
 import { orPage, seeOther, sendPage } from './respond.js';
 import { findSession } from './sessions.js';
@@ -10,11 +10,11 @@ import { findSession } from './sessions.js';
 const CALLBACK = '/auth/mcp/callback';
 
 /**
- * Serves the page to which people return from the authorization server of an MCP server, and the document that tells
- * such servers who asks: its URL is this installation's client id there.
+ * Serves the page to which people return from the authorization server of an MCP server, and the client metadata
+ * document. The URL of that document is this installation's client id at such servers.
  */
 export function mountMcp(router: Router, parts: AuthParts): void {
-  router.get(CALLBACK, (ctx) => orPage(ctx, () => complete(ctx, parts), troublePage));
+  router.get(CALLBACK, (ctx) => orPage(ctx, () => complete(ctx, parts), errorPage));
   const { publicUrl } = parts;
   const document = {
     client_id: `${publicUrl}/.well-known/oauth-client/mcp.json`,
@@ -31,7 +31,7 @@ export function mountMcp(router: Router, parts: AuthParts): void {
   });
 }
 
-/** Completes the authorization for the person who is signed in, who has to be the one that began it. */
+/** Completes the authorization for the signed-in person, who has to be the one that started it. */
 async function complete(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);
   if (session === undefined) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(ctx.url)}`);

@@ -9,7 +9,7 @@ import { mountSignIn } from './sign-in.js';
 import { mountSignOut } from './sign-out.js';
 import { mountSignUp } from './sign-up.js';
 
-/** Serves sign-in, sign-up and browser sessions: pages that need no script, and the same as JSON. */
+/** Serves sign-in, sign-up and browser sessions, as pages that work without scripts and as JSON. */
 export function mountAuth(router: Router, parts: AuthParts): void {
   mountSignIn(router, parts);
   mountSignUp(router, parts);

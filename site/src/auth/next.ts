@@ -1,11 +1,11 @@
-/** Path that a page leads to if it was not given any. */
+/** Path to continue with if none was given. */
 export const HOME = '/docs';
 
 const MAX_CHARS = 2000;
 
 /**
- * Returns `next` if it is a path of this server, else the home page. It is parsed as browsers do, which take
- * `/\evil.com`, `/.//evil.com` and a tab between slashes for another server.
+ * Returns `next` if it is a path of this server, otherwise the home page. It is parsed like in browsers, which treat
+ * `/\evil.com`, `/.//evil.com` and a tab between slashes as another server.
  */
 export function safeNext(next: string, publicOrigin: string): string {
   if (!next.startsWith('/') || next.length > MAX_CHARS || !URL.canParse(next, publicOrigin)) return HOME;

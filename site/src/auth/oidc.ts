@@ -2,19 +2,22 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { createSessionCookie } from './cookie.js';
 import { safeNext } from './next.js';
-import { troublePage } from './pages.js';
+import { errorPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
 import { orPage, seeOther } from './respond.js';
 import { beginSession } from './sessions.js';
 
-/** Values of `Sec-Fetch-Site` of a link on a page of ours, and of an address that the person has entered. */
+/**
+ * Values of `Sec-Fetch-Site` for requests that a person started on this site: by a link on one of its pages, by
+ * entering the address, or in a browser that does not send the header.
+ */
 const OWN_ACTIONS: readonly string[] = ['', 'same-origin', 'none'];
 
 function isOwnAction(ctx: Context): boolean {
   return OWN_ACTIONS.includes(ctx.get('Sec-Fetch-Site'));
 }
 
-/** Serves sign-in with an identity provider: the redirect to it and the callback. */
+/** Serves sign-in with an identity provider: the redirect to the provider and the callback. */
 export function mountOidc(router: Router, parts: AuthParts): void {
   const { security, publicOrigin } = parts;
   const secure = publicOrigin.startsWith('https:');
@@ -22,7 +25,8 @@ export function mountOidc(router: Router, parts: AuthParts): void {
 
   async function begin(ctx: Context): Promise<void> {
     const next = safeNext(String(ctx.query.next ?? ''), publicOrigin);
-    // A page of another site may lead here without the person knowing: they see the sign-in page and decide.
+    // A page of another site could start a sign-in without the person noticing. They get the sign-in page and decide
+    // there.
     if (!isOwnAction(ctx)) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(next)}`);
     const { url, flow, expiresAt } = await security.beginOidcSignIn({ next }, callOf(ctx, parts));
     cookie.set(ctx, flow, expiresAt);
@@ -39,6 +43,6 @@ export function mountOidc(router: Router, parts: AuthParts): void {
     seeOther(ctx, safeNext(next, publicOrigin));
   }
 
-  router.get('/auth/oidc/start', (ctx) => orPage(ctx, () => begin(ctx), troublePage));
-  router.get('/auth/oidc/callback', (ctx) => orPage(ctx, () => complete(ctx), troublePage));
+  router.get('/auth/oidc/start', (ctx) => orPage(ctx, () => begin(ctx), errorPage));
+  router.get('/auth/oidc/callback', (ctx) => orPage(ctx, () => complete(ctx), errorPage));
 }

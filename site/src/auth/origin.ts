@@ -12,8 +12,8 @@ const ForeignPage = defineError(
 const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
 
 /**
- * Refuses requests from pages of other sites, which might sign their visitor in as somebody else. Browsers send where a
- * request comes from; other clients send nothing, and have no cookies to be misused.
+ * Refuses requests from pages of other sites, which could sign a visitor in as somebody else. Browsers state the origin
+ * of a request. Other clients send no such header, and have no cookies that could be abused.
  */
 export function requireOwnPage(ctx: Context, publicOrigin: string): void {
   const origin = ctx.get('Origin');

@@ -4,9 +4,9 @@ import type { VNode } from 'preact';
 import { PASSKEY_SCRIPT } from '../page/assets.js';
 import { sitePage } from '../page/site.js';
 import { type Field, Form, formPage, Summary } from './form.js';
+import type { FormErrors } from './form-errors.js';
 import { HOME } from './next.js';
 import { PasskeySignIn } from './passkey-forms.js';
-import type { Trouble } from './trouble.js';
 
 export const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' };
 const PASSWORD = { name: 'password', label: 'Password', type: 'password' } as const;
@@ -34,16 +34,16 @@ export const LABELS = {
   edited_input: 'Input',
 };
 
-/** State of a form that is shown again: the entered values and the errors. */
+/** The state of a form that is shown again: entered values and errors. */
 export interface Again {
   readonly values: Readonly<Record<string, unknown>>;
-  readonly trouble: Trouble;
+  readonly errors: FormErrors;
 }
 
-/** The ways to sign in besides a password, and the path to continue with afterwards. */
+/** The ways to sign in besides a password, and the path to continue with. */
 export interface SignInWays {
   readonly next: string;
-  /** `next` if it is a path of this server; else the home page. */
+  /** `next` if it is a path of this server, otherwise the home page. */
   readonly safeNext: string;
   readonly oidc: boolean;
   /** Whether browsers can use passkeys with this server's host name. */
@@ -76,7 +76,7 @@ export function signInPage({ next, safeNext, oidc, passkeys }: SignInWays, again
   });
 }
 
-/** Renders the sign-up page. `invitation` is the token of the link that was followed; empty without one. */
+/** Renders the sign-up page. `invitation` is the token of the invitation link; empty without one. */
 export function signUpPage(
   invitation: string,
   { about, ...again }: Partial<Again> & { readonly about?: InvitationDescription | undefined } = {},
@@ -111,7 +111,7 @@ export function invitationPath(invitation: string): string {
   return `/auth/sign-up?invite=${encodeURIComponent(invitation)}`;
 }
 
-/** Renders the page for somebody who is already signed in: who they are, and how to sign out. */
+/** Renders the page for a person who is already signed in: who they are, and how to sign out. */
 export function accountPage(user: User, csrf: string, notices: readonly string[] = []): string {
   return formPage({
     title: 'You are signed in',
@@ -139,7 +139,7 @@ export function accountPage(user: User, csrf: string, notices: readonly string[]
   });
 }
 
-/** Renders an invitation for somebody who is signed in. */
+/** Renders an invitation for a signed-in person. */
 export function invitationPage(
   user: User,
   csrf: string,
@@ -172,7 +172,7 @@ export function invitationPage(
   });
 }
 
-/** Renders who invites to what, with their message. */
+/** Renders who invites the person to what, with their message. */
 function Invitation({ orgName, workspaceName, inviterName, message }: InvitationDescription): VNode {
   return (
     <>
@@ -233,15 +233,15 @@ export function authorizedPage(server: string, agent: string): string {
   });
 }
 
-/** Renders an error for requests that have no form to return to. */
-export function troublePage(trouble: Trouble): string {
+/** Renders an error for requests that did not come from a form. */
+export function errorPage(errors: FormErrors): string {
   return sitePage({
     title: 'Error',
     width: 'form',
     children: (
       <>
         <h1>Sorry</h1>
-        <Summary {...trouble} />
+        <Summary {...errors} />
         <p>
           <a href="/auth/sign-in">Go to your account</a>
         </p>

@@ -21,15 +21,15 @@ export interface AuthParts {
   readonly messages: AuthMessages;
   readonly cookie: SessionCookie;
   readonly ended: EndedSessions;
-  /** URL that people reach this server by. */
+  /** URL by which people reach this server. */
   readonly publicUrl: string;
   /** Origin of the server, such as `https://wiki.example.com`. */
   readonly publicOrigin: string;
-  /** Milliseconds that a call may take. */
+  /** Timeout of a call in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Returns options of a call without a caller token. */
+/** Returns the options of a call without a caller token. */
 export function callOf(ctx: Context, { timeoutMs }: Pick<AuthParts, 'timeoutMs'>, reply: Reply = {}): CallOptions {
   const { requestId, traceparent } = ctx.state;
   return { metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs, reply };

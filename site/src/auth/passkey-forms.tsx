@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 
-/** Renders the form for signing in with a passkey. The page's script shows it if the browser supports passkeys. */
+/** Renders the form for signing in with a passkey. The script of the page shows it if the browser supports passkeys. */
 export function PasskeySignIn({ next }: { readonly next: string }): VNode {
   return (
     <form hidden method="post" data-passkey="sign-in" data-next={next}>
@@ -10,7 +10,7 @@ export function PasskeySignIn({ next }: { readonly next: string }): VNode {
   );
 }
 
-/** Renders the form that adds a passkey. The page's script shows it if the browser supports passkeys. */
+/** Renders the form for adding a passkey. The script of the page shows it if the browser supports passkeys. */
 export function PasskeyRegistration({ csrf, next }: { readonly csrf: string; readonly next: string }): VNode {
   return (
     <>
@@ -37,7 +37,7 @@ export function PasskeyRegistration({ csrf, next }: { readonly csrf: string; rea
   );
 }
 
-/** Renders why no passkey can be added on this server. */
+/** Explains why passkeys are not available on this server. */
 export function NoPasskeyHost(): VNode {
   return <p>Passkeys need an address with a name and https, which this server does not have.</p>;
 }

@@ -2,10 +2,13 @@ import { type AppError, asAppError } from '@commonplace/kit/errors';
 import { envelope, isRetryable } from '@commonplace/kit/http';
 import type { Reply } from '@commonplace/kit/rpc';
 import type { Context } from 'koa';
+import { type FormErrors, formErrorsOf } from './form-errors.js';
 import { LABELS } from './pages.js';
-import { type Trouble, troubleOf } from './trouble.js';
 
-/** Policy of pages without scripts: styles and images of this server, and forms that post to it. */
+/**
+ * Content Security Policy of pages without scripts. It allows this server's styles and images, and forms that post to
+ * it.
+ */
 const CSP = [
   "default-src 'none'",
   "style-src 'self'",
@@ -16,23 +19,26 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Policy of pages that load a script of this server, which calls it; nothing inline runs. */
+/**
+ * Content Security Policy of pages that load a script of this server, which may call the server. Inline scripts stay
+ * blocked.
+ */
 const CSP_WITH_SCRIPTS = `${CSP}; script-src 'self'; connect-src 'self'`;
-/** Text in a page is escaped, so a page contains this tag only if it loads a script. */
+/** Marks a page that loads a script. Text in a page is escaped, so it can't contain this tag. */
 const SCRIPT_TAG = '<script src="/';
 
 export function sendPage(ctx: Context, status: number, html: string): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   ctx.set('Content-Security-Policy', html.includes(SCRIPT_TAG) ? CSP_WITH_SCRIPTS : CSP);
-  // The path of a page may contain an invitation, so only the origin is sent; without it, posts of our own forms would
-  // have no `Origin` to check.
+  // Only the origin is sent as referrer, because the path may contain an invitation. Without a referrer policy that
+  // sends the origin, our own forms would post without an `Origin` to check.
   ctx.set('Referrer-Policy', 'strict-origin');
   ctx.type = 'text/html; charset=utf-8';
   ctx.body = html;
 }
 
-/** Answers `data`, which is serialized JSON. */
+/** Answers with `data`, which is serialized JSON. */
 export function sendData(ctx: Context, status: number, data: string, reply: Reply = {}): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
@@ -47,19 +53,19 @@ export function seeOther(ctx: Context, path: string): void {
   ctx.body = '';
 }
 
-/** Performs what a page asks for; answers an error with a page as well. */
-export async function orPage(ctx: Context, act: () => Promise<void>, page: (trouble: Trouble) => string) {
+/** Runs an action of a page. Errors are answered with a page as well. */
+export async function orPage(ctx: Context, act: () => Promise<void>, page: (errors: FormErrors) => string) {
   try {
     await act();
   } catch (thrown) {
     const error = asAppError(thrown);
-    const trouble = troubleOf(error, LABELS);
-    sendPage(ctx, trouble.status, page(trouble));
-    explain(ctx, error, trouble);
+    const errors = formErrorsOf(error, LABELS);
+    sendPage(ctx, errors.status, page(errors));
+    explain(ctx, error, errors);
   }
 }
 
-function explain(ctx: Context, error: AppError, { status }: Trouble): void {
+function explain(ctx: Context, error: AppError, { status }: FormErrors): void {
   if (status === 401) ctx.set('WWW-Authenticate', 'Bearer');
   if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
   if (status === 500) ctx.app.emit('error', error.cause ?? error, ctx);

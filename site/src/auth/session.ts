@@ -3,7 +3,7 @@ import type { AuthParts } from './parts.js';
 import { sendData } from './respond.js';
 import { requireSession } from './sessions.js';
 
-/** Serves who is signed in, and the token that their writes have to send as `X-CSRF-Token`. */
+/** Serves the current session: the signed-in person, and the token that writes have to send as `X-CSRF-Token`. */
 export function mountSession(router: Router, parts: AuthParts): void {
   router.get('/auth/session', async (ctx) => {
     const { answer } = await requireSession(ctx, parts);

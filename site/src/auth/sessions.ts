@@ -6,7 +6,7 @@ import { type AuthParts, callOf } from './parts.js';
 
 const MissingCredentials = defineError('UNAUTHENTICATED', 'missing_credentials', 'Nobody is signed in.');
 
-/** The session that the cookie of a request belongs to. */
+/** The session to which a request's cookie belongs. */
 export interface Session {
   readonly cookie: string;
   readonly user: User;
@@ -14,7 +14,9 @@ export interface Session {
   readonly answer: SignInResponse;
 }
 
-/** Returns the session of a request. Throws a 401 error without one, and clears a cookie that is no longer valid. */
+/**
+ * Returns the session of a request. Throws a 401 error if there is none, and clears a cookie that is no longer valid.
+ */
 export async function requireSession(ctx: Context, parts: AuthParts): Promise<Session> {
   const cookie = parts.cookie.read(ctx);
   if (cookie === undefined) throw MissingCredentials();
@@ -38,14 +40,14 @@ export async function findSession(ctx: Context, parts: AuthParts): Promise<Sessi
   }
 }
 
-/** Sets the cookie of a new session, and ends the browser's previous session, so that none is left behind. */
+/** Sets the cookie of a new session and ends the browser's previous session, so that it does not stay open unused. */
 export async function beginSession(ctx: Context, parts: AuthParts, answer: SignInResponse): Promise<void> {
   const before = parts.cookie.read(ctx);
   parts.cookie.set(ctx, answer.session, answer.expiresAt);
   if (before !== undefined) await endSession(ctx, parts, before).catch(() => {});
 }
 
-/** Sets the new cookie of a session that goes on under it. This process refuses the one before at once. */
+/** Replaces the cookie of a session that continues under a new one. This process refuses the old cookie at once. */
 export function renewSession(
   ctx: Context,
   parts: Pick<AuthParts, 'cookie' | 'ended'>,
@@ -56,15 +58,15 @@ export function renewSession(
   parts.ended.add(before);
 }
 
-/** Ends a session, effective in this process at once. */
+/** Ends a session. This process refuses its cookie at once. */
 export async function endSession(ctx: Context, parts: AuthParts, cookie: string): Promise<void> {
   await parts.auth.signOut({ session: cookie }, callOf(ctx, parts));
   parts.ended.add(cookie);
 }
 
 /**
- * Clears the cookie and makes the browser drop its cache and storage of this origin. `"cookies"` is not included: it
- * would sign the person out of other sites under the same domain.
+ * Clears the cookie and makes the browser delete its cache and storage for this origin. `"cookies"` is left out,
+ * because it would sign the person out of other sites under the same domain.
  */
 export function forgetSession(ctx: Context, parts: Pick<AuthParts, 'cookie'>): void {
   parts.cookie.clear(ctx);

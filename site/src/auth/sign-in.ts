@@ -10,7 +10,7 @@ import type { Context } from 'koa';
 import { mountOpenAction } from './action.js';
 import { safeNext } from './next.js';
 import { requireOwnPage } from './origin.js';
-import { accountPage, type SignInWays, signInPage, troublePage } from './pages.js';
+import { accountPage, errorPage, type SignInWays, signInPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
 import { allowsPasskeys, withCredential, writeOptions } from './passkey-messages.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
@@ -30,7 +30,7 @@ export function mountSignIn(router: Router, parts: AuthParts): void {
         if (session !== undefined) return sendPage(ctx, 200, accountPage(session.user, session.csrfToken));
         sendPage(ctx, 200, signInPage(await waysOf(ctx, parts, String(next))));
       },
-      troublePage,
+      errorPage,
     ),
   );
 
@@ -41,14 +41,14 @@ export function mountSignIn(router: Router, parts: AuthParts): void {
     return orPage(
       ctx,
       () => signIn(ctx, parts, sent),
-      (trouble) => signInPage(ways, { values: sent.body, trouble }),
+      (errors) => signInPage(ways, { values: sent.body, errors }),
     );
   });
 }
 
 /**
- * Returns the available ways to sign in. If identity does not answer, the page is still shown, without the identity
- * provider.
+ * Returns the available ways to sign in. If identity does not answer, the result lacks the identity provider, so that
+ * the page can still be shown.
  */
 async function waysOf(ctx: Context, parts: AuthParts, next: string): Promise<SignInWays> {
   const options = parts.security.getSignInOptions({}, callOf(ctx, parts));
@@ -67,7 +67,7 @@ async function signIn(ctx: Context, parts: AuthParts, { kind, body, query, next 
   sendPage(ctx, 200, secondFactorPage(secondFactor.challenge, next));
 }
 
-/** Serves the second step of a sign-in, by a code. */
+/** Serves the second step of a sign-in, which checks a code. */
 function mountSecondFactor(router: Router, parts: AuthParts): void {
   const read = parts.messages.reader<CompleteSignInRequest>('CompleteSignIn', 'challenge', 'code');
   const complete = async (ctx: Context, { kind, body, query, next }: Submission) => {
@@ -83,7 +83,7 @@ function mountSecondFactor(router: Router, parts: AuthParts): void {
     return orPage(
       ctx,
       () => complete(ctx, sent),
-      (trouble) => secondFactorPage(challenge, sent.next, { values: {}, trouble }),
+      (errors) => secondFactorPage(challenge, sent.next, { values: {}, errors }),
     );
   });
 }
@@ -111,7 +111,7 @@ function mountPasskeySignIn(router: Router, parts: AuthParts): void {
   });
 }
 
-/** Sets the session cookie and redirects a form, or answers the session as JSON. */
+/** Sets the session cookie. Then redirects if a form was sent, or answers with the session as JSON. */
 export async function signedIn(
   ctx: Context,
   parts: AuthParts,

@@ -2,7 +2,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { safeNext } from './next.js';
 import { requireCsrf, requireOwnPage } from './origin.js';
-import { accountPage, troublePage } from './pages.js';
+import { accountPage, errorPage } from './pages.js';
 import type { AuthParts } from './parts.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
 import { endSession, findSession, forgetSession, requireSession } from './sessions.js';
@@ -19,14 +19,14 @@ export function mountSignOut(router: Router, parts: AuthParts): void {
         if (session === undefined) seeOther(ctx, SIGN_IN);
         else sendPage(ctx, 200, accountPage(session.user, session.csrfToken));
       },
-      troublePage,
+      errorPage,
     ),
   );
 
   router.post('/auth/sign-out', async (ctx) => {
     const sent = await readSubmission(ctx);
     if (sent.kind === 'json') return signOut(ctx, parts, sent);
-    return orPage(ctx, () => signOutByPage(ctx, parts, sent), troublePage);
+    return orPage(ctx, () => signOutByPage(ctx, parts, sent), errorPage);
   });
 }
 

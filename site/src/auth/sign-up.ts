@@ -5,14 +5,14 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { safeNext } from './next.js';
 import { requireOwnPage } from './origin.js';
-import { accountPage, invitationPage, signUpPage, troublePage } from './pages.js';
+import { accountPage, errorPage, invitationPage, signUpPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
 import { beginSession, findSession } from './sessions.js';
 import { readSubmission, type Submission, withInvitation } from './submission.js';
 
 export function mountSignUp(router: Router, parts: AuthParts): void {
-  router.get('/auth/sign-up', (ctx) => orPage(ctx, () => showSignUp(ctx, parts), troublePage));
+  router.get('/auth/sign-up', (ctx) => orPage(ctx, () => showSignUp(ctx, parts), errorPage));
 
   router.post('/auth/sign-up', async (ctx) => {
     const sent = await readSubmission(ctx);
@@ -21,13 +21,13 @@ export function mountSignUp(router: Router, parts: AuthParts): void {
     return orPage(
       ctx,
       () => signUp(ctx, parts, sent),
-      (trouble) => signUpPage(invitation, { values: sent.body, trouble }),
+      (errors) => signUpPage(invitation, { values: sent.body, errors }),
     );
   });
 }
 
 /**
- * Shows the sign-up page, to which invitation links lead. People who are signed in get a page with a button to join.
+ * Shows the sign-up page, which is also the target of invitation links. Signed-in people get a button to join instead.
  */
 async function showSignUp(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);
@@ -38,7 +38,7 @@ async function showSignUp(ctx: Context, parts: AuthParts): Promise<void> {
   else sendPage(ctx, 200, invitationPage(session.user, session.csrfToken, invitation, about));
 }
 
-/** Returns the description of an invitation. Throws `expired_link` for a token that is unknown or no longer valid. */
+/** Returns the description of an invitation. Throws `expired_link` if its token is unknown or no longer valid. */
 async function describe(ctx: Context, parts: AuthParts, token: string): Promise<InvitationDescription> {
   return parts.invitations.describeInvitation({ token }, callOf(ctx, parts)).catch((error: unknown) => {
     throw error instanceof AppError && error.code === 'NOT_FOUND' ? ExpiredInvitation() : error;

@@ -5,12 +5,12 @@ import type { Context } from 'koa';
 /** The parameters of a query string. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A submission: JSON from a program, or a form from one of our pages. */
+/** A submission: JSON from a program, or a form of one of our pages. */
 export interface Submission {
   readonly kind: 'json' | 'form';
   readonly body: Readonly<Record<string, unknown>>;
   readonly query: Query;
-  /** Fields that only forms have: path to continue with and, below, the CSRF token. Empty if absent. */
+  /** Fields that only forms have: the path to continue with and, below, the CSRF token. Empty if absent. */
   readonly next: string;
   readonly csrf: string;
 }
@@ -18,7 +18,7 @@ export interface Submission {
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** Maximum size, several times that of the longest fields, however they are escaped. */
+/** Maximum size of a submission, several times that of the longest fields with escapes. */
 const MAX_BYTES = 64 * 1024;
 
 /** Reads a submission. Throws `unsupported_media_type`, `invalid_json` and `payload_too_large`. */
@@ -40,7 +40,7 @@ async function readSubmitted(ctx: Context): Promise<Buffer> {
     if (cause.type !== 'entity.too.large') {
       throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause });
     }
-    // The rest is not read, so the connection can't be used again.
+    // The rest of the body is not read, so the connection can't be reused.
     ctx.set('Connection', 'close');
     const details = { limit: MAX_BYTES };
     throw new AppError('INVALID_ARGUMENT', 'payload_too_large', `A body has ${MAX_BYTES} bytes at the most.`, {
@@ -49,7 +49,9 @@ async function readSubmitted(ctx: Context): Promise<Buffer> {
   });
 }
 
-/** Copies the token of an invitation link, `?invite=`, into a field of the body. Throws if the two differ. */
+/**
+ * Copies the token of an invitation link, `?invite=`, into a field of the body. Throws if both are given and differ.
+ */
 export function withInvitation({ query, body }: Submission, field: string): Pick<Submission, 'query' | 'body'> {
   const { invite, ...others } = query;
   if (invite === undefined) return { query, body };

@@ -2,7 +2,7 @@ import { ERROR_CODES, ERROR_TYPES, type ErrorStatus } from '@commonplace/platfor
 import type { VNode } from 'preact';
 import { sitePage } from '../page/site.js';
 
-/** Renders the page that an error's `doc_url` points into: every code with an anchor of its own. */
+/** Renders the page to which `doc_url` of errors points, with an anchor for each code. */
 export function errorCatalogue(): string {
   return sitePage({
     title: 'Errors',
@@ -21,7 +21,7 @@ export function errorCatalogue(): string {
   });
 }
 
-/** Writes the same as Markdown. */
+/** Renders the error catalogue as Markdown. */
 export function errorsMarkdown(): string {
   const sections = Object.entries(ERROR_CODES).map(([status, codes]) => {
     const rows = Object.entries(codes).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);

@@ -1,6 +1,6 @@
 import { sitePage } from '../page/site.js';
 
-/** Paths of the server's parts, answered to programs that request `/`. */
+/** Paths of the parts of this server. Programs that request `/` get them as JSON. */
 export const HOME_LINKS = {
   docs: '/docs',
   openapi: '/api/v1/openapi.json',

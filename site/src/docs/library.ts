@@ -10,17 +10,18 @@ import { schemasMarkdown } from './reference/schemas.js';
 import { SCHEMAS_PATH } from './reference/types.js';
 
 export interface LibraryOptions {
-  /** The OpenAPI document. */
   readonly document: Schema;
   readonly examples: RecordedExamples;
-  /** URL of the server, for the links of `llms.txt`. */
+  /** URL of the server for links in `llms.txt`. */
   readonly publicUrl: string;
 }
 
-/** Guides in the order in which they are read; the others follow by name. */
+/** Guides that come first, in this order. All others follow by name. */
 const FIRST = ['first-steps', 'import-and-search', 'tables', 'forms-and-webhooks', 'sharing-and-publishing'];
 
-/** Creates the pages that are written in Markdown: introduction, guides, topics, reference, changelog, and `llms.txt`. */
+/**
+ * Creates the pages that are written in Markdown: introduction, guides, topics, reference, changelog, and `llms.txt`.
+ */
 export async function createLibrary(options: LibraryOptions): Promise<DocPage[]> {
   const document = options.document as unknown as ApiDocument;
   const guides = inOrder(await listMarkdown('docs/guides'));
@@ -83,7 +84,7 @@ async function listed(files: readonly string[], url = ''): Promise<string> {
   return (await Promise.all(lines)).join('\n');
 }
 
-/** Writes the site's contents for language models, as llmstxt.org describes it. */
+/** Renders the table of contents for language models in the format of llmstxt.org. */
 async function llmsText(publicUrl: string, files: readonly string[], chapters: readonly Chapter[]): Promise<string> {
   const reference = chapters.map(
     ({ name, slug, description }) => `- [${name}](${publicUrl}${REFERENCE_PATH}/${slug}.md): ${description}`,

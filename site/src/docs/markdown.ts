@@ -7,22 +7,22 @@ const library = lazyLibrary<typeof MarkdownIt>('markdown-it', import.meta.url);
 let reader: InstanceType<typeof MarkdownIt> | undefined;
 
 /**
- * Renders the documentation's own Markdown. A heading that ends in `{#id}` has that id, others one made of their words.
- * A block of code whose language is followed by `fold` is shown when it is opened. `file` is the text's own path below
- * `docs/`: a relative link leads to the page of the file that it names, or is no link if that file has no page.
+ * Renders the Markdown of the documentation as HTML. The id of a heading is its `{#id}` or is derived from its words. A
+ * code block whose language is followed by `fold` is collapsed at first. `file` is the text's path below `docs/`:
+ * relative links point to the page of their file, and become plain text if that file has no page.
  */
 export function docsHtml(text: string, file = 'page.md'): string {
   reader ??= createReader();
   return reader.render(text, { file });
 }
 
-/** Returns the path of the page of a Markdown file below `docs/`; undefined if it has none. */
+/** Returns the page path of a Markdown file below `docs/`; undefined if it has no page. */
 export function pathOf(file: string): string | undefined {
   const [, folder, name] = /^(?:(guides)\/)?([\w-]+)\.md$/.exec(file) ?? [];
   return name === undefined ? undefined : `/docs/${folder ?? 'topics'}/${name}`;
 }
 
-/** Returns the first heading of a page; the page's title. */
+/** Returns the title of a page, which is its first heading. */
 export function titleOf(markdown: string): string {
   return /^# (.+)$/m.exec(markdown)?.[1]?.trim() ?? 'Documentation';
 }
@@ -66,7 +66,7 @@ function createReader(): InstanceType<typeof MarkdownIt> {
   return made;
 }
 
-/** Returns a slug, with a number if a heading before has the same. */
+/** Makes a slug unique by appending a number if an earlier heading has the same slug. */
 function numbered(slug: string, taken: Map<string, number>): string {
   const count = taken.get(slug) ?? 0;
   taken.set(slug, count + 1);

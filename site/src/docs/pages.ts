@@ -6,19 +6,22 @@ import { errorCatalogue } from './error-catalogue.js';
 import { docsHtml, titleOf } from './markdown.js';
 import { EXPLORER_PATH } from './reference/chapter.js';
 
-/** A page, or a file that a page loads, served as it is. */
+/** A page, or a file that a page loads. It is served unchanged. */
 export interface DocPage {
   readonly path: string;
   readonly contentType: string;
   readonly contentSecurityPolicy: string;
-  /** Returns the bytes, which are read on first use and cached. */
+  /** Returns the content, which is created on first use and cached. */
   body(): Promise<Buffer>;
 }
 
 export const API_TITLE = 'Commonplace API';
 export const OPENAPI_PATH = '/api/v1/openapi.json';
 
-/** Policy: scripts, styles and calls of this origin alone, nothing inline; the styles draw icons from `data:` URLs. */
+/**
+ * Content Security Policy that allows scripts, styles and calls of this origin only, and nothing inline. Icons in the
+ * styles use `data:` URLs.
+ */
 export const DOCS_CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,7 +34,7 @@ export const DOCS_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Returns the API's explorer with the files that it loads, and the error catalogue. */
+/** Returns the API explorer with the files that it loads, and the error catalogue. */
 export function createDocs(): DocPage[] {
   return [
     docFile(EXPLORER_PATH, HTML, explorer),
@@ -42,7 +45,10 @@ export function createDocs(): DocPage[] {
   ];
 }
 
-/** Returns a page with its Markdown form at the same path with `.md`. `file` is where it is below `docs/`. */
+/**
+ * Returns a page and its Markdown source, which is served at the same path with `.md`. `file` is the path of the source
+ * below `docs/`.
+ */
 export function markdownPages(path: string, read: () => Promise<string>, file?: string): DocPage[] {
   const html = async () => {
     const markdown = await read();
@@ -57,7 +63,7 @@ export const MARKDOWN = 'text/markdown; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** Returns a file whose text is written on first use. */
+/** Returns a file whose text is generated on first use. */
 export function docFile(path: string, contentType: string, write: () => string | Promise<string>): DocPage {
   return lazily(path, contentType, async () => Buffer.from(await write()));
 }
@@ -96,9 +102,9 @@ function explorer(): string {
 }
 
 /**
- * Script of the explorer. It sends calls to the origin that the page came from, whatever other names the server has,
- * because the policy allows no other. A call carries the API key that was entered, or else the browser's session and
- * its CSRF token; never both, which the API refuses. So a key is all that has to be entered.
+ * Script of the explorer. It sends calls to the origin of the page, whatever other names the server has, because the
+ * policy blocks all others. A call carries the entered API key, or else the browser's session and its CSRF token. It
+ * never carries both, because the API refuses that; entering a key is therefore enough.
  */
 const INIT = `'use strict';
 const dark = matchMedia('(prefers-color-scheme: dark)');

@@ -5,12 +5,12 @@ import type { Download } from '@commonplace/proto/files/v1/bytes_service.js';
 import type { Context } from 'koa';
 import { rangeOf, type Span } from './range.js';
 
-/** Bytes that are read at once. */
+/** Number of bytes that are read at a time. */
 const PIECE_BYTES = 1024 * 1024;
 /** Milliseconds without progress after which the download is aborted. */
 const IDLE_MS = 120_000;
 
-/** Policy for uploaded content: no scripts, forms, plug-ins or requests. */
+/** Content Security Policy of uploaded content: no scripts, forms, plug-ins or requests. */
 const NOTHING_RUNS =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'; object-src 'none'; base-uri 'none'";
 
@@ -18,8 +18,8 @@ const NOTHING_RUNS =
 type Read = (offset: number, length: number) => Promise<Buffer>;
 
 /**
- * Answers the file that a URL was signed for, or a range of it. The first bytes are read before anything is answered,
- * so that missing bytes cause an error in its envelope and not a broken connection.
+ * Answers with the file that a URL was signed for, or with a range of it. The first bytes are read before the answer
+ * begins, so that missing bytes lead to a regular error instead of a broken connection.
  */
 export async function sendDownload(
   ctx: Context,
@@ -35,7 +35,7 @@ export async function sendDownload(
   ctx.set('Accept-Ranges', 'bytes');
   ctx.set('Content-Disposition', contentDisposition);
   ctx.set('Cross-Origin-Resource-Policy', 'cross-origin');
-  // Browsers refuse to show a PDF within a sandbox; on the origin of uploaded content it can reach nothing anyway.
+  // Browsers refuse to show a PDF in a sandbox. On the origin of uploaded content it has access to nothing anyway.
   const sandbox = sandboxed && contentType.startsWith('application/pdf') ? '' : '; sandbox';
   ctx.set('Content-Security-Policy', `${NOTHING_RUNS}${sandbox}`);
   const none = ctx.get('If-None-Match');
@@ -77,13 +77,13 @@ async function readSome(read: Read, offset: number, length: number): Promise<Buf
   });
 }
 
-/** Yields the first piece and the rest of the span in order; reads the next piece while one is being sent. */
+/** Yields the first piece and the rest of the span in order. Reads the next piece while one is being sent. */
 async function* pieces(first: Buffer, { offset, length }: Span, read: Read): AsyncIterable<Buffer> {
   const end = offset + length;
   const from = (at: number) => (at < end ? readSome(read, at, Math.min(PIECE_BYTES, end - at)) : undefined);
   let at = offset;
   let next = from(at);
-  // If the client stops reading, this promise is never awaited, so its rejection is handled here.
+  // If the client stops reading, nothing awaits this promise any more, so its rejection is handled here.
   next?.catch(() => {});
   if (first.length > 0) yield first;
   while (next !== undefined) {

@@ -6,8 +6,8 @@ export interface Span {
 }
 
 /**
- * Returns the range of `size` bytes that a request asks for (RFC 9110, 14). Returns undefined for the whole: without a
- * range, with an invalid one, with several, and if the ETag differs from `If-Range`.
+ * Returns the range of `size` bytes that a request asks for (RFC 9110, 14). Returns undefined, which means the whole
+ * file, if the range is absent, invalid or multiple, or if the ETag differs from `If-Range`.
  */
 export function rangeOf(
   size: number,

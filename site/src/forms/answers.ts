@@ -1,20 +1,20 @@
 import type { FormPageField } from '@commonplace/proto/resources/v1/form_page_service.js';
 
-/** A submission as the page sends it. */
+/** A submission in the form in which the page sends it. */
 export interface Posted {
   readonly credential: string;
   readonly submissionId: string;
   readonly captchaToken: string;
-  /** Minutes that the visitor's clock is ahead of UTC. */
+  /** Minutes by which the visitor's clock is ahead of UTC. */
   readonly utcOffset: number;
-  /** Texts by field id, as a browser sends them. */
+  /** Texts by field id, in the form in which a browser sends them. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
   readonly files: ReadonlyMap<string, readonly File[]>;
 }
 
 const PREFIX = 'f.';
 
-/** Parses a form's body in either encoding that browsers send. Rejects for any other. */
+/** Parses a submitted form in either of the encodings that browsers use. Rejects for any other. */
 export async function readPosted(body: Buffer, contentType: string): Promise<Posted> {
   const data = await new Response(new Uint8Array(body), { headers: { 'Content-Type': contentType } }).formData();
   const texts = new Map<string, string[]>();
@@ -23,7 +23,7 @@ export async function readPosted(body: Buffer, contentType: string): Promise<Pos
     if (!name.startsWith(PREFIX)) continue;
     const id = name.slice(PREFIX.length);
     if (typeof value === 'string') texts.set(id, [...(texts.get(id) ?? []), value]);
-    // If no file was chosen, a browser sends one without a name and without bytes.
+    // If no file was chosen, browsers send a file without a name and content.
     else if (value.name !== '' || value.size > 0) files.set(id, [...(files.get(id) ?? []), value]);
   }
   const text = (name: string): string => {
@@ -41,14 +41,14 @@ export async function readPosted(body: Buffer, contentType: string): Promise<Pos
   };
 }
 
-/** Returns the answers as the form accepts them, without fields that were left empty. */
+/** Converts a submission to the answers that the form accepts. Empty fields are left out. */
 export async function valuesOf(fields: readonly FormPageField[], posted: Posted): Promise<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   for (const field of fields) {
     const value = await answerTo(field, posted);
     if (value !== undefined) values[field.id] = value;
   }
-  // Values of fields that the form no longer has are passed on, so that the form refuses them.
+  // Values for fields that the form no longer has are passed on, so that the form refuses them.
   for (const [id, [text]] of posted.texts) {
     if (text !== '' && !fields.some((field) => field.id === id)) values[id] = text;
   }
@@ -67,7 +67,7 @@ async function answerTo({ id, type, maxFiles, isFile }: FormPageField, posted: P
   return type === 'datetime' && text !== undefined ? momentOf(text, posted.utcOffset) : text;
 }
 
-/** Returns a typed name as a file, which the column of a signature may require. */
+/** Wraps a typed name in a file, because the column of a signature may require one. */
 const signatureOf = (name: string) => ({
   name: 'signature.txt',
   content_base64: Buffer.from(`${name}\n`).toString('base64'),
@@ -78,8 +78,8 @@ async function fileOf(file: File): Promise<{ name: string; content_base64: strin
 }
 
 /**
- * Converts a visitor's local time such as `2026-05-01T09:30` to UTC; returns any other text as it is, so that the form
- * refuses it.
+ * Converts a visitor's local time such as `2026-05-01T09:30` to UTC. Any other text is returned unchanged, so that the
+ * form refuses it.
  */
 function momentOf(text: string, utcOffset: number): string {
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;

@@ -4,7 +4,7 @@ import type { FormAnswers } from './view/form-page.js';
 
 const EXPIRED = 'The page was open for too long. Check your answers and send them again.';
 
-/** Assigns an error's messages to the fields of a form. */
+/** Assigns the messages of an error to the fields of a form. */
 export function faultsOf(error: AppError, { fields }: FormPage): Pick<FormAnswers, 'faults' | 'messages'> {
   const faults = new Map<string, string>();
   const messages: string[] = [];

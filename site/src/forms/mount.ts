@@ -14,24 +14,24 @@ export interface FormPartsOfServer {
   readonly formPages: Client<FormPageService>;
   /** Maximum size of a submission in bytes, including its files. */
   readonly bodyBytes: number;
-  /** Milliseconds that a call may take. */
+  /** Timeout of a call in milliseconds. */
   readonly timeoutMs: number;
 }
 
 const PATH = '/f/:token';
 const MAX_TOKEN = 64;
 
-/** Serves the hosted pages of forms, for people without an account, with or without scripts. */
+/** Serves the hosted pages of forms to people without an account. They work without scripts. */
 export function mountForms(router: Router, parts: FormPartsOfServer): void {
   router.get(PATH, (ctx) => orFailure(ctx, () => showForm(ctx, parts)));
-  router.post(PATH, (ctx) => orFailure(ctx, () => takeForm(ctx, parts)));
+  router.post(PATH, (ctx) => orFailure(ctx, () => submitForm(ctx, parts)));
 }
 
 const NOTHING: FormAnswers = { values: new Map(), faults: new Map(), messages: [] };
 
 async function showForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
   const form = await parts.formPages.getFormPage({ token: tokenOf(ctx) }, callOf(ctx, parts));
-  // Values that the query of a link prefills, by field id.
+  // Values by field id with which the query of a link prefills the form.
   const values = new Map<string, readonly string[]>();
   for (const { id } of form.fields) {
     const given = ctx.query[id];
@@ -40,7 +40,7 @@ async function showForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
   sendForm(ctx, 200, form, randomUUID(), { ...NOTHING, values });
 }
 
-async function takeForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
+async function submitForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
   if (ctx.get('Sec-Fetch-Site') === 'cross-site') return send(ctx, 403, formFailurePage(FOREIGN));
   const token = tokenOf(ctx);
   const posted = await readBody(ctx, parts);
@@ -65,7 +65,7 @@ async function takeForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
     const { status } = httpError(error);
     if (status >= 500) throw error;
     if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
-    // The form is shown again with all entered values, also if its credential has expired because the page was open for
+    // The form is shown again with all entered values, even if its credential has expired because the page was open for
     // long.
     const answers = { values: texts, ...faultsOf(error, form) };
     sendForm(ctx, status === 401 ? 400 : status, form, submissionId, answers);
@@ -75,13 +75,13 @@ async function takeForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
 const FOREIGN = 'This came from a page of another site. Open the form itself.';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Reads a submission. Returns undefined if it has already answered an error. */
+/** Reads a submission. Returns undefined if it failed and the error has been answered. */
 async function readBody(ctx: Context, { bodyBytes }: FormPartsOfServer): Promise<Posted | undefined> {
   try {
     return await readPosted(await readBytes(ctx.req, bodyBytes), ctx.get('Content-Type'));
   } catch (error) {
     const tooLarge = (error as { type?: string }).type === 'entity.too.large';
-    // The rest is not read, so the connection can't be used again.
+    // The rest of the body is not read, so the connection can't be reused.
     if (tooLarge) ctx.set('Connection', 'close');
     const limit = `${Math.floor(bodyBytes / (1024 * 1024))} MiB`;
     const message = tooLarge
@@ -94,7 +94,7 @@ async function readBody(ctx: Context, { bodyBytes }: FormPartsOfServer): Promise
 
 const tokenOf = ({ params }: Context): string => String(params.token ?? '').slice(0, MAX_TOKEN);
 
-/** Returns the first language that the browser accepts. */
+/** Returns the first language in `Accept-Language`. */
 function localeOf(ctx: Context): string | undefined {
   return /^[A-Za-z\d-]{2,35}/.exec(ctx.get('Accept-Language'))?.[0];
 }

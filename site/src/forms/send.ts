@@ -7,7 +7,7 @@ import { formPolicy } from '../page/policies.js';
 import { sentence } from './faults.js';
 import { closedPage, type FormAnswers, formFailurePage, formPage, noFormPage } from './view/form-page.js';
 
-/** Sends a form with the entered values; a form that accepts no answers is replaced by a page that says so. */
+/** Sends a form with the entered values. If the form accepts no answers, sends a page that says so. */
 export function sendForm(
   ctx: Context,
   status: number,
@@ -28,7 +28,7 @@ export function send(ctx: Context, status: number, html: string, nonce?: string)
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   ctx.set('Content-Security-Policy', formPolicy(nonce));
-  // The address of a form grants access to it, so it is not sent as a referrer.
+  // The URL of a form grants access to it, so it is not sent as a referrer.
   ctx.set('Referrer-Policy', 'no-referrer');
   ctx.set('X-Robots-Tag', 'noindex, nofollow');
   ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
@@ -36,7 +36,7 @@ export function send(ctx: Context, status: number, html: string, nonce?: string)
   ctx.body = html;
 }
 
-/** Performs an action; answers an error with a page. */
+/** Runs an action. Errors are answered with a page. */
 export async function orFailure(ctx: Context, act: () => Promise<void>): Promise<void> {
   try {
     await act();

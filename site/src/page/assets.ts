@@ -6,7 +6,7 @@ import { ICON_SVG } from './icon.js';
 import { SCRIPT as PASSKEYS } from './passkey-script.js';
 import { PAGES_CSS } from './styles/index.js';
 
-/** A file that pages load. Its path contains a hash of its bytes, so that browsers may cache it forever. */
+/** A file that pages load. Its path contains a hash of its content, so that browsers may cache it forever. */
 export interface Asset {
   readonly path: string;
   readonly contentType: string;
@@ -26,12 +26,12 @@ function asset(name: string, kind: string, contentType: string, text: string): A
   };
 }
 
-/** Serves assets under every host name of the server. */
+/** Serves assets under all host names of the server. */
 export function mountAssets(router: Router, assets: readonly Asset[]): void {
   for (const { path, contentType, body } of assets) {
     router.get(path, (ctx) => {
       ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
-      // A style or an image opened as a page of its own can do nothing.
+      // An asset that is opened as a page is sandboxed.
       ctx.set('Content-Security-Policy', `${NOTHING_ALLOWED}; sandbox`);
       ctx.type = contentType;
       ctx.body = body;

@@ -1,6 +1,6 @@
 /**
- * Script that improves a form: conditional questions are shown and hidden, times are in the visitor's own zone, a form
- * is sent only once, and the proof of work against bots is computed before it is sent.
+ * Script that enhances a form: it shows and hides conditional questions, shows times in the visitor's time zone,
+ * prevents double submission, and computes the proof of work against bots before submission.
  */
 export const SCRIPT = `'use strict';
 (() => {

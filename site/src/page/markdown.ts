@@ -4,7 +4,9 @@ import type MarkdownIt from 'markdown-it';
 const library = lazyLibrary<typeof MarkdownIt>('markdown-it', import.meta.url);
 let reader: InstanceType<typeof MarkdownIt> | undefined;
 
-/** Renders a user's short Markdown text as HTML. HTML in it is escaped, and URLs that run scripts are not linked. */
+/**
+ * Renders a user's short Markdown text as HTML. HTML in it is escaped, and URLs that could run scripts are not linked.
+ */
 export function markdownHtml(text: string): string {
   reader ??= new (library())({ html: false, linkify: true, breaks: true }).disable('image');
   return reader.render(text);

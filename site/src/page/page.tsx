@@ -4,14 +4,14 @@ import { ICON, STYLES } from './assets.js';
 
 export interface PageParts {
   readonly title: string;
-  /** Class of the body: the kind of page, which sets its width. */
+  /** Class of the body, which names the kind of page and sets its width. */
   readonly kind: string;
   readonly language?: string;
   readonly theme?: 'light' | 'dark' | undefined;
-  /** URLs of styles loaded before the pages' own and, below, of scripts. */
+  /** URLs of styles that load before the common styles and, below, of scripts. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-  /** Nonce by which the page's policy allows its scripts. */
+  /** Nonce with which the page's policy allows its scripts. */
   readonly nonce?: string;
   /** Additional content of the head. */
   readonly head?: ComponentChildren;
@@ -20,7 +20,7 @@ export interface PageParts {
   readonly children: ComponentChildren;
 }
 
-/** Renders a whole HTML page without inline scripts or styles; all text in it is escaped. */
+/** Renders a complete HTML page without inline scripts and styles. All text is escaped. */
 export function renderPage(parts: PageParts): string {
   return `<!doctype html>\n${renderToString(<Page {...parts} />)}\n`;
 }

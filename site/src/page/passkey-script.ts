@@ -1,5 +1,5 @@
 /**
- * Script that adds a passkey and signs in with one: the browser talks to the authenticator, and the server verifies.
+ * Script that adds a passkey and signs in with one. The browser talks to the authenticator, and the server verifies.
  */
 export const SCRIPT = `'use strict';
 (() => {

@@ -1,7 +1,10 @@
-/** Common part of the policies: nothing is allowed but what they name, and no other page may frame the page. */
+/**
+ * Base of the Content Security Policies. It blocks everything that a policy does not name, and forbids other pages to
+ * frame the page.
+ */
 const NOTHING = ["default-src 'none'", "object-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"];
 
-/** Returns the policy of a published page: styles and images of this server, and forms that post to it; no scripts. */
+/** Returns the policy of a published page: styles and images of this server, forms that post to it, and no scripts. */
 export function readerPolicy(frames?: string): string {
   return [
     ...NOTHING,
@@ -13,7 +16,7 @@ export function readerPolicy(frames?: string): string {
   ].join('; ');
 }
 
-/** Returns the policy of a form's page: one script, identified by the nonce; none without a nonce. */
+/** Returns the policy of a form's page. It allows the script with the nonce; without a nonce it allows none. */
 export function formPolicy(nonce?: string): string {
   return [
     ...NOTHING,
@@ -26,7 +29,7 @@ export function formPolicy(nonce?: string): string {
 
 /**
  * Returns the policy of a frame with users' code: an opaque origin, no forms, no requests except for `pictures`, and
- * scripts only if the frame's origin gives access to none of our pages.
+ * scripts only if the frame's origin can't access our pages.
  */
 export function framePolicy(parts: { scripts: boolean; pictures: string; ancestors: readonly string[] }): string {
   const { scripts, pictures, ancestors } = parts;

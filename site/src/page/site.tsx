@@ -3,7 +3,7 @@ import { renderPage } from './page.js';
 
 export interface SitePage {
   readonly title: string;
-  /** The page's own path, if the header links to it. */
+  /** Path of the page itself, if the header links to it. */
   readonly path?: string;
   /** Width of a form, of a text (the default), or of the window. */
   readonly width?: 'form' | 'text' | 'full';
@@ -25,9 +25,9 @@ const LINKS = [
   { path: '/auth/sign-in', label: 'Account' },
 ];
 
-/** Renders a page of this server, with the header that all of them share. */
+/** Renders a page of this server with the common header. */
 export function sitePage({ title, path, width = 'text', styles, scripts, attributes, children }: SitePage): string {
-  // A page as wide as the window brings its own `main` element.
+  // A full-width page contains its own `main` element.
   const Main = width === 'full' ? 'div' : 'main';
   return renderPage({
     title: `${title} · ${SITE}`,

@@ -5,12 +5,12 @@ import { sendMissing } from './missing.js';
 import { callOf, type Place, type ReaderParts } from './parts.js';
 import { pageHeaders } from './send.js';
 
-/** Path of a file, `files/<id>/<tag>/<name>`: the tag identifies the bytes, the name is for people. */
+/** Path of a file, `files/<id>/<tag>/<name>`. The tag identifies the content; the name is for people. */
 const FILE_PATH = /^files\/([\w-]{1,64})\/[\w-]{1,64}(?:\/[^/]*)?$/;
 
 export const fileOf = (path: string): string | undefined => FILE_PATH.exec(path)?.[1];
 
-/** Answers the bytes of a file that a page shows or links to. Access is checked again for every piece. */
+/** Answers with the bytes of a file that a page shows or links to. Access is checked again for every piece. */
 export async function serveFile(ctx: Context, parts: ReaderParts, place: Place, fileId: string): Promise<void> {
   const { address } = place;
   const request = { address, fileId };
@@ -38,6 +38,6 @@ export async function serveFile(ctx: Context, parts: ReaderParts, place: Place, 
   ctx.set('Cache-Control', headers['Cache-Control'] ?? '');
 }
 
-/** Percent-encodes a name by RFC 8187. */
+/** Percent-encodes a name as in RFC 8187. */
 const encodeName = (name: string): string =>
   encodeURIComponent(name).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -6,9 +6,9 @@ import { type Apart, isBytesHost, type Place } from './parts.js';
 import { type FrameAddress, frameDocument, isFramed, withPass } from './view/artifact.js';
 
 /**
- * Returns the address of an artifact's frame: on the origin of uploaded content if there is one; else on the page's own
- * origin, without scripts. For a password-protected publication the page's own origin comes first, because the cookie
- * is sent only there.
+ * Returns the address of an artifact's frame. It is on the origin of uploaded content if there is one, otherwise on the
+ * page's own origin, where it runs no scripts. For a password-protected publication it is on the page's own origin
+ * first, because the cookie is sent only there.
  */
 export function frameAddress(
   { item, face }: ReaderPage,
@@ -17,7 +17,7 @@ export function frameAddress(
 ): FrameAddress & { readonly origins: string } {
   const own = `${item?.path || '/'}?frame=1`;
   const { contentUrl } = hosts;
-  // The token of a share link is sent to no other origin, so artifacts in shared pages run no scripts.
+  // The token of a share link is sent to no other origin, so artifacts in shared pages run without scripts.
   if (contentUrl === undefined || shared) return { src: own, scripts: false, origins: "'self'" };
   const { origin } = new URL(contentUrl);
   if (face?.visibility === PublicationVisibility.PASSWORD) {
@@ -26,7 +26,7 @@ export function frameAddress(
   return { src: apartAddress(origin, face?.slug ?? '', path), scripts: isApart(hosts), origins: origin };
 }
 
-/** Returns whether uploaded content has a host of its own. */
+/** Returns whether uploaded content has its own host. */
 const isApart = (hosts: Apart): boolean =>
   hosts.contentUrl !== undefined && isBytesHost(hosts, hosts.hostOf(new URL(hosts.contentUrl)));
 
@@ -34,8 +34,8 @@ const apartAddress = (origin: string, slug: string, path: string): string =>
   `${origin}/p/${slug}${path === '' ? '' : `/${encodeURIComponent(path)}`}?frame=1`;
 
 /**
- * Returns the address of the frame for a reader who has given the password. It contains a short-lived pass that opens
- * only this frame. Undefined if the frame is served here.
+ * Returns the address of the frame on the other origin for a reader who has given the password. It contains a
+ * short-lived pass that opens only this frame. Returns undefined if the frame is served on this origin.
  */
 export function frameElsewhere(
   { artifact, face }: ReaderPage,
@@ -48,7 +48,7 @@ export function frameElsewhere(
   return withPass(apartAddress(new URL(contentUrl).origin, face?.slug ?? '', path), artifact.pass);
 }
 
-/** Renders the frame's document: users' code, under a policy that lets it reach nothing. */
+/** Renders the document of a frame: users' code, with a policy that gives it access to nothing. */
 export function renderFrame(page: ReaderPage, parts: Apart, { address }: Pick<Place, 'address'>): Text | undefined {
   const { artifact, face } = page;
   if (artifact === undefined || !isFramed(artifact)) return undefined;

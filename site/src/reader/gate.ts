@@ -5,13 +5,13 @@ import { sendElsewhere, sendOnce } from './send.js';
 import { gatePage } from './view/plain.js';
 
 /**
- * Sends the password form. The host of uploaded content accepts no password: whoever comes there without a pass, for
- * example by a forwarded address, is redirected to the page that the frame belongs to.
+ * Sends the password form. The host of uploaded content accepts no passwords, so a request there without a pass, for
+ * example to a forwarded address, is redirected to the page that contains the frame.
  */
 export function sendGate(ctx: Context, parts: ReaderParts, { address }: Place, gate: ReaderPasswordRequired): void {
   if (isBytesHost(parts, address.host)) sendElsewhere(ctx, new URL(gate.path, parts.publicUrl).href);
   else {
-    // The status is not 401, which requires an HTTP authentication scheme, and no client has one for a form.
+    // The status is not 401, because 401 requires an HTTP authentication scheme, and none exists for forms.
     sendOnce(ctx, 403, gatePage({ ...gate, next: ctx.path }));
   }
 }

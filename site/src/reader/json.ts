@@ -18,8 +18,8 @@ const LinkForMembers = defineError('UNAUTHENTICATED', 'missing_credentials', 'Th
 export const wantsJson = (ctx: Context): boolean => ctx.accepts('html', 'json') === 'json';
 
 /**
- * Answers what a share link opens as JSON, in the API's envelope. Throws NotFound if the link opens nothing, and
- * UNAUTHENTICATED if it opens for members only.
+ * Answers with the target of a share link as JSON in the API's envelope. Throws NotFound if the link is invalid, and
+ * UNAUTHENTICATED if it is for members only.
  */
 export async function serveJson(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   const { page, missing } = await read(ctx, parts, place);
@@ -28,14 +28,17 @@ export async function serveJson(ctx: Context, parts: ReaderParts, place: Place):
   sendJson(ctx, parts, page);
 }
 
-/** Answers what a share link for everybody opens. Returns false, and answers nothing, if there is no such link. */
+/**
+ * Answers with the target of a share link that is open to everybody. Returns false without answering if there is no
+ * such link.
+ */
 export async function answerAnyone(ctx: Context, parts: ReaderParts, place: Place): Promise<boolean> {
   const { page } = await read(ctx, parts, place);
   if (page !== undefined) sendJson(ctx, parts, page);
   return page !== undefined;
 }
 
-/** Reads a page. A program is not redirected: it gets what is at the page's own address. */
+/** Reads a page. Programs are not redirected: the redirect is followed here, so that they get the page itself. */
 async function read(ctx: Context, parts: ReaderParts, place: Place): Promise<ReadPageResponse> {
   const ask = (path: string) =>
     parts.reader.readPage(
@@ -56,7 +59,7 @@ function sendJson(ctx: Context, parts: ReaderParts, page: ReaderPage): void {
   ctx.body = envelope(JSON.stringify(jsonOf(page, parts.publicUrl)), undefined, {}, ctx.state.requestId);
 }
 
-/** Returns a page as the JSON of a share link: the fields of a resource, its place, and its content as Markdown. */
+/** Converts a page to the JSON of a share link: the fields of a resource, its place, and its content as Markdown. */
 export function jsonOf(page: ReaderPage, publicUrl: string): object {
   const { item, tree, trail, table, file } = page;
   const urlOf = (path: string): string => new URL(path, publicUrl).href;

@@ -1,6 +1,6 @@
 import type { ReaderEntry, ReaderPage, TableBody } from '@commonplace/proto/resources/v1/reader_service.js';
 
-/** Returns a page as Markdown: a document as it is, other types as far as Markdown can express them. */
+/** Renders a page as Markdown. Documents are returned unchanged; other types as far as Markdown can express them. */
 export function markdownOf({ item, document, table, folder, artifact, file, tree }: ReaderPage): string {
   if (document) return document.markdown;
   const title = `# ${plain(item?.name ?? '')}\n`;

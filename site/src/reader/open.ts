@@ -15,9 +15,9 @@ import { createViews } from './views.js';
 
 export interface ReaderSite {
   readonly serve: Middleware;
-  /** Subscribes to changes, if this process receives them. */
+  /** Subscribes to changes, if this process receives any. */
   begin(): Promise<void>;
-  /** Reports the views that were not reported yet. */
+  /** Reports the views that have not been reported yet. */
   close(): Promise<void>;
 }
 
@@ -35,23 +35,23 @@ interface SiteParts {
   readonly cookieName: string;
   readonly ended: EndedSessions;
   readonly settings: SiteSettings;
-  /** Counts a search by the reader's limit. */
+  /** Runs a search within the rate limit of readers. */
   readonly limitSearches: ReaderParts['limitSearches'];
-  /** Returns options of a call that does not belong to a request. */
+  /** Returns the options of calls that do not belong to a request. */
   readonly call: () => CallOptions;
   /**
-   * Subscribes to changes made in this process, delivered before the change is answered; undefined if other processes
-   * make them.
+   * Subscribes to changes made in this process, which are delivered before the write is answered; undefined if other
+   * processes make the changes.
    */
   readonly watch: Host['watchOwn'];
 }
 
-/** Creates the site of published pages with its caches. */
+/** Creates the site of published pages and its caches. */
 export function openReaders(parts: SiteParts): ReaderSite {
   const { reader, auth, cookieName, ended, settings, limitSearches, call, watch } = parts;
   const { publicUrl, contentUrl, pageCacheBytes, requestTimeoutMs } = settings;
   const views = createViews(reader, call);
-  const revisions = createRevisions(reader, { isTold: watch !== undefined });
+  const revisions = createRevisions(reader, { receivesChanges: watch !== undefined });
   const serve = createReaderSite({
     reader,
     revisions,
@@ -74,5 +74,8 @@ export function openReaders(parts: SiteParts): ReaderSite {
   };
 }
 
-/** Events that may change what readers see: resources and their access, files, and settings of workspaces and Orgs. */
+/**
+ * Events after which readers may see something else: changes of resources and their access, of files, and of settings
+ * of workspaces and Orgs.
+ */
 const CHANGES = ['commonplace.resources.>', 'commonplace.files.>', 'commonplace.tenancy.>'];

@@ -19,11 +19,11 @@ import { readerPage } from './view/reader-page.js';
 /** Format in which a page is requested. */
 type Shape = 'html' | 'markdown' | 'frame';
 
-/** Answers a page, from the cache as long as the revision of its publication is unchanged. */
+/** Answers with a page. The cached page is used as long as the revision of its publication is unchanged. */
 export async function servePage(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   const shape = shapeOf(ctx);
   const offset = offsetOf(ctx);
-  // A frame does not count as a view, because the page around it has been counted already.
+  // A frame is not counted as a view, because the page that contains it has been counted.
   const isView = shape !== 'frame' && ctx.method === 'GET' && place.shared === undefined;
   const call = callOf(ctx, parts);
   const key = `${place.key}\n${shape}\n${offset}\n${place.path}`;
@@ -45,7 +45,7 @@ export async function servePage(ctx: Context, parts: ReaderParts, place: Place):
   if (elsewhere !== undefined) return sendElsewhere(ctx, elsewhere);
   const rendered = renderAnswer(answer, answer.page, shape, parts, place);
   if (rendered === undefined) return sendOnce(ctx, 404, missingPage(false));
-  // A frame that contains one reader's pass is not cached.
+  // A frame with a pass of one reader is not cached.
   if (answer.page.artifact?.pass === undefined || shape !== 'frame') parts.pages.set(key, rendered);
   if (isView) parts.views.add(rendered.publicationId);
   sendRendered(ctx, rendered);

@@ -18,9 +18,9 @@ export interface ReaderParts {
   readonly publicUrl: string;
   /** The origin of uploaded content, if it differs from the product's. */
   readonly contentUrl: string | undefined;
-  /** Returns the id of the person signed in in a browser, for share links. */
+  /** Returns the user id of the browser's signed-in person, for share links. */
   readonly viewerOf: (ctx: Context) => Promise<string>;
-  /** Milliseconds that a call may take. */
+  /** Timeout of a call in milliseconds. */
   readonly timeoutMs: number;
   /** Runs a search within the rate limit of the client's network. Throws `rate_limited`. */
   readonly limitSearches: (ctx: Context, search: () => Promise<void>) => Promise<void>;
@@ -42,7 +42,7 @@ export function callOf(ctx: Context, { timeoutMs }: Pick<ReaderParts, 'timeoutMs
   return { metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs };
 }
 
-/** Returns whether a host serves uploaded content only, and nothing else of the server. */
+/** Returns whether a host serves only uploaded content. */
 export function isBytesHost({ contentUrl, publicUrl, hostOf }: Apart, host: string): boolean {
   if (contentUrl === undefined) return false;
   const bytes = hostOf(new URL(contentUrl));

@@ -6,8 +6,11 @@ import { gatePage, missingPage } from './view/plain.js';
 
 const MAX_BYTES = 4096;
 
-/** Checks a password. If it is correct, opens the requested page in this browser for a while. */
-export async function takePassword(ctx: Context, parts: ReaderParts, { address }: Place): Promise<void> {
+/**
+ * Checks a password. If it is correct, sets the proof cookie, which opens the publication in this browser for a limited
+ * time.
+ */
+export async function checkPassword(ctx: Context, parts: ReaderParts, { address }: Place): Promise<void> {
   if (!isOwnForm(ctx, parts)) return sendOnce(ctx, 403, missingPage(false));
   const body = await readBytes(ctx.req, MAX_BYTES).catch(() => Buffer.alloc(0));
   const fields = new URLSearchParams(body.toString('utf8'));
@@ -30,14 +33,14 @@ export async function takePassword(ctx: Context, parts: ReaderParts, { address }
   }
 }
 
-/** Returns whether a form was sent by a page of this host. Posts from other sites are refused. */
+/** Returns whether a page of this host sent the form. Submissions from other sites are refused. */
 function isOwnForm(ctx: Context, { hostOf }: Pick<ReaderParts, 'hostOf'>): boolean {
   const origin = ctx.get('Origin');
   if (ctx.get('Sec-Fetch-Site') === 'cross-site') return false;
   return origin === '' || (URL.canParse(origin) && hostOf(new URL(origin)) === hostOf(ctx));
 }
 
-/** Returns the requested page if it is below the page that the password protects, else that page. */
+/** Returns the requested page if it is below the protected page, otherwise the protected page. */
 function nextOf(next: string | null, base: string): string {
   const below = base === '/' ? '/' : `${base}/`;
   return next?.startsWith(below) && !/^\/[/\\]|[\r\n]/.test(next) ? encodeURI(decodeAll(next)) : base;

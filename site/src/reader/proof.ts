@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
 
-/** The cookie that proves that a publication's password was given. */
+/** Reads and writes the cookie that proves that the reader has given a publication's password. */
 export interface ProofCookie {
   read(ctx: Context): string | undefined;
-  /** Sets the cookie. `path` is the publication's own, so that the cookie is sent nowhere else. */
+  /** Sets the cookie. `path` is the path of the publication, so that browsers send the cookie nowhere else. */
   set(ctx: Context, proof: { readonly value: string; readonly seconds: number; readonly path: string }): void;
 }
 

@@ -11,10 +11,10 @@ export interface Rendered {
   readonly body: Buffer;
 }
 
-/** Cache of rendered pages by request, limited in bytes; evicts the least recently used first. */
+/** Cache of rendered pages by request. It is limited in bytes and evicts the least recently used page first. */
 export type RenderedPages = LRUCache<string, Rendered>;
 
-/** Bytes that a page takes besides its body and key. */
+/** Overhead of a cached page in bytes, besides its body and key. */
 const ROOM = 1024;
 
 export function createRenderedPages(maxBytes: number): RenderedPages {

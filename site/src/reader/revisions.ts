@@ -3,7 +3,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderAddress, ReaderService, Revision } from '@commonplace/proto/resources/v1/reader_service.js';
 import { LRUCache } from 'lru-cache';
 
-/** Milliseconds for which a revision is considered current if this process receives changes. */
+/** Milliseconds for which a cached revision counts as current, in a process that receives changes. */
 const FRESH_MS = 1000;
 const MAX_KEPT = 10_000;
 
@@ -13,41 +13,45 @@ interface Known {
   readonly validUntil: number;
 }
 
-/** The time of a question, and the number of changes known by then. */
+/** A point in time, and the number of changes received by then. */
 export interface Moment {
   readonly at: number;
   readonly epoch: number;
 }
 
-/** Decides whether cached pages are still current. */
+/** Determines whether cached pages are still current. */
 export interface Revisions {
-  /** Returns the current revision if it is known; undefined if it has to be asked for. */
+  /** Returns the current revision from the cache; undefined if it has to be requested. */
   known(key: string): Revision | undefined;
   /**
-   * Asks for the revision, once for all callers that wait. No caller gets an answer that was requested before its call.
+   * Requests the revision, with one call for all waiting callers. A caller never gets a revision that was requested
+   * before its own call, unless `known` still returns it.
    */
   ask(key: string, address: ReaderAddress, options: CallOptions): Promise<Revision>;
-  /** Returns the present moment, to be taken before a call whose answer contains a revision. */
+  /** Returns the present moment. It has to be taken before a call whose answer contains a revision. */
   moment(): Moment;
-  /** Caches a revision from the answer of a call; `asked` is the moment before that call. */
+  /** Caches a revision from the answer of a call. `asked` is the moment before that call. */
   learn(key: string, revision: Revision | undefined, asked: Moment): void;
   /** Invalidates all revisions after a change. */
   forget(): void;
 }
 
 export interface RevisionsOptions {
-  /** Whether this process calls `forget` before a change is answered; if not, every request asks for the revision. */
-  readonly isTold: boolean;
+  /**
+   * Whether this process calls `forget` before a change is answered. If not, nothing is cached and every request asks
+   * for the revision.
+   */
+  readonly receivesChanges: boolean;
   readonly now?: () => number;
 }
 
 /**
- * Creates the cache. A page that is restricted or unpublished is gone for every request after the answer to that
- * change: a process that receives changes asks again from then on, and one that does not always asks.
+ * Creates the cache of revisions. Once a restriction or unpublishing has been answered, no later request gets the page:
+ * a process that receives changes asks again after each, and any other process asks for every request.
  */
 export function createRevisions(
   reader: Pick<Client<ReaderService>, 'getRevision'>,
-  { isTold, now = Date.now }: RevisionsOptions,
+  { receivesChanges, now = Date.now }: RevisionsOptions,
 ): Revisions {
   const kept = new LRUCache<string, Known>(maxEntries(MAX_KEPT));
   const running = new Map<string, Promise<Revision>>();
@@ -55,7 +59,7 @@ export function createRevisions(
   let epoch = 0;
 
   function keep(key: string, revision: Revision, asked: Moment): void {
-    if (!isTold || asked.epoch !== epoch) return;
+    if (!receivesChanges || asked.epoch !== epoch) return;
     const validUntil = revision.validUntil === undefined ? Number.POSITIVE_INFINITY : Date.parse(revision.validUntil);
     kept.set(key, { revision, checkedAt: asked.at, validUntil });
   }

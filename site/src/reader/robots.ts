@@ -4,11 +4,11 @@ import type { Context } from 'koa';
 import { escapeAttribute } from '../page/escape.js';
 import { callOf, type ReaderParts } from './parts.js';
 
-/** Maximum number of URLs in one sitemap, by the sitemap protocol. */
+/** Maximum number of URLs in a sitemap (sitemap protocol). */
 const MAX_LISTED = 50_000;
 const LIMIT = 100;
 
-/** Lets search engines fetch pages that may be indexed, and nothing else. */
+/** Serves `robots.txt`, which allows search engines to fetch the pages that may be indexed, and nothing else. */
 export async function serveRobots(ctx: Context, parts: ReaderParts): Promise<void> {
   const pages = await indexedOf(ctx, parts);
   const roots = pages.filter(({ isPublication }) => isPublication);
@@ -24,7 +24,7 @@ export async function serveRobots(ctx: Context, parts: ReaderParts): Promise<voi
   ]);
 }
 
-/** Answers the sitemap: pages that search engines may index, with the time of their last change. */
+/** Serves the sitemap, which lists the pages that search engines may index, with the times of their last changes. */
 export async function serveSitemap(ctx: Context, parts: ReaderParts): Promise<void> {
   const pages = await indexedOf(ctx, parts);
   send(ctx, 'application/xml; charset=utf-8', [

@@ -6,7 +6,9 @@ import type { Rendered } from './rendered.js';
 const HTML = 'text/html; charset=utf-8';
 const NOINDEX = 'noindex, nofollow';
 
-/** Returns the headers of a publication's page. Its address is sent as referrer to no other site. */
+/**
+ * Returns the headers of a publication's page. The policy prevents other sites from getting its address as referrer.
+ */
 export function pageHeaders(parts: {
   contentType?: string;
   policy: string;
@@ -26,7 +28,7 @@ export function pageHeaders(parts: {
   };
 }
 
-/** Answers a page, or 304 if the client has it already. */
+/** Sends a page, or 304 if the client already has it. */
 export function sendRendered(ctx: Context, { etag, headers, body }: Rendered): void {
   const { res } = ctx;
   for (const name in headers) res.setHeader(name, headers[name] as string);
@@ -41,7 +43,7 @@ export function sendRendered(ctx: Context, { etag, headers, body }: Rendered): v
   ctx.body = body;
 }
 
-/** Answers a page that is rendered for this request alone and not cached. */
+/** Sends a page that is rendered for this request only and must not be cached. */
 export function sendOnce(ctx: Context, status: number, html: string): void {
   ctx.status = status;
   ctx.set(pageHeaders({ policy: readerPolicy(), indexed: false, isPrivate: true }));
@@ -49,7 +51,7 @@ export function sendOnce(ctx: Context, status: number, html: string): void {
   ctx.body = html;
 }
 
-/** Redirects a reader, without caching and without a referrer. */
+/** Redirects a reader without caching and without a referrer. */
 export function sendElsewhere(ctx: Context, location: string): void {
   ctx.status = 303;
   ctx.set('Location', location);

@@ -6,13 +6,13 @@ import type { Context } from 'koa';
 import { callOf, type Place, type ReaderParts } from './parts.js';
 import { sendElsewhere } from './send.js';
 
-/** Path prefix that the token of a share link follows. */
+/** Path prefix of share links; the token follows. */
 export const SHARES = '/s/';
 const TOKEN = /^[\w-]{20,64}$/;
-/** Path of the API that a share link may be used with. */
+/** Path of the API that accepts a share link in its query. */
 const SHARED_RESOURCE = /^\/api\/v1\/resources\/([\w-]{1,64})$/;
 
-/** Returns the id of the person signed in in a browser; empty for nobody. */
+/** Returns the user id of the browser's signed-in person; empty if nobody is signed in. */
 export type ViewerOf = (ctx: Context) => Promise<string>;
 
 interface ViewerParts {
@@ -22,7 +22,7 @@ interface ViewerParts {
   readonly timeoutMs: number;
 }
 
-/** Creates a function that asks identity for the person of a request's session cookie. */
+/** Creates the function that asks identity for the person of a request's session cookie. */
 export function createViewerOf({ auth, cookieName, ended, timeoutMs }: ViewerParts): ViewerOf {
   return async (ctx) => {
     const session = ctx.req.headers.cookie === undefined ? undefined : ctx.cookies.get(cookieName);
@@ -37,8 +37,8 @@ export function createViewerOf({ auth, cookieName, ended, timeoutMs }: ViewerPar
 }
 
 /**
- * Returns the path of the page that belongs to a share link's address in the API; undefined for any other request, and
- * for one with a credential, which the API answers.
+ * Returns the page path for a share link that is used with its address in the API. Returns undefined for all other
+ * requests, and for those with a credential, which the API answers.
  */
 export function sharedPageOf(ctx: Context): string | undefined {
   const [, id] = SHARED_RESOURCE.exec(ctx.path) ?? [];
@@ -48,7 +48,7 @@ export function sharedPageOf(ctx: Context): string | undefined {
   return ctx.get('Authorization') === '' ? `${SHARES}${token}/${id}` : undefined;
 }
 
-/** Keeps the token of a link out of caches, search engines and referrers sent to other sites. */
+/** Keeps the token of a link out of caches, search engines and referrers. */
 export function keepSecret(ctx: Context): void {
   ctx.set('Cache-Control', 'private, no-store');
   ctx.set('Referrer-Policy', 'no-referrer');
@@ -60,7 +60,7 @@ export function sendToSignIn(ctx: Context): void {
   sendElsewhere(ctx, `/auth/sign-in?next=${encodeURIComponent(ctx.path)}`);
 }
 
-/** Returns the place that a path below `/s/` addresses, for the person who is signed in. */
+/** Returns the place that a path below `/s/` addresses, as the signed-in person may see it. */
 export async function sharePlace(
   ctx: Context,
   parts: ReaderParts,

@@ -8,7 +8,7 @@ import { fileOf, serveFile } from './files.js';
 import { answerAnyone, serveJson, wantsJson } from './json.js';
 import { servePage } from './page.js';
 import { callOf, isBytesHost, type Place, type ReaderParts } from './parts.js';
-import { takePassword } from './password.js';
+import { checkPassword } from './password.js';
 import { serveRobots, serveSitemap } from './robots.js';
 import { serveSearch } from './search.js';
 import { sendElsewhere, sendOnce } from './send.js';
@@ -21,8 +21,8 @@ const HOST_MS = 5000;
 const MAX_HOSTS = 1000;
 
 /**
- * Serves published pages: below `/p/` under the server's own host names, and everything under a publication's own
- * domain. Passes other requests on.
+ * Serves published pages: below `/p/` on the server's own host names, and everything on a publication's own domain.
+ * Other requests are passed on.
  */
 export function createReaderSite(parts: ReaderParts): Middleware {
   const { hostOf } = parts;
@@ -51,14 +51,14 @@ export function createReaderSite(parts: ReaderParts): Middleware {
   };
 }
 
-/** A name with a dot that is not an IP address: an address can't be a publication's domain. */
+/** Matches a name with a dot that is not an IP address, since an address can't be the domain of a publication. */
 const MAY_BE_DOMAIN = /^(?=.*[a-z])[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?$/;
-/** Paths that are served under every host. */
+/** Paths that are available under every host name. */
 const SHARED = /^\/(?:assets|health)\//;
 
 /**
- * Returns whether a request is for a part of a publication that the origin of uploaded content serves: frames and the
- * files they load.
+ * Returns whether a request asks for a part of a publication that the origin of uploaded content serves: frames and the
+ * files that they load.
  */
 const isFramed = ({ path, query }: Context): boolean =>
   path.startsWith(READERS) && (query.frame !== undefined || /^\/p\/[^/]+\/files\//.test(path));
@@ -72,8 +72,8 @@ function belowReaders(ctx: Context, parts: ReaderParts): Place {
 function placeOf(ctx: Context, { cookie, hostOf }: ReaderParts, slug: string, rest: string): Place {
   const host = hostOf(ctx);
   const proof = cookie.read(ctx);
-  // A frame is on another host, or has no origin, so that cookies are sent neither for it nor for what it loads: a pass
-  // in its address replaces them.
+  // A frame is on another host, or has an opaque origin, so neither the frame nor its files get cookies. A pass in the
+  // address replaces them.
   const pass = typeof ctx.query.pass === 'string' ? ctx.query.pass.slice(0, MAX_PASS) : undefined;
   return {
     address: { host, slug, proof, pass },
@@ -82,10 +82,10 @@ function placeOf(ctx: Context, { cookie, hostOf }: ReaderParts, slug: string, re
   };
 }
 
-/** Characters of a pass that are read; a real pass is shorter. */
+/** Maximum number of characters of a pass that are read. Actual passes are shorter. */
 const MAX_PASS = 100;
 
-/** Decodes a path. An undecodable one is returned as it is, and matches nothing. */
+/** Decodes a path. A malformed path is returned unchanged and matches nothing. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -94,7 +94,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Returns a function that decides whether a host is the domain of a publication. */
+/** Returns a function that determines whether a host is the domain of a publication. */
 function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Promise<boolean> {
   const kinds = new LRUCache<string, HostKind>({ ...maxEntries(MAX_HOSTS), ttl: HOST_MS });
   return async (ctx, host) => {
@@ -108,7 +108,7 @@ function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Prom
   };
 }
 
-/** Serves what a share link leads to. Only the reader's browser may keep the answer. */
+/** Serves the target of a share link. Only the reader's browser may cache the answer. */
 async function serveShared(ctx: Context, parts: ReaderParts): Promise<void> {
   const program = isRead(ctx) && wantsJson(ctx);
   try {
@@ -124,8 +124,8 @@ async function serveShared(ctx: Context, parts: ReaderParts): Promise<void> {
 }
 
 /**
- * Serves a share link's address in the API without a credential: redirects a browser to the page, and answers a program
- * if the link is for everybody. Returns false, and answers nothing, for all that the API answers.
+ * Handles a share link that is used with its address in the API without a credential. Redirects browsers to the page,
+ * and answers programs if the link is open to everybody. Returns false without answering if the API has to answer.
  */
 async function serveAddressInApi(ctx: Context, parts: ReaderParts): Promise<boolean> {
   const page = sharedPageOf(ctx);
@@ -136,7 +136,7 @@ async function serveAddressInApi(ctx: Context, parts: ReaderParts): Promise<bool
     return true;
   }
   const place = await sharePlace(ctx, parts, page, trimmed);
-  // The API answers people who are signed in.
+  // The API itself answers signed-in people.
   if (place.address.viewerId !== '' || !(await answerAnyone(ctx, parts, place))) return false;
   keepSecret(ctx);
   return true;
@@ -148,7 +148,7 @@ const trimmed = (path: string): string => decoded(path.replace(/\/+$/, ''));
 async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   try {
     if (ctx.method === 'POST' && place.shared === undefined && !isBytesHost(parts, place.address.host))
-      return await takePassword(ctx, parts, place);
+      return await checkPassword(ctx, parts, place);
     if (!isRead(ctx)) return refuseMethod(ctx);
     const fileId = fileOf(place.path);
     if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);

@@ -1,10 +1,10 @@
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
 
-/** Milliseconds for which views are added up before they are reported. */
-const TELL_MS = 5000;
+/** Milliseconds for which views are counted before they are reported. */
+const REPORT_MS = 5000;
 
-/** Counts page views. Reports them at intervals, and once more on close. */
+/** Counts page views. Reports them at intervals and once more on close. */
 export interface Views {
   add(publicationId: string): void;
   close(): Promise<void>;
@@ -14,22 +14,22 @@ export function createViews(reader: Pick<Client<ReaderService>, 'countViews'>, c
   let counted = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
 
-  const tell = async () => {
+  const report = async () => {
     timer = undefined;
     const items = [...counted].map(([publicationId, views]) => ({ publicationId, views }));
     counted = new Map();
-    // A report that fails is not retried: a lost count does no harm, but a count reported twice would.
+    // A failed report is not retried, because losing counts is harmless, but counting twice is not.
     if (items.length > 0) await reader.countViews({ items }, call()).catch(() => {});
   };
 
   return {
     add(publicationId) {
       counted.set(publicationId, (counted.get(publicationId) ?? 0) + 1);
-      timer ??= setTimeout(tell, TELL_MS).unref();
+      timer ??= setTimeout(report, REPORT_MS).unref();
     },
     close() {
       clearTimeout(timer);
-      return tell();
+      return report();
     },
   };
 }

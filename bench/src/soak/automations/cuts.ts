@@ -10,9 +10,9 @@ import type { Made } from '../../fill.js';
 import type { Tally } from '../tally.js';
 import { type Asked, begin, notCompleted, STUCK_MS, type StoredRun, type Subject, untilEnded } from './subject.js';
 
-/** Runs that begin before each kill. */
+/** Number of runs that start before each kill. */
 const RUNS = 6;
-/** Rounds of a run that has to reach each action, as a multiple of those that it was asked for. */
+/** Maximum number of rounds as a multiple of the requested ones, when every action has to be cut at least once. */
 const MORE_ROUNDS = 3;
 
 interface StoredStep {
@@ -27,12 +27,13 @@ interface ShownRun {
   readonly steps: readonly unknown[];
 }
 
-/** Where runs were at the last kill that they went through in the hands of one worker, by run and epoch of its lease. */
+/** The point at which each run was at the last kill in the hands of one worker, by run and epoch of its lease. */
 type Points = Map<string, { readonly id: string; readonly epoch: number; readonly point: string }>;
 
 /**
- * Kills a process while automations with an action of each kind run, before and after each of their commits. Every effect
- * happens once. With as many rounds as there are actions it goes on until a run was cut at each of them.
+ * Kills a process before and after each commit of automations that use an action of each kind. Checks that every effect
+ * happens once. If there are at least as many rounds as actions, further rounds follow until a run was cut at each
+ * action.
  */
 export async function soakCuts(subject: Subject, rounds: number, tally: Tally): Promise<void> {
   const me = await subject.client().ask<{ user: Made }>('GET', '/me');
@@ -71,7 +72,7 @@ const ask =
   <T>(method: string, path: string, body?: unknown): Promise<T> =>
     subject.client().ask<T>(method, path, body);
 
-/** Waits until some run has about come to an action: another one in each round. */
+/** Waits until some run has approximately reached an action. Each round selects another action. */
 async function untilAction(subject: Subject, { automationId }: EffectScene, asked: readonly Asked[], round: number) {
   const action = round % (EFFECTS.length + 1);
   const one = asked[round % asked.length];
@@ -89,11 +90,11 @@ async function untilAction(subject: Subject, { automationId }: EffectScene, aske
 
 const OWNERS = ['resources', 'messaging', 'automations'];
 
-/** Notes where the runs are that somebody works on. */
+/** Records the points of all runs that a worker is currently processing. */
 async function notePoints(subject: Subject, { automationId }: EffectScene, points: Points): Promise<void> {
   const runs = await subject.records<StoredRun>('automations', 'automation_runs');
   const steps = await subject.records<StoredStep>('automations', 'automation_steps');
-  // An owner keeps its answer under the key of the step, in the commit of the effect.
+  // The service that owns an effect stores its answer under the key of the step, in the commit of the effect.
   const answered = new Set<string>();
   for (const owner of OWNERS) {
     for (const { id } of await subject.records<Made>(owner, 'idempotency')) answered.add(id);
@@ -108,7 +109,7 @@ async function notePoints(subject: Subject, { automationId }: EffectScene, point
   }
 }
 
-/** Counts the points at which runs were cut off: those that another worker has claimed afterwards. */
+/** Counts the points at which runs were cut off, which are those of runs that another worker has claimed afterwards. */
 function cutsOf(points: Points, runs: readonly StoredRun[]): Map<string, number> {
   const epochs = new Map(runs.map(({ id, lease }) => [id, lease?.epoch ?? 0]));
   const counts = new Map<string, number>();
@@ -142,12 +143,12 @@ async function effectFaults(subject: Subject, scene: EffectScene, names: readonl
   for (;;) {
     const counts = await countEffects(ask(subject), scene, names);
     const faults = [...counts].flatMap(([name, found]) =>
-      // All runs write the same cell, of which the last is left.
+      // All runs write the same cell, so only the last value is left.
       EFFECTS.filter((effect) => effect !== 'cell' && found[effect] !== 1).map(
         (effect) => `${name}: ${found[effect]} × ${effect}`,
       ),
     );
-    // Notices arrive a moment after the step, by the bus.
+    // Notices arrive by the bus a moment after the step.
     if (faults.length === 0 || performance.now() > until) return faults;
     await sleep(1_000);
   }

@@ -4,15 +4,18 @@ import { createWorkspace, type Made } from '../../fill.js';
 import type { Tally } from '../tally.js';
 import { type Asked, begin, notCompleted, type StoredRun, type Subject, untilEnded } from './subject.js';
 
-/** Clients that start runs at the same time, and how many runs each of them starts around each kill, one by one. */
+/**
+ * Number of clients that start runs concurrently. Below, number of runs that each starts around each kill, one after
+ * another.
+ */
 const WRITERS = 5;
 const RUNS = 8;
-/** Milliseconds between two requests of a client, at random. */
+/** Range in milliseconds of the random pause between two requests of a client. */
 const PAUSE_MS = [10, 120] as const;
 
 /**
- * Kills processes while several clients start runs of an automation whose runs wait for each other. They have to run one
- * at a time, in the order in which their triggers were committed.
+ * Kills processes while several clients start runs of an automation whose runs wait for each other. Checks that the
+ * runs execute one at a time, in the order in which their triggers were committed.
  */
 export async function soakOrder(subject: Subject, rounds: number, tally: Tally): Promise<void> {
   const { automationId, tableId } = await createScene(subject);
@@ -64,7 +67,7 @@ interface Content {
   readonly rows: readonly { readonly cells: Readonly<Record<string, string>> }[];
 }
 
-/** Returns what the runs have written, in the order of the rows, which is that of the writes. */
+/** Returns the texts that the runs have written, in the order of the rows, which is the order of the writes. */
 async function rowsOf(subject: Subject, tableId: string): Promise<string[]> {
   const names: string[] = [];
   for (;;) {
@@ -87,7 +90,10 @@ function outOfOrder(committed: readonly string[], carriedOut: readonly string[])
   return at < 0 ? [] : [`at ${at}: ${committed[at]} was committed, ${carriedOut[at]} has run`];
 }
 
-/** The numbers of the runs have to agree with what clients know: a request that was answered before another was sent is earlier. */
+/**
+ * Returns a fault for each run whose number contradicts what clients know: a request that was answered before another
+ * was sent must have the lower number.
+ */
 function overtaken(asked: readonly Asked[], runs: readonly StoredRun[]): string[] {
   const byId = new Map(asked.map((one) => [one.id, one]));
   const faults: string[] = [];

@@ -7,10 +7,12 @@ import { soakOrder } from './order.js';
 import type { Subject } from './subject.js';
 
 const CONNECTIONS = 16;
-/** Kills while runs wait for each other, for each ten of the others. */
+/** One kill while runs wait for each other per this many other kills. */
 const ORDER_SHARE = 10;
 
-/** Kills the embedded system while automations run. Every effect happens once, in the order of the triggers. */
+/**
+ * Kills the embedded system while automations run. Checks that every effect happens once, in the order of the triggers.
+ */
 export async function soakAutomations(rounds: number, home: string, tally: Tally): Promise<void> {
   const settings = { COMMONPLACE_SAMPLE: '0' };
   let system = await startSystem({ home, settings });

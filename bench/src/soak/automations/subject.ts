@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../../http.js';
 
-/** A system whose processes that carry out automations are killed. */
+/** A system whose processes that execute automations are killed. */
 export interface Subject {
-  /** How its figures are headed. */
+  /** Name in the output. */
   readonly name: string;
-  /** Returns a client of what runs now. */
+  /** Returns a client of the current processes. */
   client(): Client;
   /**
-   * Kills a process that carries out automations with SIGKILL, calls `meanwhile`, and starts another in its place.
-   * Resolves when that is ready.
+   * Kills a process that executes automations with SIGKILL, calls `meanwhile`, and starts another process instead.
+   * Resolves when the new process is ready.
    */
   crash(meanwhile: () => Promise<void>): Promise<void>;
-  /** Returns all records of a collection as its service has stored them. */
+  /** Returns all records of a collection as stored by its service. */
   records<T>(service: string, collection: string): Promise<readonly T[]>;
 }
 
-/** A run that was asked for. */
+/** A run that a client requested. */
 export interface Asked {
   readonly name: string;
   id?: string;
-  /** Epoch milliseconds of its first request, and of the answer that it is stored. */
+  /** Epoch milliseconds of the first request and, below, of the answer that the run is stored. */
   sentAt?: number;
   answeredAt?: number;
 }
@@ -37,11 +37,16 @@ export interface StoredRun {
   readonly finishedAt?: string;
 }
 
-/** Milliseconds within which a request must be answered, and a run must end. A lease of a killed process takes 15 s. */
+/**
+ * Milliseconds within which a request must be answered and a run must end. The lease of a killed process expires after
+ * 15 s.
+ */
 export const STUCK_MS = 120_000;
 const RETRY_MS = 50;
 
-/** Starts a run. Repeats the request with the same key until it is answered, so that it starts one run. */
+/**
+ * Starts a run. Repeats the request with the same idempotency key until it is answered, so that only one run starts.
+ */
 export async function begin(subject: Subject, automationId: string, asked: Asked): Promise<void> {
   const body = { input: { name: asked.name } };
   const headers = { 'idempotency-key': asked.name };
@@ -65,7 +70,7 @@ export async function begin(subject: Subject, automationId: string, asked: Asked
   }
 }
 
-/** Waits until no run of an automation is under way. Returns all of them. */
+/** Waits until all runs of an automation have ended. Returns them. */
 export async function untilEnded(subject: Subject, automationId: string): Promise<StoredRun[]> {
   let open = Number.POSITIVE_INFINITY;
   for (let until = 0; ; ) {

@@ -7,13 +7,18 @@ import type { Tally } from '../tally.js';
 import type { Mesh } from './mesh.js';
 import { restart } from './rolling.js';
 
-/** Runs that wait for an approval, and runs that work, while every process is restarted. */
+/**
+ * Number of runs that wait for an approval while every process is restarted. Below, number of runs that are being
+ * executed.
+ */
 const WAITING = 50;
 const RUNNING = 50;
-/** Words of a running run's text, and milliseconds between them: it writes for as long as the restarts take. */
+/**
+ * Number of words of a run's text. Below, milliseconds between two of them. Writing it takes as long as the restarts.
+ */
 const WORDS = 400;
 const GAP_MS = 100;
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 
 interface Run {
   readonly id: string;
@@ -25,8 +30,8 @@ interface Run {
 }
 
 /**
- * Restarts every process of a mesh in the middle of runs that wait and runs that work, `rounds` times. Each of them has
- * to end as if nothing had happened: what was approved happens once, and no text has a gap.
+ * Restarts every process of a mesh while some runs wait and others are being executed, `rounds` times. Checks that each
+ * ends as if nothing had happened: approved actions happen once, and no text has a gap.
  */
 export async function soakAgents(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
   const client = mesh.balancer.client(mesh.apiKey);
@@ -43,7 +48,7 @@ export async function soakAgents(mesh: Mesh, rounds: number, tally: Tally): Prom
 
     for (const part of mesh.parts) await restart(mesh, part);
     const unmoved = await readAll(client, waiting);
-    // Keys do not decide.
+    // API keys may not decide approvals, so a person signs in.
     const person = await signIn({ baseUrl: mesh.baseUrl() }, mesh.owner);
     await all(WAITING, async (i) => approve(person, unmoved[i] as Run));
     const ended = await until(client, [...waiting, ...running], hasEnded);
@@ -76,7 +81,7 @@ async function startRun(client: Client, body: object): Promise<string> {
   return (await client.ask<Made>('POST', '/agent-runs', body)).id;
 }
 
-/** Writes the script of a run that creates a document, once it may. Returns its name. */
+/** Scripts a run that creates a document once it is approved. Returns the name of the document. */
 function scriptCreation(model: ChatServer, number: number): string {
   const name = documentName(number);
   const call = {
@@ -91,7 +96,7 @@ function scriptCreation(model: ChatServer, number: number): string {
 
 const documentName = (number: number): string => `created-${String(number).padStart(3, '0')}`;
 
-/** Writes the script of a run that writes a long text. Returns its name. */
+/** Scripts a run that writes a long text. Returns its name. */
 function scriptText(model: ChatServer, number: number): string {
   const name = `written-${String(number).padStart(3, '0')}`;
   model.script({ match: `Do ${name}.`, by: 'turn', replies: [{ text: textPieces(), delayMs: GAP_MS }] });
@@ -110,9 +115,9 @@ function readAll(client: Client, ids: readonly string[]): Promise<Run[]> {
   return all(ids.length, (i) => client.ask<Run>('GET', `/agent-runs/${ids[i]}`));
 }
 
-/** Reads runs until all of them are as wanted, or patience ends. Returns them as they are then. */
+/** Polls runs until all of them satisfy `wanted`, or the timeout has passed. Returns their last state. */
 async function until(client: Client, ids: readonly string[], wanted: (run: Run) => boolean): Promise<Run[]> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + TIMEOUT_MS;
   for (;;) {
     const runs = await readAll(client, ids);
     if (runs.every(wanted) || Date.now() > end) return runs;

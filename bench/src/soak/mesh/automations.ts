@@ -6,10 +6,10 @@ import type { Tally } from '../tally.js';
 import type { Mesh } from './mesh.js';
 
 const REPLICAS = 3;
-/** Kills while runs wait for each other, for each three of the others. */
+/** One kill while runs wait for each other per this many other kills. */
 const ORDER_SHARE = 3;
 
-/** Returns the fields of a record; the store keeps objects as JSON. */
+/** Returns the fields of a record. The store contains objects as JSON, which is parsed. */
 function plain(fields: Document): object {
   const entries = Object.entries(fields).map(([name, value]) => {
     const { json } = (value ?? {}) as { json?: unknown };
@@ -19,8 +19,8 @@ function plain(fields: Document): object {
 }
 
 /**
- * Kills one of three processes after the other while automations run, `rounds` times. Every effect happens once, in the
- * order of the triggers.
+ * Kills one of three processes after another while automations run, `rounds` times. Checks that every effect happens
+ * once, in the order of the triggers.
  */
 export async function soakMeshAutomations(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
   while (mesh.pods('automations').length < REPLICAS) await mesh.add('automations');
@@ -30,7 +30,7 @@ export async function soakMeshAutomations(mesh: Mesh, rounds: number, tally: Tal
     name: `automations in ${REPLICAS} processes of a mesh`,
     client: () => client,
     async crash(meanwhile) {
-      // New ones are at the end, so that each has its turn.
+      // New processes are appended, so that each has its turn.
       const [oldest] = mesh.pods('automations');
       if (oldest === undefined) throw new Error('Nobody carries out automations.');
       await mesh.kill(oldest);

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { type Client, sendTo } from '../../http.js';
 
-/** Distributes requests over the gateways that are ready, as an ingress does. It does not retry. */
+/** Distributes requests over the ready gateways like an ingress. It does not retry. */
 export interface Balancer {
   set(baseUrls: readonly string[]): void;
   client(apiKey: string): Client;

@@ -13,17 +13,17 @@ import { addPerson, runSharer, type Shares } from './shares.js';
 
 const WRITERS = 4;
 const FOLDERS = 4;
-/** Ranges in milliseconds of writing before the broker is killed, of its absence, and of writing after it is back. */
+/** Ranges in milliseconds: of writing before the broker is killed, of its absence, and of writing after its return. */
 const [BEFORE_MS, AWAY_MS, AFTER_MS] = [
   [500, 2000],
   [200, 2000],
   [500, 1500],
 ] as const;
-/** Minimum number of writes in each of these times, which last longer on a busy machine. */
+/** Minimum number of writes in each of these periods, which take longer on a busy machine. */
 const WRITES = 20;
-/** Milliseconds after the last write within which the effects of all acknowledged writes must be there. */
-const PATIENCE_MS = 60_000;
-/** Milliseconds to wait for duplicates, which come soon after the first. */
+/** Milliseconds after the last write within which the effects of all acknowledged writes must exist. */
+const TIMEOUT_MS = 60_000;
+/** Milliseconds to wait for duplicates, which arrive soon after the first effect. */
 const TWICE_MS = 3000;
 
 /** Kills NATS and wipes its disk under load, `rounds` times. Checks that each write has each of its effects once. */
@@ -67,19 +67,19 @@ async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tal
   const documents = ledger.documents.values();
   tally.check('every acknowledged write is there', await readBack(client, documents));
   tally.check('every write has its one event', await records.eventsOf(ledger));
-  const { took, faults } = await searchAgrees(client, ledger, PATIENCE_MS);
+  const { took, faults } = await searchAgrees(client, ledger, TIMEOUT_MS);
   tally.check('search comes to agree with the store', faults);
-  const told = shares instanceof Error ? [] : await toldOnce(records, shares);
-  tally.check('everybody is told of each share once', told);
+  const notificationFaults = shares instanceof Error ? [] : await checkNotifications(records, shares);
+  tally.check('each share notifies its recipient once', notificationFaults);
   return (
     `killed and wiped under ${WRITERS} writers: ${ledger.done.length} writes, ${failed.length} failed, ${shares instanceof Error ? 0 : shares.ids.length} shares; ` +
     `search agrees ${Math.round(took)} ms after the last`
   );
 }
 
-/** Waits until every recipient is notified, and a while longer for duplicates. Returns the faults. */
-async function toldOnce(records: Records, shares: Shares): Promise<string[]> {
-  const until = performance.now() + PATIENCE_MS;
+/** Waits until every recipient is notified, and then for duplicates. Returns the faults. */
+async function checkNotifications(records: Records, shares: Shares): Promise<string[]> {
+  const until = performance.now() + TIMEOUT_MS;
   while ((await records.notificationsOf(shares)).length > 0 && performance.now() < until) await sleep(200);
   await sleep(TWICE_MS);
   return records.notificationsOf(shares);

@@ -3,7 +3,7 @@ import type { Answer, Client } from '../../http.js';
 /** One kind of request of a load. */
 export interface Kind {
   readonly name: string;
-  /** Relative frequency, as a part of the sum of all weights. */
+  /** Relative frequency. The sum of all weights corresponds to all requests. */
   readonly weight: number;
   send(client: Client): Promise<Answer>;
 }
@@ -11,9 +11,9 @@ export interface Kind {
 export interface LoadResult {
   readonly sent: number;
   readonly perSecond: number;
-  /** Answers that are errors, and requests without an answer. */
+  /** Answers with an error, and requests without an answer. */
   readonly failures: readonly string[];
-  /** Latencies in milliseconds of successful answers: median and, below, maximum. */
+  /** Median latency of successful answers in milliseconds. Below, the maximum. */
   readonly median: number;
   readonly slowest: number;
 }
@@ -24,12 +24,12 @@ export interface Load {
 }
 
 const TICK_MS = 10;
-/** Maximum number of concurrent requests; on a machine too slow for the rate the others are omitted. */
-const MOST_OPEN = 32;
+/** Maximum number of concurrent requests. If the machine is too slow for the rate, further requests are skipped. */
+const MAX_OPEN = 32;
 
-/** Sends requests at a constant rate, whether answers come or not. */
+/** Sends requests at a constant rate, independently of their answers. */
 export function startLoad(client: Client, kinds: readonly Kind[], perSecond: number): Load {
-  const deck = kinds.flatMap((kind) => Array.from({ length: kind.weight }, () => kind));
+  const weighted = kinds.flatMap((kind) => Array.from({ length: kind.weight }, () => kind));
   const failures: string[] = [];
   const times: number[] = [];
   const open = new Set<Promise<void>>();
@@ -50,9 +50,9 @@ export function startLoad(client: Client, kinds: readonly Kind[], perSecond: num
   const timer = setInterval(() => {
     const wanted = Math.floor(((performance.now() - started) / 1000) * perSecond);
     for (; due < wanted; due++) {
-      if (open.size >= MOST_OPEN) continue;
-      // Steps of seven through the deck mix the kinds, in the same way each time.
-      const sending = sendOne(deck[(sent * 7) % deck.length] as Kind);
+      if (open.size >= MAX_OPEN) continue;
+      // Steps of seven through the list mix the kinds of requests, in the same way each time.
+      const sending = sendOne(weighted[(sent * 7) % weighted.length] as Kind);
       sent++;
       open.add(sending);
       void sending.finally(() => open.delete(sending));

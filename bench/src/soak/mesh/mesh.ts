@@ -11,41 +11,43 @@ import { openNames } from './names.js';
 import { type Pod, servesGrpc, servesHttp, startPod } from './pod.js';
 import { type Servers, startServers } from './servers.js';
 
-/** Gateway and services as processes that find each other by headless names, as in Kubernetes. */
+/**
+ * The gateway and all services as processes that find each other by the names of headless services, as in Kubernetes.
+ */
 export interface Mesh {
   readonly servers: Servers;
-  /** The chat model that runs call. */
+  /** The chat model for runs. */
   readonly model: ChatServer;
-  /** All services with endpoints, and the gateway. */
+  /** Names of all services with endpoints, and of the gateway. */
   readonly parts: readonly string[];
   /** The owner's key, with every scope. */
   readonly apiKey: string;
-  /** Who has made it. */
+  /** The person who owns the key. */
   readonly owner: Pick<Owner, 'email' | 'password'>;
-  /** Distributes requests over the gateways that are ready. */
+  /** Distributes requests over the ready gateways. */
   readonly balancer: Balancer;
-  /** Returns the URL of a gateway that is ready. */
+  /** Returns the URL of a ready gateway. */
   baseUrl(): string;
-  /** Returns the URLs of all gateways that are ready. */
+  /** Returns the URLs of all ready gateways. */
   baseUrls(): string[];
-  /** Returns the processes that have ended by themselves. */
+  /** Returns the processes that ended by themselves. */
   ended(): string[];
   /** Returns the log lines of an event. */
   said(event: string): string[];
-  /** Starts one more process of a part. Resolves when it is ready and its address is published. */
+  /** Starts another process of a part. Resolves when it is ready and its address is published. */
   add(part: string): Promise<Pod>;
   pods(part: string): readonly Pod[];
   /**
-   * Removes a process's address from its name, and drains the process a moment later. Returns the milliseconds it took
-   * to end.
+   * Removes the address of a process from its name, and drains the process a moment later. Returns the milliseconds
+   * that the process took to end.
    */
   retire(pod: Pod): Promise<number>;
-  /** Sends SIGKILL; its address is removed from its name a moment later. */
+  /** Sends SIGKILL to a process, and removes its address from its name a moment later. */
   kill(pod: Pod): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Functions of `scripts/mesh.mjs` that are used here. */
+/** The functions of `scripts/mesh.mjs` that are used here. */
 interface Script {
   readonly SERVICES: readonly string[];
   readonly BOOTSTRAP: string;
@@ -54,11 +56,11 @@ interface Script {
   ownSettings(env: NodeJS.ProcessEnv): Readonly<Record<string, NodeJS.ProcessEnv>>;
 }
 
-/** Milliseconds between removing a pod's address and its signal; the `preStop` of the chart has 5,000. */
+/** Milliseconds between removing a pod's address and its signal. The chart's `preStop` waits 5,000 ms. */
 const PRE_STOP_MS = 1000;
 const BOOTSTRAP_MS = 60_000;
 
-/** Starts servers and a mesh with one process of each part, with its logs and secrets below `home`. */
+/** Starts servers and a mesh with one process of each part. Logs and secrets are below `home`. */
 export async function startMesh(home: string): Promise<Mesh> {
   mkdirSync(join(home, 'logs'), { recursive: true });
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/mesh.mjs')).href)) as Script;
@@ -85,7 +87,7 @@ export async function startMesh(home: string): Promise<Mesh> {
     }),
     COMMONPLACE_SERVICE_ADDRESS: `dns://${names.address}/{service}.mesh:${port}`,
     COMMONPLACE_PUBLIC_URL: `http://127.0.0.1:${port}`,
-    // Makes grpc-js ask the name server in the address, not the machine's.
+    // This makes grpc-js ask the name server in the address instead of the machine's.
     GRPC_NODE_USE_ALTERNATIVE_RESOLVER: 'true',
   };
   const own = script.ownSettings(shared);
@@ -170,7 +172,7 @@ function linesAbout(folder: string, event: string): string[] {
   return lines.filter((line) => line.includes(`"event":"${event}"`));
 }
 
-/** Yields loopback addresses, different ones for each process that starts a mesh. */
+/** Yields loopback addresses. Each process that starts a mesh gets different ones. */
 function* addressesOf(pid: number): Generator<string> {
   const net = `127.${1 + (pid % 250)}`;
   for (let i = 0; ; i++) yield `${net}.${Math.floor(i / 250) % 250}.${1 + (i % 250)}`;

@@ -5,14 +5,14 @@ import type { Kind } from './load.js';
 
 const DOCUMENTS = 40;
 
-/** Returns a word that occurs in one document only. */
+/** Returns a word that occurs in only one document. */
 function wordOf(number: number): string {
   return `document${String.fromCharCode(97 + (number % 26), 97 + Math.floor(number / 26))}`;
 }
 
 /**
- * Creates requests to every service that has endpoints: nine of ten are reads, as of real users, the rest writes and
- * searches.
+ * Creates requests to every service that has endpoints. Nine of ten are reads, as with real users; the others are
+ * writes and searches.
  */
 export async function mixedLoad(client: Client): Promise<Kind[]> {
   const workspaceId = await createWorkspace(client, 'Rolling');

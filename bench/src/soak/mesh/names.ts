@@ -1,23 +1,23 @@
 import { createSocket, type Socket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 
-/** DNS names of a cluster's headless services, each of which resolves to the addresses of the pods that are ready. */
+/** Serves the DNS names of a cluster's headless services. Each resolves to the addresses of the ready pods. */
 export interface Names {
   /** Address for UDP queries, `127.0.0.1:<port>`. */
   readonly address: string;
-  /** Sets the addresses that a name resolves to from the next query on. */
+  /** Sets the addresses of a name. The next query returns them. */
   set(name: string, addresses: readonly string[]): void;
   close(): Promise<void>;
 }
 
 const HEADER = 12;
 const [A, INTERNET] = [1, 1];
-/** Flags of an authoritative answer, and the code for a name that does not exist. */
+/** Flags of an authoritative answer, and the code for an unknown name. */
 const [ANSWER, NO_SUCH_NAME] = [0x8580, 3];
-/** Pointer to the query's name in a message. */
+/** Pointer to the name in the query of the same message. */
 const NAME_POINTER = 0xc000 | HEADER;
 
-/** Answers DNS queries on a free loopback port, as a cluster's name server does. Answers must not be cached. */
+/** Answers DNS queries on a free loopback port, like a cluster's name server. Answers have a lifetime of 0. */
 export async function openNames(): Promise<Names> {
   const known = new Map<string, readonly string[]>();
   const socket = createSocket('udp4');
@@ -37,7 +37,7 @@ function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.close(() => resolve()));
 }
 
-/** Returns the answer to a message with one query; undefined if it is none. */
+/** Returns the answer to a message with one query; undefined for any other message. */
 function answerTo(query: Buffer, known: ReadonlyMap<string, readonly string[]>): Buffer | undefined {
   if (query.length < HEADER + 5 || query.readUInt16BE(4) !== 1) return undefined;
   const labels: string[] = [];

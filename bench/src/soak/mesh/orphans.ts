@@ -5,7 +5,9 @@ process.once('exit', () => {
   for (const end of ends) end();
 });
 
-/** Registers a function to call when this process ends, however it does. Returns a function that unregisters it. */
+/**
+ * Registers a function that is called when this process ends, however it ends. Returns a function that unregisters it.
+ */
 export function endWithMe(end: () => void): () => void {
   ends.add(end);
   return () => void ends.delete(end);

@@ -6,13 +6,16 @@ import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { credentials, Client as GrpcClient } from '@grpc/grpc-js';
 import { endWithMe } from './orphans.js';
 
-/** A process of the mesh with an address of its own, like a pod. */
+/** A process of the mesh with its own address, like a pod. */
 export interface Pod {
   readonly name: string;
   readonly address: string;
   readonly pid: number;
   hasEnded(): boolean;
-  /** Sends SIGTERM. Returns the milliseconds it took to end. Throws if it does not end within 25 s, or fails. */
+  /**
+   * Sends SIGTERM. Returns the milliseconds that the process took to end. Throws if it fails or does not end within 25
+   * s.
+   */
   drain(): Promise<number>;
   /** Sends SIGKILL and waits for the end. */
   kill(): Promise<void>;
@@ -20,17 +23,17 @@ export interface Pod {
 
 export interface PodOptions {
   readonly name: string;
-  /** Path below the project's root. */
+  /** Path of the program below the project's root. */
   readonly program: string;
   readonly address: string;
   readonly env: NodeJS.ProcessEnv;
-  /** File that its output is appended to. */
+  /** File to which output is appended. */
   readonly log: string;
-  /** Returns whether the process can take calls. */
+  /** Returns whether the process can accept calls. */
   isReady(): Promise<boolean>;
 }
 
-/** Milliseconds that a new process may take until it is ready: on a busy machine seven start at once. */
+/** Timeout in milliseconds until a new process is ready. On a busy machine, seven start at the same time. */
 const START_MS = 120_000;
 /** Milliseconds within which a process must end after SIGTERM. */
 const DRAIN_MS = 25_000;
@@ -82,11 +85,11 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 const HEALTH = '/grpc.health.v1.Health/Check';
-/** A `HealthCheckResponse` with the status `SERVING`. */
+/** An encoded `HealthCheckResponse` with the status `SERVING`. */
 const SERVING = Buffer.from([0x08, 0x01]);
 const PROBE_MS = 1000;
 
-/** Calls a gRPC server's health service, as a readiness probe does. */
+/** Calls the health service of a gRPC server, like a readiness probe. Returns whether it is ready. */
 export async function servesGrpc(target: string): Promise<boolean> {
   const client = new GrpcClient(target, credentials.createInsecure());
   const none = () => Buffer.alloc(0);

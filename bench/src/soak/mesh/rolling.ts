@@ -4,12 +4,12 @@ import { startLoad } from './load.js';
 import type { Mesh } from './mesh.js';
 import { mixedLoad } from './mixed.js';
 
-/** Milliseconds of load before the first restart, and after the last. */
+/** Milliseconds of load before the first restart and after the last one. */
 const AROUND_MS = 2000;
 
 /**
- * Restarts every part of a mesh one after another, `rounds` times, under `rate` requests a second. Checks that none
- * fails.
+ * Restarts every part of a mesh one after another, `rounds` times, under `rate` requests per second. Checks that no
+ * request fails.
  */
 export async function soakRolling(mesh: Mesh, rounds: number, rate: number, tally: Tally): Promise<void> {
   const client = mesh.balancer.client(mesh.apiKey);
@@ -31,7 +31,9 @@ export async function soakRolling(mesh: Mesh, rounds: number, rate: number, tall
   }
 }
 
-/** Starts the new processes of a part, then drains the old ones. Returns the milliseconds of the slowest end. */
+/**
+ * Starts the new processes of a part, then drains the old ones. Returns the milliseconds that the slowest took to end.
+ */
 export async function restart(mesh: Mesh, part: string): Promise<number> {
   const old = [...mesh.pods(part)];
   for (const _ of old) await mesh.add(part);

@@ -5,19 +5,19 @@ import { pathToFileURL } from 'node:url';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { endWithMe } from './orphans.js';
 
-/** A server that a mesh uses. It restarts on the same port. */
-export interface Faulty {
-  /** Sends SIGKILL; `wipe` deletes its data as well. */
+/** A server of a mesh that can be killed. It restarts on the same port. */
+export interface RestartableServer {
+  /** Sends SIGKILL. `wipe` also deletes its data. */
   kill(options?: { readonly wipe?: boolean }): Promise<void>;
   start(): Promise<void>;
 }
 
 export interface Servers {
-  /** The settings by which Commonplace finds the servers. */
+  /** Settings by which Commonplace finds the servers. */
   readonly env: NodeJS.ProcessEnv;
   readonly mongodbUrl: string;
-  readonly store: Faulty;
-  readonly broker: Faulty;
+  readonly store: RestartableServer;
+  readonly broker: RestartableServer;
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ interface Server {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Functions of `scripts/servers.mjs` that are used here. */
+/** The functions of `scripts/servers.mjs` that are used here. */
 interface Script {
   readonly TYPESENSE_KEY: string;
   installTool(name: string): Promise<string>;
@@ -39,7 +39,7 @@ interface Script {
 
 const loadScript = async () => (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as Script;
 
-/** Returns why servers can't be installed on this machine; undefined if they can. */
+/** Returns the reason why servers can't be installed on this machine; undefined if they can. */
 export async function missingServers(): Promise<string | undefined> {
   const script = await loadScript();
   try {
@@ -52,7 +52,7 @@ export async function missingServers(): Promise<string | undefined> {
 
 const TOOLS = ['secantus', 'nats', 'typesense', 'versitygw'];
 
-/** Starts a store, a broker, a bucket and a search server with data in a folder of their own. */
+/** Starts a store, a broker, a bucket and a search server, each with its own data folder. */
 export async function startServers(): Promise<Servers> {
   const script = await loadScript();
   const program = async (name: string) => script.installTool(name);
@@ -63,8 +63,8 @@ export async function startServers(): Promise<Servers> {
   // Typesense runs as the user nobody, who can't read the project's folders.
   const home = mkdtempSync(join(tmpdir(), 'commonplace-mesh-'));
   const folder = (name: string) => join(home, name);
-  const store = await openFaulty(folder('mongo'), (data, port = 0) => script.startMongo(mongo, data, port));
-  const broker = await openFaulty(folder('nats'), (data, port = -1) => script.startNats(nats, data, port));
+  const store = await openRestartable(folder('mongo'), (data, port = 0) => script.startMongo(mongo, data, port));
+  const broker = await openRestartable(folder('nats'), (data, port = -1) => script.startNats(nats, data, port));
   const search = await script.startTypesense(typesense, folder('typesense'));
   const bytes = await script.startS3(versitygw, folder('s3'));
   const mongodbUrl = `mongodb://127.0.0.1:${store.port}/?replicaSet=secantus`;
@@ -72,7 +72,7 @@ export async function startServers(): Promise<Servers> {
     env: {
       COMMONPLACE_MONGODB_URL: mongodbUrl,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
-      // A folder belongs to one process; several processes can share a bucket.
+      // A local folder belongs to a single process, but several processes can share a bucket.
       COMMONPLACE_S3_URL: script.s3Url(bytes),
       COMMONPLACE_TYPESENSE_URL: `http://127.0.0.1:${search.port}`,
       COMMONPLACE_TYPESENSE_API_KEY: script.TYPESENSE_KEY,
@@ -87,7 +87,7 @@ export async function startServers(): Promise<Servers> {
   };
 }
 
-async function openFaulty(data: string, run: (data: string, port?: number) => Promise<Server>) {
+async function openRestartable(data: string, run: (data: string, port?: number) => Promise<Server>) {
   let server = await run(data);
   const { port } = server;
   const spare = endWithMe(() => void server.stop('SIGKILL'));

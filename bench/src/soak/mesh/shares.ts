@@ -5,14 +5,14 @@ import { newAddress, PASSWORD, type SignedIn } from '@commonplace/acceptance/dis
 import { createResource } from '../../fill.js';
 import type { Client } from '../../http.js';
 
-/** Documents that were shared with a person, who must be notified once of each. */
+/** Documents that were shared with a person, who must get one notification for each. */
 export interface Shares {
   readonly ids: string[];
 }
 
 const PAUSE_MS = 40;
 
-/** Creates an account and adds it to a workspace. Returns its id. */
+/** Creates an account and adds it to a workspace. Returns the account's id. */
 export async function addPerson(client: Client, baseUrl: string, workspaceId: string): Promise<string> {
   const account = { email: newAddress('Reader'), password: PASSWORD, name: 'Reader' };
   const { data } = await api({ baseUrl }).post<SignedIn>('/auth/sign-up', account);
@@ -20,7 +20,7 @@ export async function addPerson(client: Client, baseUrl: string, workspaceId: st
   return data.user.id;
 }
 
-/** Creates documents and shares them with a person, until stopped. Throws if a request fails. */
+/** Creates documents and shares them with a person until stopped. Throws if a request fails. */
 export async function runSharer(
   client: Client,
   workspaceId: string,

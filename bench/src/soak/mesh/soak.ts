@@ -11,7 +11,7 @@ import { soakTakeover } from './takeover.js';
 export const MESH_PARTS = ['nats', 'store', 'takeover', 'rolling', 'agents', 'automations-mesh'] as const;
 type MeshPart = (typeof MESH_PARTS)[number];
 
-/** Rounds of a full run and, below, requests a second while processes are restarted. */
+/** Number of rounds of a full run. Below, requests per second while processes are restarted. */
 export const MESH_ROUNDS = {
   ...{ nats: 5, store: 10, takeover: 5, rolling: 10, agents: 2 },
   'automations-mesh': 20,
@@ -19,23 +19,23 @@ export const MESH_ROUNDS = {
 export const MESH_RATE = 100;
 
 export interface MeshRounds {
-  /** Restarts of every part and, below, requests a second meanwhile. */
+  /** Number of restarts of every part. Below, requests per second meanwhile. */
   readonly rolling: number;
   readonly rate: number;
-  /** Losses of the broker with its disk. */
+  /** Number of losses of the broker with its disk. */
   readonly nats: number;
-  /** Kills of the store. */
+  /** Number of kills of the store. */
   readonly store: number;
-  /** Kills of a process that leads consumers. */
+  /** Number of kills of a process that leads consumers. */
   readonly takeover: number;
-  /** Restarts of every part in the middle of runs. */
+  /** Number of restarts of every part in the middle of runs. */
   readonly agents: number;
-  /** Kills of a process that carries out automations. */
+  /** Number of kills of a process that executes automations. */
   readonly automations: number;
 }
 
 /**
- * Returns the number of rounds of each part. A short run has `rounds` of each, and a fifth of them as those that
+ * Returns the number of rounds of each part. A short run has `rounds` of each, and a fifth as many of those that
  * restart every part.
  */
 export function meshRounds(parts: ReadonlySet<string>, rounds: number | undefined, rate: number): MeshRounds {
@@ -53,7 +53,7 @@ export function meshRounds(parts: ReadonlySet<string>, rounds: number | undefine
 }
 
 /**
- * Tests faults of a mesh of real processes on real servers, one kind after another; 0 rounds omits a kind. Skipped if
+ * Tests faults of a mesh of real processes on real servers, one kind after another. 0 rounds omit a kind. Skipped if
  * the servers can't be installed.
  */
 export async function soakMesh(rounds: MeshRounds, home: string, tally: Tally): Promise<void> {

@@ -13,23 +13,23 @@ import { openRecords, type Records } from './records.js';
 
 const WRITERS = 6;
 const FOLDERS = 4;
-/** Ranges in milliseconds of writing before the store is killed, and of its absence. */
+/** Ranges in milliseconds: of writing before the store is killed, and of its absence. */
 const [BEFORE_MS, AWAY_MS] = [
   [300, 2000],
   [200, 2500],
 ] as const;
-/** Milliseconds of absence in every third round: longer than a request waits for the store. */
+/** Absence in milliseconds in every third round. It is longer than a request waits for the store. */
 const LONG_AWAY_MS = 12_000;
-/** Minimum number of writes before the kill, which take longer on a busy machine. */
+/** Minimum number of writes before the kill. They take longer on a busy machine. */
 const WRITES = 20;
-/** Milliseconds after the store is back within which the same processes must accept writes again. */
+/** Milliseconds after the return of the store within which the same processes must accept writes again. */
 const BACK_MS = 60_000;
 const SEARCH_MS = 60_000;
 const PROBE_MS = 200;
 
 /**
- * Kills the store under load, `rounds` times. Checks that nothing acknowledged is lost, and that every retry has one
- * effect.
+ * Kills the store under load, `rounds` times. Checks that nothing acknowledged is lost, and that every retried write
+ * takes effect once.
  */
 export async function soakStore(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
   const records = await openRecords(mesh.servers.mongodbUrl);
@@ -63,10 +63,10 @@ async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tal
   const recovery = performance.now() - started;
   stop = true;
   const pending = (await writing).filter((operation) => operation !== undefined);
-  const putOff = await probing;
+  const unavailable = await probing;
   const answered = ledger.done.length;
   tally.check('the services come back by themselves', back);
-  tally.check('who gets no answer is told to wait, or that the outcome is not known', unclear);
+  tally.check('a failed request gets Retry-After or an unknown outcome', unclear);
 
   const patient = retrying(client);
   const unsure = new Set(pending.map(({ before }) => before?.id));
@@ -86,12 +86,12 @@ async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tal
   const happened = settled.filter((one) => one.happened).length;
   return (
     `killed under ${WRITERS} writers: ${answered} writes acknowledged, ${pending.length} not (${happened} had happened), ` +
-    `${putOff} requests put off; writes again after ${Math.round(recovery)} ms, ` +
+    `${unavailable} requests failed; writes again after ${Math.round(recovery)} ms, ` +
     `search agrees after ${Math.round(took)} ms more`
   );
 }
 
-/** Wraps a client so that it records each failure that does not tell the client what to do. */
+/** Wraps a client so that it records each failure that leaves unclear what the client should do. */
 function watch(client: Client, unclear: string[]): Client {
   return {
     ...client,
@@ -106,7 +106,7 @@ function watch(client: Client, unclear: string[]): Client {
   };
 }
 
-/** Returns whether an answer is 503 with the time to wait, or says that the outcome is unknown. */
+/** Returns whether an answer is 503 with `Retry-After`, or states that the outcome is unknown. */
 function isClear(answer: Answer): boolean {
   return answer.status === 503 && (answer.headers['retry-after'] !== undefined || codeOf(answer) === 'timeout');
 }
@@ -121,7 +121,7 @@ function codeOf({ text }: Answer): string {
 
 /** Reads and writes while the store is away. Returns the number of requests that failed with a server error. */
 async function probe(client: Client, folder: string, stopped: () => boolean): Promise<number> {
-  let putOff = 0;
+  let unavailable = 0;
   const open: Promise<void>[] = [];
   while (!stopped()) {
     const sent =
@@ -134,16 +134,16 @@ async function probe(client: Client, folder: string, stopped: () => boolean): Pr
     );
     open.push(
       status.then((code) => {
-        if (code >= 500) putOff++;
+        if (code >= 500) unavailable++;
       }),
     );
     await sleep(PROBE_MS);
   }
   await Promise.all(open);
-  return putOff;
+  return unavailable;
 }
 
-/** Retries a write until it succeeds. Returns a fault if it does not in time. */
+/** Retries a write until it succeeds. Returns a fault if it does not succeed in time. */
 async function writesAgain(client: Client, folder: string): Promise<string[]> {
   const until = performance.now() + BACK_MS;
   for (;;) {
@@ -156,7 +156,10 @@ async function writesAgain(client: Client, folder: string): Promise<string[]> {
   }
 }
 
-/** Wraps a client so that it retries 503 and requests whose key is still in progress, as clients are told to. */
+/**
+ * Wraps a client so that it retries 503 and requests whose key is still in progress, as the API documents it for
+ * clients.
+ */
 function retrying(client: Client): Client {
   const send: Client['send'] = async (...request) => {
     const until = performance.now() + BACK_MS;

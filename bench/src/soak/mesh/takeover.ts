@@ -7,12 +7,12 @@ import type { Mesh } from './mesh.js';
 
 /** Milliseconds within which another process must take over the consumer of the index. */
 const TAKEN_OVER_MS = 5000;
-/** Milliseconds after which a round gives up. */
-const PATIENCE_MS = 60_000;
+/** Timeout of a round in milliseconds. */
+const TIMEOUT_MS = 60_000;
 
 /**
- * Kills the process that maintains the index while a standby is running, `rounds` times. Measures when searches show
- * changes again after the standby has taken over.
+ * Kills the process that maintains the index while a standby is running, `rounds` times. Measures the time until
+ * searches show changes again after the standby has taken over.
  */
 export async function soakTakeover(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
   const client = mesh.balancer.client(mesh.apiKey);
@@ -25,7 +25,7 @@ export async function soakTakeover(mesh: Mesh, rounds: number, tally: Tally): Pr
     if (lead === undefined) throw new Error('Nobody searches.');
     await mesh.kill(lead);
     const after = await findable(client, folder, workspaceId);
-    // The usual delay until a change is found is not part of the takeover.
+    // The usual delay until search finds a change is not part of the takeover.
     const took = Math.max(0, after - before);
     tally.check(
       `another process takes a killed one's place in ${TAKEN_OVER_MS} ms`,
@@ -37,7 +37,7 @@ export async function soakTakeover(mesh: Mesh, rounds: number, tally: Tally): Pr
   }
 }
 
-/** Returns the milliseconds until a new document is found. */
+/** Returns the milliseconds until search finds a new document. */
 async function findable(client: Client, folder: string, workspaceId: string): Promise<number> {
   const started = performance.now();
   const name = `takeover${randomUUID().replaceAll(/[^a-z]/g, '')}`;
@@ -49,7 +49,7 @@ async function findable(client: Client, folder: string, workspaceId: string): Pr
     if (answer?.status === 200 && (JSON.parse(answer.text) as { data: { items: unknown[] } }).data.items.length > 0) {
       return took;
     }
-    if (took > PATIENCE_MS) return took;
+    if (took > TIMEOUT_MS) return took;
     await sleep(50);
   }
 }

@@ -4,7 +4,7 @@ import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import type { Made } from '../../fill.js';
 import type { Killable } from './killable.js';
 
-/** A group whose members all write. */
+/** A group conversation in which all members write. */
 export interface Conversation {
   readonly system: Killable;
   readonly id: string;
@@ -18,11 +18,11 @@ export interface StoredMessage {
   readonly author: { readonly id: string };
 }
 
-/** People who sign up at once: hashing their passwords takes all processors. */
+/** Number of people who sign up concurrently. It is small, because hashing their passwords uses all processors. */
 const SIGN_UPS = 4;
 const PAGE = 100;
 
-/** Signs people up and puts them into a group. */
+/** Signs up people and adds them to a group conversation. */
 export async function openConversation(system: Killable, count: number): Promise<Conversation> {
   const owner = api({ baseUrl: system.baseUrl() }, system.apiKey);
   const workspace = (await owner.post<Made>('/workspaces', { name: 'Messages' })).data;
@@ -39,7 +39,7 @@ export async function openConversation(system: Killable, count: number): Promise
   return { system, id, workspaceId: workspace.id, people };
 }
 
-/** Returns all messages of a conversation in their order. */
+/** Returns all messages of a conversation in order. */
 export async function readMessages({ system, id }: Conversation): Promise<StoredMessage[]> {
   const owner = api({ baseUrl: system.baseUrl() }, system.apiKey);
   const all: StoredMessage[] = [];
@@ -51,7 +51,7 @@ export async function readMessages({ system, id }: Conversation): Promise<Stored
   }
 }
 
-/** Returns the unread messages of each person, as their own list of conversations counts them. */
+/** Returns the number of unread messages of each person, as the API counts it for them. */
 export function readUnread({ system, id, people }: Conversation): Promise<number[]> {
   return forEach(people, SIGN_UPS, async ({ session }) => {
     const by = api({ baseUrl: system.baseUrl() }, session);

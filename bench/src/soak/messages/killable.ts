@@ -8,14 +8,14 @@ export interface Killable {
   readonly name: string;
   /** The owner's key, with every scope. */
   readonly apiKey: string;
-  /** Returns the URL of a gateway that was ready a moment ago; requests are to ask for it each time. */
+  /** Returns the URL of a gateway that was ready a moment ago. Each request has to call it again. */
   baseUrl(): string;
-  /** Sends SIGKILL to a process and has another one take its place. Returns the name of its part. */
+  /** Sends SIGKILL to a process and starts another one in its place. Returns the name of the process's part. */
   kill(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Starts the one process of an embedded system. */
+/** Starts an embedded system, which is a single process. */
 export async function startEmbedded(home: string): Promise<Killable> {
   const settings = { COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_SAMPLE: '0' };
   let system = await startSystem({ home, settings });
@@ -33,11 +33,11 @@ export async function startEmbedded(home: string): Promise<Killable> {
   };
 }
 
-/** Parts of which a mesh has several processes, which are killed in turn. */
+/** Parts of the mesh with several processes, which are killed in turn. */
 const REPLICATED = ['messaging', 'gateway'] as const;
 const REPLICAS = 2;
 
-/** Starts a mesh with several gateways and processes of messaging. */
+/** Starts a mesh with several gateways and several processes of messaging. */
 export async function startReplicas(home: string): Promise<Killable> {
   const mesh = await startMesh(home);
   for (const part of REPLICATED) while (mesh.pods(part).length < REPLICAS) await mesh.add(part);

@@ -4,12 +4,14 @@ import type { Session } from '@commonplace/acceptance/dist/src/client.js';
 import { eventsOf } from '@commonplace/acceptance/dist/src/events.js';
 import type { Conversation } from './conversation.js';
 
-/** Follows the messages of a conversation by `GET /events`, and comes back behind its last event after each cut. */
+/**
+ * Follows the messages of a conversation by `GET /events`. Reconnects after each cut and resumes after its last event.
+ */
 export class Subscriber {
-  /** The `seq` of each message that was told, in the order in which they came. */
+  /** The `seq` of each delivered message in order of arrival. */
   readonly seqs: number[] = [];
   readonly faults: string[] = [];
-  /** Streams that were opened. */
+  /** Number of streams that were opened. */
   opened = 0;
   private lastEventId: string | undefined;
   private readonly over = new AbortController();
@@ -68,13 +70,13 @@ export class Subscriber {
   }
 }
 
-/** The stream was refused for good. */
+/** Signals that the stream was refused permanently. */
 class Refused extends Error {}
 
-/** Returns what is wrong with what a subscriber was told of the messages 1 to `count`. */
+/** Returns the faults in what a subscriber received of the messages 1 to `count`. */
 export function subscriberFaults({ seqs, faults }: Subscriber, count: number): string[] {
   const at = seqs.findIndex((seq, i) => seq !== i + 1);
-  const order = at < 0 ? [] : [`after ${at} comes ${seqs[at]}`];
-  const length = seqs.length === count ? [] : [`was told ${seqs.length} of ${count} messages`];
+  const order = at < 0 ? [] : [`message ${at} is followed by ${seqs[at]}`];
+  const length = seqs.length === count ? [] : [`received ${seqs.length} of ${count} messages`];
   return [...faults, ...order, ...length];
 }

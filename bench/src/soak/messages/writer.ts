@@ -3,22 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { credentialHeaders, type Session } from '@commonplace/acceptance/dist/src/client.js';
 import type { Conversation } from './conversation.js';
 
-/** What all writers have got answered so far. */
+/** The answers that all writers have got so far. */
 export interface Written {
   /** The `seq` of each message by its text. */
   readonly seqs: Map<string, number>;
   retries: number;
-  /** Answers to a retry that were the message which had been sent before. */
+  /** Number of retries that were answered with the message sent before. */
   repeated: number;
 }
 
-/** Statuses after which the same request is sent again: the system, or what it stands on, is away for a moment. */
+/**
+ * Statuses after which the same request is sent again, because the system or a server behind it is temporarily away.
+ */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const GIVE_UP_MS = 180_000;
 
 /**
- * Sends messages one after the other, each until it is answered: with the same `client_message_id`, so that it is sent
- * once. Throws for an answer that no retry can mend.
+ * Sends messages one after another. Repeats each until it is answered, with the same `client_message_id`, so that it is
+ * sent once. Throws for an answer that retrying can't change.
  */
 export async function writeMessages(
   conversation: Conversation,
@@ -53,7 +55,7 @@ async function sendOnce(
   }
 }
 
-/** Returns the answer; undefined if the connection was cut before it came. */
+/** Returns the answer; undefined if the connection was cut before it arrived. */
 async function post(url: string, headers: Record<string, string>, body: string) {
   try {
     const response = await fetch(url, { method: 'POST', headers, body });

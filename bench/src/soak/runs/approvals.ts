@@ -9,13 +9,13 @@ import type { Tally } from '../tally.js';
 import { type Run, STUCK_MS, untilEnded } from './outcomes.js';
 import { type Asked, openScene, type Scene } from './scene.js';
 
-/** Runs that ask in each round. */
+/** Number of runs that ask for approvals in each round. */
 const RUNS = 8;
 const WIDTH = 8;
-const LOOK_MS = 50;
-/** Milliseconds between asking, deciding and the kill. */
+const POLL_INTERVAL_MS = 50;
+/** Maximum milliseconds between asking, deciding and the kill. */
 const MAX_DELAY_MS = 250;
-/** Where the process is killed: while approvals are opened, while they are decided, and while runs go on. */
+/** Moments of the kill: while approvals are created, while they are decided, and while runs resume. */
 const POINTS = ['opening', 'deciding', 'resuming'] as const;
 
 interface Owner {
@@ -28,19 +28,22 @@ interface Approval {
   readonly status: string;
 }
 
-/** A run that wants to write one comment each on a page of its own. */
+/** A run that asks to write one comment after another on its own page. */
 interface AskedComments extends Asked {
   readonly pageId: string;
   readonly isApproved: boolean;
 }
 
-/** Kills the system while runs ask, are decided about, and go on. Each approved call happens once, and no other. */
+/**
+ * Kills the system while runs ask for approval, are decided about, and resume. Checks that each approved call happens
+ * once, and no other call happens.
+ */
 export async function soakApprovals(rounds: number, home: string, tally: Tally): Promise<void> {
   const scene = await openScene(home);
   const counts = { approved: 0, denied: 0, slowestMs: 0 };
   try {
     const agentId = await createAgent(scene);
-    // Keys do not decide.
+    // API keys may not decide approvals, so a person signs in.
     const owner = JSON.parse(readFileSync(join(home, 'bootstrap.json'), 'utf8')) as Owner;
     const person = await signIn(scene.system, owner);
     for (let round = 0; round < rounds; round++) {
@@ -93,7 +96,7 @@ async function prepareComments(scene: Scene, round: number, i: number): Promise<
   return { name, question: `Play ${name}.`, text: 'Done.', plan, kind: 'run', askedAt: 0, pageId, isApproved };
 }
 
-/** Starts a run. The same request again has no further effect. */
+/** Starts a run. Repeating the request has no further effect. */
 async function begin({ client, workspaceId }: Scene, agentId: string, asked: AskedComments): Promise<void> {
   const body = { input: asked.question, workspace_id: workspaceId, agent_id: agentId };
   const { status, text } = await client.send('POST', '/agent-runs', body, { 'idempotency-key': asked.name });
@@ -101,7 +104,7 @@ async function begin({ client, workspaceId }: Scene, agentId: string, asked: Ask
   asked.runId = (JSON.parse(text) as { data: Made }).data.id;
 }
 
-/** Decides what runs ask for until each of them has asked and gone on. */
+/** Decides what runs ask for, until each of them has asked and resumed. */
 async function decideAll({ client }: Scene, person: Person, asked: readonly AskedComments[]): Promise<void> {
   await forEach(asked, WIDTH, async ({ runId = '', isApproved }) => {
     const until = performance.now() + STUCK_MS;
@@ -115,7 +118,7 @@ async function decideAll({ client }: Scene, person: Person, asked: readonly Aske
         if (answer.status !== 200 && answer.status !== 409) throw new Error(`it answers ${answer.status}`);
       }
       if (items.length > 0 && items.every((one) => one.status !== 'pending')) return;
-      await sleep(LOOK_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   });
 }

@@ -9,11 +9,14 @@ import { type Run, untilEnded } from './outcomes.js';
 import { type Asked, ask, openScene, prepare, priceOf, Refused, type Scene } from './scene.js';
 
 const PLAN = { turns: 1, callsPerTurn: 1, words: 20, firstMs: 30, gapMs: 2 };
-/** Credits that suffice for a part of the runs. */
+/** Amount of credits that is enough for only some of the runs. */
 const GRANTED = '30.123457';
-const LOOK_MS = 25;
+const POLL_INTERVAL_MS = 25;
 
-/** Starts many runs at once on a small balance, which must never be exceeded and be spent to the last millionth. */
+/**
+ * Starts many runs at the same time on a small balance. Checks that it is never exceeded and that it is spent down to
+ * the last millionth.
+ */
 export async function soakBalance(count: number, home: string, tally: Tally): Promise<void> {
   const scene = await openScene(home, { settings: { COMMONPLACE_RUN_WORKERS: '200' } });
   try {
@@ -43,7 +46,7 @@ export async function soakBalance(count: number, home: string, tally: Tally): Pr
   }
 }
 
-/** Grants credits to the owner as the operator does. */
+/** Grants credits to the owner with the command line, like an operator. */
 function grant({ home }: Scene, amount: string): void {
   const { email } = JSON.parse(readFileSync(join(home, 'bootstrap.json'), 'utf8')) as { email: string };
   const args = [join(ROOT, 'cli/commonplace.mjs'), 'credits', 'grant', '--tenant', email, '--amount', amount];
@@ -74,12 +77,12 @@ async function watchBalance({ client }: Scene, signal: AbortSignal) {
     const sum = left + micros(reserved) + micros(used);
     if (sum !== micros(GRANTED))
       faults.push(`${available} available, ${reserved} reserved, ${used} used of ${granted}`);
-    await sleep(LOOK_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   return { faults, looks, lowest };
 }
 
-/** Returns where the account differs from what the scripted provider has counted, call by call. */
+/** Returns the differences between the account and what the scripted provider has counted, call by call. */
 async function countFaults({ client, model }: Scene, runs: ReadonlyMap<string, Run>): Promise<string[]> {
   const counted = model.calls.map(({ billed }) => priceOf(billed));
   const { available, used, reserved, overage_used: overage } = await client.ask<Credits>('GET', '/credits');

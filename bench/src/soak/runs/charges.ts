@@ -25,7 +25,7 @@ interface Usage {
   readonly totals: { readonly credits: string; readonly input_tokens: number; readonly output_tokens: number };
 }
 
-/** Returns an amount of credits in millionths. */
+/** Converts an amount of credits to millionths. */
 export function micros(credits: string): number {
   const sign = credits.startsWith('-') ? -1 : 1;
   const [whole = '0', decimals = ''] = credits.replace('-', '').split('.');
@@ -44,7 +44,7 @@ export async function readLedger(client: Client): Promise<Entry[]> {
 
 export const sumOf = (amounts: Iterable<number>): number => [...amounts].reduce((sum, one) => sum + one, 0);
 
-/** Returns where the ledger, the usage and the runs do not say the same. All credits must be those of these runs. */
+/** Returns the contradictions between ledger, usage and runs. All credits must come from these runs. */
 export async function ledgerFaults(
   client: Client,
   asked: readonly Asked[],
@@ -66,8 +66,8 @@ export async function ledgerFaults(
     differs('sum of the ledger and balance', sumOf(entries.map(({ amount }) => micros(amount))), micros(last));
   const all = asked.flatMap(({ runId = '' }) => runs.get(runId) ?? []);
   for (const field of ['input_tokens', 'output_tokens'] as const) {
-    const told = sumOf(all.map(({ usage }) => usage[field]));
-    if (told !== totals[field]) faults.push(`${field} of usage ${totals[field]}, of runs ${told}`);
+    const usedByRuns = sumOf(all.map(({ usage }) => usage[field]));
+    if (usedByRuns !== totals[field]) faults.push(`${field} of usage ${totals[field]}, of runs ${usedByRuns}`);
   }
   for (const { id, usage } of all) {
     const charged = -sumOf(consumed.filter(({ source }) => source.id === id).map(({ amount }) => micros(amount)));
@@ -83,13 +83,15 @@ interface Reservation {
   readonly state: string;
 }
 
-/** Returns reservations of runs that have ended which nobody has settled, and steps with more charges than attempts. */
+/**
+ * Returns reservations of ended runs that were neither charged nor released, and steps with more charges than attempts.
+ */
 export function reservationFaults(home: string, runs: ReadonlyMap<string, Run>): string[] {
   const all = readDocuments<Reservation>(home, 'tenancy__credit_reservations').filter(({ sourceId }) =>
     runs.has(sourceId),
   );
   const stepOf = (id: string, seq: string) => runs.get(id)?.steps?.find((step) => String(step.seq) === seq);
-  // What was reserved for an attempt that did not begin before its run ended expires.
+  // The reservation for an attempt that did not start before its run ended expires.
   const faults = all.flatMap(({ sourceId, step, attempt, state }) =>
     state === 'open' && (stepOf(sourceId, step)?.attempt ?? 0) >= attempt
       ? [`run ${sourceId}: attempt ${attempt} of step ${step} is neither charged nor released`]
@@ -109,7 +111,7 @@ export function reservationFaults(home: string, runs: ReadonlyMap<string, Run>):
 /** Milliseconds that a reader waits for the process that writes the data. */
 const BUSY_MS = 10_000;
 
-/** Reads the documents of a collection from a data folder, which a process may be using. */
+/** Reads the documents of a collection from a data folder. A process may be using the folder. */
 export function readDocuments<T>(home: string, table: string): T[] {
   const database = new Database(join(home, 'data/commonplace.db'), { readonly: true, timeout: BUSY_MS });
   try {

@@ -6,7 +6,7 @@ import { ledgerFaults, readDocuments, reservationFaults } from './charges.js';
 import { outcomeFaults, type Run, STUCK_MS, untilEnded } from './outcomes.js';
 import { type Asked, ask, openScene, type Plan, prepare, type Scene } from './scene.js';
 
-/** Where a run is when its process is killed. */
+/** Points of a run at which its process is killed. */
 export const CUT_POINTS = [
   'queued',
   'claimed',
@@ -25,9 +25,9 @@ export const CUT_POINTS = [
 ] as const;
 export type CutPoint = (typeof CUT_POINTS)[number];
 
-/** Runs that are under way at each kill. */
+/** Number of runs in progress at each kill. */
 const RUNS = 8;
-/** Shares no divisor with the number of points. */
+/** Step between the points of consecutive rounds. It is coprime to the number of points, so that all are visited. */
 const STRIDE = 5;
 const PLAN: Plan = { turns: 2, callsPerTurn: 2, words: 12, firstMs: 40, gapMs: 15 };
 
@@ -50,7 +50,7 @@ interface Reserved {
   readonly step: string;
 }
 
-/** Kills the system at each point that a run passes, and checks that every run comes to its right end. */
+/** Kills the system at each point of a run, and checks that every run ends correctly. */
 export async function soakCutPoints(rounds: number, home: string, tally: Tally): Promise<void> {
   const hits = new Map<CutPoint, number>(CUT_POINTS.map((point) => [point, 0]));
   const watch = new Watch();
@@ -60,7 +60,7 @@ export async function soakCutPoints(rounds: number, home: string, tally: Tally):
   let slowest = 0;
   try {
     for (let round = 1; round <= rounds; round++) {
-      // A few rounds are spread over all points.
+      // A small number of rounds is spread over all points.
       const target = CUT_POINTS[(round * STRIDE) % CUT_POINTS.length] as CutPoint;
       const asked = Array.from({ length: RUNS }, (_, i) => prepare(scene.model, PLAN, i % 2 === 0 ? 'run' : 'chat'));
       watch.begin();
@@ -74,7 +74,7 @@ export async function soakCutPoints(rounds: number, home: string, tally: Tally):
       });
       for (const point of points) hits.set(point, (hits.get(point) ?? 0) + 1);
       const started = performance.now();
-      // What was not answered is asked for again, with the same key.
+      // Unanswered requests are sent again with the same key.
       await Promise.all(asked.map((one) => ask(scene, one)));
       const runs = await untilEnded(scene.client, asked);
       const tookMs = performance.now() - started;
@@ -106,7 +106,7 @@ async function askLater(scene: Scene, asked: Asked, ms: number): Promise<void> {
   await ask(scene, asked).catch(() => {});
 }
 
-/** Waits until some run has about come to a point. */
+/** Waits until some run has approximately reached a point. */
 async function until(target: CutPoint, watch: Watch, scene: Scene, asked: readonly Asked[]): Promise<void> {
   const random = (least: number, most: number) => sleep(randomInt(least, most));
   switch (target) {
@@ -143,13 +143,13 @@ async function until(target: CutPoint, watch: Watch, scene: Scene, asked: readon
   }
 }
 
-/** What the scripted server has seen of each run since the last kill. */
+/** Records what the scripted server has seen of each run since the last kill. */
 class Watch {
   private readonly turns = new Map<string, { turn: number; tokens: number; answered: boolean }>();
   private seeing = false;
   private waiting: { progress: string; turn: number; resolve: () => void } | undefined;
 
-  /** Begins anew; nothing is seen any more after `end`, when the system is dead. */
+  /** Starts a new recording. `end` stops it once the system is dead. */
   begin(): void {
     this.turns.clear();
     this.seeing = true;
@@ -170,7 +170,7 @@ class Watch {
     if (this.waiting?.progress === progress && this.waiting.turn === turn) this.waiting.resolve();
   }
 
-  /** Waits until a call of a turn has come so far; not for ever. */
+  /** Waits until a call of a turn has progressed to a point, for at most five seconds. */
   reached(progress: 'called' | 'token' | 'answered', turn: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, 5_000);
@@ -196,7 +196,10 @@ const nameIn = ({ request }: ReceivedCall): string => /piece-\d{6}/.exec(JSON.st
 const turnOf = ({ request }: ReceivedCall): number =>
   request.messages.filter((message) => 'tool_calls' in message).length;
 
-/** Returns where a run was when its process was killed, from what is stored and what the model has seen. */
+/**
+ * Returns the point at which a run was when its process was killed, from the stored records and what the model has
+ * seen.
+ */
 function pointOf(home: string, { runId, question }: Asked, watch: Watch): CutPoint | undefined {
   const run = readDocuments<StoredRun>(home, 'agents__runs').find(({ id }) => id === runId);
   if (run === undefined) return undefined;

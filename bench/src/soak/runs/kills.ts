@@ -7,14 +7,14 @@ import { outcomeFaults, untilEnded } from './outcomes.js';
 import { type Asked, ask, openScene, prepare, Refused, type Scene } from './scene.js';
 
 const KILL_MS = 3_000;
-/** Requests for runs that are under way at the same time. */
+/** Number of concurrent requests for runs. */
 const WIDTH = 2;
-/** Milliseconds between two requests of one client, so that all of them last for many kills. */
+/** Maximum pause in milliseconds between two requests of a client, so that the requests last for many kills. */
 const MAX_PACE_MS = 1_000;
 const PAUSE_MS = 50;
 const MAX_KILLS = 100;
 
-/** Kills the system every three seconds while runs are asked for and worked on, and checks what came of them. */
+/** Kills the system every three seconds while runs are requested and executed, and checks their outcomes. */
 export async function soakKills(count: number, home: string, tally: Tally): Promise<void> {
   const scene = await openScene(home);
   try {
@@ -25,7 +25,7 @@ export async function soakKills(count: number, home: string, tally: Tally): Prom
     let answered = 0;
     const asking = forEach(asked, WIDTH, async (one) => {
       await sleep(randomInt(MAX_PACE_MS));
-      await insist(scene, one);
+      await requestUntilAnswered(scene, one);
       answered++;
     });
     let kills = 0;
@@ -65,8 +65,8 @@ function anyPlan() {
   };
 }
 
-/** Asks for a run until there is an answer. */
-async function insist(scene: Scene, asked: Asked): Promise<void> {
+/** Requests a run until there is an answer. */
+async function requestUntilAnswered(scene: Scene, asked: Asked): Promise<void> {
   for (;;) {
     try {
       return await ask(scene, asked);

@@ -4,8 +4,8 @@ import type { Client } from '../../http.js';
 import type { Asked, Scene } from './scene.js';
 
 const WIDTH = 16;
-const LOOK_MS = 200;
-/** Milliseconds within which every run must have ended after the system is ready again. */
+const POLL_INTERVAL_MS = 200;
+/** Milliseconds within which every run must end once the system is ready again. */
 export const STUCK_MS = 30_000;
 
 export interface Step {
@@ -31,13 +31,16 @@ export interface Run {
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'canceled', 'expired']);
 
-/** Waits until runs have ended, and returns them with their steps; those that have not are returned as they are. */
+/**
+ * Waits until runs have ended, and returns them with their steps. Those that do not end in time are returned in their
+ * current state.
+ */
 export async function untilEnded(
   client: Client,
   asked: readonly Asked[],
-  patienceMs = STUCK_MS,
+  timeoutMs = STUCK_MS,
 ): Promise<Map<string, Run>> {
-  const until = performance.now() + patienceMs;
+  const until = performance.now() + timeoutMs;
   const runs = new Map<string, Run>();
   for (;;) {
     const open = asked.filter(({ runId = '' }) => !ENDED.has(runs.get(runId)?.status ?? ''));
@@ -46,11 +49,11 @@ export async function untilEnded(
     });
     const isOver = [...runs.values()].every(({ status }) => ENDED.has(status));
     if (isOver || performance.now() > until) return runs;
-    await sleep(LOOK_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
-/** Returns what is wrong with runs that were asked for, and must have ended by now. */
+/** Returns the faults of requested runs, which must have ended by now. */
 export async function outcomeFaults(
   { client }: Scene,
   asked: readonly Asked[],
@@ -77,7 +80,7 @@ function statusFaults({ text, isCanceled }: Asked, { status, output, error }: Ru
   return output?.text === text ? [] : [`has another text: ${JSON.stringify(output?.text.slice(0, 80))}`];
 }
 
-/** Each call of a tool has one step and one result, and steps are numbered without a gap. */
+/** Checks that each call of a tool has one step and one result, and that steps are numbered without gaps. */
 function stepFaults({ name, plan }: Asked, { status, steps = [] }: Run): string[] {
   const faults: string[] = [];
   const ids = steps.flatMap(({ tool_call_id: id }) => id ?? []);
@@ -95,7 +98,7 @@ function stepFaults({ name, plan }: Asked, { status, steps = [] }: Run): string[
   return faults;
 }
 
-/** Each step's result and the end are told once. */
+/** Checks that a run has one event for its message, for the result of each step, and for its end. */
 async function eventFaults(client: Client, { id, status, steps = [] }: Run): Promise<string[]> {
   const path = `/agent-runs/${id}/events?limit=200`;
   const { items } = await client.ask<{ items: { type: string; data: { step?: number } }[] }>('GET', path);
@@ -104,8 +107,8 @@ async function eventFaults(client: Client, { id, status, steps = [] }: Run): Pro
     count(type) === 1 || !ENDED.has(status) ? [] : [`${count(type)} events ${type}`],
   );
   for (const step of steps.filter((one) => one.type === 'tool_call' && one.status === 'completed')) {
-    const told = items.filter(({ type, data }) => type === 'tool.finished' && data.step === step.seq).length;
-    if (told !== 1) faults.push(`the result of step ${step.seq} is told ${told} times`);
+    const results = items.filter(({ type, data }) => type === 'tool.finished' && data.step === step.seq).length;
+    if (results !== 1) faults.push(`the result of step ${step.seq} has ${results} events`);
   }
   return faults;
 }

@@ -10,24 +10,29 @@ import { createWorkspace, type Made } from '../../fill.js';
 import { type Client, openClient } from '../../http.js';
 import { type System, startSystem } from '../../system.js';
 
-/** Credits for 1,000 tokens of the scripted model: such that one token costs a fraction of a millionth as well. */
+/**
+ * Credits for 1,000 tokens of the scripted model. The rates are chosen so that the price of a token includes a fraction
+ * of a millionth.
+ */
 const RATES = { input_per_1k: '0.153721', output_per_1k: '0.601357' };
 
-/** Returns what a call costs by what the provider has counted, in millionths of a credit, rounded half up. */
+/**
+ * Returns the price of a call in millionths of a credit, rounded half up, by the tokens that the provider has counted.
+ */
 export function priceOf({ inputTokens, outputTokens }: ReceivedCall['billed']): number {
   return Math.floor((inputTokens * 153_721 + outputTokens * 601_357) / 1000 + 0.5);
 }
 
 const CONNECTIONS = 64;
 
-/** A system whose model is scripted, and which can be killed. */
+/** A system with a scripted model that can be killed. */
 export interface Scene {
   readonly model: ChatServer;
   readonly home: string;
   readonly workspaceId: string;
   system: System;
   client: Client;
-  /** Kills the system; `between` is done before it starts again on its data. */
+  /** Kills the system, calls `between`, and starts the system again on its data. */
   crash(between?: () => unknown): Promise<void>;
   stop(): Promise<void>;
 }
@@ -68,7 +73,7 @@ export async function openScene(home: string, { settings = {}, onProgress }: Sce
   return scene;
 }
 
-/** What a run is to do: turns that call tools, and then a text. */
+/** The work of a run: turns that call tools, followed by a text. */
 export interface Plan {
   readonly turns: number;
   readonly callsPerTurn: number;
@@ -77,14 +82,14 @@ export interface Plan {
   readonly gapMs: number;
 }
 
-/** A run that was asked for, in a chat session or by itself. */
+/** A requested run, in a chat session or on its own. */
 export interface Asked {
   readonly name: string;
   readonly question: string;
   readonly text: string;
   readonly plan: Plan;
   readonly kind: 'run' | 'chat';
-  /** Absent until its answer has come. */
+  /** Undefined until the request is answered. */
   runId?: string;
   sessionId?: string;
   askedAt: number;
@@ -93,7 +98,7 @@ export interface Asked {
 
 let count = 0;
 
-/** Writes the script of a run. */
+/** Scripts a run. */
 export function prepare(model: ChatServer, plan: Plan, kind: Asked['kind']): Asked {
   const number = ++count;
   const name = `piece-${String(number).padStart(6, '0')}`;
@@ -114,7 +119,7 @@ export function prepare(model: ChatServer, plan: Plan, kind: Asked['kind']): Ask
   return { name, question: `Play ${name}.`, text: text.join(''), plan, kind, askedAt: 0 };
 }
 
-/** Asks for a run. The same request again has no further effect. Rejects if there is no answer. */
+/** Requests a run. Repeating the request has no further effect. Rejects if there is no answer. */
 export async function ask({ client, workspaceId }: Pick<Scene, 'client' | 'workspaceId'>, asked: Asked): Promise<void> {
   asked.askedAt ||= Date.now();
   const { question, name, kind } = asked;

@@ -6,14 +6,14 @@ import { soakCutPoints } from './cut-points.js';
 import { soakKills } from './kills.js';
 import { soakStreams } from './streams.js';
 
-/** How much of each part is done. */
+/** The extent of each part. */
 export interface RunRounds {
   readonly cuts: number;
   readonly runs: number;
   readonly streamCuts: number;
 }
 
-/** Kills the system while it works on runs, cuts streams, and spends a balance in parallel. */
+/** Kills the system while it executes runs, cuts streams, and spends a balance concurrently. */
 export async function soakRuns(rounds: RunRounds, home: string, tally: Tally): Promise<void> {
   await soakBalance(rounds.runs, join(home, 'balance'), tally);
   await soakCutPoints(rounds.cuts, join(home, 'cuts'), tally);

@@ -10,11 +10,11 @@ import type { Tally } from '../tally.js';
 import type { Run } from './outcomes.js';
 import { type Asked, ask, openScene, prepare, type Scene } from './scene.js';
 
-/** Runs at a time, each of which is followed by so many clients. */
+/** Number of concurrent runs. Below, number of clients that follow each. */
 const RUNS = 6;
 const FOLLOWERS = 3;
 const PLAN = { turns: 1, callsPerTurn: 1, words: 250, firstMs: 20, gapMs: 15 };
-/** Connections that lose their place otherwise than by a cut, of a hundred. */
+/** Percentages of reconnections with an odd resumption: without an id, or with an old, foreign or invalid one. */
 const ODD: readonly (readonly [Resumption, number])[] = [
   ['none', 10],
   ['old', 8],
@@ -22,36 +22,39 @@ const ODD: readonly (readonly [Resumption, number])[] = [
   ['garbage', 4],
 ];
 
-/** Cuts the connections of clients that follow runs, and compares what each of them has joined with what is stored. */
+/**
+ * Cuts the connections of clients that follow runs. Compares the text that each of them has assembled with the stored
+ * one.
+ */
 export async function soakStreams(count: number, home: string, tally: Tally): Promise<void> {
   const scene = await openScene(home);
-  const told = { cuts: 0, restarts: 0, followers: 0 };
+  const counts = { cuts: 0, restarts: 0, followers: 0 };
   try {
-    for (let round = 1; told.cuts < count; round++) {
+    for (let round = 1; counts.cuts < count; round++) {
       const asked = Array.from({ length: RUNS }, (_, i) => prepare(scene.model, PLAN, i % 2 === 0 ? 'run' : 'chat'));
       await forEach(asked, RUNS, (one) => ask(scene, one));
       const following = asked.flatMap((one) => {
-        return Array.from({ length: FOLLOWERS }, (_, i) => follow(scene, one, i, cutsOf(told, count)));
+        return Array.from({ length: FOLLOWERS }, (_, i) => follow(scene, one, i, cutsOf(counts, count)));
       });
-      // In every other round the worker dies as well, and its texts begin anew.
+      // In every other round the worker dies as well, so that its texts start again.
       const killing = round % 2 === 0 ? kill(scene) : undefined;
       const joined = await Promise.all(following);
       await killing;
       tally.check('a text that was joined through cuts is the stored one', await textFaults(scene, asked, joined));
-      told.followers += joined.length;
-      told.restarts += joined.reduce((sum, { restarts }) => sum + restarts, 0);
+      counts.followers += joined.length;
+      counts.restarts += joined.reduce((sum, { restarts }) => sum + restarts, 0);
     }
   } finally {
     await scene.stop();
   }
-  console.log(`\n${told.cuts} cuts of ${told.followers} streams, ${told.restarts} texts begun anew`);
+  console.log(`\n${counts.cuts} cuts of ${counts.followers} streams, ${counts.restarts} texts restarted`);
 }
 
-function cutsOf(told: { cuts: number }, most: number): Cuts {
+function cutsOf(counts: { cuts: number }, most: number): Cuts {
   return {
     next() {
-      if (told.cuts >= most) return undefined;
-      told.cuts++;
+      if (counts.cuts >= most) return undefined;
+      counts.cuts++;
       return randomInt(5, 700);
     },
     resumption() {
@@ -70,7 +73,7 @@ async function kill(scene: Scene): Promise<void> {
   await scene.crash();
 }
 
-/** Follows a run at one of the addresses that stream it. */
+/** Follows a run at one of the two addresses that stream it. */
 function follow(scene: Scene, { runId }: Asked, number: number, cuts: Cuts): Promise<JoinedText> {
   const path = number % 2 === 0 ? `/agent-runs/${runId}` : `/agent-runs/${runId}/events`;
   return followWithCuts(

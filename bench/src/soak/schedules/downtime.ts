@@ -3,13 +3,13 @@ import type { Tally } from '../tally.js';
 import type { Fire, Place } from './place.js';
 
 const PERIOD_MS = 60_000;
-/** Time for creating the schedules and starting all processes before the first slot. */
+/** Milliseconds for creating the schedules and starting all processes before the first slot. */
 const LEAD_MS = 20_000;
-/** Slots for which no process is there. */
+/** Number of slots during which no process is running. */
 const DOWN_SLOTS = 5;
-/** A slot counts as missed 30 seconds after its time. */
+/** Milliseconds after which a slot certainly counts as missed. The limit is 30 seconds. */
 const LATE_MS = 31_000;
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 
 const RULES = {
   NONE: ['missed', 'missed', 'missed', 'missed', 'missed'],
@@ -19,8 +19,8 @@ const RULES = {
 type Rule = keyof typeof RULES;
 
 /**
- * Kills every process with SIGKILL and starts them again five slots later, by their clock. What was missed follows each
- * schedule's rule of catching up, in order, and each slot has one record.
+ * Kills every process with SIGKILL and starts them again five slots later. Checks that missed slots follow the catch-up
+ * rule of each schedule, in order, and that each slot has one record.
  */
 export async function soakDowntime(place: Place, tally: Tally): Promise<void> {
   const first = Date.now() + LEAD_MS * place.replicas;
@@ -32,7 +32,7 @@ export async function soakDowntime(place: Place, tally: Tally): Promise<void> {
   while (before.length < place.replicas) before.push(await place.start(before.length));
   const ids = await place.scheduleIds();
   await until(async () => (await firesAt(place, [first])).every(({ outcome }) => outcome === 'started'));
-  // A slot that is caught up is skipped while the run before it goes on.
+  // A slot that is caught up would be skipped while the previous run is still in progress.
   await until(async () => (await place.liveRuns()) === 0);
   await Promise.all(before.map((one) => one.kill()));
 
@@ -63,12 +63,12 @@ export async function soakDowntime(place: Place, tally: Tally): Promise<void> {
 
 const isFinal = (outcome: string | undefined): boolean => outcome !== undefined && outcome !== 'buffered';
 
-/** Returns the fires of some slots. */
+/** Returns the fires of the given slots. */
 async function firesAt(place: Place, slots: readonly number[]): Promise<Fire[]> {
   const times = new Set(slots.map((slot) => new Date(slot).toISOString()));
   const fires = (await place.fires()).filter(({ scheduledFor }) => times.has(new Date(scheduledFor).toISOString()));
   const wanted = slots.length * Object.keys(RULES).length;
-  // A slot that has no record yet counts as one without an outcome.
+  // A slot without a record counts as one without an outcome.
   const none = { scheduleId: '', scheduledFor: '' };
   return [...fires, ...Array.from({ length: Math.max(0, wanted - fires.length) }, () => none)];
 }
@@ -85,5 +85,5 @@ function wrongRuns(fires: readonly Fire[], runIds: ReadonlySet<string>): string[
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; !(await isTrue()) && Date.now() < end; ) await sleep(200);
+  for (const end = Date.now() + TIMEOUT_MS; !(await isTrue()) && Date.now() < end; ) await sleep(200);
 }

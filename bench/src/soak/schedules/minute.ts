@@ -6,23 +6,25 @@ import type { Tally } from '../tally.js';
 import type { Fire, Place } from './place.js';
 
 const SCHEDULES = 1_000;
-/** Time for creating the schedules before the first of them is due; a slow machine needs more. */
+/** Milliseconds for creating the schedules before the first one is due. A slow machine needs more. */
 const LEAD_MS = 90_000 * PATIENCE;
 const MINUTE_MS = 60_000;
-/** Milliseconds between two kills, at random. */
+/** Range in milliseconds of the random pause between two kills. */
 const PAUSE_MS = [2_000, 6_000] as const;
-/** Milliseconds between two looks at all fires. */
-const LOOK_MS = 2_000;
-/** Time within which one more has to start, until all have. */
-const PATIENCE_MS = 90_000 * PATIENCE;
+/** Milliseconds between two polls of all fires. */
+const POLL_INTERVAL_MS = 2_000;
+/** Milliseconds within which at least one more run has to start, until all have. */
+const TIMEOUT_MS = 90_000 * PATIENCE;
 
-/** Has 1,000 schedules fall due within one minute while processes are killed one after the other. */
+/** Lets 1,000 schedules fall due within one minute while processes are killed one after another. */
 export const soakMinute = (place: Place, tally: Tally): Promise<void> => fallDue(place, tally, true);
 
-/** Has 1,000 schedules fall due within one minute, to see how late they are while every process lives. */
+/** Lets 1,000 schedules fall due within one minute without kills, to measure their delay. */
 export const soakQuietMinute = (place: Place, tally: Tally): Promise<void> => fallDue(place, tally, false);
 
-/** Has 1,000 schedules fall due within one minute. Each has to start its automation once, and to have a record of it. */
+/**
+ * Lets 1,000 schedules fall due within one minute. Checks that each starts its automation once and has a record of it.
+ */
 async function fallDue(place: Place, tally: Tally, isKilled: boolean): Promise<void> {
   const from = Date.now() + LEAD_MS;
   const schedules = Array.from({ length: SCHEDULES }, (_, i) => ({
@@ -54,14 +56,14 @@ async function untilAllStarted(place: Place): Promise<void> {
   let started = -1;
   for (let until = 0; started < SCHEDULES; ) {
     const count = (await place.fires()).filter(({ startedAt }) => startedAt !== undefined).length;
-    if (count > started) until = Date.now() + PATIENCE_MS;
+    if (count > started) until = Date.now() + TIMEOUT_MS;
     else if (Date.now() > until) return;
     started = count;
-    await sleep(LOOK_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
-/** Kills one process after the other and starts it again. Returns the number of kills. */
+/** Kills one process after another and restarts it. Returns the number of kills. */
 async function killUntil(end: number, running: Running[], place: Place): Promise<number> {
   let kills = 0;
   for (; Date.now() < end; kills++) {

@@ -21,28 +21,28 @@ export interface Fire {
   readonly lagMs?: number;
 }
 
-/** A schedule to create, in the fields of its message; it starts an automation. */
+/** The fields of a schedule to create. It starts an automation. */
 export type Seed = Readonly<{ name: string }> & Readonly<Record<string, unknown>>;
 
 export interface StartOptions {
-  /** What the process creates before it is ready. */
+  /** Schedules that the process creates before it is ready. */
   readonly schedules?: readonly Seed[];
-  /** Milliseconds by which the clock of its schedules is ahead. */
+  /** Milliseconds by which the clock for schedules is ahead. */
   readonly aheadMs?: number;
 }
 
-/** Where the automations service runs: alone on SQLite, or as several processes on real servers. */
+/** An environment of the automations service: one process on SQLite, or several processes on real servers. */
 export interface Place {
   readonly name: string;
-  /** Processes that run at the same time. */
+  /** Number of concurrent processes. */
   readonly replicas: number;
-  /** Starts the process `at`, and waits until it is ready. */
+  /** Starts the process with the index `at`, and waits until it is ready. */
   start(at: number, options?: StartOptions): Promise<Running>;
   fires(): Promise<readonly Fire[]>;
   runIds(): Promise<readonly string[]>;
-  /** The number of runs that have not ended. */
+  /** Returns the number of runs that have not ended. */
   liveRuns(): Promise<number>;
-  /** The schedules by their names. */
+  /** Returns the ids of schedules by their names. */
   scheduleIds(): Promise<ReadonlyMap<string, string>>;
   stop(): Promise<void>;
 }
@@ -98,13 +98,13 @@ function placeOf(
   };
 }
 
-/** Opens a place for one process on SQLite. */
+/** Opens an environment of one process on SQLite. */
 export function openSingle(home: string): Place {
   const read: Read = async (collection) => readDocuments(home, `automations__${collection}`);
   return placeOf(home, { name: 'schedules in one process', replicas: 1, env: {}, read, stop: async () => {} });
 }
 
-/** Opens a place for several processes on servers of their own. */
+/** Opens an environment of several processes on their own servers. */
 export async function openReplicas(home: string): Promise<Place> {
   const servers = await startServers();
   const store = await new MongoClient(servers.mongodbUrl).connect();

@@ -1,5 +1,6 @@
-// A process of the automations service, with doubles of the other services. `SOAK_SEED` names a file with a JSON list of
-// schedules, which it creates first; its clock is ahead by `SOAK_AHEAD_MS`. It says `ready`.
+// Runs a process of the automations service with fakes of the other services. `SOAK_SEED` is the path of a JSON file
+// with schedules, which the process creates first. Its clock is ahead by `SOAK_AHEAD_MS` milliseconds. It prints
+// `ready`.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createAutomations } from '@commonplace/automations';
@@ -15,10 +16,10 @@ import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 
 const AUTOMATIONS = 20;
-/** Requests at the same time. */
+/** Number of concurrent requests. */
 const AT_ONCE = 8;
 
-/** Implements a service with some handlers; a call of any other method fails. */
+/** Implements a service with some handlers. Calls of all other methods fail. */
 function fake<S>(contract: ServiceContract<S>, handlers: Partial<Handlers<S>>): Implementation {
   const all: Record<string, unknown> = { ...handlers };
   for (const name of Object.keys(contract.definition)) {
@@ -61,7 +62,7 @@ const others = [...owners, 'gateway'].map(
 const aheadMs = Number(process.env.SOAK_AHEAD_MS ?? 0);
 await run([createAutomations(() => Date.now() + aheadMs), ...others], process.env);
 if (process.env.SOAK_SEED) await seed(JSON.parse(readFileSync(process.env.SOAK_SEED, 'utf8')));
-// Nothing else keeps a process alive that serves nobody: its timers do not.
+// The interval keeps the process alive, because it serves nobody and its other timers do not.
 setInterval(() => {}, 60_000);
 process.stdout.write('ready\n');
 

@@ -5,8 +5,8 @@ import { soakMinute, soakQuietMinute } from './minute.js';
 import { openReplicas, openSingle, type Place } from './place.js';
 
 /**
- * Tests schedules under kills, `rounds` times each way: in one process on SQLite, and in three on real servers, which are
- * skipped where these can't be installed.
+ * Tests schedules under kills, `rounds` times in each environment: in one process on SQLite, and in three processes on
+ * real servers. The latter is skipped if the servers can't be installed.
  */
 export async function soakSchedules(rounds: number, home: string, tally: Tally): Promise<void> {
   const soakAll = async (name: string, open: (folder: string) => Promise<Place>) => {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from '@commonplace/kit/auth';
 import type { AuthInfo } from '@modelcontextprotocol/server';
 
-/** The HTTP request that carries a message, as far as its tool needs it. */
+/** The facts about the HTTP request of a message that its tool needs. */
 export interface Carrier {
   readonly caller: Caller;
   readonly headers: IncomingHttpHeaders;
@@ -13,7 +13,7 @@ export interface Carrier {
   readonly signal: AbortSignal;
 }
 
-/** Wraps a request in the form in which the protocol's library hands it on. */
+/** Wraps a request as `AuthInfo`, the form in which the MCP library passes it to the handler. */
 export function authInfoOf(carrier: Carrier): AuthInfo {
   const { credential } = carrier.caller;
   return { token: '', clientId: credential.id, scopes: [...credential.scopes], extra: { carrier } };

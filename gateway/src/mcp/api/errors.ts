@@ -1,7 +1,7 @@
 import { type AppError, asAppError } from '@commonplace/kit/errors';
 import type { ApiResponse } from './in-process.js';
 
-/** An error of the API as its body has it. */
+/** The error in the body of an API answer. */
 export interface ApiError {
   readonly code: string;
   readonly message: string;
@@ -10,19 +10,19 @@ export interface ApiError {
   readonly retryable: boolean;
 }
 
-/** An operation that the API answered with an error. */
+/** Signals that the API answered an operation with an error. */
 export class OperationFailed extends Error {
   constructor(
     readonly error: ApiError,
     readonly requestId: string,
-    /** Seconds after which it may be sent again. */
+    /** Seconds after which the client may send it again. */
     readonly retryAfter: number | undefined,
   ) {
     super(error.message);
   }
 }
 
-/** Returns the error of a response that is not a success. */
+/** Parses the error of an unsuccessful response. */
 export function failureOf({ text, headers }: ApiResponse): OperationFailed {
   const { error, request_id: requestId } = JSON.parse(text) as { error: ApiError; request_id: string };
   const retryAfter = headers['retry-after'];
@@ -30,8 +30,8 @@ export function failureOf({ text, headers }: ApiResponse): OperationFailed {
 }
 
 /**
- * Returns an error that a tool threw as the client is told it: that of the API, or one that was found before the API was
- * asked, with the id of the MCP request.
+ * Converts an error that a tool threw to the form that clients get. An error found before the API was called gets the
+ * id of the MCP request.
  */
 export function asOperationFailed(thrown: unknown, requestId: string): OperationFailed {
   if (thrown instanceof OperationFailed) return thrown;

@@ -1,16 +1,16 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, request as sendRequest } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
 
-/** A request to the API that this process serves. */
+/** A request to the API of this process. */
 export interface ApiRequest {
   readonly method: string;
   /** Path with its query, such as `/api/v1/me`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Address of the peer that the outer request came from. */
+  /** Address of the peer that sent the outer request. */
   readonly remoteAddress: string;
-  /** Aborts the request, as a client does that disconnects. */
+  /** Aborts the request, like a client that disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -24,11 +24,11 @@ export interface ApiResponse {
 export type SendInProcess = (request: ApiRequest) => Promise<ApiResponse>;
 
 /**
- * Creates a client of `listener` in the same process. Requests take the whole way of HTTP, over a connection in memory, so
- * that no gate can be missed and none is written twice.
+ * Creates an HTTP client of `listener` in the same process. Requests pass all of HTTP over a connection in memory, so
+ * that every gate applies to them and none has a second implementation.
  */
 export function createInProcessClient(listener: RequestListener): SendInProcess {
-  // The server never listens; it is given connections.
+  // The server never listens; each request hands it a connection.
   const server = createServer({ requireHostHeader: false, keepAlive: false }, listener);
   return ({ method, path, headers, body, remoteAddress, signal }) =>
     new Promise((resolve, reject) => {

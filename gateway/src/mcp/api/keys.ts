@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** `_meta` of a tool call as far as it is read here. */
+/** The fields of a tool call's `_meta` that this server reads. */
 export interface CallMeta {
   readonly 'commonplace.dev/idempotency-key'?: unknown;
   readonly traceparent?: unknown;
   readonly progressToken?: unknown;
 }
 
-/** What identifies a tool call. */
+/** The facts that identify a tool call. */
 export interface CallIdentity {
   readonly meta: CallMeta;
   /** Header `Idempotency-Key` of the MCP request. */
@@ -19,9 +19,9 @@ export interface CallIdentity {
 }
 
 /**
- * Returns the idempotency key of one step of a tool call; undefined if nothing tells a repetition of the call from another
- * call that is the same. The key is the one that the client gives, in `_meta` or as a header. Without one it is derived
- * from the call and its span, which no other call has; ids of JSON-RPC begin anew with each connection.
+ * Returns the idempotency key of one step of a tool call; undefined if a repeated call can't be distinguished from
+ * another, equal call. A client can give the key in `_meta` or as a header. Otherwise the key is derived from the call
+ * and its trace span, which is unique to it; ids of JSON-RPC start again with each connection.
  */
 export function keyOfStep(call: CallIdentity, step: number): string | undefined {
   const given = call.meta['commonplace.dev/idempotency-key'] ?? call.header;

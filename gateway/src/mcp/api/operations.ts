@@ -4,22 +4,21 @@ import { pathParams } from '../../request/endpoint.js';
 import { PAGE_KEYS } from '../../request/page.js';
 import type { Route } from '../../routes.js';
 
-/** Arguments of an operation by the names of the contract: those of its path, its query and its body in one object. */
+/** Arguments of an operation by their names in the contract. One object contains those of path, query and body. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** What is sent for an operation with its arguments. */
 export interface OperationRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string | undefined;
 }
 
-/** How an operation changes what it is about, as MCP describes tools. */
+/** The effect of an operation, in the terms by which MCP describes tools. */
 export interface Effect {
   readonly readOnlyHint: boolean;
-  /** Whether it changes or deletes what is there, rather than only adding to it. */
+  /** Whether it changes or deletes existing data, rather than only adding to it. */
   readonly destructiveHint: boolean;
-  /** Whether repeating it changes nothing more. */
+  /** Whether repeating it has no further effect. */
   readonly idempotentHint: boolean;
 }
 
@@ -37,7 +36,7 @@ export function isReadOnly({ descriptor }: Route): boolean {
   return descriptor.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 
-/** Returns what a tool does that may use any of the routes. */
+/** Returns the combined effect of a tool that may call any of the routes. */
 export function effectOf(routes: readonly Route[]): Effect {
   const writes = routes.filter((route) => !isReadOnly(route));
   return {
@@ -48,8 +47,8 @@ export function effectOf(routes: readonly Route[]): Effect {
 }
 
 /**
- * Divides the arguments of an operation into path, query and body. Throws `validation_failed` if one of the path is absent,
- * or if a read has an argument that it does not know, which HTTP would ignore.
+ * Distributes the arguments of an operation to path, query and body. Throws `validation_failed` if a path parameter is
+ * missing, or if a read has an unknown argument, which HTTP would ignore.
  */
 export function requestOf(route: Route, args: Arguments): OperationRequest {
   const { method, bodyField } = route;
@@ -83,7 +82,7 @@ function queryNames({ descriptor }: Route): ReadonlySet<string> {
   return new Set([...names, 'fields']);
 }
 
-/** Returns a value as it is written in a path or a query. */
+/** Formats a value for a path or a query. */
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;

@@ -5,7 +5,7 @@ import type { SendInProcess } from './in-process.js';
 import { type CallIdentity, keyOfStep, traceparentOf } from './keys.js';
 import { type Arguments, type Operations, requestOf } from './operations.js';
 
-/** What the API answered to an operation. */
+/** The API's answer to an operation. */
 export interface OperationAnswer {
   readonly data: Readonly<Record<string, unknown>>;
   readonly page?: Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export interface SenderParts {
   readonly send: SendInProcess;
 }
 
-/** Headers of the MCP request that its requests to the API carry too: who asks, from where, and about what. */
+/** Headers of the MCP request that are copied to its requests to the API: who asks, from where, and about what. */
 const PASSED_ON = [
   'host',
   'authorization',
@@ -35,8 +35,8 @@ const PASSED_ON = [
 ];
 
 /**
- * Creates the function that sends operations for one tool call. Each write has its own idempotency key, derived from that of
- * the call and the number of the step, so that a call that is repeated takes effect once.
+ * Creates the function that sends operations for one tool call. Each write has its own idempotency key, derived from
+ * the key of the call and the number of the step, so that a repeated call takes effect once.
  */
 export function createSender(
   { operations, send }: SenderParts,

@@ -4,9 +4,9 @@ import { createSchemas } from '../../openapi/schemas.js';
 import type { Schema } from '../../openapi/values.js';
 import type { Route } from '../../routes.js';
 
-/** What a model is told about an operation. */
+/** The description of an operation for a model. */
 export interface Described {
-  /** Such as `getResource`. */
+  /** Name of the operation, such as `getResource`. */
   readonly operation: string;
   readonly summary: string;
   readonly description: string;
@@ -14,7 +14,10 @@ export interface Described {
   readonly schema: string;
 }
 
-/** Characters of a schema, above which definitions that lie deep are left out: a model reads all of it. */
+/**
+ * Maximum length of a schema in characters, because a model reads all of it. Deeply nested definitions beyond it are
+ * left out.
+ */
 const MAX_SCHEMA_CHARS = 12_000;
 
 interface Parameter {
@@ -25,7 +28,9 @@ interface Parameter {
   readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
 }
 
-/** Describes an operation with the arguments of its path, query and body in one object, as `call` takes them. */
+/**
+ * Describes an operation with its path, query and body arguments in one object, the form that the tool `call` accepts.
+ */
 export function describeOperation(route: Route): Described {
   const schemas = createSchemas(route.contract, new Set());
   const operation = operationOf(schemas, createErrorAnswers(), route);
@@ -65,8 +70,8 @@ function bodyOf(operation: Schema, components: Readonly<Record<string, Schema>>)
 const REFERENCE = /^#\/components\/schemas\/(\w+)$/;
 
 /**
- * Adds the definitions that a schema refers to, nearest first, until it is long. Definitions left out accept anything: the
- * API checks what it gets.
+ * Adds the definitions that a schema refers to, nearest first, until the schema reaches its maximum length. Definitions
+ * that are left out accept anything, since the API checks its input anyway.
  */
 function withDefinitions(schema: Schema, components: Readonly<Record<string, Schema>>): Schema {
   const definitions: Record<string, Schema> = {};

@@ -4,7 +4,7 @@ import type { Described } from './describe.js';
 
 export type { Described } from './describe.js';
 
-/** Milliseconds that describing all operations may take; it takes about one second. */
+/** Timeout in milliseconds for describing all operations, which takes about one second. */
 const DESCRIBE_MS = 60_000;
 const HEAP_MIB = 512;
 
@@ -14,15 +14,15 @@ const failures: ThreadFailures = {
   closed: () => Unavailable({}),
 };
 
-/** The operations by name, as models are told about them. */
+/** Descriptions of all operations by name. */
 export type Catalogue = ReadonlyMap<string, Described>;
 
-/** Returns a function that describes all operations in a thread when it is called first, and remembers them. */
+/** Returns a function that describes all operations in a thread on its first call and caches the result. */
 export function createCatalogue(): () => Promise<Catalogue> {
   let known: Promise<Catalogue> | undefined;
   return () => {
     known ??= describeAll();
-    // The next call tries again.
+    // After a failure, the next call tries again.
     known.catch(() => {
       known = undefined;
     });

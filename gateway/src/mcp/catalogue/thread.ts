@@ -4,9 +4,9 @@ import { answerTask } from '@commonplace/kit/workers';
 import { routesOf } from '../../routes.js';
 import { describeOperation } from './describe.js';
 
-// This thread describes all operations once: reading the comments of the contract takes half a second.
+// This worker thread describes all operations once. Reading the comments of the contract takes half a second.
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
+if (port === null) throw new Error('this module has to run in a worker thread');
 if (process.platform === 'linux') lowerPriority(5);
 
 port.on('message', () => {

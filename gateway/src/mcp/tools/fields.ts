@@ -1,6 +1,6 @@
 import type { Schema } from '../../openapi/values.js';
 
-/** Schemas of arguments that several tools have. */
+/** Schemas of arguments that several tools share. */
 
 export const text = (description: string): Schema => ({ type: 'string', description });
 export const choice = (description: string, ...values: string[]): Schema => ({
@@ -29,5 +29,5 @@ export const BASE_VERSION: Schema = {
   description: 'The version that was read. The write is refused with `version_conflict` if there is a newer one.',
 };
 
-/** Rows that a page has unless the call asks for another number: a model reads each of them. */
+/** Default number of rows of a page. It is small, because a model reads each row. */
 export const PAGE_ROWS = 20;

@@ -80,7 +80,7 @@ const listResources: Tool = {
   },
 };
 
-/** Characters of content that one call returns beside the facts about it. */
+/** Number of characters of an answer that are reserved for the facts about the content. */
 const FACTS_CHARS = 1_000;
 
 const read: Tool = {
@@ -139,7 +139,7 @@ function partOf(whole: string, offset: number, chars: number): string {
   return paragraphs(part, more);
 }
 
-/** Returns a page of a table as Markdown, with the ids of its columns and rows. */
+/** Renders a page of a table as Markdown, with the ids of its columns and rows. */
 export function rowsText(content: Readonly<Record<string, unknown>>): string {
   const columns = (content.columns ?? []) as readonly { id: string; name: string; type: string }[];
   const rows = (content.rows ?? []) as readonly { id: string; cells: Readonly<Record<string, unknown>> }[];

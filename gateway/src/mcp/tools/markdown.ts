@@ -7,7 +7,7 @@ export function itemsOf({ data }: OperationAnswer): readonly Row[] {
   return (data.items ?? []) as readonly Row[];
 }
 
-/** Returns a value in one line of text: records by their name. */
+/** Renders a value as one line of text. Records appear by their names. */
 export function inline(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(inline).join(', ');
@@ -18,14 +18,14 @@ export function inline(value: unknown): string {
   return String(value).replace(/\s+/g, ' ').trim();
 }
 
-/** Returns a Markdown table; its cells are single lines. */
+/** Renders a Markdown table in which each cell is a single line. */
 export function tableOf(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const line = (cells: readonly unknown[]) =>
     `| ${cells.map((cell) => inline(cell).replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** Returns a list of `- name: value` for the values that are there. */
+/** Renders a list of `- name: value` for the values that are present. */
 export function factsOf(facts: Readonly<Record<string, unknown>>): string {
   return Object.entries(facts)
     .map(([name, value]) => [name, inline(value)] as const)
@@ -34,7 +34,7 @@ export function factsOf(facts: Readonly<Record<string, unknown>>): string {
     .join('\n');
 }
 
-/** Returns what an answer says besides its records: how many there are, how to go on, and warnings. */
+/** Renders what an answer contains besides its records: their number, the next cursor, and warnings. */
 export function footOf({ page, warnings = [] }: OperationAnswer): string {
   const lines: string[] = [];
   if (page !== undefined) {
@@ -46,7 +46,7 @@ export function footOf({ page, warnings = [] }: OperationAnswer): string {
   return lines.join('\n');
 }
 
-/** Joins paragraphs, without empty ones. */
+/** Joins paragraphs and skips empty ones. */
 export function paragraphs(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -5,7 +5,7 @@ import { text } from './fields.js';
 import { paragraphs, tableOf } from './markdown.js';
 import type { Tool } from './tool.js';
 
-/** Creates the two tools by which all operations of the API can be found and called. */
+/** Creates the two tools by which a model can find and call all operations of the API. */
 export function createRest(operations: Operations, catalogue: () => Promise<Catalogue>): readonly Tool[] {
   const find: Tool = {
     name: 'operations',
@@ -57,7 +57,7 @@ export function createRest(operations: Operations, catalogue: () => Promise<Cata
   return [find, call];
 }
 
-/** Returns the operation with a name. Throws `invalid_value` if there is none. */
+/** Returns the operation with a name. Throws `invalid_value` if it does not exist. */
 function found<T>(known: ReadonlyMap<string, T>, name: string): T {
   const one = known.get(name);
   if (one === undefined) {
@@ -66,7 +66,7 @@ function found<T>(known: ReadonlyMap<string, T>, name: string): T {
   return one;
 }
 
-/** Returns whether each word begins one of the operation's name, path or summary. */
+/** Returns whether each word is a prefix of a word in the operation's name, path or summary. */
 function isAbout({ operation, summary }: Described, operations: Operations, words: readonly string[]): boolean {
   const name = operation.replace(/[A-Z]/g, ' $&');
   const known = `${name} ${summary} ${operations.get(operation)?.path}`.toLowerCase().split(/[^\p{L}\p{N}]+/u);

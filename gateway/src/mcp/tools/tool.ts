@@ -4,43 +4,43 @@ import type { SendOperation } from '../api/send.js';
 
 export type { OperationAnswer } from '../api/send.js';
 
-/** What the tool of a call may use. */
+/** What the run of a tool can use. */
 export interface ToolContext {
   /** Aborts when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
-  /** URL that people reach this server by. */
+  /** URL by which people reach this server. */
   readonly publicUrl: string;
-  /** Characters of text that a result may have. */
+  /** Maximum number of characters of text in a result. */
   readonly resultChars: number;
-  /** Milliseconds that a call may wait for work that goes on in the background. */
+  /** Maximum time in milliseconds that a call waits for background work. */
   readonly waitMs: number;
   readonly send: SendOperation;
   /** Returns whether the caller's credential opens an operation. */
   mayUse(operation: string): boolean;
-  /** Tells a client that asked for it how far the call is. */
+  /** Sends progress to the client, if it has asked for it. */
   progress(message: string): Promise<void>;
 }
 
-/** What a tool answers to the model. */
+/** The answer of a tool to the model. */
 export interface ToolAnswer {
   /** Markdown. */
   readonly text: string;
-  /** The same facts for programs; absent if the text says all. */
+  /** The same facts for programs; absent if the text is complete. */
   readonly structured?: Readonly<Record<string, unknown>>;
 }
 
-/** A tool that models are offered. */
+/** A tool that is offered to models. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
-  /** Tells a model when to use the tool and what it answers. */
+  /** Describes for a model when to use the tool and what it returns. */
   readonly description: string;
-  /** The operations that it may send. A credential that does not open all of them is not offered the tool. */
+  /** The operations that the tool may send. It is offered only to credentials that open all of them. */
   readonly operations: readonly string[];
   readonly properties: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
-  /** Whether it reaches beyond this server, as a model with tools of its own does. */
+  /** Whether it can reach systems outside this server, as a model with its own tools can. */
   readonly isOpenWorld?: boolean;
-  /** Performs a call whose arguments fit `properties`. */
+  /** Runs a call whose arguments fit `properties`. */
   run(args: Arguments, context: ToolContext): Promise<ToolAnswer>;
 }

@@ -45,7 +45,7 @@ const listWorkItems: Tool = {
   },
 };
 
-/** Returns what a work item is after a write. */
+/** Renders the state of a work item after a write. */
 function workItemText({ data, ...answer }: OperationAnswer): string {
   const { number, title, status, priority, assignee, due_at: due, id, version } = data;
   return paragraphs(
@@ -134,16 +134,24 @@ const sendMessage: Tool = {
   },
 };
 
-/** Seconds that one request waits for a run to change its status; the most that the operation takes. */
+/** Seconds for which one request waits for a run to change its status; the maximum that the operation allows. */
 const WAIT_SECONDS = 15;
-/** Statuses in which a run does nothing more by itself. */
-const RESTING: ReadonlySet<unknown> = new Set(['completed', 'failed', 'canceled', 'expired', 'awaiting_approval']);
+/** Statuses that a run does not leave by itself. */
+const FINAL_OR_WAITING: ReadonlySet<unknown> = new Set([
+  'completed',
+  'failed',
+  'canceled',
+  'expired',
+  'awaiting_approval',
+]);
 
-/** Waits until a run rests, at most as long as a call may, and tells its progress. */
+/**
+ * Waits until a run reaches a status that it does not leave by itself, or the time of the call is up. Reports progress.
+ */
 async function waitForRun(started: OperationAnswer, context: ToolContext): Promise<OperationAnswer> {
   const until = Date.now() + context.waitMs;
   let answer = started;
-  while (!RESTING.has(answer.data.status)) {
+  while (!FINAL_OR_WAITING.has(answer.data.status)) {
     const left = Math.floor((until - Date.now()) / 1000);
     if (left < 1) break;
     await context.progress(`The run is ${inline(answer.data.status)}.`);
@@ -161,7 +169,7 @@ function runText({ data, ...answer }: OperationAnswer): string {
   const sources = citations.map(
     ({ marker, name, resource_id: source }) => `[${inline(marker)}] ${inline(name)} (id \`${inline(source)}\`)`,
   );
-  const hint = HINTS[inline(status)] ?? (RESTING.has(status) ? '' : 'It goes on: ask for it with `get_run`.');
+  const hint = HINTS[inline(status)] ?? (FINAL_OR_WAITING.has(status) ? '' : 'It goes on: ask for it with `get_run`.');
   return paragraphs(
     text,
     sources.join('\n'),

@@ -7,7 +7,7 @@ const ROWS = list('The rows. Each is an object keyed by column id or name, or `{
   type: 'object',
 });
 
-/** Returns what a write has made, for people: its name, id and link. */
+/** Renders the result of a write for people: name, id and link of what it created or changed. */
 function written(what: string, answer: OperationAnswer, { publicUrl }: Pick<ToolContext, 'publicUrl'>): string {
   const { data } = answer;
   const id = inline(data.id ?? data.resource_id);
@@ -72,7 +72,7 @@ const write: Tool = {
   required: ['resource_id', 'mode'],
   async run(args, context) {
     const answer = await context.send('replaceContent', args.mode === 'edit' ? { format: 'markdown', ...args } : args);
-    // The text is what the model has just sent.
+    // The content is left out, because the model has just sent it.
     const { content: _, ...data } = answer.data;
     return { text: written('Written', { ...answer, data }, context), structured: { ...answer, data } };
   },

@@ -12,16 +12,16 @@ export interface BlobParts {
   readonly bytes: Client<BytesService>;
   /** The origin of uploaded content, if it differs from the product's. */
   readonly contentUrl: string | undefined;
-  /** Milliseconds until the first byte of an upload or a download. */
+  /** Timeout in milliseconds until the first byte of an upload or a download. */
   readonly timeoutMs: number;
 }
 
-/** Milliseconds that reading or writing one piece, or scaling an image down, may take. */
+/** Timeout in milliseconds for reading or writing one piece, or for scaling down an image. */
 const PIECE_MS = 60_000;
 
 /**
- * Serves uploads and downloads of files by signed URLs. The token in the path grants access; no credential is needed.
- * Bytes are streamed in pieces with backpressure.
+ * Serves uploads and downloads of files by signed URLs. The token in the path grants access without a credential. Bytes
+ * are streamed in pieces with backpressure.
  */
 export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: BlobParts): void {
   const isOwnOfBytes = contentUrl === undefined ? () => false : isHostOf(contentUrl);
@@ -29,7 +29,7 @@ export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: Blo
     const { token = '' } = ctx.params;
     const call = callOf(ctx.state);
     const download = await bytes.openDownload({ token }, call(timeoutMs));
-    // Content that may contain scripts is served on its own origin only.
+    // Content that may contain scripts is served only on its own origin.
     if (download.sandboxed && !isOwnOfBytes(ctx)) {
       throw new AppError('NOT_FOUND', 'expired_link', 'This URL is good under another host only.');
     }

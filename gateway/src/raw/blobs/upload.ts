@@ -3,16 +3,16 @@ import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { BytesService, FinishWriteResponse } from '@commonplace/proto/files/v1/bytes_service.js';
 
-/** Bytes that are sent to the service at once. */
+/** Size in bytes of the pieces that are sent to the service. */
 const PIECE_BYTES = 1024 * 1024;
-/** Milliseconds without a byte after which the upload is aborted. */
+/** Milliseconds without new data after which the upload is aborted. */
 const IDLE_MS = 60_000;
-/** Milliseconds that making bytes durable may take. */
+/** Timeout in milliseconds for making the bytes durable. */
 const FINISH_MS = 300_000;
 
 /**
- * Writes the body of a request to the upload of its token. Aborts the upload, which leaves nothing, if the body is cut
- * off.
+ * Writes a request's body to the upload of its token. If the body is cut off, the upload is aborted and leaves nothing
+ * behind.
  */
 export async function receiveUpload(
   request: IncomingMessage,

@@ -5,7 +5,7 @@ import { cell, fieldsOf, fieldTable, resolved, SCHEMAS_PATH, textOf, typeOf } fr
 export const REFERENCE_PATH = '/docs/api';
 export const EXPLORER_PATH = '/docs/explorer';
 
-/** Writes the reference's table of contents as Markdown. */
+/** Renders the table of contents of the reference as Markdown. */
 export function contentsMarkdown(chapters: readonly Chapter[]): string {
   const sections = chapters.map(
     ({ name, slug, description, operations }) =>
@@ -18,7 +18,7 @@ export function contentsMarkdown(chapters: readonly Chapter[]): string {
   return ['# API reference', intro, ...sections].join('\n\n');
 }
 
-/** Writes one chapter of the reference as Markdown. */
+/** Renders one chapter of the reference as Markdown. */
 export function chapterMarkdown(document: ApiDocument, chapter: Chapter, examples: RecordedExamples): string {
   const { name, description, operations } = chapter;
   const described = operations.map((one) => operationMarkdown(document, name, one, examples[one.operationId]));
@@ -57,7 +57,7 @@ function operationMarkdown(
     .join('\n\n');
 }
 
-/** Returns a description without its first sentence, which the heading says already. */
+/** Removes the first sentence of a description if the heading repeats it. */
 function withoutSummary(description: string, summary: string): string {
   return description.startsWith(`${summary}.`) ? description.slice(summary.length + 1).trimStart() : description;
 }
@@ -101,7 +101,7 @@ function answersMarkdown({ responses }: Operation): string[] {
   return ['### Answers', lines.join('\n')];
 }
 
-/** Lists the codes that the operation can answer, by status; those of its own come first. */
+/** Lists the codes that the operation can answer by status. Codes specific to the operation come first. */
 function errorsMarkdown({ components }: ApiDocument, operation: Operation): string {
   const own = new Set((operation['x-errors'] ?? []).map((code) => code.replace(/^\d+:/, '')));
   const lines = Object.entries(operation.responses).flatMap(([status, response]) => {
@@ -127,5 +127,5 @@ function exampleMarkdown(operation: Operation, example: RecordedExample | undefi
   return ['### Example', ...samples, `The answer, with the status ${status}:`, ...answer];
 }
 
-/** Longer than any fence within an example. */
+/** Fence of examples, longer than any fence within an example. */
 const FENCE = '`````';

@@ -19,7 +19,7 @@ export interface ApiOperation {
   readonly parameters?: readonly ApiParameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, ApiResponse>>;
-  /** Credentials that the operation takes; empty if it takes none. */
+  /** Credentials that the operation accepts; empty if it accepts none. */
   readonly security?: readonly object[];
   readonly 'x-errors'?: readonly string[];
   readonly 'x-preview'?: boolean;
@@ -44,13 +44,12 @@ export interface ApiParameter {
 
 type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
 
-/** An operation with its method and path. */
 export interface Operation extends ApiOperation {
   readonly method: string;
   readonly path: string;
 }
 
-/** Operations of one subject. */
+/** The operations of one subject. */
 export interface Chapter {
   readonly name: string;
   /** Last segment of the page's path: `access-request`. */
@@ -59,7 +58,7 @@ export interface Chapter {
   readonly operations: readonly Operation[];
 }
 
-/** Returns the chapters of the reference: one for each tag, in alphabetical order. */
+/** Returns the chapters of the reference in alphabetical order, one for each tag. */
 export function chaptersOf(document: ApiDocument): Chapter[] {
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
@@ -74,7 +73,7 @@ export function chaptersOf(document: ApiDocument): Chapter[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Returns the parameters of an operation, with those that operations share filled in. */
+/** Returns the parameters of an operation. References to shared parameters are resolved. */
 export function parametersOf({ components }: ApiDocument, { parameters = [] }: Operation): ApiParameter[] {
   return parameters.map((one) => components.parameters[one.$ref?.split('/').at(-1) ?? ''] ?? one);
 }

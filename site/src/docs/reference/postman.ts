@@ -4,13 +4,19 @@ import type { Chapter, Operation } from './model.js';
 
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
-/** What stands in recorded requests for a workspace of the caller, and for a document in it. */
+/**
+ * Ids in recorded requests that stand for a workspace of the caller and for a document in it, with the variables that
+ * replace them.
+ */
 const PLACEHOLDERS: readonly (readonly [id: string, variable: string])[] = [
   ['00000000-0000-4000-8000-000000000001', '{{workspace_id}}'],
   ['00000000-0000-4000-8000-000000000002', '{{document_id}}'],
 ];
 
-/** Puts the first workspace and document that the key reaches into the variables, unless they are set. */
+/**
+ * Script that sets the variables to the first workspace and document that the key can access, unless they are already
+ * set.
+ */
 const FILL_VARIABLES = `
 const first = (path, then) => pm.sendRequest({
   url: pm.variables.get('base_url') + '/api/v1' + path,
@@ -33,8 +39,8 @@ else if (pm.variables.get('api_key')) first('/workspaces?limit=1', (id) => {
 });`;
 
 /**
- * Writes the operations as a Postman collection (format 2.1) with a folder for each chapter. Requests and their answers
- * are those that were recorded; the server's URL, the API key, a workspace and a document are variables.
+ * Renders the operations as a Postman collection (format 2.1) with a folder for each chapter. It contains the recorded
+ * requests and answers; the server's URL, the API key, a workspace and a document are variables.
  */
 export function postmanCollection(chapters: readonly Chapter[], examples: RecordedExamples, publicUrl: string): string {
   const item = chapters.map(({ name, description, operations }) => ({
@@ -66,7 +72,8 @@ function requestOf({ description, method, path, security }: Operation, example: 
   const [pathname = '', query = ''] = (example?.request.path ?? path).split('?');
   const names = path.split('/').slice(1);
   const values = pathname.split('/').slice(1);
-  // What a run of the whole collection changes or deletes is nothing that the person has: those ids are of nobody.
+  // Variables are used only in the URLs of GET and POST. Other methods keep the recorded ids, which nobody owns, so
+  // that running the whole collection changes or deletes nothing of the person's.
   const inPath = ['GET', 'POST'].includes(method) ? withVariables : (text: string) => text;
   const parameters = names.flatMap((name, index) =>
     name.startsWith('{') ? [{ key: name.slice(1, -1), value: inPath(values[index] ?? '') }] : [],

@@ -2,7 +2,7 @@ import type { Schema } from '@commonplace/platform/api-document';
 import type { ApiDocument } from './model.js';
 import { fieldsOf, fieldTable, textOf, typeOf } from './types.js';
 
-/** Writes all named types as Markdown, except bodies of requests, which their operations describe, and errors. */
+/** Renders all named types as Markdown, except errors, and request bodies, which their operations describe. */
 export function schemasMarkdown(document: ApiDocument): string {
   const bodies = new Set(
     Object.values(document.paths)
@@ -18,14 +18,14 @@ export function schemasMarkdown(document: ApiDocument): string {
 }
 
 function schemaMarkdown([name, schema]: [string, Schema]): string {
-  // In answers, all fields are present.
+  // Answers always contain all fields.
   const lines = fieldsOf(schema).map((line) => (SENT.test(name) ? line : { ...line, required: false }));
   const fields = fieldTable(lines);
   const type = fields === '' ? `${typeOf(schema)}.` : fields;
   return [`## ${name} {#${name}}`, textOf(schema), type, ...alternatives(schema)].filter(Boolean).join('\n\n');
 }
 
-/** Returns whether a schema is the envelope of an error, which is told from a record by its link to the catalogue. */
+/** Returns whether a schema is the envelope of an error. Only an error has a link to the catalogue (`doc_url`). */
 function isErrorAnswer({ properties }: Schema): boolean {
   const { error } = (properties ?? {}) as Record<string, Schema | undefined>;
   return Object.hasOwn((error?.properties ?? {}) as Schema, 'doc_url');
@@ -34,7 +34,7 @@ function isErrorAnswer({ properties }: Schema): boolean {
 /** Names of types that are part of a request. */
 const SENT = /(?:Input|Update)$/;
 
-/** Writes out alternatives that have no name of their own. */
+/** Renders alternatives that have no name of their own. */
 function alternatives(schema: Schema): string[] {
   const choices = ((schema.oneOf ?? schema.anyOf ?? []) as Schema[]).filter((one) => one.properties !== undefined);
   return choices.map((one) => [textOf(one), fieldTable(fieldsOf(one))].filter(Boolean).join('\n\n'));

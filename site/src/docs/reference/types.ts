@@ -11,7 +11,7 @@ export interface FieldLine {
   readonly text: string;
 }
 
-/** Returns a type in words, as Markdown: named schemas are links to the page of schemas. */
+/** Describes a type in words, as Markdown. Named schemas link to the page of schemas. */
 export function typeOf(schema: Schema): string {
   if (typeof schema.$ref === 'string') return linkTo(schema.$ref.split('/').at(-1) as string);
   const choices = ((schema.anyOf ?? schema.oneOf) as Schema[] | undefined)?.filter((one) => !isSelection(one));
@@ -22,7 +22,10 @@ export function typeOf(schema: Schema): string {
   return unique(types).join(' or ');
 }
 
-/** Returns whether a schema refers to what `fields` selects of a record, which the record's own schema describes. */
+/**
+ * Returns whether a schema refers to the subset of a record that `fields` selects. The record's own schema describes
+ * it.
+ */
 const isSelection = ({ $ref }: Schema): boolean => typeof $ref === 'string' && $ref.endsWith('Fields');
 
 function typeNamed(type: string, { items, additionalProperties, format }: Schema): string {
@@ -48,7 +51,7 @@ const LIMITS: readonly (readonly [key: string, words: string])[] = [
   ['default', '{} by default'],
 ];
 
-/** Describes a value: its comment, and its limits. */
+/** Describes a value by its comment and its limits. */
 export function textOf(schema: Schema): string {
   const limits = LIMITS.filter(([key]) => schema[key] !== undefined && !isRange(schema[key])).map(([key, words]) =>
     (schema[key] === 1 ? words.replace(/(character|item)s/, '$1') : words).replace('{}', String(schema[key])),
@@ -57,13 +60,13 @@ export function textOf(schema: Schema): string {
   return [comment, limits.length > 0 ? `${capitalized(limits.join(', '))}.` : ''].filter(Boolean).join(' ');
 }
 
-/** Returns whether a limit is that of the integer type itself. */
+/** Returns whether a limit is only the range of the integer type. */
 const isRange = (limit: unknown): boolean =>
   [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER].includes(Math.abs(Number(limit))) || limit === -(2 ** 31);
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Returns the fields of an object; those of objects without a name follow their own with a dotted name. */
+/** Lists the fields of an object. Fields of nested objects without a name follow their parent with dotted names. */
 export function fieldsOf(schema: Schema, prefix = ''): FieldLine[] {
   const required = new Set((schema.required ?? []) as string[]);
   return Object.entries((schema.properties ?? {}) as Record<string, Schema>).flatMap(([name, field]) => {
@@ -72,14 +75,14 @@ export function fieldsOf(schema: Schema, prefix = ''): FieldLine[] {
   });
 }
 
-/** Follows references until the schema itself. */
+/** Resolves references until it reaches an actual schema. */
 export function resolved({ components }: ApiDocument, schema: Schema): Schema {
   if (typeof schema.$ref !== 'string') return schema;
   const name = schema.$ref.split('/').at(-1) as string;
   return components.schemas[name] ?? {};
 }
 
-/** Writes fields as a Markdown table; nothing for no fields. */
+/** Renders fields as a Markdown table; empty if there are none. */
 export function fieldTable(fields: readonly FieldLine[]): string {
   if (fields.length === 0) return '';
   const rows = fields.map(({ name, type, required, text }) => {
@@ -89,7 +92,7 @@ export function fieldTable(fields: readonly FieldLine[]): string {
   return ['| Field | Type | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
-/** Returns a text as the content of a table's cell, which is one line. */
+/** Formats a text for a table cell, which has to be one line. */
 export function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll(/\s*\n(?:- )?/g, ' ');
 }

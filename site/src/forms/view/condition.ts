@@ -17,8 +17,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns when a question has to be answered, for visitors without scripts, to whom it is always shown. Undefined if it
- * has no condition.
+ * Describes when a question has to be answered; undefined if it has no condition. Visitors without scripts always see
+ * the question, so they need the text.
  */
 export function conditionText(
   condition: FormPageCondition | undefined,
@@ -35,7 +35,7 @@ export function conditionText(
   return `Only if “${asked?.label ?? condition.fieldId}” ${[WORDS[condition.op], labels.join(', ')].filter(Boolean).join(' ')}.`;
 }
 
-/** Parses a value that came as JSON; undefined if empty. */
+/** Parses a value that arrived as JSON; undefined if it is empty. */
 export function jsonOf(bytes: Uint8Array): unknown {
   return bytes.length === 0 ? undefined : (JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown);
 }

@@ -4,13 +4,13 @@ import { jsonOf } from './condition.js';
 
 interface FieldParts {
   readonly field: FormPageField;
-  /** The values entered; undefined if nothing was sent yet. */
+  /** Entered values; undefined before the first submission. */
   readonly values: readonly string[] | undefined;
   readonly fault: string | undefined;
   readonly condition: string | undefined;
 }
 
-/** Renders a question with its control, its help and the fault of its answer. */
+/** Renders a question with its control, its help text and the fault of its answer. */
 export function Field(parts: FieldParts): VNode {
   const { field } = parts;
   const { id, type, label, helpText } = field;
@@ -67,7 +67,7 @@ export function Field(parts: FieldParts): VNode {
   );
 }
 
-/** Types of questions that have several controls. */
+/** Types of questions that consist of several controls. */
 const GROUPS = new Set(['single_choice', 'multi_choice', 'rating', 'scale']);
 
 function Label({ label, required }: Pick<FormPageField, 'label' | 'required'>): VNode {
@@ -84,7 +84,7 @@ function Label({ label, required }: Pick<FormPageField, 'label' | 'required'>): 
   );
 }
 
-/** Renders what is shown between a question and its control: its condition, help and fault. */
+/** Renders the texts between a question and its control: condition, help and fault. */
 function Around({ field, fault, condition }: FieldParts): VNode {
   const { id, helpText, type } = field;
   return (
@@ -164,17 +164,17 @@ function Control(parts: ControlParts): VNode {
       </select>
     );
   }
-  // The kinds of input have different types, and which kind this is, is known only at run time.
+  // The attribute types differ between kinds of input, and the kind is known only at run time.
   const attributes = { ...INPUTS.short_text, ...INPUTS[type], ...shared, ...limitsOf(field) } as InputHTMLAttributes;
   if (type === 'checkbox') return <input {...attributes} value="on" checked={ON.has(value)} />;
   if (type === 'file') return <input {...attributes} />;
   return <input {...attributes} placeholder={placeholder} value={value} />;
 }
 
-/** Values of a ticked checkbox: as browsers send it, and as a default holds it. */
+/** Values that mean that a checkbox is ticked: the one that browsers send, and the one of a stored default. */
 const ON = new Set(['on', 'true']);
 
-/** Returns the limits that a browser can check; the server checks all. */
+/** Returns the limits that browsers can check. The server checks all of them again. */
 function limitsOf({ type, min, max, maxLength, accept, maxFiles }: FormPageField): Record<string, unknown> {
   if (type === 'file') return { accept: accept.length === 0 ? undefined : accept.join(','), multiple: maxFiles !== 1 };
   if (type === 'checkbox') return {};
@@ -205,7 +205,7 @@ function Choices(parts: ControlParts): VNode {
   );
 }
 
-/** Maximum number of steps that a scale is drawn with. */
+/** Maximum number of steps for which a scale is drawn. */
 const MAX_STEPS = 101;
 
 function optionsOf({ type, options, min, max }: FormPageField): { value: string; label: string }[] {
@@ -218,7 +218,7 @@ function optionsOf({ type, options, min, max }: FormPageField): { value: string;
   }));
 }
 
-/** Converts a default to the texts that controls hold. */
+/** Converts a default value to the texts of its controls. */
 function textsOf(value: unknown): string[] {
   if (value === undefined || value === null) return [];
   return [value].flat().map((one) => (typeof one === 'object' ? JSON.stringify(one) : String(one)));

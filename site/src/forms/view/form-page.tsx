@@ -8,26 +8,26 @@ import { PlainHead } from '../../reader/view/head.js';
 import { conditionText } from './condition.js';
 import { Field } from './field.js';
 
-/** The values entered in a form, and their faults. */
+/** The values entered in a form and their faults. */
 export interface FormAnswers {
-  /** Lists of texts by field id, as a browser sends them. */
+  /** Texts by field id, in the form in which a browser sends them. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   /** Fault messages by field id. */
   readonly faults: ReadonlyMap<string, string>;
-  /** Messages that are not about one field. */
+  /** Messages that do not belong to a single field. */
   readonly messages: readonly string[];
 }
 
 export interface FormParts {
   readonly form: FormPage;
-  /** The page's own path, to which the form is posted. */
+  /** Path of the page itself, to which the form is posted. */
   readonly action: string;
   readonly submissionId: string;
   readonly nonce: string;
   readonly answers: FormAnswers;
 }
 
-/** Renders a form for people without an account; it works without scripts. */
+/** Renders a form for people without an account. It works without scripts. */
 export function formPage({ form, action, submissionId, nonce, answers }: FormParts): string {
   const { title, description, fields, submitLabel, language, credential, captchaBits, captchaChallenge } = form;
   const { values, faults, messages } = answers;
@@ -84,7 +84,7 @@ export function formPage({ form, action, submissionId, nonce, answers }: FormPar
   });
 }
 
-/** Renders the error summary. It takes the focus, so that a screen reader reads it first. */
+/** Renders the error summary. It takes the focus, so that screen readers read it first. */
 function Wrong({ form: { fields }, faults, messages }: Pick<FormParts, 'form'> & Omit<FormAnswers, 'values'>): VNode {
   const found = fields.filter(({ id }) => faults.has(id));
   return (
@@ -104,7 +104,7 @@ function Wrong({ form: { fields }, faults, messages }: Pick<FormParts, 'form'> &
   );
 }
 
-/** Prefixes a fault with the field's label, unless it begins with it. */
+/** Prefixes a fault with the label of its field, unless it already begins with the label. */
 const headline = (label: string, fault: string): string => (fault.startsWith(label) ? fault : `${label}: ${fault}`);
 
 function Description({ text }: { text: string }): VNode {
@@ -112,7 +112,7 @@ function Description({ text }: { text: string }): VNode {
   return <div class="prose" dangerouslySetInnerHTML={{ __html: markdownHtml(text) }} />;
 }
 
-/** Renders the page of a form that accepts no answers at present. */
+/** Renders the page of a form that currently accepts no answers. */
 export function closedPage({ title, language, state }: FormPage): string {
   return page({
     title,
@@ -158,12 +158,12 @@ export function formFailurePage(message: string): string {
   });
 }
 
-/** Renders the confirmation that the answers were received, and redirects if the form asks for it. */
+/** Renders the confirmation that the answers were received. Redirects if the form is configured to. */
 export function sentPage({ successMessage, redirectUrl }: FormSubmission, form: FormPage | undefined): string {
   return page({
     title: 'Sent',
     language: form?.language,
-    // The `form-action` policy also applies to redirects after a form's submission, but not to a refresh.
+    // A refresh is used because the `form-action` policy also applies to redirects after a form's submission.
     head: redirectUrl && <meta http-equiv="refresh" content={`0;url=${redirectUrl}`} />,
     children: (
       <>

@@ -1,4 +1,4 @@
-/** Colours of the pages by theme; every pair of text and background has a contrast of 4.5 : 1 or more. */
+/** Colours of the pages by theme. Each pair of text and background has a contrast of at least 4.5 : 1. */
 const LIGHT = `
   --page: #fff; --text: #1b1f24; --soft: #59636e; --line: #818b95; --faint: #d9dee4; --panel: #f5f7f9;
   --accent: #0b57d0; --on-accent: #fff; --bad: #b3261e; --bad-page: #fdf0ef; --good: #1a6b3c; --mark: #fff3bf;

@@ -9,7 +9,7 @@ export interface FrameAddress {
   readonly scripts: boolean;
 }
 
-/** Types that a browser renders itself; others are shown as source. */
+/** Artifact types that browsers render in a frame; others are shown as source. */
 const SHOWN = new Set(['html', 'svg', 'slides']);
 
 export const isFramed = ({ artifactType }: Pick<ArtifactBody, 'artifactType'>): boolean => SHOWN.has(artifactType);
@@ -19,7 +19,7 @@ interface ArtifactParts {
   readonly frame: FrameAddress;
 }
 
-/** Renders users' code in an isolated frame, or as text. */
+/** Renders users' code in an isolated frame or as text. */
 export function Artifact({ artifact, frame }: ArtifactParts): VNode {
   const { artifactType, source, title } = artifact;
   if (artifactType === 'markdown') {
@@ -57,7 +57,7 @@ function Source({ source, language, artifactType }: ArtifactBody): VNode {
   );
 }
 
-/** Returns the document within the frame. Asset names in the source are replaced by the assets' addresses. */
+/** Returns the document of a frame. Names of assets in the source are replaced by their addresses. */
 export function frameDocument({ source, artifactType, assets, title }: ArtifactBody): string {
   let html = source;
   for (const { name, path, pass } of assets) {
@@ -70,7 +70,7 @@ export function frameDocument({ source, artifactType, assets, title }: ArtifactB
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>${html}`;
 }
 
-/** Adds a pass to an address that a frame loads, because no cookie is sent for it. */
+/** Adds a pass to an address that a frame loads, because frames send no cookies. */
 export function withPass(address: string, pass: string): string {
   return `${address}${address.includes('?') ? '&' : '?'}pass=${encodeURIComponent(pass)}`;
 }

@@ -15,7 +15,7 @@ interface BodyParts {
   readonly frame: FrameAddress;
 }
 
-/** Renders the content of a page, by the type of its item. */
+/** Renders the content of a page according to the type of its item. */
 export function Body({ page, frame }: BodyParts): VNode | null {
   const { document, table, artifact, folder, file, item, face } = page;
   const path = item?.path ?? '';
@@ -27,7 +27,7 @@ export function Body({ page, frame }: BodyParts): VNode | null {
   return null;
 }
 
-/** Deepest heading level in a table of contents and, below, the minimum number of headings for one. */
+/** Deepest heading level in a table of contents and, below, the minimum number of headings that make one. */
 const MAX_LEVEL = 3;
 const MIN_HEADINGS = 2;
 
@@ -50,7 +50,7 @@ function Document({ html, headings, showToc }: DocumentBody & { showToc: boolean
           </nav>
         </details>
       )}
-      {/* sanitised by an allow-list where it is derived */}
+      {/* The text is sanitized with an allow-list when it is derived. */}
       <div class="prose" dangerouslySetInnerHTML={{ __html: proseOf(html) }} />
     </>
   );

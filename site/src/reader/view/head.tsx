@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 
 const EXCERPT_CHARS = 200;
 
-/** Renders metadata of a page for search engines and link previews. */
+/** Renders the metadata of a page for search engines and link previews. */
 export function Head({ page }: { page: ReaderPage }): VNode {
   const { item, face, canonicalUrl, indexed } = page;
   const title = item?.name ?? '';
@@ -26,13 +26,13 @@ export function Head({ page }: { page: ReaderPage }): VNode {
       {description !== '' && <meta property="og:description" content={description} />}
       {image !== undefined && <meta property="og:image" content={image} />}
       <meta name="twitter:card" content={image === undefined ? 'summary' : 'summary_large_image'} />
-      {/* JSON without an opening bracket; data, not a script */}
+      {/* This is JSON data without `<`, not a script. */}
       <script type="application/ld+json" dangerouslySetInnerHTML={{ __html: linkedData(page, description, image) }} />
     </>
   );
 }
 
-/** Renders the head of a page without metadata: a password form or a missing page. */
+/** Renders the head of a page that has no metadata, such as a password form or a missing page. */
 export function PlainHead(): VNode {
   return <meta name="robots" content="noindex, nofollow" />;
 }
@@ -42,7 +42,7 @@ function descriptionOf({ item, face, document, trail }: ReaderPage): string {
   return (trail.length < 2 ? face?.description || own : own).slice(0, EXCERPT_CHARS);
 }
 
-/** Returns the absolute URL of the preview image; previews accept no other. */
+/** Returns the absolute URL of the preview image, since previews accept no relative one. */
 function imageOf({ face, document, canonicalUrl }: ReaderPage): string | undefined {
   const path = document?.imagePath ?? '';
   if (path !== '' && URL.canParse(path, canonicalUrl)) return new URL(path, canonicalUrl).href;

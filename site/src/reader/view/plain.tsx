@@ -3,7 +3,7 @@ import { renderPage } from '../../page/page.js';
 import { PlainHead } from './head.js';
 
 interface GateParts {
-  /** Path that the password is posted to. */
+  /** Path to which the password is posted. */
   readonly path: string;
   /** Path of the page that was requested. */
   readonly next: string;
@@ -12,7 +12,7 @@ interface GateParts {
   readonly fault?: string | undefined;
 }
 
-/** Renders the password form, which reveals nothing of the protected page. */
+/** Renders the password form. It reveals nothing about the protected page. */
 export function gatePage({ path, next, theme, language, fault }: GateParts): string {
   const title = 'This page needs a password';
   return plainPage({
@@ -49,7 +49,7 @@ export function gatePage({ path, next, theme, language, fault }: GateParts): str
   });
 }
 
-/** Renders the page for an address where nothing is, or nothing any more. */
+/** Renders the page for an address where there is nothing, or nothing any more (`gone`). */
 export function missingPage(gone: boolean): string {
   return plainPage({
     title: 'Not found',
@@ -66,7 +66,7 @@ export function missingPage(gone: boolean): string {
   });
 }
 
-/** Renders an error page, for failures of the server and exceeded limits. */
+/** Renders an error page for failures of the server and exceeded limits. */
 export function failurePage(message: string): string {
   return plainPage({
     title: 'Error',

@@ -1,7 +1,7 @@
 /**
- * Prepares sanitized HTML for a published page: wide tables can be scrolled by keyboard, checkboxes have labels, and
- * images of other servers become links, so that opening a page reveals it to nobody else. Sanitized markup has no angle
- * brackets except those of its tags, and double quotes around every value.
+ * Prepares sanitized HTML for a published page. Wide tables become scrollable by keyboard, checkboxes get labels, and
+ * images of other servers become links, so that opening a page does not reveal it to other servers. Sanitized markup
+ * has no angle brackets except those of its tags, and double quotes around every value.
  */
 export function proseOf(html: string): string {
   return html
@@ -24,7 +24,7 @@ function ownPicture(tag: string): string {
   return `<a href="${src}" rel="noopener noreferrer nofollow">${alt === '' ? 'Image on another site' : alt}</a>`;
 }
 
-/** Matches a URL with a scheme, or on another host than the page's. */
+/** Matches a URL that has a scheme or another host than the page. */
 const FOREIGN = /^\s*(?:https?:|[/\\]{2})/i;
 
 const attributeOf = (tag: string, name: string): string | undefined => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];

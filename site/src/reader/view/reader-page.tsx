@@ -59,7 +59,7 @@ function dayText(day: string, language: string | undefined): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(day));
 }
 
-/** Renders the results of a search within a publication, starting at an offset. */
+/** Renders the results of a search within a publication from an offset on. */
 export function searchPage({ face, items, hasMore }: SearchedPages, query: string, offset = 0): string {
   const address = (from: number) =>
     `${face?.basePath || '/'}?${new URLSearchParams({ q: query, ...(from > 0 ? { offset: String(from) } : {}) })}`;
@@ -106,7 +106,7 @@ export function searchPage({ face, items, hasMore }: SearchedPages, query: strin
   });
 }
 
-/** Results on a page: the resources service's default, because no limit is sent. */
+/** Number of results on a page. It is the default of the resources service, because no limit is sent. */
 const RESULTS = 20;
 
 function foundText(count: number, hasMore: boolean, query: string, offset: number): string {
@@ -120,7 +120,7 @@ function Marked({ text, query }: { text: string; query: string }): VNode {
   const words = query.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 1);
   if (words.length === 0) return <>{text}</>;
   const parts = text.split(new RegExp(`(${words.map(wholeWordSource).join('|')})`, 'iu'));
-  // the parts have no other name
+  // The parts have no other key than their index.
   return <>{parts.map((part, i) => (i % 2 === 1 ? <mark key={i}>{part}</mark> : part))}</>;
 }
 
@@ -134,9 +134,7 @@ interface Frame {
   readonly children: ComponentChildren;
 }
 
-/**
- * Renders the layout that all pages of a publication share: name and search at the top, the tree beside the content.
- */
+/** Renders the common layout of a publication's pages: name and search at the top, the tree beside the content. */
 function publicationPage({ face, title, head, side, broad, query, children }: Frame): string {
   const base = face?.basePath || '/';
   return renderPage({

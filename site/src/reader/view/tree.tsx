@@ -1,12 +1,14 @@
 import type { ReaderEntry } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { VNode } from 'preact';
 
-/** Number of pages above which a tree shows only the paths to the open page. */
+/**
+ * Number of pages above which the tree shows only its two upper levels and the pages along the path to the open page.
+ */
 const MAX_SHOWN = 200;
 
 interface TreeParts {
   readonly entries: readonly ReaderEntry[];
-  /** Path from the publication itself to the open page. */
+  /** Entries from the publication itself to the open page. */
   readonly trail: readonly ReaderEntry[];
 }
 
@@ -77,7 +79,7 @@ export function Trail({ trail }: { trail: readonly ReaderEntry[] }): VNode | nul
   );
 }
 
-/** Renders a name with its emoji; other kinds of icons are for the application. */
+/** Renders a name with its emoji. Other kinds of icons are shown only in the application. */
 export function Name({ icon, name }: Pick<ReaderEntry, 'icon' | 'name'>): VNode {
   return (
     <>

@@ -1,23 +1,23 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { httpError } from '@commonplace/kit/http';
 
-/** Error for which a form is shown again. */
-export interface Trouble {
+/** The errors with which a form is shown again. */
+export interface FormErrors {
   readonly status: number;
-  /** Messages that are not about one field. */
+  /** Messages that do not belong to a single field. */
   readonly messages: readonly string[];
-  /** Error message of each faulty field, by its name. */
+  /** Error messages of faulty fields, by field name. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** Assigns an error's messages to the fields of a form; `labels` are the fields' names on the page. */
-export function troubleOf(error: AppError, labels: Readonly<Record<string, string>>): Trouble {
+/** Assigns the messages of an error to the fields of a form. `labels` contains the names of the fields on the page. */
+export function formErrorsOf(error: AppError, labels: Readonly<Record<string, string>>): FormErrors {
   const fields: Record<string, string> = {};
   const messages: string[] = [];
   for (const { param, message } of error.faults) {
     const label = labels[param];
     if (label === undefined) messages.push(sentence(message));
-    // A fault's message begins with the field's name in JSON, which the label replaces.
+    // A fault's message begins with the field's JSON name, which the label replaces.
     else fields[param] ??= sentence(message.startsWith(param) ? label + message.slice(param.length) : message);
   }
   if (error.faults.length === 0) messages.push(sentence(error.message), ...waiting(error));
