@@ -7,10 +7,47 @@ const SEGMENTED_CHARS = 20_000;
 /** Counts the words of a text, including scripts without spaces between words. */
 export function countWords(text: string): number {
   if (text.length > SEGMENTED_CHARS) return countRuns(text);
-  if (isPlain(text)) return text.match(/\S+/g)?.length ?? 0;
+  const separated = countSeparated(text);
+  if (separated !== undefined) return separated;
+  if (isPlain(text)) return countRuns(text);
   let words = 0;
   for (const { isWordLike } of segmenter.segment(text)) if (isWordLike) words++;
   return words;
+}
+
+/** Code units of characters that may belong to a script without spaces: all from Thai on, except punctuation and symbols. */
+const FIRST_UNCERTAIN = 0x0e00;
+const [FIRST_SYMBOL, LAST_SYMBOL] = [0x2000, 0x2dff];
+
+/**
+ * Counts the runs of characters other than white space; undefined if a character may belong to a script without spaces.
+ * It reads each character once, in about half the time of regular expressions: each read of a document counts its words.
+ */
+function countSeparated(text: string): number | undefined {
+  let runs = 0;
+  let inRun = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= FIRST_UNCERTAIN && (code < FIRST_SYMBOL || code > LAST_SYMBOL)) return undefined;
+    const isRun = !isSpace(code);
+    if (isRun && !inRun) runs++;
+    inRun = isRun;
+  }
+  return runs;
+}
+
+/** Returns whether `\s` matches a character up to U+2DFF. */
+function isSpace(code: number): boolean {
+  if (code <= 0x20) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+  if (code < 0xa0) return false;
+  return (
+    code === 0xa0 ||
+    (code >= 0x2000 && code <= 0x200a) ||
+    code === 0x2028 ||
+    code === 0x2029 ||
+    code === 0x202f ||
+    code === 0x205f
+  );
 }
 
 /** Returns whether white space separates the words: the text has no script without spaces. */

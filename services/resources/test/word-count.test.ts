@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import { countWords } from '../src/documents/kind/words.js';
+
+const RUNS = /\S+/g;
+
+test('words that white space separates are counted like runs of other characters', () => {
+  const spaces = Array.from({ length: 0x2e00 }, (_, code) => String.fromCharCode(code)).filter((one) => /\s/.test(one));
+  // U+1680 is counted by the regular expression, like all characters from Thai on.
+  expect(spaces).toHaveLength(23);
+  for (const space of spaces) expect([space, countWords(`one${space}two`)]).toEqual([space, 2]);
+  for (const text of [
+    '',
+    ' ',
+    '“Quoted” — naïve café',
+    'a\u0301 b',
+    'Привет, мир',
+    'שלום עולם',
+    '1 ≤ 2 → 3',
+    'emoji 🎉 here',
+  ]) {
+    expect([text, countWords(text)]).toEqual([text, text.match(RUNS)?.length ?? 0]);
+  }
+});
+
+test('every character up to U+2DFF that is no white space is part of a word', () => {
+  for (let code = 0; code < 0x2e00; code++) {
+    const text = `a${String.fromCharCode(code)}b`;
+    const isThai = code >= 0x0e00 && code < 0x2000;
+    if (!isThai) expect([code, countWords(text)]).toEqual([code, text.match(RUNS)?.length]);
+  }
+});
+
+test('scripts without spaces are segmented', () => {
+  expect(countWords('我喜欢喝茶')).toBeGreaterThan(1);
+  expect(countWords('ขอบคุณมาก')).toBeGreaterThan(1);
+  expect(countWords('tea 茶')).toBe(2);
+});
