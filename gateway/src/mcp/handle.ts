@@ -22,7 +22,7 @@ export function createMcpServer({ settings, routes, send, gates }: McpParts): Mi
   const { publicUrl, mcpResultChars: resultChars, mcpWaitSeconds } = settings;
   const waitMs = mcpWaitSeconds * 1000;
   const makeServer = createServerFactory({ routes, send, publicUrl, resultChars, waitMs });
-  // The tools of a credential do not change while it is used, so there is nothing to subscribe to.
+  // The tools of a credential never change, so clients have nothing to subscribe to.
   const handler = createMcpHandler(fromAuthInfo(makeServer), { maxSubscriptions: 0 });
   const own = [new URL(publicUrl).hostname, ...localhostAllowedHostnames()];
   const hosts = [...own, ...settings.mcpHosts];
@@ -30,7 +30,7 @@ export function createMcpServer({ settings, routes, send, gates }: McpParts): Mi
   return async (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     const request = new Request(new URL(MCP_PATH, publicUrl), { method: ctx.method, headers: headersOf(ctx) });
-    // A page of another site that has made its name point here is refused before it learns anything (DNS rebinding).
+    // Protects against DNS rebinding: a page of another site whose name resolves to this server is refused here.
     const refusal = hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, origins);
     if (refusal !== undefined) return respond(ctx, refusal);
     if (ctx.method !== 'POST') {
@@ -43,7 +43,7 @@ export function createMcpServer({ settings, routes, send, gates }: McpParts): Mi
   };
 }
 
-/** Refuses cookies: a page in a browser may not use the session of its reader here. */
+/** Refuses cookies, because a page in a browser must not use its reader's session here. */
 function requireBearer(ctx: Ctx): void {
   if (ctx.req.headers.authorization === undefined) {
     throw new AppError(
@@ -108,7 +108,7 @@ function headersOf({ req }: Ctx): Headers {
   return headers;
 }
 
-/** Sends what the protocol's library answers: JSON, or a stream of server-sent events. */
+/** Sends the answer of the MCP library: JSON, or a stream of server-sent events. */
 async function respond(ctx: Ctx, response: Response): Promise<void> {
   ctx.status = response.status;
   for (const [name, value] of response.headers) ctx.set(name, value);
