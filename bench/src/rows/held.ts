@@ -101,7 +101,8 @@ async function createLongs(bench: Bench, { client, subject }: Measured): Promise
       run: () => client.ask('GET', `/workspaces/${workspaceId}/resources?q=${many - 7}`),
     },
     { name: 'first sort of 200,000 rows by a text', run: () => sorted('c0', 0) },
-    { name: 'the last page of 200,000 rows by a number', run: () => sorted('c1', 199_000) },
+    // Deeper pages are read by cursor.
+    { name: 'a page at 9,900 of 200,000 rows by a number', run: () => sorted('c1', 9_900) },
     { name: `${BLOCKS.toLocaleString('en')} blocks, all replaced`, run: () => write(2) },
     { name: 'a JSON of these blocks', run: () => client.ask('GET', `/resources/${long}/content?format=json`) },
     {
@@ -130,9 +131,11 @@ async function readBeside(read: () => unknown, { name, run }: Long, delayPort: n
   };
   const readers = Array.from({ length: READERS }, reader);
   const since = performance.now();
-  await run();
+  // If the long request fails, the readers have to end before their connections are closed.
+  await run().finally(() => {
+    over = true;
+  });
   const tookMs = performance.now() - since;
-  over = true;
   await Promise.all(readers);
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
