@@ -1,10 +1,10 @@
-// `npm run drill`: loses an installation and restores it in the way of the chart. Installs, loads data, backs up while
-// serving, deletes everything, restores, and compares the answers of the API before and after. The containers of the
-// rendered chart run as processes on this machine. Prints how long the restore took (the RTO for this amount of data)
-// and what was lost (the RPO), and ends with `drill: passed` or with the differences. `-- --pages 500` loads more data,
-// `-- --bucket URL` backs up to a bucket.
+// `npm run drill`: loses an installation and restores it. Installs, loads data, backs up while serving, deletes
+// everything, restores, and compares the answers of the API before and after. Embedded, the containers of the rendered
+// chart run as processes on this machine; with `-- --mesh` it is a mesh with MongoDB, NATS, a bucket and Typesense. Prints
+// how long the restore took (the RTO for this amount of data) and what was lost (the RPO), and ends with `drill: passed`
+// or with the differences. `-- --pages 500` loads more data, `-- --bucket URL` backs the embedded system up to a bucket.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,62 +12,48 @@ import { type Api, api } from '../client.js';
 import { eventually } from '../eventually.js';
 import { newFile } from '../files.js';
 import type { List, Resource, Workspace } from '../records.js';
-import { freePort } from '../system.js';
 import { forEach } from '../walk.js';
-import { deploy, type Machine } from './deployment.js';
+import { createEmbedded } from './embedded.js';
+import type { Installation } from './installation.js';
+import { createMesh } from './mesh.js';
 import { differences, readState } from './state.js';
 
-const READY_MS = 120_000;
+/** Milliseconds within which a restored system finds everything. */
+const FOUND_MS = 120_000;
 const WORD = 'recoverable';
 
 const { values: options } = parseArgs({
-  options: { pages: { type: 'string', default: '60' }, bucket: { type: 'string' } },
+  options: {
+    pages: { type: 'string', default: '60' },
+    bucket: { type: 'string' },
+    mesh: { type: 'boolean', default: false },
+  },
 });
 const home = mkdtempSync(join(tmpdir(), 'commonplace-drill-'));
 try {
-  process.exitCode = await drill(Number(options.pages), options.bucket);
+  const installation = options.mesh ? await createMesh(home) : await createEmbedded(home, options.bucket);
+  process.exitCode = await drill(installation, Number(options.pages));
 } finally {
   rmSync(home, { recursive: true, force: true });
 }
 
-async function drill(pages: number, bucket: string | undefined): Promise<number> {
-  const machine: Machine = { data: join(home, 'data'), backups: join(home, 'backups'), port: await freePort() };
-  mkdirSync(machine.data, { mode: 0o700 });
-  mkdirSync(machine.backups, { mode: 0o700 });
-  const values = ['backup.enabled=true', ...(bucket === undefined ? [] : [`backup.bucket.url=${bucket}`])];
-  const baseUrl = `http://127.0.0.1:${machine.port}`;
-  const ready = () =>
-    eventually(async () => {
-      if ((await fetch(`${baseUrl}/health/ready`)).status !== 200) throw new Error('not ready');
-    }, READY_MS);
-
-  const installed = await deploy(machine, values);
-  let running = await installed.startPod();
-  await ready();
-  const file = readFileSync(join(machine.data, 'bootstrap.json'), 'utf8');
-  const { api_key: key } = JSON.parse(file) as { api_key: string };
+async function drill(installation: Installation, pages: number): Promise<number> {
+  const { baseUrl } = installation;
+  const key = await installation.install();
   const by = api({ baseUrl }, key);
   const workspace = await fill(by, pages);
   const before = await readState(by);
   say(`loaded: ${before.size} answers of the API`);
 
-  const backedUp = await timed('back up, while it serves', () => installed.runBackup());
+  const backedUp = await timed('back up, while it serves', () => installation.backUp());
   const late = await by.post<Resource>('/resources', { type: 'folder', name: 'Late', workspace_id: workspace.id });
   if (late.status !== 201) throw new Error(late.text);
 
-  await running.kill();
-  rmSync(machine.data, { recursive: true });
-  mkdirSync(machine.data, { mode: 0o700 });
-  say('killed, and its volume deleted');
+  await installation.destroy();
+  say('killed, and its data deleted');
 
   const lost = performance.now();
-  const restored = await deploy(machine, [
-    ...values,
-    'backup.restore.from=newest',
-    'backup.restore.sameInstallation=true',
-  ]);
-  running = await restored.startPod();
-  await ready();
+  await installation.restore();
   const serves = (performance.now() - lost) / 1000;
   const again = api({ baseUrl }, key);
   const faults = differences(before, await readState(again));
@@ -76,7 +62,7 @@ async function drill(pages: number, bucket: string | undefined): Promise<number>
   await eventually(async () => {
     const found = await again.post<List<unknown>>('/search', { query: WORD, mode: 'keyword' });
     if (found.status !== 200 || found.data.items.length === 0) throw new Error(`search answers ${found.text}`);
-  }, READY_MS);
+  }, FOUND_MS);
   const searches = (performance.now() - lost) / 1000;
   const written = await again.post<Resource>('/resources', {
     type: 'folder',
@@ -84,7 +70,7 @@ async function drill(pages: number, bucket: string | undefined): Promise<number>
     workspace_id: workspace.id,
   });
   if (written.status !== 201) faults.push(`a write after the restore is answered ${written.status}`);
-  await running.terminate();
+  await installation.stop();
 
   for (const fault of faults) say(`✕ ${fault}`);
   say(`RTO: serves ${serves.toFixed(1)} s after the loss, finds everything after ${searches.toFixed(1)} s`);
