@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from './load/generate.js';
 import type { LoadRequest } from './load/spec.js';
 import { cpuSeconds } from './processes.js';
@@ -74,10 +75,13 @@ export async function compare(
   say: (line: string) => void,
 ): Promise<Figures[]> {
   const results = contestants.map((): Measurements[] => []);
-  for (const contestant of contestants) await runOnce(contestant, 0, connections, warmUpSeconds);
+  for (const contestant of contestants) await runOnce(contestant, 0, { connections, seconds: warmUpSeconds }, 0);
+  const idle = new Map<Subject, number>();
+  for (const { subject } of contestants) idle.set(subject, idle.get(subject) ?? (await idleShare(subject)));
   for (let round = 1; round <= rounds; round++) {
     for (const [i, contestant] of contestants.entries()) {
-      const result = await runOnce(contestant, round, connections, seconds);
+      const { subject } = contestant;
+      const result = await runOnce(contestant, round, { connections, seconds }, idle.get(subject) ?? 0);
       results[i]?.push(result);
       say(`round ${round}/${rounds}: ${nameOf(contestant)}: ${Math.round(result.requestsPerSecond)} requests/s`);
     }
@@ -99,15 +103,25 @@ export function beside(one: Figures, other: Figures, read: (round: Round) => num
 /** Timeout in seconds for the background work that the requests of a round cause. */
 const SETTLE_SECONDS = 300;
 
+/** Seconds for which the idle work of a subject is measured. */
+const IDLE_SECONDS = 3;
+
+/** Returns the share of a core that the idle processes of a subject use: those of a mesh renew leases and poll. */
+async function idleShare(subject: Subject): Promise<number> {
+  const before = cpuSeconds(subject.pids());
+  await sleep(IDLE_SECONDS * 1000);
+  return (cpuSeconds(subject.pids()) - before) / IDLE_SECONDS;
+}
+
 /**
  * Sends the requests of one round and waits until the subject is idle, so that the next round starts on a quiet
- * machine.
+ * machine. `idle` is the share of a core that the subject uses anyway, which is not counted for the requests.
  */
 async function runOnce(
   contestant: Contestant,
   round: number,
-  connections: number,
-  seconds: number,
+  { connections, seconds }: Pick<Pace, 'connections' | 'seconds'>,
+  idle: number,
 ): Promise<Measurements> {
   const { subject } = contestant;
   const wide = contestant.connections ?? connections;
@@ -116,6 +130,7 @@ async function runOnce(
     ...request,
     headers: { ...request.headers, ...key },
   }));
+  const since = performance.now();
   const before = cpuSeconds(subject.pids());
   const result = await generate({
     urls: [subject.url, ...(subject.otherUrls ?? [])],
@@ -124,7 +139,8 @@ async function runOnce(
     requests: sent,
   });
   await settle(() => subject.pids(), SETTLE_SECONDS);
-  const cpu = cpuSeconds(subject.pids()) - before;
+  const elapsed = (performance.now() - since) / 1000;
+  const cpu = Math.max(0, cpuSeconds(subject.pids()) - before - idle * elapsed);
   if (result.failed > 0) {
     throw new Error(`${subject.name}: ${result.failed} of ${result.requests} requests failed`);
   }
