@@ -63,7 +63,7 @@ describe('an agent', () => {
 
   test.each([
     ['no name', { name: '' }, 'name'],
-    ['a model that is not there', { model: 'none' }, null],
+    ['a model that is not there', { model: 'none' }, 'model'],
     ['credits that are no number', { limits: { max_credits_per_run: 'many' } }, 'limits.max_credits_per_run'],
     ['approvers that are nobody', { approval_policy: { approvers: ['everybody'] } }, 'approval_policy.approvers'],
     ['the visibility of an Org it is not in', { visibility: 'org' }, 'visibility'],
