@@ -22,8 +22,8 @@ export interface Connection {
   link(): Promise<Link>;
   /** Whether there has been a connection. */
   readonly isLinked: boolean;
-  /** Resolves at the first connection, however late it is, or when this is closed without one. */
-  readonly linked: Promise<void>;
+  /** Calls back at the first connection, which has not been made yet. Returns a function that removes the listener. */
+  onceLinked(listener: () => void): () => void;
   /**
    * Calls back at each connection after the first, and when streams were created again. Returns a function that removes
    * the listener.
@@ -53,6 +53,7 @@ export function openConnection(
   { names, replicas, log, verify = async () => {} }: LinkOptions,
 ): Connection {
   const listeners = new Set<() => void>();
+  const waiting = new Set<() => void>();
   let current: Link | undefined;
   let closed = false;
   let refused: ConfigError | undefined;
@@ -82,6 +83,8 @@ export function openConnection(
   void connecting.then(async (link) => {
     current = link;
     if (link === undefined) return;
+    for (const listener of waiting) listener();
+    waiting.clear();
     for await (const status of link.nc.status()) {
       if (status.type === 'disconnect') log.warn('nats.disconnected');
       if (status.type !== 'reconnect') continue;
@@ -93,7 +96,10 @@ export function openConnection(
     get isLinked() {
       return current !== undefined;
     },
-    linked: connecting.then(() => {}),
+    onceLinked: (listener) => {
+      waiting.add(listener);
+      return () => waiting.delete(listener);
+    },
     link: async () => {
       if (closed) throw Unavailable();
       if (current !== undefined) return current;

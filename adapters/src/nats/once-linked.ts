@@ -7,8 +7,8 @@ import type { Connection } from './connection.js';
 const RETRY_MS = 1000;
 
 /**
- * Opens a subscription. Before the first connection it returns one that is opened with it, so that a process can start
- * while the broker is away; listeners of `onReconnect` are called then, because they may have missed events.
+ * Opens a subscription. Before the first connection it returns one that is opened at that moment, so that a process can
+ * start while the broker is away; listeners of `onReconnect` are called then, because they may have missed events.
  */
 export async function openOnceLinked(
   connection: Connection,
@@ -17,23 +17,28 @@ export async function openOnceLinked(
 ): Promise<Subscription> {
   if (connection.isLinked) return open();
   let closed = false;
-  let opened: Subscription | undefined;
-  const opening = connection.linked.then(async () => {
-    while (!closed && connection.isLinked && opened === undefined) {
-      opened = await open().catch(async (error) => {
+  let opening: Promise<Subscription | undefined> | undefined;
+  const openPatiently = async (): Promise<Subscription | undefined> => {
+    while (!closed) {
+      try {
+        const opened = await open();
+        connection.interrupted();
+        return opened;
+      } catch (error) {
         log.warn('events.interrupted', { error });
         await sleep(RETRY_MS, undefined, { ref: false });
-        return undefined;
-      });
+      }
     }
-    if (opened !== undefined) connection.interrupted();
+    return undefined;
+  };
+  const forget = connection.onceLinked(() => {
+    opening = openPatiently();
   });
   return {
     async close() {
       closed = true;
-      // Without a connection there is nothing to wait for.
-      if (connection.isLinked) await opening;
-      await opened?.close();
+      forget();
+      await (await opening)?.close();
     },
   };
 }
