@@ -62,10 +62,19 @@ export async function openEventServers(nats: NatsPlace, options: EventServersOpt
   const { records, adopt, isAway, hold, end, log } = options;
   const { openEventInstallation, openNatsBus } = await import('@commonplace/adapters/nats');
   let held: Closable | undefined;
+  const holdStreams = async (): Promise<Closable> => {
+    const streams = await openEventInstallation(nats);
+    try {
+      return await hold(streams);
+    } catch (error) {
+      await streams.close();
+      throw error;
+    }
+  };
   const verify = async () => {
     try {
       await using(openEventInstallation(nats), (streams) => agree(records, [streams], { adopt, log }));
-      if (isAway) held ??= await hold(await openEventInstallation(nats));
+      if (isAway) held ??= await holdStreams();
     } catch (error) {
       if (isAway && error instanceof ConfigError) end();
       throw error;
@@ -73,7 +82,7 @@ export async function openEventServers(nats: NatsPlace, options: EventServersOpt
   };
   const bus = await openNatsBus({ ...nats, log, verify });
   try {
-    if (!isAway) held = await hold(await openEventInstallation(nats));
+    if (!isAway) held = await holdStreams();
   } catch (error) {
     await bus.close();
     throw error;
