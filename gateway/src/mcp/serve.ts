@@ -28,7 +28,16 @@ export function serveMcp(parts: McpParts): Middleware<State> {
   return async (ctx, next) => {
     if (ctx.path !== MCP_PATH) return next();
     ctx._matchedRoute = MCP_PATH;
-    server ??= import('./handle.js').then(({ createMcpServer }) => createMcpServer(parts));
+    server ??= loadServer(parts).catch((error) => {
+      // The next request tries again.
+      server = undefined;
+      throw error;
+    });
     return (await server)(ctx, next);
   };
+}
+
+async function loadServer(parts: McpParts): Promise<Middleware<State>> {
+  const { createMcpServer } = await import('./handle.js');
+  return createMcpServer(parts);
 }
