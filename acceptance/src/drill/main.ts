@@ -32,7 +32,11 @@ const { values: options } = parseArgs({
 const home = mkdtempSync(join(tmpdir(), 'commonplace-drill-'));
 try {
   const installation = options.mesh ? await createMesh(home) : await createEmbedded(home, options.bucket);
-  process.exitCode = await drill(installation, Number(options.pages));
+  try {
+    process.exitCode = await drill(installation, Number(options.pages));
+  } finally {
+    await installation.stop();
+  }
 } finally {
   rmSync(home, { recursive: true, force: true });
 }
@@ -70,7 +74,6 @@ async function drill(installation: Installation, pages: number): Promise<number>
     workspace_id: workspace.id,
   });
   if (written.status !== 201) faults.push(`a write after the restore is answered ${written.status}`);
-  await installation.stop();
 
   for (const fault of faults) say(`✕ ${fault}`);
   say(`RTO: serves ${serves.toFixed(1)} s after the loss, finds everything after ${searches.toFixed(1)} s`);
