@@ -131,12 +131,15 @@ async function readBeside(read: () => unknown, { name, run }: Long, delayPort: n
   };
   const readers = Array.from({ length: READERS }, reader);
   const since = performance.now();
-  // If the long request fails, the readers have to end before their connections are closed.
-  await run().finally(() => {
+  let tookMs = 0;
+  try {
+    await run();
+    tookMs = performance.now() - since;
+  } finally {
+    // If the long request fails, the readers have to end before their connections are closed.
     over = true;
-  });
-  const tookMs = performance.now() - since;
-  await Promise.all(readers);
+    await Promise.all(readers);
+  }
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
   return { name, tookMs, p50: at(0.5), p99: at(0.99), heldMs: (await takeDelay(delayPort)).most };
