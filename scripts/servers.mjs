@@ -149,11 +149,19 @@ async function answers(url) {
   }
 }
 
+/** Processes of the running servers, which end with this process unless it is killed. */
+const children = new Set();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 /** Starts a program and waits for the line of output that contains its port. */
 async function startServer(program, args, ready, env = {}, user = {}) {
   const stdio = ['ignore', 'pipe', 'pipe'];
   const child = spawn(program, args, { stdio, env: { ...process.env, ...env }, ...user });
+  children.add(child);
   const exited = new Promise((resolve) => child.once('exit', resolve));
+  void exited.then(() => children.delete(child));
   let output = '';
   const port = await new Promise((resolve, reject) => {
     const fail = (why) => reject(new Error(`${program} ${why}\n${output.slice(-2000)}`));
