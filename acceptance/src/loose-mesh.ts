@@ -25,10 +25,14 @@ export interface LooseMesh {
   /** Names of everything that can be started: the servers `mongodb` and `nats`, the services, and the gateway. */
   readonly parts: readonly string[];
   readonly baseUrl: string;
+  /** Where the server of events listens, also while it is stopped. */
+  readonly natsUrl: string;
   readonly bootstrapFile: string;
   start(part: string): Promise<void>;
   /** Returns what a process has written to standard error; empty for a server. */
   stderr(part: string): string;
+  /** Waits until a process ends by itself. Returns its exit code. */
+  exited(part: string): Promise<number | null>;
   /** Ends a service or a server. */
   kill(part: string): Promise<void>;
   /** Creates the first owner. Returns the exit code. */
@@ -74,6 +78,7 @@ export async function createLooseMesh(home: string, settings: NodeJS.ProcessEnv 
   return {
     parts: [...SERVERS, ...SERVICES, 'gateway'],
     baseUrl,
+    natsUrl: `nats://127.0.0.1:${nats}`,
     bootstrapFile,
     async start(part) {
       if (part === 'mongodb') servers.set(part, await startMongo(tools.mongodb, join(home, 'mongodb'), mongo));
@@ -85,6 +90,7 @@ export async function createLooseMesh(home: string, settings: NodeJS.ProcessEnv 
       }
     },
     stderr: (part) => processes.get(part)?.stderr() ?? '',
+    exited: (part) => processes.get(part)?.exited ?? Promise.resolve(null),
     async kill(part) {
       await servers.get(part)?.stop();
       servers.delete(part);

@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openEventInstallation } from '@commonplace/adapters/nats';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
@@ -114,4 +115,36 @@ withServers(
     }, START_MS);
   },
   3 * START_MS,
+);
+
+/** Attempts to connect, with growing pauses, after which a start no longer waits for the first connection. */
+const SERVING_AFTER = 7;
+
+withServers(
+  'a process that started without NATS ends if its streams turn out to be those of another installation',
+  async () => {
+    const own = join(home, 'nats');
+    const kept = join(home, 'own-streams');
+    renameSync(own, kept);
+    try {
+      await mesh.start('nats');
+      const streams = await openEventInstallation({ url: mesh.natsUrl });
+      await streams.claim('another-installation');
+      await streams.close();
+      await mesh.kill('nats');
+      await mesh.start('mongodb');
+      await mesh.start('tenancy');
+      const attempts = () => mesh.stderr('tenancy').match(/"event":"nats\.unreachable"/g)?.length ?? 0;
+      await eventually(() => expect(attempts()).toBeGreaterThanOrEqual(SERVING_AFTER), START_MS);
+      expect(mesh.stderr('tenancy')).toMatch(/"event":"start\.without_server"/);
+      await mesh.start('nats');
+      expect(await mesh.exited('tenancy')).toBe(0);
+      expect(mesh.stderr('tenancy')).toMatch(/belongs to installation another-installation.*"event":"nats\.foreign"/);
+    } finally {
+      await mesh.kill('nats');
+      rmSync(own, { recursive: true, force: true });
+      renameSync(kept, own);
+    }
+  },
+  2 * START_MS,
 );
