@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { type StoreHarness, storeContract } from '@commonplace/kit/testing';
 import { openConnection, openSqliteDatabase } from '../src/sqlite/index.js';
 
-async function open(folder: string): Promise<StoreHarness> {
+async function open(folder: string, cacheChars?: number): Promise<StoreHarness> {
   const file = join(folder, 'contract.db');
-  const database = await openSqliteDatabase({ file });
+  const database = await openSqliteDatabase({ file, ...(cacheChars === undefined ? {} : { cacheChars }) });
   return {
     store: database.store,
     // All services publish to one log; each event names its service.
@@ -24,9 +24,12 @@ async function open(folder: string): Promise<StoreHarness> {
     },
     reopen: async () => {
       await database.close();
-      return open(folder);
+      return open(folder, cacheChars);
     },
   };
 }
 
-storeContract('sqlite', async () => open(await mkdtemp(join(tmpdir(), 'commonplace-store-'))));
+const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'commonplace-store-'));
+
+storeContract('sqlite', async () => open(await makeFolder()));
+storeContract('sqlite with records in memory', async () => open(await makeFolder(), 2 ** 20));

@@ -2,17 +2,24 @@ import type { Collection, CollectionSpec, Condition, StoredRecord, Where } from 
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
+import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
 import { fieldOf, translate } from './translate.js';
 import { cellText, LIST, listParam } from './values.js';
+
+interface ReadContext {
+  readonly reader: Connection;
+  readonly scanner: Scanner;
+  readonly cache: RecordCache;
+}
 
 /**
  * Creates the read operations of a collection. They run on the main thread's connection, where a call takes
  * microseconds and blocks the thread; those that search in texts, which no index serves, run in another thread.
  */
 export function createCollection<T extends StoredRecord>(
-  { reader, scanner }: { readonly reader: Connection; readonly scanner: Scanner },
+  { reader, scanner, cache }: ReadContext,
   shape: TableShape,
   spec: CollectionSpec<T>,
 ): Collection<T> {
@@ -27,8 +34,15 @@ export function createCollection<T extends StoredRecord>(
     const row = reader.get(sql, params);
     return row && parse(row);
   };
-  // No id contains NUL, and NUL cannot be bound.
-  const oneById = (id: string): T | undefined => (id.includes('\0') ? undefined : one(byId, [id]));
+  const cached = (id: string): T | undefined => cache.get(table, id) as T | undefined;
+  const parseAndCache = ([doc]: readonly unknown[]): T => cache.put(table, parse([doc]), (doc as string).length);
+  const oneById = (id: string): T | undefined => {
+    const there = cached(id);
+    // No id contains NUL, and NUL cannot be bound.
+    if (there !== undefined || id.includes('\0')) return there;
+    const row = reader.get(byId, [id]);
+    return row && parseAndCache(row);
+  };
   const listed = (found: T | undefined): T[] => (found === undefined ? [] : [found]);
   return {
     spec,
@@ -37,13 +51,12 @@ export function createCollection<T extends StoredRecord>(
       const [only] = ids;
       if (only === undefined) return [];
       if (ids.length === 1) return listed(oneById(only));
-      const found = new Map(
-        reader
-          .all(byIds, [listParam(ids)])
-          .map((row) => parse(row))
-          .map((one) => [one.id, one]),
-      );
-      return ids.flatMap((id) => found.get(id) ?? []);
+      const records = ids.map(cached);
+      const missing = ids.filter((_, at) => records[at] === undefined);
+      if (missing.length === 0) return records as T[];
+      const rows = reader.all(byIds, [listParam(missing)]);
+      const found = new Map(rows.map(parseAndCache).map((record) => [record.id, record]));
+      return ids.flatMap((id, at) => records[at] ?? found.get(id) ?? []);
     },
     async find(query) {
       const { sql, params } = selectPage(shape, query);

@@ -12,6 +12,8 @@ import { type Connection, openConnection } from './file/binding.js';
 import { createScanner } from './file/scanner.js';
 import { openWriteQueue, type WriteQueue } from './file/write-queue.js';
 import { plainStep } from './file/writer-protocol.js';
+import { COUNT_FOREIGN_COMMIT, FOREIGN_COMMITS_TABLE, readForeignCommits } from './foreign-commits.js';
+import { createRecordCache, NO_RECORD_CACHE, type RecordCache } from './record-cache.js';
 import { createKnownSchema } from './schema.js';
 import { createSqliteStore, type OpenCollections } from './store.js';
 
@@ -40,23 +42,41 @@ export interface SqliteDatabase {
   close(): Promise<void>;
 }
 
+export interface SqliteOptions {
+  readonly file: string;
+  readonly log?: Log;
+  /**
+   * Characters of JSON of the records that the only process that owns the file caches. Any other process leaves it
+   * out: it caches nothing, and its commits empty the owner's cache.
+   */
+  readonly cacheChars?: number;
+}
+
 /** Opens a database file. Creates it, readable by its owner only, if it is missing. */
-export async function openSqliteDatabase(options: { file: string; log?: Log }): Promise<SqliteDatabase> {
-  const { file, log = silentLog } = options;
+export async function openSqliteDatabase(options: SqliteOptions): Promise<SqliteDatabase> {
+  const { file, log = silentLog, cacheChars } = options;
   makeFolder(dirname(file));
   makePrivate(file);
   const reader = openConnection(file, { readOnly: true });
   let queue: WriteQueue | undefined;
   try {
     queue = await openWriteQueue(file, (error) => log.error('store.writer_died', { file, error }));
-    await queue.commit(EVENT_TABLES.map(plainStep));
+    await queue.commit([...EVENT_TABLES.map(plainStep), FOREIGN_COMMITS_TABLE]);
+    if (cacheChars === undefined) countCommits(queue);
+    const cache = cacheChars ? createRecordCache(cacheChars, () => readForeignCommits(reader)) : NO_RECORD_CACHE;
     const guarded = withReserve(queue);
-    return createDatabase(file, reader, guarded, createEventHub(reader, guarded.queue, log));
+    return createDatabase(file, { reader, cache }, guarded, createEventHub(reader, guarded.queue, log));
   } catch (error) {
     await queue?.close();
     reader.close();
     throw error;
   }
+}
+
+/** Makes each commit of a queue count as one by a process that does not own the file. */
+function countCommits(queue: WriteQueue): void {
+  const { commit } = queue;
+  queue.commit = (steps, acknowledged) => commit([...steps, COUNT_FOREIGN_COMMIT], acknowledged);
 }
 
 interface GuardedQueue {
@@ -79,7 +99,7 @@ function withReserve(queue: WriteQueue): GuardedQueue {
 
 function createDatabase(
   file: string,
-  reader: Connection,
+  { reader, cache }: { readonly reader: Connection; readonly cache: RecordCache },
   { queue, guardSpace }: GuardedQueue,
   hub: EventHub,
 ): SqliteDatabase {
@@ -100,7 +120,7 @@ function createDatabase(
   function store(service: string): Store {
     const collections = services.get(service) ?? { tables: new Map(), making: new Map() };
     services.set(service, collections);
-    return createSqliteStore(service, collections, { reader, scanner, hub, schema });
+    return createSqliteStore(service, collections, { reader, scanner, hub, cache, schema });
   }
 
   return {

@@ -6,6 +6,7 @@ import type { EventHub } from './events/index.js';
 import type { Connection } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
 import { plainStep } from './file/writer-protocol.js';
+import type { RecordCache } from './record-cache.js';
 import { type KnownSchema, missingSchema, type TableShape, tableShape } from './schema.js';
 import { createUnitOfWork } from './unit-of-work.js';
 
@@ -23,12 +24,13 @@ export interface StoreContext {
   readonly reader: Connection;
   readonly scanner: Scanner;
   readonly hub: EventHub;
+  readonly cache: RecordCache;
   readonly schema: KnownSchema;
 }
 
 /** Creates the store of one service. Its tables begin with the service's name. */
 export function createSqliteStore(service: string, { tables, making }: OpenCollections, context: StoreContext): Store {
-  const { reader, scanner, hub, schema } = context;
+  const { reader, scanner, hub, cache, schema } = context;
   const place = { system: 'sqlite', service, synchronous: true };
   const observed = observeCommits(place);
   const { opened, committed, onCommit, expiring } = createStoreObservers();
@@ -62,10 +64,16 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
       making.set(spec.name, made);
       await made;
       tables.set(spec.name, shape.table);
-      return opened(observeCollection(place, createCollection({ reader, scanner }, shape, spec)));
+      return opened(observeCollection(place, createCollection({ reader, scanner, cache }, shape, spec)));
     },
     begin: () =>
-      createUnitOfWork({ tableOf, committed, commit: (steps, events) => observed(() => hub.commit(steps, events)) }),
+      createUnitOfWork({
+        tableOf,
+        committed,
+        exclude: (writes) =>
+          cache.exclude(writes.map(({ collection, id }) => ({ table: tableOf({ name: collection }), id }))),
+        commit: (steps, events) => observed(() => hub.commit(steps, events)),
+      }),
     // The file's folder is locked by this process.
     isExclusive: true,
     onCommit,

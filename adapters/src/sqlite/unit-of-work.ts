@@ -19,6 +19,8 @@ import { checkName } from './values.js';
 export interface UnitContext {
   /** Returns the table of a collection. Throws if the collection does not belong to this store. */
   tableOf(spec: { readonly name: string }): string;
+  /** Excludes the records that a unit writes to from the cache, until the returned function is called. */
+  exclude(writes: readonly Written[]): () => void;
   /** Commits the statements and, in the same transaction, the events. */
   commit(steps: readonly Step[], events: readonly DomainEvent[]): Promise<void>;
   /** Is called after a unit was committed, with the records that it wrote to. */
@@ -119,6 +121,7 @@ class SqliteUnitOfWork implements UnitOfWork {
     this.over = true;
     const writes = this.writes;
     if (writes.length === 0 && this.events.length === 0) return;
+    const include = this.context.exclude(writes.filter(({ step: [, , must] }) => must === 'change'));
     try {
       await this.context.commit(
         writes.map(({ step }) => step),
@@ -126,6 +129,8 @@ class SqliteUnitOfWork implements UnitOfWork {
       );
     } catch (error) {
       throw error instanceof StepFailed ? translateFailure(error, writes[error.step]) : error;
+    } finally {
+      include();
     }
     this.context.committed(this, writes);
   }

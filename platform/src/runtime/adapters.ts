@@ -122,7 +122,7 @@ async function openEmbedded(parts: Parts): Promise<Adapters> {
   const isMissing = !existsSync(file);
   let database: SqliteDatabase | undefined;
   try {
-    database = await openSqliteDatabase({ file, log });
+    database = await openSqliteDatabase({ file, log, cacheChars: settings.recordCacheChars });
     const { installationId, holds } = await identifyEmbedded(database, parts);
     const { reusableBytes } = database;
     const { diskReserveBytes } = settings;

@@ -21,6 +21,12 @@ export const processSettings = {
     parse: integer(0, 2 ** 40),
     fallback: 64 * 2 ** 20,
   },
+  recordCacheChars: {
+    variable: 'COMMONPLACE_RECORD_CACHE_CHARS',
+    help: 'characters of JSON of the records that the embedded store keeps in memory; 0: none',
+    parse: integer(0, 2 ** 32),
+    fallback: 8 * 2 ** 20,
+  },
   adopt: {
     variable: 'COMMONPLACE_ADOPT',
     help: 'for one start: what to take over although it is not known to belong to this installation: files, index, events, keys, separated by commas',

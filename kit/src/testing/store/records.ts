@@ -179,8 +179,8 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     list.push('after the commit');
     const found = (await must(all, 'a')) as unknown as { tags: string[]; body: { list: string[] } };
     expect(found.tags).toEqual(['kept']);
-    found.tags.push('mine');
-    found.body.list.push('mine');
+    pushIfAllowed(found.tags, 'mine');
+    pushIfAllowed(found.body.list, 'mine');
     expect(await must(all, 'a')).toMatchObject({ tags: ['kept'], body: { list: ['kept'] } });
   });
 
@@ -208,8 +208,10 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     const found = await Promise.all(wanted.map((id) => all.get(id)));
     const there = wanted.map((id) => (Number(id.slice(3)) < 150 ? id : undefined));
     expect(found.map((one) => one?.id)).toEqual(there);
-    for (const one of found) (one?.tags as string[] | undefined)?.push('mine');
-    expect(found.filter((one) => one !== undefined && one.tags?.length !== 2)).toEqual([]);
+    for (const one of found) if (one?.tags !== undefined) pushIfAllowed(one.tags as string[], 'mine');
+    expect((await all.getMany(wanted)).filter((one) => one.tags?.length !== 1)).toEqual([]);
+    const own = found.filter((one) => one !== undefined && !Object.isFrozen(one.tags));
+    expect(own.filter((one) => one?.tags?.length !== 2)).toEqual([]);
   });
 
   duty('services and collections keep their records apart', async () => {
@@ -225,4 +227,9 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     await unit.commit();
     expect((await must(here, 'a')).name).toBe('a');
   });
+}
+
+/** Adds to a list of a record that was read. An adapter may freeze its records; then this changes nothing. */
+function pushIfAllowed(list: string[], text: string): void {
+  if (!Object.isFrozen(list)) list.push(text);
 }

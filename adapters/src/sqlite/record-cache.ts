@@ -1,0 +1,95 @@
+import type { StoredRecord } from '@commonplace/kit/store';
+import { LRUCache } from 'lru-cache';
+
+/** Identifies a record by its table and id. */
+export interface RecordKey {
+  readonly table: string;
+  readonly id: string;
+}
+
+/**
+ * Committed records of a database in memory, which spare reads by id SQLite and the parsing of JSON. A record that is
+ * being written to is not served from here, because its commit can take effect at any moment.
+ */
+export interface RecordCache {
+  /** Returns a record; undefined if it is not cached. */
+  get(table: string, id: string): StoredRecord | undefined;
+  /**
+   * Caches a record that was read from the file after `get` in the same turn of the event loop. `size` is the number of
+   * characters of its JSON. Returns the record, which is frozen if it is cached, because all readers share it.
+   */
+  put<T extends StoredRecord>(table: string, record: T, size: number): T;
+  /** Removes records and doesn't cache them until the returned function is called. */
+  exclude(keys: readonly RecordKey[]): () => void;
+}
+
+/** Caches nothing. */
+export const NO_RECORD_CACHE: RecordCache = {
+  get: () => undefined,
+  put: (_table, record) => record,
+  exclude: () => () => {},
+};
+
+/** Characters of the largest record that is cached, so that a few large ones do not evict all others. */
+const MAX_RECORD_CHARS = 64 * 1024;
+
+/**
+ * Creates a cache of up to `chars` characters of JSON. `readForeignCommits` returns the number of commits by other
+ * processes; it is called at most once in each turn of the event loop, and a change empties the cache.
+ */
+export function createRecordCache(chars: number, readForeignCommits: () => number): RecordCache {
+  const records = new LRUCache<string, StoredRecord>({ maxSize: chars, maxEntrySize: MAX_RECORD_CHARS });
+  /** Numbers of units in progress that write to a record. */
+  const writers = new Map<string, number>();
+  let foreignCommits = readForeignCommits();
+  let isCurrent = false;
+
+  function endTurn(): void {
+    isCurrent = false;
+  }
+
+  function clearAfterForeignCommit(): void {
+    isCurrent = true;
+    setImmediate(endTurn);
+    const count = readForeignCommits();
+    if (count !== foreignCommits) records.clear();
+    foreignCommits = count;
+  }
+
+  function include(keys: readonly string[]): void {
+    for (const key of keys) {
+      const others = (writers.get(key) ?? 1) - 1;
+      if (others === 0) writers.delete(key);
+      else writers.set(key, others);
+    }
+  }
+
+  return {
+    get(table, id) {
+      if (!isCurrent) clearAfterForeignCommit();
+      return records.get(keyOf(table, id));
+    },
+    put(table, record, size) {
+      const key = keyOf(table, record.id);
+      // Without a look at foreign commits in this turn, the record may have been read before one of them.
+      if (isCurrent && size <= MAX_RECORD_CHARS && !writers.has(key)) records.set(key, deepFreeze(record), { size });
+      return record;
+    },
+    exclude(written) {
+      const keys = written.map(({ table, id }) => keyOf(table, id));
+      for (const key of keys) {
+        records.delete(key);
+        writers.set(key, (writers.get(key) ?? 0) + 1);
+      }
+      return () => include(keys);
+    },
+  };
+}
+
+const keyOf = (table: string, id: string): string => `${table}/${id}`;
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}

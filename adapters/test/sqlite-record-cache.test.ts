@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import { LostRace } from '@commonplace/kit/store';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+
+interface Note extends StoredRecord {
+  readonly title: string;
+  readonly count?: number;
+  readonly tags?: readonly string[];
+}
+
+const NOTES: CollectionSpec<Note> = { name: 'notes', indexes: [{ fields: ['title'] }] };
+const CACHE_CHARS = 2 ** 20;
+
+let folder: string;
+let file: string;
+let owner: SqliteDatabase;
+let notes: Collection<Note>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'commonplace-cache-'));
+  file = join(folder, 'a.db');
+  owner = await openSqliteDatabase({ file, cacheChars: CACHE_CHARS });
+  notes = await owner.store('unit').collection(NOTES);
+});
+
+afterEach(async () => {
+  await owner.close();
+  await rm(folder, { recursive: true });
+});
+
+async function insert(id: string): Promise<Note> {
+  const unit = owner.store('unit').begin();
+  const note = unit.insert(notes, { id, title: id, tags: ['x'] });
+  await unit.commit();
+  return note;
+}
+
+async function retitle(database: SqliteDatabase, before: Note, title: string): Promise<Note> {
+  const unit = database.store('unit').begin();
+  const after = unit.replace(await database.store('unit').collection(NOTES), before, { ...before, title });
+  await unit.commit();
+  return after;
+}
+
+describe('records in memory', () => {
+  test('are the same object for all readers, which cannot change it', async () => {
+    await insert('a');
+    const first = await notes.get('a');
+    expect(await notes.get('a')).toBe(first);
+    expect(await notes.getMany(['a', 'b'])).toEqual([first]);
+    expect(() => (first?.tags as string[]).push('y')).toThrow(TypeError);
+  });
+
+  test('show each commit of their own process at once', async () => {
+    let note = await insert('a');
+    for (let i = 0; i < 20; i++) {
+      await notes.get('a');
+      note = await retitle(owner, note, `title ${i}`);
+      expect(await notes.get('a')).toEqual(note);
+    }
+    const unit = owner.store('unit').begin();
+    unit.increment(notes, 'a', 'count', 3, {});
+    await unit.commit();
+    expect(await notes.get('a')).toMatchObject({ count: 3 });
+    const removal = owner.store('unit').begin();
+    removal.remove(notes, note);
+    await removal.commit();
+    expect(await notes.get('a')).toBeUndefined();
+  });
+
+  test('never go back to an older version while a unit is being committed', async () => {
+    let note = await insert('a');
+    const seen: number[] = [];
+    for (let i = 0; i < 50; i++) {
+      await notes.get('a');
+      let committed = false;
+      const written = retitle(owner, note, `title ${i}`).then((after) => {
+        committed = true;
+        return after;
+      });
+      while (!committed) {
+        seen.push((await notes.find({ where: { title: { prefix: '' } }, limit: 1 }))[0]?.version ?? 0);
+        seen.push((await notes.get('a'))?.version ?? 0);
+        await nextTurn();
+      }
+      note = await written;
+    }
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+  });
+
+  test('stay readable after a unit that failed', async () => {
+    const note = await insert('a');
+    await retitle(owner, note, 'second');
+    await expect(retitle(owner, note, 'third')).rejects.toBeInstanceOf(LostRace);
+    const found = await notes.get('a');
+    expect(found).toMatchObject({ title: 'second' });
+    expect(await notes.get('a')).toBe(found);
+  });
+
+  test('show commits of another process in the next turn of the event loop', async () => {
+    const note = await insert('a');
+    const beside = await openSqliteDatabase({ file });
+    try {
+      let before = note;
+      for (let i = 0; i < 5; i++) {
+        expect(await notes.get('a')).toEqual(before);
+        before = await retitle(beside, before, `beside ${i}`);
+        await nextTurn();
+        expect(await notes.get('a')).toEqual(before);
+        expect((await notes.getMany(['a', 'none']))[0]).toEqual(before);
+      }
+    } finally {
+      await beside.close();
+    }
+  });
+});
