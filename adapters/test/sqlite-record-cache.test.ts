@@ -53,7 +53,7 @@ describe('records in memory', () => {
     const first = await notes.get('a');
     expect(await notes.get('a')).toBe(first);
     expect(await notes.getMany(['a', 'b'])).toEqual([first]);
-    expect(() => (first?.tags as string[]).push('y')).toThrow(TypeError);
+    expect(() => (first as { tags: string[] } | undefined)?.tags.push('y')).toThrow(TypeError);
   });
 
   test('show each commit of their own process at once', async () => {
@@ -84,7 +84,9 @@ describe('records in memory', () => {
         return after;
       });
       while (!committed) {
-        seen.push((await notes.find({ where: { title: { prefix: '' } }, limit: 1 }))[0]?.version ?? 0);
+        for (const limit of [1, 5]) {
+          seen.push((await notes.find({ where: { title: { prefix: '' } }, limit }))[0]?.version ?? 0);
+        }
         seen.push((await notes.get('a'))?.version ?? 0);
         await nextTurn();
       }

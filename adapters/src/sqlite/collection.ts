@@ -1,4 +1,5 @@
 import type { Collection, CollectionSpec, Condition, StoredRecord, Where } from '@commonplace/kit/store';
+import { createCachedReads } from './cached-reads.js';
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
@@ -6,7 +7,10 @@ import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
 import { fieldOf, translate } from './translate.js';
-import { cellText, LIST, listParam } from './values.js';
+import { cellText } from './values.js';
+
+/** Largest page that is read from the cache. Background work reads larger ones, once. */
+const MAX_CACHED_PAGE = 200;
 
 interface ReadContext {
   readonly reader: Connection;
@@ -26,42 +30,15 @@ export function createCollection<T extends StoredRecord>(
   const { table } = shape;
   const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
     searchesText(where) ? scanner.all(groupOf(where), sql, params) : reader.all(sql, params);
-  const byId = `SELECT doc FROM ${table} WHERE id = ?`;
-  const byIds = `SELECT doc FROM ${table} WHERE id IN ${LIST}`;
-  const parse = ([doc]: readonly unknown[]): T => JSON.parse(doc as string) as T;
-  // A single row is read with `get`: the driver takes about four times as long to start a list.
-  const one = (sql: string, params: readonly Param[]): T | undefined => {
-    const row = reader.get(sql, params);
-    return row && parse(row);
-  };
-  const cached = (id: string): T | undefined => cache.get(table, id) as T | undefined;
-  const parseAndCache = ([doc]: readonly unknown[]): T => cache.put(table, parse([doc]), (doc as string).length);
-  const oneById = (id: string): T | undefined => {
-    const there = cached(id);
-    // No id contains NUL, and NUL cannot be bound.
-    if (there !== undefined || id.includes('\0')) return there;
-    const row = reader.get(byId, [id]);
-    return row && parseAndCache(row);
-  };
-  const listed = (found: T | undefined): T[] => (found === undefined ? [] : [found]);
+  const cached = createCachedReads<T>({ reader, cache }, shape);
   return {
     spec,
-    get: async (id) => oneById(id),
-    async getMany(ids) {
-      const [only] = ids;
-      if (only === undefined) return [];
-      if (ids.length === 1) return listed(oneById(only));
-      const records = ids.map(cached);
-      const missing = ids.filter((_, at) => records[at] === undefined);
-      if (missing.length === 0) return records as T[];
-      const rows = reader.all(byIds, [listParam(missing)]);
-      const found = new Map(rows.map(parseAndCache).map((record) => [record.id, record]));
-      return ids.flatMap((id, at) => records[at] ?? found.get(id) ?? []);
-    },
+    get: async (id) => cached.get(id),
+    getMany: async (ids) => cached.getMany(ids),
     async find(query) {
-      const { sql, params } = selectPage(shape, query);
-      if (query.limit === 1 && !searchesText(query.where)) return listed(one(sql, params));
-      return (await all(query.where, sql, params)).map(parse);
+      if (query.limit <= MAX_CACHED_PAGE && !searchesText(query.where)) return cached.find(query);
+      const { sql, params } = selectPage(shape, query, ['doc']);
+      return (await all(query.where, sql, params)).map(([doc]) => JSON.parse(doc as string) as T);
     },
     async count(where, limit) {
       const { sql, params } = translate(shape, where);

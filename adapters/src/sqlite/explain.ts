@@ -8,7 +8,7 @@ import { selectPage } from './select.js';
  * requested order is produced by sorting; a query without an order may sort the few ids that it finds.
  */
 export function explain<T>(reader: Connection, shape: TableShape, query: Query<T>): { indexed: boolean; plan: string } {
-  const { sql, params } = selectPage(shape, query);
+  const { sql, params } = selectPage(shape, query, ['doc']);
   const steps = reader.all(`EXPLAIN QUERY PLAN ${sql}`, params).map((row) => String(row[3]));
   const filtered = Object.keys(query.where).length > 0;
   const scans = steps.some((step) => step.startsWith(`SCAN ${shape.table}`) && (filtered || !step.includes(' USING ')));

@@ -59,8 +59,9 @@ export function mergeArms<T>(
   { field, values, rest }: Merge<T>,
   terms: readonly SortTerm[],
   behind: readonly Sql[],
+  selected: readonly string[],
 ): Sql {
-  const columns = ['doc', ...terms.map((term) => fieldOf(shape, term.field))].join(', ');
+  const columns = [...selected, ...terms.map((term) => fieldOf(shape, term.field))].join(', ');
   const conditions = join([{ sql: `${columnOf(field)} = ?`, params: [] }, translate(shape, rest), ...behind], ' AND ');
   const sql = `SELECT ${columns} FROM ${shape.table} WHERE ${conditions.sql}`;
   // The list is padded with NULL, which equals nothing, to a power of two, so that few statements cover all lengths.

@@ -12,6 +12,7 @@ export interface RecordKey {
  * being written to is not served from here, because its commit can take effect at any moment.
  */
 export interface RecordCache {
+  readonly isEnabled: boolean;
   /** Returns a record; undefined if it is not cached. */
   get(table: string, id: string): StoredRecord | undefined;
   /**
@@ -25,6 +26,7 @@ export interface RecordCache {
 
 /** Caches nothing. */
 export const NO_RECORD_CACHE: RecordCache = {
+  isEnabled: false,
   get: () => undefined,
   put: (_table, record) => record,
   exclude: () => () => {},
@@ -65,6 +67,7 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
   }
 
   return {
+    isEnabled: true,
     get(table, id) {
       if (!isCurrent) clearAfterForeignCommit();
       return records.get(keyOf(table, id));

@@ -5,15 +5,16 @@ import type { TableShape } from './schema.js';
 import { fieldOf, join, type Sql, translate } from './translate.js';
 import { valueExpression } from './values.js';
 
-/** Returns the statement that reads a page. Its first column is the document. */
-export function selectPage<T>(shape: TableShape, query: Query<T>): Sql {
+/** Returns the statement that reads a page. Its rows begin with these columns. */
+export function selectPage<T>(shape: TableShape, query: Query<T>, columns: readonly ('id' | 'doc')[]): Sql {
   const terms = orderTerms(shape, sortTerms(query.sort));
   const behind = [...keysetCondition(shape, terms, query), ...presence(shape, terms)];
   const merge = findMerge(shape, query.where, terms);
-  const rows = merge === undefined ? selectRows(shape, query, behind) : mergeArms(shape, merge, terms, behind);
+  const rows =
+    merge === undefined ? selectRows(shape, query, behind, columns) : mergeArms(shape, merge, terms, behind, columns);
   const order = terms.map(({ field, descending }, at) => {
     // The ORDER BY of a union refers to columns by position.
-    const column = merge === undefined ? fieldOf(shape, field) : String(at + 2);
+    const column = merge === undefined ? fieldOf(shape, field) : String(columns.length + at + 1);
     return `${column}${descending ? ' DESC' : ''}`;
   });
   const offset = query.offset ?? 0;
@@ -23,9 +24,14 @@ export function selectPage<T>(shape: TableShape, query: Query<T>): Sql {
   };
 }
 
-function selectRows<T>(shape: TableShape, { where }: Query<T>, behind: readonly Sql[]): Sql {
+function selectRows<T>(
+  shape: TableShape,
+  { where }: Query<T>,
+  behind: readonly Sql[],
+  columns: readonly string[],
+): Sql {
   const { sql, params } = join([translate(shape, where), ...behind], ' AND ');
-  return { sql: `SELECT doc FROM ${shape.table} WHERE ${sql}`, params };
+  return { sql: `SELECT ${columns.join(', ')} FROM ${shape.table} WHERE ${sql}`, params };
 }
 
 /** Removes the terms that follow a field without ties, so that an index on that field alone gives the order. */
