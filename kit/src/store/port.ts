@@ -97,6 +97,8 @@ export interface SumBy<Field extends string> {
  * - Results follow the sort, with the id as the last sort key; strings are compared by code point.
  * - A condition never matches a record in which its field is absent, except `exists: false`.
  * - Strings are data: none is ever interpreted as an operator, a pattern or a path.
+ *
+ * Callers do not change the records that they read: an adapter may share them among all readers, frozen.
  */
 export interface Collection<T extends StoredRecord> {
   readonly spec: CollectionSpec<T>;
