@@ -1,5 +1,5 @@
 import { displayText, isEmpty, plainText } from './cells.js';
-import { type Cell, type Column, isComputed, isStored, isText } from './column.js';
+import { type Cell, type Column, isComputed, isText } from './column.js';
 import type { CellOf, TableState } from './compute.js';
 import { columnsOf, type Filter, type Test } from './filter.js';
 import { type Field, fieldOf, type Loaded, textOf } from './image.js';
@@ -56,8 +56,7 @@ async function loadColumns(
   breathe: Breathe,
 ): Promise<Map<string, Loaded>> {
   const stored = columns.filter((column) => !isComputed(column));
-  const cheap = state.head.columns.filter((column) => isStored(column) && fieldOf(column).kind !== 'term');
-  const loaded = await state.view.load(stored.map(fieldOf), breathe, cheap.map(fieldOf));
+  const loaded = await state.view.load(stored.map(fieldOf), breathe);
   const all = new Map(stored.map((column, i) => [column.id, loaded[i] as Loaded]));
   const computed = columns.filter(isComputed);
   if (computed.length > 0) {
