@@ -79,18 +79,23 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
     asked: DocumentFormat,
     context: CallContext,
   ): PreparedWrite {
+    const breathe = createBreathe(context.signal);
     return {
       changed,
       sizeBytes: Buffer.byteLength(body.text),
       warnings,
       loses: false,
-      apply() {
+      async apply() {
+        await breathe();
         const record = recordOf(node, body);
         toReplace.delete(context.work);
         if (before === undefined) context.work.insert(contents, record);
         else context.work.replace(contents, before, record);
       },
-      answer: async ({ format }) => shown(node.tenant, body, formatFrom(format) ?? asked, context),
+      async answer({ format }) {
+        await breathe();
+        return shown(node.tenant, body, formatFrom(format) ?? asked, context);
+      },
     };
   }
 
