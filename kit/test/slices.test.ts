@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createBreathe, parseJsonInSlices, piecesOf } from '../src/slices/index.js';
+import { createBreathe, encodeInSlices, parseJsonInSlices, piecesOf } from '../src/slices/index.js';
 
 const never = async () => {};
 const parse = (value: unknown) => parseJsonInSlices(Buffer.from(JSON.stringify(value)), never);
@@ -71,4 +71,12 @@ test('pieces of a text are the text, and no pair of surrogates is divided', () =
   expect(pieces.join('')).toBe(text);
   for (const piece of pieces) expect(piece).not.toMatch(/[\ud800-\udfff]/u);
   expect([...piecesOf('')]).toEqual([]);
+});
+
+test('a text is encoded in slices as at once', async () => {
+  const cut = 128 * 1024;
+  const texts = ['', 'a', `${'a'.repeat(cut - 1)}😀ä`, `${'ä'.repeat(cut - 1)}\ud800a\udc00`, '😀'.repeat(cut)];
+  for (const text of texts) {
+    expect((await encodeInSlices(text, async () => {})).equals(Buffer.from(text))).toBe(true);
+  }
 });

@@ -1,5 +1,5 @@
 export { parseJsonInSlices } from './parse-json.js';
-export { piecesOf } from './pieces.js';
+export { encodeInSlices, piecesOf } from './pieces.js';
 
 /**
  * Milliseconds that a long computation occupies the event loop at a time. A request passes through the loop about six

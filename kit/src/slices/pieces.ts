@@ -1,3 +1,5 @@
+import type { Breathe } from './index.js';
+
 /** Characters of a piece: encoding one as UTF-8 or JSON takes a millisecond at the most. */
 const PIECE_CHARS = 128 * 1024;
 
@@ -10,4 +12,15 @@ export function* piecesOf(text: string): Generator<string> {
     yield text.slice(from, cut);
     from = cut;
   }
+}
+
+/** Encodes a text as UTF-8, and yields to the event loop in between. */
+export async function encodeInSlices(text: string, breathe: Breathe): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(Buffer.byteLength(text));
+  let end = 0;
+  for (const piece of piecesOf(text)) {
+    end += bytes.write(piece, end);
+    await breathe();
+  }
+  return bytes;
 }

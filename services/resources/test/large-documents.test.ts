@@ -118,3 +118,15 @@ test('all entries come in messages that a network carries', async () => {
   );
   expect(seen.size).toBe(counts[world.workspaceId]);
 });
+
+test('a large document that was read before is read as it was last written', async () => {
+  const markdown = ContentFormat.MARKDOWN;
+  const large = LONG.repeat(2);
+  const { id } = await world.create(editor, { type: ResourceType.DOCUMENT, content: json(large) });
+  for (let at = 0; at < 2; at++) expect(JSON.parse(await read(id, markdown))).toBe(large);
+  for (const text of [`${large}once`, `${large}twice`]) {
+    const request = ReplaceContentRequest.fromPartial({ resourceId: id, markdown: text });
+    await world.content.replaceContent(request, await world.stage.as(editor));
+    for (let at = 0; at < 2; at++) expect(JSON.parse(await read(id, markdown))).toBe(text);
+  }
+});

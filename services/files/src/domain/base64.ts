@@ -2,9 +2,9 @@ import type { Breathe } from '@commonplace/kit/slices';
 
 /**
  * Characters that are decoded before the event loop gets a turn; a multiple of four, so that each piece stands for
- * whole bytes.
+ * whole bytes. The engine interprets the first use of a pattern, at 40 ns a character.
  */
-const PIECE = 256 * 1024;
+const PIECE = 64 * 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/_-]/;
 
 /**

@@ -1,6 +1,6 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
-import { createBreathe } from '@commonplace/kit/slices';
+import { createBreathe, encodeInSlices } from '@commonplace/kit/slices';
 import { enumName } from '@commonplace/platform/enums';
 import {
   ImportConflict,
@@ -99,7 +99,7 @@ async function readFrom(
     case 'content':
       if (FORMATS[name]?.text === false)
         add('content', 'unsupported_format', `${name} is no text: send content_base64.`);
-      return { bytes: Buffer.from(content ?? '') };
+      return { bytes: await encodeInSlices(content ?? '', createBreathe()) };
     case 'content_base64':
       return { bytes: await bytesOf(contentBase64 ?? '', add) };
     case 'upload':

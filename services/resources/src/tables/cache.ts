@@ -15,7 +15,9 @@ import type { Breathe } from './slices.js';
 /** Reports that a chunk listed in the head that was read no longer exists; a later head lists others. */
 export class ChunkGone extends Error {}
 
-/** Chunks that are read from the store at a time. */
+/** Bytes of chunks that are read from the store at a time, which takes some 4 ms, and at least one chunk. */
+const BATCH_BYTES = 192 * 1024;
+/** Maximum number of chunks that are read at a time. */
 const BATCH = 16;
 
 /** Caches chunks of tables up to a number of bytes, and evicts the least recently used tables. */
@@ -33,12 +35,18 @@ export interface TableCache {
 export function createTableCache({ chunks }: TableStores, mostBytes: number): TableCache {
   const images = new Map<string, TableImage>();
 
-  async function read(tableId: string, image: TableImage, entries: readonly ChunkEntry[]): Promise<void> {
+  async function read(
+    tableId: string,
+    image: TableImage,
+    entries: readonly ChunkEntry[],
+    breathe: Breathe,
+  ): Promise<void> {
     const found = await chunks.getMany(entries.map(({ number }) => chunkId(tableId, number)));
     const texts = new Map(found.map(({ id, text }) => [id, text]));
     for (const { number, rows } of entries) {
       const text = texts.get(chunkId(tableId, number));
       if (text === undefined) throw new ChunkGone(chunkId(tableId, number));
+      await breathe();
       holdChunk(image, number, createChunkImage(rows, text));
     }
   }
@@ -51,8 +59,10 @@ export function createTableCache({ chunks }: TableStores, mostBytes: number): Ta
       const numbers = entries.map(({ number }) => number);
       const held = createTableView(image, numbers);
       const missing = entries.filter(({ number }) => !image.chunks.has(number));
-      for (let at = 0; at < missing.length; at += BATCH) {
-        await read(tableId, image, missing.slice(at, at + BATCH));
+      for (let at = 0; at < missing.length; ) {
+        const batch = batchOf(missing, at);
+        await read(tableId, image, batch, breathe);
+        at += batch.length;
         await breathe();
       }
       const view = held.chunks.length === entries.length ? held : createTableView(image, numbers);
@@ -78,6 +88,18 @@ export function createTableCache({ chunks }: TableStores, mostBytes: number): Ta
       return [...images.values()].reduce((sum, image) => sum + weightOf(image), 0);
     },
   };
+}
+
+/** Returns the chunks from `at` that are read together. */
+function batchOf(entries: readonly ChunkEntry[], at: number): readonly ChunkEntry[] {
+  let end = at + 1;
+  let bytes = entries[at]?.bytes ?? 0;
+  while (end < entries.length && end - at < BATCH) {
+    bytes += entries[end]?.bytes ?? 0;
+    if (bytes > BATCH_BYTES) break;
+    end++;
+  }
+  return entries.slice(at, end);
 }
 
 /** Removes chunks of other versions of a table once there are many. */

@@ -137,7 +137,10 @@ async function openLinked(tableId: string, open: OpenTable, breathe: Breathe): P
   if (ids === undefined) return undefined;
   const places = new Uint32Array(ids.terms.cells.length);
   let at = 0;
-  for (const vector of ids.vectors) for (const code of vector) places[code] = ++at;
+  for (const vector of ids.vectors) {
+    for (const code of vector) places[code] = ++at;
+    await breathe();
+  }
   const rowOf = (id: string): Row | undefined => {
     const place = places[ids.terms.find(id) ?? 0];
     return place === undefined || place === 0 ? undefined : state.view.row(place - 1);

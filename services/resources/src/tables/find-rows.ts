@@ -8,7 +8,10 @@ export async function idFinder({ view }: TableState, asked: boolean, breathe: Br
   const [ids] = await view.load([ID_FIELD], breathe);
   const places = new Uint32Array(ids?.terms.cells.length ?? 0);
   let at = 0;
-  for (const vector of ids?.vectors ?? []) for (const code of vector) places[code] = ++at;
+  for (const vector of ids?.vectors ?? []) {
+    for (const code of vector) places[code] = ++at;
+    await breathe();
+  }
   return (id: string): number | undefined => {
     const place = places[ids?.terms.find(id) ?? 0] ?? 0;
     return place === 0 ? undefined : place - 1;

@@ -1,5 +1,6 @@
 import { type Cell, type Column, isNumber, isTime } from './column.js';
 import { timeOf } from './dates.js';
+import { cellAt, metadataAt } from './row-scan.js';
 import { BETWEEN, decodeRow, decodeRows, type Row } from './rows.js';
 import type { Breathe } from './slices.js';
 import { createTerms, type Terms } from './terms.js';
@@ -107,11 +108,8 @@ export interface TableView {
   /** The index of the first row of each chunk. */
   readonly firsts: Uint32Array;
   row(at: number): Row;
-  /**
-   * Loads the values of columns, decoding the text of each chunk at most once. A chunk that has to be decoded also gets
-   * the columns that may be needed `later`.
-   */
-  load(fields: readonly Field[], breathe: Breathe, later?: readonly Field[]): Promise<Loaded[]>;
+  /** Loads the values of columns. */
+  load(fields: readonly Field[], breathe: Breathe): Promise<Loaded[]>;
 }
 
 export function createTableView({ chunks: known, terms }: TableImage, numbers: readonly number[]): TableView {
@@ -130,25 +128,21 @@ export function createTableView({ chunks: known, terms }: TableImage, numbers: r
       const i = chunkAt(firsts, at);
       return decodeRow(lineAt(chunks[i] as ChunkImage, at - (firsts[i] as number)));
     },
-    async load(fields, breathe, later = []) {
+    async load(fields, breathe) {
       const prepare = (field: Field): Loaded & { readonly vectors: Vector[] } => ({
         field,
         terms: termsFor(terms, field.slot, rowCount),
         vectors: [],
       });
       const columns = fields.map(prepare);
-      const more = later.map(prepare);
-      const lacking = (chunk: ChunkImage) => (column: Loaded) =>
-        chunk.vectors.get(column.field.slot)?.terms !== column.terms;
       for (const chunk of chunks) {
-        if (columns.some(lacking(chunk))) {
-          const rows = decodeRows(textOf(chunk));
-          for (const { field, terms } of [...columns, ...more].filter(lacking(chunk))) {
-            keepVector(chunk, field.slot, { terms, values: vectorOf(rows, field, terms) });
+        for (const { field, terms, vectors } of columns) {
+          if (chunk.vectors.get(field.slot)?.terms !== terms) {
+            keepVector(chunk, field.slot, { terms, values: vectorOf(chunk, field, terms) });
           }
+          vectors.push(chunk.vectors.get(field.slot)?.values as Vector);
+          await breathe();
         }
-        for (const { field, vectors } of columns) vectors.push(chunk.vectors.get(field.slot)?.values as Vector);
-        await breathe();
       }
       return columns;
     },
@@ -205,15 +199,33 @@ export function weightOf({ chunkWeight, terms }: TableImage): number {
   return total;
 }
 
-function vectorOf(rows: readonly Row[], { slot, kind }: Field, { code }: Terms): Vector {
+function vectorOf({ rows, bytes, starts }: ChunkImage, { slot, kind }: Field, { code }: Terms): Vector {
   if (kind === 'term') {
-    const codes = new Uint32Array(rows.length);
-    for (const [i, row] of rows.entries()) codes[i] = code(valueAt(row, slot));
+    const codes = new Uint32Array(rows);
+    for (let i = 0; i < rows; i++) codes[i] = code(encodedValueAt(bytes, starts[i] as number, slot));
     return codes;
   }
-  const numbers = new Float64Array(rows.length);
-  for (const [i, row] of rows.entries()) numbers[i] = numberOf(valueAt(row, slot), kind);
+  const numbers = new Float64Array(rows);
+  for (let i = 0; i < rows; i++) numbers[i] = numberOf(encodedValueAt(bytes, starts[i] as number, slot), kind);
   return numbers;
+}
+
+/** Returns the same value as `valueAt` of the encoded row that begins at `start`. */
+function encodedValueAt(bytes: Buffer, start: number, slot: number): Cell {
+  switch (slot) {
+    case ROW_ID:
+      return metadataAt(bytes, start, 0);
+    case CREATED_AT:
+      return metadataAt(bytes, start, 1);
+    case CREATED_BY:
+      return String(metadataAt(bytes, start, 2));
+    case UPDATED_AT:
+      return metadataAt(bytes, start, 3);
+    case UPDATED_BY:
+      return String(metadataAt(bytes, start, 4));
+    default:
+      return cellAt(bytes, start, slot);
+  }
 }
 
 /** Returns the value of a row at a slot. Its own authors are list indices and its own times are epoch milliseconds. */

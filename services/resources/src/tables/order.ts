@@ -2,7 +2,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import type { Column } from './column.js';
 import { isRecord } from './column-options.js';
 import { parseJson, requireColumn } from './filter.js';
-import { type Breathe, STRIDE, sortedNumbers } from './slices.js';
+import { type Breathe, STRIDE, sortedNumbers, sortInSlices } from './slices.js';
 
 export interface SortTerm {
   readonly column: Column;
@@ -45,17 +45,17 @@ export interface SortKey {
 export async function orderBy(keys: readonly SortKey[], count: number, breathe: Breathe): Promise<Uint32Array> {
   let ranks: Ranks = { of: new Float64Array(count), distinct: 1 };
   for (const { values, descending } of [...keys].reverse()) {
-    const own = directed(await rank(values, breathe), values, descending);
-    await breathe();
+    const own = await directed(await rank(values, breathe), values, descending, breathe);
     if (ranks.distinct > 1) {
       for (let i = 0; i < count; i++) {
         own.of[i] = (own.of[i] as number) * ranks.distinct + (ranks.of[i] as number);
+        if (i % STRIDE === 0) await breathe();
       }
       ranks = await rank(own.of, breathe);
       await breathe();
     } else ranks = own;
   }
-  return placed(ranks);
+  return placed(ranks, breathe);
 }
 
 /**
@@ -94,7 +94,7 @@ export async function firstBy(
     }
     if (place % STRIDE === 0) await breathe();
   }
-  return heap.sort((a, b) => (before(a, b) ? -1 : 1));
+  return Uint32Array.from(await sortInSlices([...heap], (a, b) => (before(a, b) ? -1 : 1), breathe));
 }
 
 /** Returns a function that tells whether one index comes before another. */
@@ -121,46 +121,70 @@ interface Ranks {
 }
 
 /** Reverses ranks if they shall descend; empty cells stay last. */
-function directed(ranks: Ranks, values: Float64Array, descending: boolean): Ranks {
+async function directed(ranks: Ranks, values: Float64Array, descending: boolean, breathe: Breathe): Promise<Ranks> {
   if (!descending) return ranks;
-  const last = values.some(Number.isNaN) ? ranks.distinct - 2 : ranks.distinct - 1;
-  return { ...ranks, of: ranks.of.map((rank) => (rank > last ? rank : last - rank)) };
+  const { of, distinct } = ranks;
+  let last = distinct - 1;
+  for (let i = 0; i < values.length && last === distinct - 1; i++) {
+    if (Number.isNaN(values[i])) last--;
+    if (i % STRIDE === 0) await breathe();
+  }
+  for (let i = 0; i < of.length; i++) {
+    const rank = of[i] as number;
+    of[i] = rank > last ? rank : last - rank;
+    if (i % STRIDE === 0) await breathe();
+  }
+  return ranks;
 }
 
 /** Values below this are ranked by counting instead of sorting. */
 const COUNTED = 1 << 21;
 
 async function rank(values: Float64Array, breathe: Breathe): Promise<Ranks> {
-  const counted = countedRank(values);
-  if (counted !== undefined) return counted;
-  await breathe();
-  return sortedRank(
-    values.map((value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value)),
-    breathe,
-  );
+  return (await countedRank(values, breathe)) ?? sortedRank(values, breathe);
 }
 
 /** Ranks small whole numbers, with empty cells last; undefined if there are other values. */
-function countedRank(values: Float64Array): Ranks | undefined {
+async function countedRank(values: Float64Array, breathe: Breathe): Promise<Ranks | undefined> {
   let most = -1;
-  for (const value of values) {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (i % STRIDE === 0) await breathe();
     if (Number.isNaN(value)) continue;
     if (!(value >= 0 && value < COUNTED && Number.isInteger(value))) return undefined;
     if (value > most) most = value;
   }
   const places = new Uint32Array(most + 2);
   const at = (value: number): number => (Number.isNaN(value) ? most + 1 : value);
-  for (const value of values) places[at(value)] = 1;
+  for (let i = 0; i < values.length; i++) {
+    places[at(values[i] as number)] = 1;
+    if (i % STRIDE === 0) await breathe();
+  }
   let distinct = 0;
-  for (let i = 0; i < places.length; i++) if (places[i] === 1) places[i] = distinct++;
-  return { of: values.map((value) => places[at(value)] as number), distinct };
+  for (let i = 0; i < places.length; i++) {
+    if (places[i] === 1) places[i] = distinct++;
+    if (i % STRIDE === 0) await breathe();
+  }
+  const of = new Float64Array(values.length);
+  for (let i = 0; i < of.length; i++) {
+    of[i] = places[at(values[i] as number)] as number;
+    if (i % STRIDE === 0) await breathe();
+  }
+  return { of, distinct };
 }
 
-async function sortedRank(values: Float64Array, breathe: Breathe): Promise<Ranks> {
+async function sortedRank(given: Float64Array, breathe: Breathe): Promise<Ranks> {
+  const values = new Float64Array(given.length);
+  for (let i = 0; i < values.length; i++) {
+    const value = given[i] as number;
+    values[i] = Number.isNaN(value) ? Number.POSITIVE_INFINITY : value;
+    if (i % STRIDE === 0) await breathe();
+  }
   const sorted = await sortedNumbers(values, breathe);
   let distinct = 0;
   for (let i = 0; i < sorted.length; i++) {
     if (i === 0 || sorted[i] !== sorted[distinct - 1]) sorted[distinct++] = sorted[i] as number;
+    if (i % STRIDE === 0) await breathe();
   }
   const find = (value: number): number => {
     let low = 0;
@@ -181,16 +205,24 @@ async function sortedRank(values: Float64Array, breathe: Breathe): Promise<Ranks
 }
 
 /** Returns the indices ordered by rank; equal ones keep their order. */
-function placed({ of, distinct }: Ranks): Uint32Array {
+async function placed({ of, distinct }: Ranks, breathe: Breathe): Promise<Uint32Array> {
   const next = new Uint32Array(distinct + 1);
-  for (const value of of) next[value + 1] = (next[value + 1] as number) + 1;
-  for (let i = 1; i <= distinct; i++) next[i] = (next[i] as number) + (next[i - 1] as number);
+  for (let i = 0; i < of.length; i++) {
+    const after = (of[i] as number) + 1;
+    next[after] = (next[after] as number) + 1;
+    if (i % STRIDE === 0) await breathe();
+  }
+  for (let i = 1; i <= distinct; i++) {
+    next[i] = (next[i] as number) + (next[i - 1] as number);
+    if (i % STRIDE === 0) await breathe();
+  }
   const order = new Uint32Array(of.length);
   for (let i = 0; i < of.length; i++) {
     const value = of[i] as number;
     const at = next[value] as number;
     order[at] = i;
     next[value] = at + 1;
+    if (i % STRIDE === 0) await breathe();
   }
   return order;
 }

@@ -1,4 +1,5 @@
 import { invalidField } from '@commonplace/kit/errors';
+import { encodeInSlices } from '@commonplace/kit/slices';
 import { toPage } from '@commonplace/kit/store';
 import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentQuery, Payload } from '../content/kind.js';
@@ -67,7 +68,7 @@ export function createTableReader(states: TableStates): TableReader {
         const places = new Set(query.rowIds.flatMap((id) => placeOf(id) ?? []));
         const numbers = Uint32Array.from(places).sort();
         const rows = await rowsOf(state, numbers, numbers.length, 0, columns, query, open, breathe, signed);
-        return payload(head, columns, rows, {
+        return payload(breathe, head, columns, rows, {
           limit: numbers.length,
           offset: 0,
           total: numbers.length,
@@ -79,7 +80,7 @@ export function createTableReader(states: TableStates): TableReader {
         const count = Math.max(Math.min(limit + NEXT_ROWS, head.rowCount - from), 0);
         const numbers = Uint32Array.from({ length: count }, (_, i) => from + i);
         const rows = await rowsOf(state, numbers, limit, first, columns, query, open, breathe, signed);
-        return payload(head, columns, rows, { limit, offset: from, total: head.rowCount, byCursor: false });
+        return payload(breathe, head, columns, rows, { limit, offset: from, total: head.rowCount, byCursor: false });
       }
       const state = await states.open(tableId, head, breathe);
       const asked = [...(filter === undefined ? [] : columnsOf(filter)), ...sort.map(({ column }) => column)];
@@ -93,7 +94,7 @@ export function createTableReader(states: TableStates): TableReader {
       }
       const some = order.subarray(offset, offset + limit + NEXT_ROWS);
       const rows = await rowsOf(state, some, limit, 0, columns, query, open, breathe, signed);
-      return payload(head, columns, rows, { limit, offset, total, byCursor: cursor !== undefined });
+      return payload(breathe, head, columns, rows, { limit, offset, total, byCursor: cursor !== undefined });
     },
   };
 }
@@ -163,7 +164,13 @@ interface Shown {
   readonly byCursor: boolean;
 }
 
-function payload(head: Head, columns: readonly Column[], { texts, lastId, nextIds }: PageRows, shown: Shown): Payload {
+async function payload(
+  breathe: Breathe,
+  head: Head,
+  columns: readonly Column[],
+  { texts, lastId, nextIds }: PageRows,
+  shown: Shown,
+): Promise<Payload> {
   const { limit, offset, total, byCursor } = shown;
   const next = offset + texts.length;
   const hasMore = next < total && texts.length > 0;
@@ -176,7 +183,7 @@ function payload(head: Head, columns: readonly Column[], { texts, lastId, nextId
   return {
     format: ContentFormat.TABLE,
     columns: json(columns.map((column) => shownColumn(column, head.primary))),
-    rows: Buffer.from(`[${texts.join(',')}]`),
+    rows: await encodeInSlices(`[${texts.join(',')}]`, breathe),
     rowCount: head.rowCount,
     primaryColumnId: head.primary,
     // A page may end early, before `limit` rows.

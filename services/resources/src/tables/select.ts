@@ -1,14 +1,14 @@
 import { displayText, isEmpty, plainText } from './cells.js';
-import { type Cell, type Column, isComputed, isStored, isText } from './column.js';
+import { type Cell, type Column, isComputed, isText } from './column.js';
 import type { CellOf, TableState } from './compute.js';
 import { columnsOf, type Filter, type Test } from './filter.js';
 import { type Field, fieldOf, type Loaded, textOf } from './image.js';
 import { firstBy, orderBy, type SortKey, type SortTerm } from './order.js';
 import { decodeRows } from './rows.js';
 import { nameIn, shownCell } from './shown.js';
-import { type Breathe, STRIDE, sortInSlices } from './slices.js';
+import { type Breathe, STRIDE } from './slices.js';
 import { createTerms } from './terms.js';
-import { createTextOrder } from './text-order.js';
+import { sortTexts } from './text-order.js';
 
 /** Rows by their indices in the table's own order. */
 export interface Selection {
@@ -42,7 +42,11 @@ export async function selectRows(
   const places = few
     ? await firstBy(keys, matched.length, wanted, breathe)
     : await orderBy(keys, matched.length, breathe);
-  return { rows: places.map((place) => matched[place] as number), total: matched.length };
+  for (let i = 0; i < places.length; i++) {
+    places[i] = matched[places[i] as number] as number;
+    if (i % STRIDE === 0) await breathe();
+  }
+  return { rows: places, total: matched.length };
 }
 
 async function loadColumns(
@@ -52,8 +56,7 @@ async function loadColumns(
   breathe: Breathe,
 ): Promise<Map<string, Loaded>> {
   const stored = columns.filter((column) => !isComputed(column));
-  const cheap = state.head.columns.filter((column) => isStored(column) && fieldOf(column).kind !== 'term');
-  const loaded = await state.view.load(stored.map(fieldOf), breathe, cheap.map(fieldOf));
+  const loaded = await state.view.load(stored.map(fieldOf), breathe);
   const all = new Map(stored.map((column, i) => [column.id, loaded[i] as Loaded]));
   const computed = columns.filter(isComputed);
   if (computed.length > 0) {
@@ -90,7 +93,10 @@ async function matching(
 ): Promise<Uint32Array> {
   if (filter === undefined) {
     const all = new Uint32Array(view.rowCount);
-    for (let at = 0; at < all.length; at++) all[at] = at;
+    for (let at = 0; at < all.length; at++) {
+      all[at] = at;
+      if (at % STRIDE === 0) await breathe();
+    }
     return all;
   }
   const mask = async (part: Filter): Promise<Uint8Array> => {
@@ -103,6 +109,7 @@ async function matching(
       for (let at = 0; at < out.length; at++) {
         if (every) out[at] = (out[at] as number) & (mine[at] as number);
         else out[at] = (out[at] as number) | (mine[at] as number);
+        if (at % STRIDE === 0) await breathe();
       }
     }
     return out;
@@ -110,8 +117,12 @@ async function matching(
   const holds = await mask(filter);
   let count = 0;
   for (const each of holds) count += each;
+  await breathe();
   const out = new Uint32Array(count);
-  for (let at = 0, next = 0; at < holds.length; at++) if (holds[at] === 1) out[next++] = at;
+  for (let at = 0, next = 0; at < holds.length; at++) {
+    if (holds[at] === 1) out[next++] = at;
+    if (at % STRIDE === 0) await breathe();
+  }
   return out;
 }
 
@@ -147,6 +158,7 @@ async function testRows(
   for (const vector of vectors) {
     for (let i = 0; i < vector.length; i++) out[next + i] = holds[vector[i] as number] as number;
     next += vector.length;
+    await breathe();
   }
   return out;
 }
@@ -168,6 +180,7 @@ async function sortValues(
     while (at >= (view.firsts[chunk + 1] ?? Number.POSITIVE_INFINITY)) chunk++;
     const value = vectors[chunk]?.[at - (view.firsts[chunk] as number)] as number;
     out[i] = ranks === undefined ? value : (ranks[value] as number);
+    if (i % STRIDE === 0) await breathe();
   }
   return out;
 }
@@ -180,9 +193,9 @@ async function ranksOf(
   breathe: Breathe,
 ): Promise<Float64Array> {
   const byText = isText(column.type);
-  const out = new Float64Array(
-    byText ? await terms.ranks(breathe) : await otherRanks(column, terms.cells, people, breathe),
-  );
+  const ranks = byText ? await terms.ranks(breathe) : await otherRanks(column, terms.cells, people, breathe);
+  const out = new Float64Array(ranks);
+  await breathe();
   out[0] = Number.NaN;
   const blank = terms.find('');
   if (blank !== undefined) out[blank] = Number.NaN;
@@ -204,13 +217,18 @@ async function otherRanks(
     return cells.map((cell) => (isEmpty(cell) ? Number.NaN : Number(cell)));
   }
   const nameOf = nameIn(people);
-  const texts = cells.map((cell) => sortText(shownCell(cell, column, people), column, nameOf));
-  const codes = await sortInSlices([...cells.keys()], createTextOrder(texts), breathe);
+  const texts: string[] = [];
+  for (const cell of cells) {
+    texts.push(sortText(shownCell(cell, column, people), column, nameOf));
+    if (texts.length % STRIDE === 0) await breathe();
+  }
+  const codes = await sortTexts(texts, breathe);
   const places = new Float64Array(cells.length);
   let place = 0;
   for (const [i, code] of codes.entries()) {
     if (i > 0 && texts[code] !== texts[codes[i - 1] as number]) place++;
     places[code] = place;
+    if (i % STRIDE === 0) await breathe();
   }
   return places;
 }

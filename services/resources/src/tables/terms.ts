@@ -1,6 +1,6 @@
 import type { Cell } from './column.js';
-import { type Breathe, sortInSlices } from './slices.js';
-import { createTextOrder } from './text-order.js';
+import { type Breathe, STRIDE } from './slices.js';
+import { compareText, sortTexts } from './text-order.js';
 
 /**
  * The distinct values of one column that does not hold numbers, each with a code, so that rows need four bytes each and
@@ -37,7 +37,7 @@ export function createTerms(): Terms {
   const cells: Cell[] = [null];
   const codes = new Map<string, number>();
   const folds: string[] = [];
-  let order: number[] = [];
+  let order: Uint32Array = new Uint32Array(0);
   let ranks = new Uint32Array(1);
   let weight = 0;
   return {
@@ -67,12 +67,17 @@ export function createTerms(): Terms {
     async ranks(breathe) {
       if (ranks.length === cells.length) return ranks;
       const count = cells.length;
-      const texts = cells.map((cell) => (cell === null ? '' : keyOf(cell)));
-      const compare = createTextOrder(texts);
-      const fresh = Array.from({ length: count - 1 - order.length }, (_, i) => order.length + 1 + i);
-      const sorted = await merged(order, await sortInSlices(fresh, compare, breathe), compare, breathe);
+      const texts: string[] = [''];
+      for (let code = 1; code < count; code++) {
+        texts.push(keyOf(cells[code] as Cell));
+        if (code % STRIDE === 0) await breathe();
+      }
+      const sorted = await sortedCodes(texts, order, breathe);
       const made = new Uint32Array(count);
-      for (const [rank, code] of sorted.entries()) made[code] = rank;
+      for (let rank = 0; rank < sorted.length; rank++) {
+        made[sorted[rank] as number] = rank;
+        if (rank % STRIDE === 0) await breathe();
+      }
       // Another call may have computed the ranks in the meantime, and for more values.
       if (made.length > ranks.length) {
         order = sorted;
@@ -81,32 +86,47 @@ export function createTerms(): Terms {
       return made;
     },
     get weight() {
-      return weight + order.length * 12;
+      return weight + order.length * 8;
     },
   };
 }
 
-/** Merges two sorted lists. Binary search places the new values, which are few. */
+/** Share of new values above which all are sorted again, which takes less time than placing each of them. */
+const MOST_NEW = 1 / 32;
+
+/** Returns the codes of all values but the empty one in order. `known` is the order of the first of them. */
+async function sortedCodes(texts: readonly string[], known: Uint32Array, breathe: Breathe): Promise<Uint32Array> {
+  const from = texts.length * MOST_NEW < texts.length - 1 - known.length ? 1 : known.length + 1;
+  const fresh = await sortTexts(texts.slice(from), breathe);
+  for (let i = 0; i < fresh.length; i++) {
+    fresh[i] = (fresh[i] as number) + from;
+    if (i % STRIDE === 0) await breathe();
+  }
+  return from === 1 ? fresh : merged(texts, known, fresh, breathe);
+}
+
+/** Merges two sorted lists of codes. Binary search places the new ones, which are few. */
 async function merged(
-  old: readonly number[],
-  fresh: readonly number[],
-  compare: (a: number, b: number) => number,
+  texts: readonly string[],
+  old: Uint32Array,
+  fresh: Uint32Array,
   breathe: Breathe,
-): Promise<number[]> {
-  const out: number[] = [];
+): Promise<Uint32Array> {
+  const out = new Uint32Array(old.length + fresh.length);
   let from = 0;
-  for (const code of fresh) {
+  for (const [placed, code] of fresh.entries()) {
     let low = from;
     let high = old.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (compare(old[middle] as number, code) <= 0) low = middle + 1;
+      if (compareText(texts[old[middle] as number] as string, texts[code] as string) <= 0) low = middle + 1;
       else high = middle;
     }
-    for (; from < low; from++) out.push(old[from] as number);
-    out.push(code);
+    out.set(old.subarray(from, low), from + placed);
+    out[low + placed] = code;
+    from = low;
     await breathe();
   }
-  for (; from < old.length; from++) out.push(old[from] as number);
+  out.set(old.subarray(from), from + fresh.length);
   return out;
 }

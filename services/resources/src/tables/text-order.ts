@@ -1,85 +1,93 @@
-const OPTIONS = { numeric: true, caseFirst: 'lower' } as const;
-const LOCALES = ['en', 'zh'];
+import { type Breathe, mergeRuns, STRIDE, sortInSlices } from './slices.js';
+import { appendKey, createAlphabet, createTextKeys, KEY_END, LOCALES, OPTIONS, type TextKeys } from './text-keys.js';
+
 const collator = new Intl.Collator(LOCALES, OPTIONS);
 
-/** Orders texts as people do: case, accents and digits by their meaning, Chinese by pronunciation. */
+/** Orders texts as people do: case, accents and digits by their meaning. */
 export function compareText(a: string, b: string): number {
   return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 }
 
 /**
- * Returns a function that compares texts by their indices, in the order of `compareText`. Texts of ASCII characters are
- * compared by keys, each of which is made when it is first needed: the collator takes ten times as long.
+ * Returns the indices of texts in the order of `compareText`; equal texts keep their order. Texts of common characters
+ * are sorted by keys: the collator takes ten times as long.
  */
-export function createTextOrder(texts: readonly string[]): (a: number, b: number) => number {
-  const keys: (string | undefined)[] = [];
-  const keyOf = (index: number): string => {
-    let key = keys[index];
-    if (key === undefined) {
-      key = sortKey(texts[index] as string);
-      keys[index] = key;
-    }
-    return key;
-  };
-  return (a, b) => {
-    const mine = keyOf(a);
-    const other = keyOf(b);
-    if (mine !== other && mine !== NO_KEY && other !== NO_KEY) return mine < other ? -1 : 1;
-    return compareText(texts[a] as string, texts[b] as string);
-  };
+export async function sortTexts(texts: readonly string[], breathe: Breathe): Promise<Uint32Array> {
+  const { keys, starts, keyed, others } = await keysOf(texts, breathe);
+  const compare = (a: number, b: number) => compareText(texts[a] as string, texts[b] as string) || a - b;
+  await sortByKeys(keyed, keys, starts, compare, breathe);
+  if (others.length === 0) return keyed;
+  const rest = await sortInSlices(others, compare, breathe);
+  return Uint32Array.from(await mergeRuns(keyed, rest, compare, breathe));
 }
 
-/** Marks a text without a key; no key begins with this character. */
-const NO_KEY = '\0';
-/** Number of characters of a text from which its key is built; a number at the end is included as a whole. */
-const KEYED = 64;
-/** Maximum number of digits that the collator compares as one number. */
-const MOST_DIGITS = 250;
-const ZERO = 48;
-const NINE = 57;
-const PRINTABLE = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
-
-/** The weight of each printable ASCII character, by its code: one character, the same for both cases of a letter. */
-const WEIGHTS = weightsOf(new Intl.Collator(LOCALES, { ...OPTIONS, sensitivity: 'base' }));
-
-function weightsOf(base: Intl.Collator): string[] {
-  const weights: string[] = [];
-  let weight = 0;
-  let before: string | undefined;
-  for (const one of [...PRINTABLE].sort(base.compare)) {
-    if (before === undefined || base.compare(before, one) !== 0) weight++;
-    weights[one.charCodeAt(0)] = String.fromCharCode(weight);
-    before = one;
+/** Makes the keys of texts. Returns the indices of texts that have one, and of those that do not. */
+async function keysOf(texts: readonly string[], breathe: Breathe) {
+  const characters = createAlphabet();
+  for (let i = 0; i < texts.length; i++) {
+    characters.add(texts[i] as string);
+    if (i % STRIDE === 0) await breathe();
   }
-  return weights;
-}
-
-/**
- * Returns the sort key of a text: of two texts with different keys, the one with the lesser key comes first. Texts with
- * equal keys differ in case, in leading zeros or after the part that the key covers. A number is encoded as the weight
- * of a digit, the number of its digits, and the digits.
- */
-function sortKey(text: string): string {
-  let key = '';
-  for (let at = 0; at < text.length && at < KEYED; ) {
-    const code = text.charCodeAt(at);
-    if (code < ZERO || code > NINE) {
-      const weight = WEIGHTS[code];
-      if (weight === undefined) return NO_KEY;
-      key += weight;
-      at++;
-      continue;
-    }
-    const from = at;
-    while (isDigit(text.charCodeAt(at))) at++;
-    let first = from;
-    while (first < at && text.charCodeAt(first) === ZERO) first++;
-    if (at - from > MOST_DIGITS) return NO_KEY;
-    key += (WEIGHTS[ZERO] as string) + String.fromCharCode(at - first) + text.slice(first, at);
+  const alphabet = characters.build();
+  const keys = createTextKeys();
+  const starts = new Uint32Array(texts.length);
+  const keyed = new Uint32Array(texts.length);
+  const others: number[] = [];
+  let count = 0;
+  for (let i = 0; i < texts.length; i++) {
+    starts[i] = keys.end;
+    if (appendKey(keys, texts[i] as string, alphabet)) keyed[count++] = i;
+    else others.push(i);
+    if (i % STRIDE === 0) await breathe();
   }
-  return key;
+  return { keys, starts, keyed: keyed.subarray(0, count), others };
 }
 
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE;
+/** A part of the order whose keys have the first `depth` weights in common. */
+interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly depth: number;
+}
+
+/** Sorts indices by their keys with a multikey quicksort, and those with equal keys by `compare`. */
+async function sortByKeys(
+  order: Uint32Array,
+  { weights }: TextKeys,
+  starts: Uint32Array,
+  compare: (a: number, b: number) => number,
+  breathe: Breathe,
+): Promise<void> {
+  const weightAt = (place: number, depth: number) =>
+    weights[(starts[order[place] as number] as number) + depth] as number;
+  const open: Range[] = [{ from: 0, to: order.length, depth: 0 }];
+  let steps = 0;
+  for (let range = open.pop(); range !== undefined; range = open.pop()) {
+    const { from, to, depth } = range;
+    if (to - from < 2) continue;
+    const pivot = middleOf(weightAt(from, depth), weightAt((from + to) >>> 1, depth), weightAt(to - 1, depth));
+    // Weights before `low` are less than the pivot, those between `low` and `at` equal, and those from `high` greater.
+    let low = from;
+    let high = to;
+    for (let at = from; at < high; ) {
+      const weight = weightAt(at, depth);
+      if (weight < pivot) swap(order, low++, at++);
+      else if (weight > pivot) swap(order, at, --high);
+      else at++;
+      if (++steps % STRIDE === 0) await breathe();
+    }
+    open.push({ from, to: low, depth }, { from: high, to, depth });
+    if (pivot !== KEY_END) open.push({ from: low, to: high, depth: depth + 1 });
+    else if (high - low > 1) order.set(await sortInSlices([...order.subarray(low, high)], compare, breathe), low);
+  }
+}
+
+function middleOf(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+}
+
+function swap(order: Uint32Array, a: number, b: number): void {
+  const moved = order[a] as number;
+  order[a] = order[b] as number;
+  order[b] = moved;
 }

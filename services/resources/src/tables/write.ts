@@ -204,8 +204,9 @@ async function shownReadOnly(
 ): Promise<(row: Row, columnId: string) => Cell> {
   const readOnly = new Set(plan.columns.filter((column) => !isWritable(column)).map(({ id }) => id));
   const sent = new Set<string>();
-  for (const { cells } of rows) {
+  for (const { cells } of readOnly.size === 0 ? [] : rows) {
     for (const [id, value] of cells) if (readOnly.has(id) && !isEmpty(value as Cell)) sent.add(id);
+    await breathe();
   }
   const columns = head.columns.filter(({ id }) => sent.has(id));
   const byId = new Map(columns.map((column) => [column.id, column]));

@@ -3,6 +3,7 @@ import { derivation } from '../../src/documents/kind/derivation.js';
 import { createDerivedForms } from '../../src/documents/kind/derived.js';
 import type { Deriver } from '../../src/documents/kind/deriver.js';
 import type { DocumentFormat, StoredContent } from '../../src/documents/kind/records.js';
+import type { Node } from '../../src/domain/node.js';
 
 /** Names of the derivations that were asked of a thread. */
 let asked: string[] = [];
@@ -18,8 +19,10 @@ const deriver = {
 
 const record = (format: DocumentFormat, text: string) =>
   ({ id: 'a', version: 1, tenant: 't', format, text }) as unknown as StoredContent;
-const read = async (format: DocumentFormat, text: string) =>
-  createDerivedForms(deriver)(record(format, text), format, [], Date.now() + 10_000);
+const nodeOf = (text: string, version = 1) =>
+  ({ id: 'a', version, contentVersion: 1, updatedAt: '', sizeBytes: Buffer.byteLength(text) }) as unknown as Node;
+const read = async (format: DocumentFormat, text: string, forms = createDerivedForms(deriver)) =>
+  forms.read(nodeOf(text), record(format, text), format, [], Date.now() + 10_000);
 
 /** Counts the turns of the event loop during some work. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
@@ -63,5 +66,28 @@ describe('a document that is read in its own format', () => {
   test('is read at once if it is small', async () => {
     expect((await read('markdown', '# One two')).wordCount).toBe(3);
     expect(asked).toEqual([]);
+  });
+});
+
+describe('a document that was read before', () => {
+  test('is known by the version of its node if it is large', async () => {
+    const forms = createDerivedForms(deriver);
+    expect(forms.known(nodeOf(LARGE), 'markdown')).toBeUndefined();
+    const payload = await read('markdown', LARGE, forms);
+    expect(forms.known(nodeOf(LARGE), 'markdown')).toBe(payload);
+    expect(forms.known(nodeOf(LARGE, 2), 'markdown')).toBeUndefined();
+    expect(forms.known(nodeOf(LARGE), 'html')).toBeUndefined();
+  });
+
+  test.each([
+    ['is small', 'One two'],
+    [
+      'names a resource, which not every reader may know of',
+      `${LARGE}[a](resource:0190cf5e-9f3c-7d60-8000-0123456789ab)`,
+    ],
+  ])('is not known if it %s', async (_, text) => {
+    const forms = createDerivedForms(deriver);
+    await read('markdown', text, forms);
+    expect(forms.known(nodeOf(text), 'markdown')).toBeUndefined();
   });
 });

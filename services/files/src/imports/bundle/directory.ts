@@ -1,3 +1,5 @@
+import { isAscii } from 'node:buffer';
+import { createBreathe } from '@commonplace/kit/slices';
 import { fromRandomAccessReaderPromise, getFileNameLowLevel, validateFileName, type Entry as ZipEntry } from 'yauzl';
 import { isUtf8 } from '../../media/charset.js';
 import { type Entry, ImportFault } from '../sources/port.js';
@@ -47,11 +49,14 @@ async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): P
   const entries: Packed[] = [];
   const seen = new Set<string>();
   const timeOf = createTimes();
+  const breathe = createBreathe();
   let unpacked = 0;
   for await (const entry of zip.eachEntry()) {
-    const path = safePath(entry, limits);
+    await breathe();
+    const name = nameOf(entry);
+    const path = safePath(name, limits);
     refuseSpecial(entry, path);
-    if (path === '' || nameOf(entry).endsWith('/')) continue;
+    if (path === '' || name.endsWith('/')) continue;
     if (seen.has(path)) throw new ArchiveFault('archive_duplicate_path', `Two entries have the path ${path}.`);
     seen.add(path);
     unpacked += entry.uncompressedSize;
@@ -68,13 +73,12 @@ async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): P
  */
 function nameOf(entry: ZipEntry): string {
   const raw = entry.fileNameRaw;
-  const flags = isUtf8(raw) ? entry.generalPurposeBitFlag | 0x800 : entry.generalPurposeBitFlag;
+  const flags = isAscii(raw) || isUtf8(raw) ? entry.generalPurposeBitFlag | 0x800 : entry.generalPurposeBitFlag;
   return getFileNameLowLevel(flags, raw, entry.extraFields, false);
 }
 
-/** Returns the path of an entry, relative and without empty or `.` segments; empty for the archive's root folder. */
-function safePath(entry: ZipEntry, limits: ArchiveLimits): string {
-  const name = nameOf(entry);
+/** Returns the path that the name of an entry means, relative and without empty or `.` segments; empty for the archive's root folder. */
+function safePath(name: string, limits: ArchiveLimits): string {
   if (name.length > limits.pathLength) throw beyond(limits, 'pathLength', `A path has ${name.length} characters.`);
   if (validateFileName(name) !== null || name.includes('\0')) {
     throw new ArchiveFault('archive_unsafe_path', `An entry leads out of the archive: ${JSON.stringify(name)}.`);

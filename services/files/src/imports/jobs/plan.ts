@@ -1,3 +1,4 @@
+import { type Breathe, createBreathe } from '@commonplace/kit/slices';
 import { itemIdOf } from '../domain/ids.js';
 import type { ImportParts } from '../parts.js';
 import type { Source } from '../sources/port.js';
@@ -12,13 +13,17 @@ const CHUNK = 500;
 /** Stores a record for each item of a source, once: for those to import and for those to skip. */
 export async function planItems(parts: ImportParts, hold: Hold, source: Source): Promise<void> {
   let failed = 0;
-  for (const chunk of chunksOf(plannedItems(hold.record, source))) {
+  const breathe = createBreathe();
+  for await (const chunk of chunksOf(plannedItems(hold.record, source), breathe)) {
     for (const { status } of chunk) if (status === 'failed') failed++;
     const known = new Set((await parts.importItems.getMany(chunk.map(({ id }) => id))).map(({ id }) => id));
     await hold.save(
       () => ({}),
       async (work) => {
-        for (const item of chunk) if (!known.has(item.id)) work.insert(parts.importItems, item);
+        for (const item of chunk) {
+          if (!known.has(item.id)) work.insert(parts.importItems, item);
+          await breathe();
+        }
       },
     );
   }
@@ -51,10 +56,11 @@ function* plannedItems(
   }
 }
 
-function* chunksOf(planned: Iterable<Planned>): Generator<Planned[]> {
+async function* chunksOf(planned: Iterable<Planned>, breathe: Breathe): AsyncGenerator<Planned[]> {
   let chunk: Planned[] = [];
   for (const item of planned) {
     chunk.push(item);
+    await breathe();
     if (chunk.length < CHUNK) continue;
     yield chunk;
     chunk = [];

@@ -76,9 +76,14 @@ export function isSame(before: Body, after: Body): boolean {
   return after.format === 'json' ? text === JSON.stringify(toJson(parse(after))) : text === after.text;
 }
 
-/** Returns a hash that is equal for equal bodies, whatever ids their blocks have. */
-export function hashOf({ format, text }: Body): string {
-  return createHash('sha256').update(format).update('\0').update(text).digest('hex');
+/** Returns a hash that is equal for equal bodies, whatever ids their blocks have. Yields to the event loop in between. */
+export async function hashOf({ format, text }: Body, breathe: Breathe): Promise<string> {
+  const hash = createHash('sha256').update(format).update('\0');
+  for (const piece of piecesOf(text)) {
+    hash.update(piece);
+    await breathe();
+  }
+  return hash.digest('hex');
 }
 
 /** Returns a document's text in a format: as it was written if it was written in that format, otherwise derived. */

@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import type { Collection } from '@commonplace/kit/store';
+import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { Keeper } from '../../content/kept.js';
 import type { ContentInput, ContentKind, Holder, Part, Payload, PreparedWrite, Renaming } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
@@ -65,7 +65,9 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
   }
 
   async function shown(tenant: string, body: Body, format: DocumentFormat, context: CallContext): Promise<Payload> {
+    const breathe = createBreathe(context.signal);
     const unknown = await hidden.in(context, body.text);
+    await breathe();
     return deriver.run(within({ tenant }, context), body.text.length, 'payload', bare(body), format, unknown);
   }
 
@@ -77,17 +79,23 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
     asked: DocumentFormat,
     context: CallContext,
   ): PreparedWrite {
+    const breathe = createBreathe(context.signal);
     return {
       changed,
       sizeBytes: Buffer.byteLength(body.text),
       warnings,
       loses: false,
-      apply() {
+      async apply() {
+        await breathe();
         const record = recordOf(node, body);
+        toReplace.delete(context.work);
         if (before === undefined) context.work.insert(contents, record);
         else context.work.replace(contents, before, record);
       },
-      answer: async ({ format }) => shown(node.tenant, body, formatFrom(format) ?? asked, context),
+      async answer({ format }) {
+        await breathe();
+        return shown(node.tenant, body, formatFrom(format) ?? asked, context);
+      },
     };
   }
 
@@ -100,6 +108,13 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
     if (record.blockIds !== undefined || record.format === 'json') return record;
     const blockIds = await deriver.run(requester, record.text.length, 'ids', bare(record));
     return work.replace(contents, record, { ...record, blockIds });
+  }
+
+  /** Reads a body to be kept; a write in the same unit has read it already. */
+  const toReplace = new WeakMap<UnitOfWork, StoredContent>();
+  async function current({ id }: Pick<Node, 'id'>, work: UnitOfWork): Promise<Body> {
+    const read = toReplace.get(work);
+    return (read?.id === id ? read : await work.get(contents, id)) ?? EMPTY;
   }
 
   return {
@@ -115,32 +130,46 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       return read instanceof Promise ? read.then(begin) : begin(read);
     },
     async read(node, query, context) {
-      const record = await context.work.get(contents, node.id);
       const format = formatFrom(query.format) ?? 'markdown';
+      const known = context.work.dirty ? undefined : derived.known(node, format);
+      if (known !== undefined) return known;
+      const breathe = createBreathe(context.signal);
+      const record = await context.work.get(contents, node.id);
       if (record === undefined) return deriver.run(node.tenant, 0, 'payload', EMPTY, format, []);
+      await breathe();
       const told = format === 'json' ? await keepIds(record, context.work, within(record, context)) : record;
       // Uncommitted content must not be cached: it may be rolled back.
       if (context.work.dirty) return shown(node.tenant, told, format, context);
-      return derived(told, format, await hidden.in(context, told.text), context.deadline);
+      const unknown = await hidden.in(context, told.text);
+      await breathe();
+      return derived.read(node, told, format, unknown, context.deadline);
     },
     async write(node, input, context) {
+      const breathe = createBreathe(context.signal);
       const before = await context.work.get(contents, node.id);
+      if (before !== undefined) toReplace.set(context.work, before);
+      await breathe();
       const was = before === undefined ? EMPTY : bare(before);
       const unknown = await hidden.in(context, was.text);
+      await breathe();
       const isStored = unknown.length === 0 && was.blockIds === undefined && needsNoReading(input, was.format);
       const bytes = isStored ? 0 : was.text.length + inputBytes(input);
       const outcome = await deriver.run(within(node, context), bytes, 'write', was, input, limits, unknown);
       return replacing(node, before, outcome, outcome.format, context);
     },
     async keep(node, snapshotId, context) {
-      const body = (await context.work.get(contents, node.id)) ?? EMPTY;
-      const kept = { sizeBytes: Buffer.byteLength(body.text), hash: hashOf(body) };
+      const breathe = createBreathe(context.signal);
+      const body = await current(node, context.work);
+      await breathe();
+      const kept = { sizeBytes: Buffer.byteLength(body.text), hash: await hashOf(body, breathe) };
       await keeper.keep(node, snapshotId, bare(body), kept, context.work);
+      await breathe();
       return kept;
     },
     async keepInput(node, snapshotId, input, context) {
       const { body } = await deriver.run(within(node, context), inputBytes(input), 'create', input, limits);
-      const kept = { sizeBytes: Buffer.byteLength(body.text), hash: hashOf(body) };
+      const hash = await hashOf(body, createBreathe(context.signal));
+      const kept = { sizeBytes: Buffer.byteLength(body.text), hash };
       await keeper.keep(node, snapshotId, body, kept, context.work);
       return kept;
     },
@@ -223,6 +252,7 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
     async texts(nodes) {
       const found = await contents.getMany(nodes.map(({ id }) => id));
       const texts = new Map<string, string>();
+      await createBreathe()();
       for (const record of found) texts.set(record.id, await markdownOf(record));
       return texts;
     },

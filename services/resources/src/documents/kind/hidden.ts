@@ -42,7 +42,7 @@ export function createHidden({ tree, policy }: { readonly tree: Tree; readonly p
 }
 
 /** Returns the ids that a text may refer to, as they are and with escapes resolved. */
-function namedIn(text: string): string[] {
+export function namedIn(text: string): string[] {
   const resolved = resolveEscapes(text);
   const readings = resolved === text ? [text] : [text, resolved];
   return [
