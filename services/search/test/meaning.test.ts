@@ -239,7 +239,7 @@ describe('without vectors', () => {
   });
 
   test('where vectors can not be searched, words answer', async () => {
-    const broken = { ...index, nearest: () => Promise.reject(new IndexFailure('disk I/O error')) };
+    const broken = { ...index, rank: () => Promise.reject(new IndexFailure('disk I/O error')) };
     const context = createContext();
     const answer = await find({ query: 'vacation' }, context, { index: broken });
     expect(answer).toMatchObject({ mode: SearchMode.KEYWORD, degraded: true });

@@ -10,9 +10,12 @@ export interface Fused {
   /** From 0 to 1. */
   readonly score: number;
   /** Original scores of the methods that found it. */
-  readonly keyword?: number;
-  readonly semantic?: number;
+  readonly keyword: number | undefined;
+  readonly semantic: number | undefined;
 }
+
+/** A result whose score is being added up. */
+type Mutable = { -readonly [K in keyof Fused]: Fused[K] };
 
 /** Number of best results that determine the scale of a list; results after them count like the last of these. */
 export const SCALED_BY = 500;
@@ -27,12 +30,12 @@ export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], al
   const wordShare = keyword.length === 0 ? 0 : 1 - alpha;
   const meaningShare = semantic.length === 0 ? 0 : alpha;
   const all = wordShare + meaningShare;
-  const fused = new Map<string, Fused>();
+  const fused = new Map<string, Mutable>();
   if (wordShare > 0) {
     // A text without any of the words scores 0; in meaning all texts are similar to some degree, the last result least.
     const place = scaleOf(keyword, keyword.length < SCALED_BY ? 0 : undefined);
     for (const { id, score } of keyword) {
-      fused.set(id, { id, score: (wordShare * place(score)) / all, keyword: score });
+      fused.set(id, { id, score: (wordShare * place(score)) / all, keyword: score, semantic: undefined });
     }
   }
   if (meaningShare > 0) {
@@ -40,7 +43,12 @@ export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], al
     for (const { id, score } of semantic) {
       const found = fused.get(id);
       const added = (meaningShare * place(score)) / all;
-      fused.set(id, { ...found, id, score: Math.min(1, (found?.score ?? 0) + added), semantic: score });
+      if (found === undefined) {
+        fused.set(id, { id, score: Math.min(1, added), keyword: undefined, semantic: score });
+      } else {
+        found.score = Math.min(1, found.score + added);
+        found.semantic = score;
+      }
     }
   }
   // The sort is stable: results by keywords were inserted first, then the others, each in rank order.

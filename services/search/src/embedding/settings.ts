@@ -16,7 +16,7 @@ export const embeddingSettings = {
   },
   embeddingsThreads: {
     variable: 'COMMONPLACE_EMBEDDINGS_THREADS',
-    help: 'processor threads of the local model',
+    help: 'processor threads of the local model for documents; queries take one',
     parse: integer(1, 64),
     fallback: 2,
   },

@@ -3,6 +3,7 @@ import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { Snippet } from '../domain/highlight.js';
 import type { FacetName, Field, Narrowing } from '../domain/narrowing.js';
 import type { QueryPlan } from '../domain/query.js';
+import type { Search } from '../domain/request.js';
 import type { EmbeddingModel } from '../embedding/port.js';
 
 /** Number of matches up to which totals are exact. */
@@ -118,6 +119,45 @@ export interface NearHit {
   readonly chunk: ChunkBounds & { readonly text: string };
 }
 
+/** Holds the vector of a query, and the model in the index that it can be compared with. */
+export interface ModelVector {
+  readonly model: string;
+  readonly vector: Float32Array;
+}
+
+/** Asks for places of a ranking by meaning, or by words and meaning. */
+export interface RankQuery {
+  readonly asked: Search;
+  /** What the caller may find. */
+  readonly filter: SearchFilter;
+  /** Without a vector only words count. */
+  readonly vector: ModelVector | undefined;
+  /** The places of the ranking that are returned. */
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A place of a ranking, with what is shown of it. */
+export interface RankedPlace {
+  readonly id: string;
+  readonly score: number;
+  readonly keyword?: number | undefined;
+  readonly semantic?: number | undefined;
+  /** How its words match, if they do. */
+  readonly hit?: Pick<Hit, 'matchedIn' | 'snippets'> | undefined;
+  /** Passage nearest in meaning, if known. */
+  readonly chunk?: NearHit['chunk'] | undefined;
+  /** Whether it was found by the meaning of the passage, not only by its words. */
+  readonly byMeaning: boolean;
+}
+
+export interface RankAnswer extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete'> {
+  /** Best first. */
+  readonly places: readonly RankedPlace[];
+  /** Number of places in the ranking; it lacks results by words alone beyond a window. */
+  readonly ranked: number;
+}
+
 export interface VectorStats {
   /** Number of entries with vectors of the model, and of those that still need them. */
   readonly embedded: number;
@@ -218,6 +258,8 @@ export interface SearchIndex extends VectorIndex, InspectedIndex {
   upsert(entries: readonly IndexEntry[]): Promise<void>;
   remove(ids: readonly string[]): Promise<void>;
   search(query: IndexQuery): Promise<IndexAnswer>;
+  /** Ranks by meaning, or by words and meaning, what `search` and `nearest` find. */
+  rank(query: RankQuery): Promise<RankAnswer>;
   /** Begins a new index; one at a time. */
   rebuild(): Promise<Rebuild>;
   stats(): Promise<IndexStats>;

@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { CountedTokens } from '../embedding/port.js';
+import type { ModelVector } from '../index/port.js';
 import type { Serving } from './background.js';
 
-/** Holds the vector of a query, and the model in the index that it can be compared with. */
-export interface QueryVector {
-  readonly model: string;
-  readonly vector: Float32Array;
+/** Holds the vector of a query, the model in the index that it can be compared with, and how much has such vectors. */
+export interface QueryVector extends ModelVector {
   /** Whether most entries have vectors of this model. */
   readonly complete: boolean;
 }

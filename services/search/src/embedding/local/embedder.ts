@@ -4,6 +4,7 @@ import { type Lane, openLane } from './lane.js';
 import type { LocalModel } from './model.js';
 
 export interface LocalSettings {
+  /** Processor threads for documents. */
   readonly threads: number;
   /** Milliseconds without work after which a process of the model ends. */
   readonly idleMs: number;
@@ -11,6 +12,8 @@ export interface LocalSettings {
 
 /** Priority (`nice`) of the process for documents: the lowest. */
 const BEHIND_ALL = 19;
+/** Queries have few words: handing parts of them to a second thread takes longer than it saves. */
+const QUERY_THREADS = 1;
 /** Texts per message to a process: enough to make its cost negligible, few enough to stop in between. */
 const AT_ONCE = 8;
 
@@ -20,8 +23,9 @@ const AT_ONCE = 8;
  */
 export function openLocalEmbedder(model: LocalModel, { threads, idleMs }: LocalSettings): Embedder {
   const { folder, pooling, maxTokens, dimensions, prefixes } = model;
-  const lane = (nice: number): Lane => openLane({ folder, pooling, maxTokens, threads, nice }, idleMs);
-  const lanes: Record<TextKind, Lane> = { query: lane(0), document: lane(BEHIND_ALL) };
+  const lane = (nice: number, width: number): Lane =>
+    openLane({ folder, pooling, maxTokens, threads: width, nice }, idleMs);
+  const lanes: Record<TextKind, Lane> = { query: lane(0, QUERY_THREADS), document: lane(BEHIND_ALL, threads) };
 
   async function embedSome(texts: readonly string[], kind: TextKind, signal?: AbortSignal): Promise<Float32Array[]> {
     const all = await lanes[kind].embed(

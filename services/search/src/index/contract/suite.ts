@@ -7,6 +7,7 @@ import { highlightDuties } from './highlights.js';
 import { hostileDuties } from './hostile.js';
 import { inspectionDuties } from './inspection.js';
 import { languageDuties } from './languages.js';
+import { rankingDuties } from './ranking.js';
 import { relevanceDuties } from './relevance.js';
 import { upkeepDuties } from './upkeep.js';
 import { vectorDuties } from './vectors.js';
@@ -33,6 +34,7 @@ export function indexContract(name: string, open: () => Promise<SearchIndex>): v
     describe('inspection', () => inspectionDuties(use));
     describe('hostile texts', () => hostileDuties(use));
     describe('vectors', () => vectorDuties(use));
+    describe('ranking', () => rankingDuties(use));
     describe('upkeep of vectors', () => upkeepDuties(use));
   });
 }

@@ -6,6 +6,8 @@ import type {
   IndexQuery,
   IndexStats,
   NearHit,
+  RankAnswer,
+  RankQuery,
   Unembedded,
   VectorQuery,
   VectorStats,
@@ -22,11 +24,12 @@ import {
 import { type Inspection, inspect } from './inspect.js';
 import { nearest } from './nearest.js';
 import { unembedded } from './needs.js';
+import { rankIn } from './rank.js';
 import { search } from './search.js';
 import { carryVectors, dropVectors, putVectors, vectorStats } from './vectors.js';
 import { applyChanges, type Change, idOf } from './write.js';
 
-/** An index file and, during a rebuild, the file that will replace it. All methods are synchronous. */
+/** An index file and, during a rebuild, the file that will replace it. All methods are synchronous, except that `rank` uses promises. */
 export interface Engine {
   search(query: IndexQuery): IndexAnswer;
   /** Commits changes of different entries, to the new file too. */
@@ -42,6 +45,8 @@ export interface Engine {
   /** Commits vectors, to the new file too. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): void;
   nearest(query: VectorQuery): NearHit[];
+  /** Resolves before any other event is handled. */
+  rank(query: RankQuery): Promise<RankAnswer>;
   vectorStats(model: string): VectorStats;
   models(): EmbeddingModel[];
   dropVectors(model: string): void;
@@ -127,6 +132,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
       if (next !== undefined) putVectors(next.file, model, entries);
     },
     nearest: (query) => nearest(current, query),
+    rank: (query) => rankIn(current, query),
     vectorStats: (model) => vectorStats(current, model),
     models: () => [...current.models.values()].map(({ about }) => about),
     dropVectors(model) {

@@ -8,6 +8,7 @@ import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
 import type { AdmittedCache } from './admitted.js';
 import { type ChangeLog, createChangeLog } from './change-log.js';
+import type { Identity } from './identities.js';
 import type { Lengths } from './lengths.js';
 import { createKnownBlocks, type KnownBlocks } from './long-texts.js';
 import { type HeldModel, loadModels } from './models.js';
@@ -69,6 +70,8 @@ export interface IndexFile {
   readonly workspaces: Map<string, WorkspaceCount>;
   /** Recently shown texts, by row. */
   readonly texts: LRUCache<number, StoredText>;
+  /** Which entries rows hold. */
+  readonly identities: Map<number, Identity>;
   readonly postings: LRUCache<string, Postings>;
   readonly admitted: AdmittedCache;
   /** Results of completing and correcting groups. */
@@ -181,6 +184,7 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
       maxSize: KEPT_TEXT,
       sizeCalculation: ({ texts }) => 100 + 2 * (texts.name.length + texts.text.length + texts.comments.length),
     }),
+    identities: new Map(),
     postings: new LRUCache({
       maxSize: limits.listed + 1,
       sizeCalculation: ({ offsets }) => 20 + offsets.length,
@@ -207,6 +211,7 @@ export function reload(file: IndexFile): void {
   const { db, tenants, byNumber, workspaces, texts, knownWords, expansions, postings, admitted } = file;
   for (const kept of [texts, knownWords, expansions, postings, admitted, tenants, byNumber, workspaces]) kept.clear();
   for (const kept of [file.models, file.needs, file.slabs, file.knownBlocks, file.vocabularies]) kept.clear();
+  file.identities.clear();
   for (const [number, id] of vocabulariesIn(db)) file.vocabularies.set(id, number);
   for (const model of loadModels(db)) file.models.set(model.about.id, model);
   for (const [number, id, next] of db.all('SELECT number, id, next FROM tenants')) {

@@ -7,6 +7,7 @@ import type {
   IndexQuery,
   IndexStats,
   NearHit,
+  RankAnswer,
   Rebuild,
   SearchIndex,
   Unembedded,
@@ -91,6 +92,8 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
       await thread.do({ kind: 'putVectors', model, entries });
     },
     nearest: async (query) => JSON.parse((await thread.do({ kind: 'nearest', query })) as string) as NearHit[],
+    rank: async ({ vector, ...query }) =>
+      JSON.parse((await thread.do({ kind: 'rank', query: JSON.stringify(query), vector })) as string) as RankAnswer,
     vectorStats: async (model) => (await thread.do({ kind: 'vectorStats', model })) as VectorStats,
     models: async () => (await thread.do({ kind: 'models' })) as EmbeddingModel[],
     async dropVectors(model) {

@@ -1,12 +1,13 @@
-import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { NearHit, VectorQuery } from '../port.js';
 import { admittedRows } from './admitted.js';
 import type { IndexFile } from './file.js';
+import { identitiesOf } from './identities.js';
 import type { HeldModel } from './models.js';
 import { unpack } from './packing.js';
 import { vectorTable } from './schema.js';
 import { type Scope, scopeOf } from './scope.js';
 import { addRow, bytesOf, createSlab, type Look, type Slab, scan } from './slab.js';
+import { textOf } from './texts.js';
 import { createTop, type Top } from './top.js';
 
 /** A chunk that may be among the nearest. */
@@ -131,24 +132,21 @@ function addCells(slab: Slab, scope: Scope, [row, bounds, scales, numbers]: Cell
   addRow(slab, Number(row) - scope.firstRow, unpack(bounds as Buffer, scales as Buffer, numbers as Buffer));
 }
 
-function hitsOf({ db, texts }: IndexFile, scope: Scope, found: readonly Candidate[], bare: boolean): NearHit[] {
-  const rows = [...new Set(found.map(({ row }) => scope.firstRow + row))];
-  const sql = 'SELECT e.row, e.id, e.type FROM json_each(?) j CROSS JOIN entries e ON e.row = j.value';
-  const entries = new Map(db.all(sql, [JSON.stringify(rows)]).map(([row, id, type]) => [Number(row), [id, type]]));
+function hitsOf(file: IndexFile, scope: Scope, found: readonly Candidate[], bare: boolean): NearHit[] {
+  const entries = identitiesOf(
+    file,
+    found.map(({ row }) => scope.firstRow + row),
+  );
   const read = new Map<number, string>();
-  const textOf = (row: number): string => {
-    let text = texts.peek(row)?.texts.text ?? read.get(row);
-    if (text === undefined) {
-      text = String(db.get('SELECT text FROM texts WHERE row = ?', [row])?.[0] ?? '');
-      read.set(row, text);
-    }
+  const textIn = (row: number): string => {
+    const text = read.get(row) ?? textOf(file, scope.firstRow + row);
+    read.set(row, text);
     return text;
   };
-  return found.flatMap(({ row, similarity, start, end }) => {
-    const entry = entries.get(scope.firstRow + row);
+  return found.flatMap(({ row, similarity, start, end }, i) => {
+    const entry = entries[i];
     if (entry === undefined) return [];
-    const [id, type] = entry.map(String) as [string, ResourceType];
-    const text = bare ? '' : textOf(scope.firstRow + row).slice(start, end);
-    return [{ id, type, similarity, chunk: { start, end, text } }];
+    const text = bare ? '' : textIn(row).slice(start, end);
+    return [{ id: entry.id, type: entry.type, similarity, chunk: { start, end, text } }];
   });
 }

@@ -1,6 +1,6 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import type { EmbeddingModel } from '../../embedding/port.js';
-import type { EntryVectors, VectorQuery } from '../port.js';
+import type { EntryVectors, RankQuery, VectorQuery } from '../port.js';
 import type { Limits } from './file.js';
 import type { Inspection } from './inspect.js';
 
@@ -11,8 +11,8 @@ export interface ThreadData {
 }
 
 /**
- * The requests to the thread. A search is sent as JSON in both directions, and the result of `nearest` as JSON, because
- * that costs least.
+ * The requests to the thread. A search is sent as JSON in both directions, a ranking too except for its vector, and the
+ * result of `nearest` as JSON, because that costs least.
  */
 export type Task =
   | { readonly kind: 'search'; readonly query: string }
@@ -23,6 +23,7 @@ export type Task =
   | { readonly kind: 'putVectors'; readonly model: EmbeddingModel; readonly entries: readonly EntryVectors[] }
   | { readonly kind: 'inspect'; readonly question: Inspection }
   | { readonly kind: 'nearest'; readonly query: VectorQuery }
+  | { readonly kind: 'rank'; readonly query: string; readonly vector: RankQuery['vector'] }
   | { readonly kind: 'vectorStats' | 'dropVectors'; readonly model: string }
   | { readonly kind: 'beginRebuild' | 'commitRebuild' | 'abortRebuild' | 'stats' | 'models' | 'close' };
 

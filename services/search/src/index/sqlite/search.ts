@@ -1,7 +1,7 @@
 import { expand } from '../../domain/expand.js';
-import { USUAL_FIELDS } from '../../domain/narrowing.js';
+import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import { asksWithoutWords, type Group } from '../../domain/query.js';
+import { asksWithoutWords, type Group, type QueryPlan } from '../../domain/query.js';
 import { type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
 import { browse } from './browse.js';
 import { columnsOf, countFacets, facetColumns } from './facets.js';
@@ -26,7 +26,7 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
   }));
   const sought = { groups, boosts: plan.boosts.map(literal), excluded };
   const { ranked, rows, total, totalIsEstimate } = pageOf(file, query, scope, sought);
-  const shown = [...groups.map(({ patterns }) => patterns), ...sought.boosts];
+  const shown = shownPatterns(file, scope, plan, fields);
   const counted = (): ReturnType<typeof countFacets> =>
     countFacets(facets, columnsOf(file, rows().slice(0, MOST_FACETED), facetColumns(facets)));
   return {
@@ -39,6 +39,12 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
     facets: facets.length === 0 ? {} : counted(),
     complete: file.complete,
   };
+}
+
+/** Returns what is marked in snippets: the forms of a query's groups, and those that raise the score. */
+export function shownPatterns(file: IndexFile, scope: Scope, plan: QueryPlan, fields: readonly Field[]): Patterns[] {
+  const comments = fields.includes('comments');
+  return [...plan.groups.map((group) => expansionOf(file, scope, group, comments)), ...plan.boosts.map(literal)];
 }
 
 /** Completes and corrects a group; the result is cached until the tenant's entries change. */

@@ -6,6 +6,7 @@ import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
 import type { Hit } from '../port.js';
 import type { IndexFile, StoredText } from './file.js';
+import { identitiesOf } from './identities.js';
 
 /** Returns the stored texts of a row, from the cache or the file. */
 function storedText({ db, texts: kept }: IndexFile, row: number): StoredText {
@@ -45,16 +46,19 @@ export function hitOf(file: IndexFile, { row, score, groups, fields, highlight }
   return { id, type: stored.type as ResourceType, score, matchedIn: matches.map(([which]) => which), snippets };
 }
 
+/** Returns the text of a row. It is not cached, as its place in the cache is for texts with matches. */
+export function textOf({ db, texts }: IndexFile, row: number): string {
+  return texts.peek(row)?.texts.text ?? String(db.get('SELECT text FROM texts WHERE row = ?', [row])?.[0] ?? '');
+}
+
 /** Returns hits with only id, type and score. */
-export function bareHits(
-  { db }: IndexFile,
-  ranked: readonly { readonly row: number; readonly score: number }[],
-): Hit[] {
-  const sql = 'SELECT e.row, e.id, e.type FROM json_each(?) j CROSS JOIN entries e ON e.row = j.value';
-  const rows = db.all(sql, [JSON.stringify(ranked.map(({ row }) => row))]);
-  const entries = new Map(rows.map(([row, id, type]) => [Number(row), { id: String(id), type: type as ResourceType }]));
-  return ranked.flatMap(({ row, score }) => {
-    const entry = entries.get(row);
-    return entry === undefined ? [] : [{ ...entry, score, matchedIn: [], snippets: {} }];
+export function bareHits(file: IndexFile, ranked: readonly { readonly row: number; readonly score: number }[]): Hit[] {
+  const entries = identitiesOf(
+    file,
+    ranked.map(({ row }) => row),
+  );
+  return ranked.flatMap(({ score }, i) => {
+    const entry = entries[i];
+    return entry === undefined ? [] : [{ id: entry.id, type: entry.type, score, matchedIn: [], snippets: {} }];
   });
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { lowerPriority } from '@commonplace/kit/priority';
-import type { IndexQuery } from '../port.js';
+import type { IndexQuery, RankQuery } from '../port.js';
 import { openEngine } from './engine.js';
 import type { Reply, Request, Task, ThreadData } from './protocol.js';
 import { createWriteQueue } from './write-queue.js';
@@ -35,6 +35,15 @@ function answer(id: number, work: () => unknown): void {
   port?.postMessage({ id, value } satisfies Reply);
 }
 
+async function rank(id: number, { query, vector }: Extract<Task, { kind: 'rank' }>): Promise<void> {
+  try {
+    const answered = await engine.rank({ ...(JSON.parse(query) as RankQuery), vector });
+    answer(id, () => JSON.stringify(answered));
+  } catch (error) {
+    fail(id, error);
+  }
+}
+
 function awake(): void {
   if (idle === undefined) idle = setTimeout(() => engine.rest(), IDLE_MS).unref();
   else idle.refresh();
@@ -47,6 +56,9 @@ function take({ id, task }: Request): void {
   } else if (task.kind === 'nearest') {
     awake();
     answer(id, () => JSON.stringify(engine.nearest(task.query)));
+  } else if (task.kind === 'rank') {
+    awake();
+    void rank(id, task);
   } else if (task.kind === 'upsert') {
     const changes = task.entries.map((upsert) => ({ upsert }));
     writes.push(changes, written);
@@ -59,7 +71,7 @@ function take({ id, task }: Request): void {
 }
 
 /** Runs a task after all earlier writes. */
-function inOrder(task: Exclude<Task, { kind: 'search' | 'nearest' | 'upsert' | 'remove' }>): unknown {
+function inOrder(task: Exclude<Task, { kind: 'search' | 'nearest' | 'rank' | 'upsert' | 'remove' }>): unknown {
   switch (task.kind) {
     case 'fill':
       return engine.fill(task.entries);

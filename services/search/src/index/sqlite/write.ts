@@ -103,6 +103,7 @@ function removeHeld(file: IndexFile, held: Held): TermChange[] {
   file.db.run('DELETE FROM entries WHERE row = ?', [held.row]);
   file.db.run('DELETE FROM texts WHERE row = ?', [held.row]);
   file.texts.delete(held.row);
+  file.identities.delete(held.row);
   removeVectors(file, held.row);
   needsNone(file, held.row);
   const tenant = file.byNumber.get(tenantOf(held.row));
@@ -135,6 +136,7 @@ function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
   if (held !== undefined) count(file, held.workspaceId, tenant, -1, -held.length);
   count(file, entry.workspaceId, tenant, 1, length);
   putEntry(file, row, entry, length);
+  file.identities.delete(row);
   noteLength(file, row, entry.workspaceId, length);
   return change === undefined ? changes : [...changes, change];
 }

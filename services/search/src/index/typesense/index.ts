@@ -9,6 +9,7 @@ import {
   type Unembedded,
   type VectorStats,
 } from '../port.js';
+import { rank } from '../rank/index.js';
 import { openServer, type ServerOptions } from './client.js';
 import type { Filter } from './filter.js';
 import { createGenerations } from './generations.js';
@@ -143,7 +144,7 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
     }
   }
 
-  return {
+  const index: SearchIndex = {
     needsRebuild: async () => isYoung(await generations.current()),
     upsert: (entries) => inTurn(() => change(entries.map((upsert) => ({ upsert })))),
     remove: (ids) => inTurn(() => change(ids.map((remove) => ({ remove })))),
@@ -161,6 +162,7 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
       await generations.ready();
       return nearest({ server, models, entries: naming.current.entries }, query);
     },
+    rank: (query) => rank(index, query),
     vectorStats,
     async models() {
       await generations.ready();
@@ -177,4 +179,5 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
       server.close();
     },
   };
+  return index;
 }

@@ -1,9 +1,19 @@
-import { fuse, type Ranked, SCALED_BY } from '../domain/fuse.js';
-import { type Group, type QueryPlan, WITHOUT_WORDS } from '../domain/query.js';
-import { withinTier } from '../domain/score.js';
-import { EXACT_TOTAL, HAS_ALL, type Hit, type IndexAnswer, type NearHit, type SearchIndex } from '../index/port.js';
-import type { QueryVector } from '../vectors/query-vector.js';
-import type { Question } from './found.js';
+import { fuse, type Ranked, SCALED_BY } from '../../domain/fuse.js';
+import { type Group, type QueryPlan, WITHOUT_WORDS } from '../../domain/query.js';
+import { withinTier } from '../../domain/score.js';
+import {
+  EXACT_TOTAL,
+  HAS_ALL,
+  type Hit,
+  type IndexAnswer,
+  type ModelVector,
+  type NearHit,
+  type RankQuery,
+  type SearchIndex,
+} from '../port.js';
+
+/** What a ranking is made from: the two kinds of queries that an index answers. */
+export type RankSource = Pick<SearchIndex, 'search' | 'nearest'>;
 
 /** A place in a ranking by meaning, or by words and meaning. */
 export interface Candidate {
@@ -26,22 +36,18 @@ const REACH_BESIDE = SCALED_BY;
 const WINDOWS = [EXACT_TOTAL, 10_000] as const;
 
 /** Ranks by meaning, or by words and meaning. Rejects with `IndexFailure`. */
-export async function rankByMeaning(
-  index: SearchIndex,
-  question: Question,
-  vector: QueryVector | undefined,
-): Promise<Candidates> {
+export async function rankByMeaning(index: RankSource, question: RankQuery): Promise<Candidates> {
   const { asked } = question;
-  const { words, near, ranking } = await rankings(index, question, vector);
+  const { words, near, ranking } = await rankings(index, question);
   const list = ranking.filter(({ score }) => score >= (asked.minScore ?? 0));
   const outside = await beyondWindow(index, question, words, near);
-  const known = new Set([...(words?.hits ?? []).map(({ id }) => id), ...outside]);
-  const others = list.filter(({ id }) => !known.has(id));
-  const otherIds = [...new Set(others.map(({ id }) => id))];
   const further = asked.minScore === undefined && words !== undefined ? words.total - words.hits.length : 0;
   return {
     list,
-    facets: merged(words?.facets ?? {}, await facetsOf(index, question, otherIds)),
+    facets: merged(
+      words?.facets ?? {},
+      await facetsOf(index, question, list, [...(words?.hits ?? []).map(({ id }) => id), ...outside]),
+    ),
     total: list.length + Math.max(0, further - outside.size),
     totalIsEstimate: words?.totalIsEstimate ?? false,
     complete: words?.complete ?? true,
@@ -56,8 +62,9 @@ interface Rankings {
 }
 
 /** Returns keyword and semantic results and their common ranking. */
-async function rankings(index: SearchIndex, question: Question, vector: QueryVector | undefined): Promise<Rankings> {
-  const { mode, alpha } = question.asked;
+async function rankings(index: RankSource, question: RankQuery): Promise<Rankings> {
+  const { asked, vector } = question;
+  const { mode, alpha } = asked;
   const hybrid = mode === 'hybrid';
   const [words, near] = await Promise.all([
     hybrid && alpha < 1 ? wordHits(index, question) : undefined,
@@ -66,7 +73,7 @@ async function rankings(index: SearchIndex, question: Question, vector: QueryVec
   return { words, near, ranking: hybrid ? fused(words?.hits ?? [], near, question) : near.map(alone) };
 }
 
-function wordHits(index: SearchIndex, { asked, filter }: Question): Promise<IndexAnswer> {
+function wordHits(index: RankSource, { asked, filter }: RankQuery): Promise<IndexAnswer> {
   const { plan, narrowing, fields, facets, offset } = asked;
   const limit = offset + asked.limit < WINDOWS[0] ? WINDOWS[0] : WINDOWS[1];
   return index.search({ plan, narrowing, fields, facets, filter, offset: 0, limit, highlight: false, bare: true });
@@ -77,14 +84,15 @@ function wordHits(index: SearchIndex, { asked, filter }: Question): Promise<Inde
  * contains, as in a quotation, are not required.
  */
 async function nearHits(
-  index: SearchIndex,
-  question: Question,
-  { model, vector }: QueryVector,
+  index: RankSource,
+  question: RankQuery,
+  { model, vector }: ModelVector,
   limit: number,
 ): Promise<readonly NearHit[]> {
   const { asked, filter } = question;
   const { narrowing, groupBy, plan } = asked;
-  const near = apart(await index.nearest({ model, vector, filter, narrowing, groupBy, limit, bare: true }));
+  const found = await index.nearest({ model, vector, filter, narrowing, groupBy, limit, bare: true });
+  const near = groupBy === 'chunk' ? apart(found) : found;
   if (near.length === 0 || plan.excluded.length + plan.phrases.length === 0) return near;
   const [unwanted, wanted] = await Promise.all([
     plan.excluded.length === 0 ? new Map<string, number>() : scoresOf(index, question, near, plan.excluded),
@@ -108,8 +116,8 @@ function apart(near: readonly NearHit[]): readonly NearHit[] {
 
 /** Returns the scores of those entries that match any of the groups. */
 async function scoresOf(
-  index: SearchIndex,
-  { asked, filter }: Question,
+  index: RankSource,
+  { asked, filter }: RankQuery,
   entries: readonly { readonly id: string }[],
   groups: readonly Group[],
 ): Promise<Map<string, number>> {
@@ -138,7 +146,7 @@ export function cosineScore({ similarity }: Pick<NearHit, 'similarity'>): number
 }
 
 /** Fuses both rankings. If an entry has several passages, its words count for the nearest one. */
-function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Question): Candidate[] {
+function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: RankQuery): Candidate[] {
   const byKey = new Map<string, NearHit>();
   const keyOf = new Map<string, string>();
   const byMeaning = near.map((one): Ranked => {
@@ -160,8 +168,8 @@ function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Questi
 
 /** Returns semantic results that keyword search finds beyond the window, so that they are counted once. */
 async function beyondWindow(
-  index: SearchIndex,
-  question: Question,
+  index: RankSource,
+  question: RankQuery,
   words: IndexAnswer | undefined,
   near: readonly NearHit[],
 ): Promise<ReadonlySet<string>> {
@@ -172,12 +180,17 @@ async function beyondWindow(
   return new Set((await scoresOf(index, question, others, question.asked.plan.groups)).keys());
 }
 
+/** Returns the facets of those candidates whose ids are not among the counted ones. */
 async function facetsOf(
-  index: SearchIndex,
-  { asked, filter }: Question,
-  ids: readonly string[],
+  index: RankSource,
+  { asked, filter }: RankQuery,
+  list: readonly Candidate[],
+  counted: readonly string[],
 ): Promise<IndexAnswer['facets']> {
-  if (asked.facets.length === 0 || ids.length === 0) return {};
+  if (asked.facets.length === 0) return {};
+  const known = new Set(counted);
+  const ids = [...new Set(list.map(({ id }) => id))].filter((id) => !known.has(id));
+  if (ids.length === 0) return {};
   const narrowing = { ...asked.narrowing, ids };
   const { facets } = asked;
   const question = {
