@@ -7,6 +7,8 @@ import { LIST, listParam } from './values.js';
 
 /** Reads of the records of a collection, which use the cache where they can. */
 export interface CachedReads<T> {
+  /** Returns whether a record is in memory. */
+  has(id: string): boolean;
   get(id: string): T | undefined;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
@@ -64,7 +66,7 @@ export function createCachedReads<T extends StoredRecord>(
     return listed(row && ofRow(row));
   }
 
-  return { get, getMany, find };
+  return { has: (id) => cached(id) !== undefined, get, getMany, find };
 }
 
 const listed = <T>(found: T | undefined): T[] => (found === undefined ? [] : [found]);

@@ -3,6 +3,7 @@ import { createCachedReads } from './cached-reads.js';
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
+import { createFilteredReads, ELSEWHERE } from './filtered-reads.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
@@ -20,7 +21,7 @@ interface ReadContext {
 
 /**
  * Creates the read operations of a collection. They run on the main thread's connection, where a call takes
- * microseconds and blocks the thread; those that search in texts, which no index serves, run in another thread.
+ * microseconds and blocks the thread. Those that search in texts, or have to test many records, run in another thread.
  */
 export function createCollection<T extends StoredRecord>(
   { reader, scanner, cache }: ReadContext,
@@ -29,24 +30,29 @@ export function createCollection<T extends StoredRecord>(
 ): Collection<T> {
   const { table } = shape;
   const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
-    searchesText(where) ? scanner.all(groupOf(where), sql, params) : reader.all(sql, params);
+    searchesText(where) || filtered.isLong(where) ? scanner.all(groupOf(where), sql, params) : reader.all(sql, params);
   const cached = createCachedReads<T>({ reader, cache }, shape);
+  const filtered = createFilteredReads(reader, cached, shape);
   return {
     spec,
     get: async (id) => cached.get(id),
     getMany: async (ids) => cached.getMany(ids),
     async find(query) {
-      if (query.limit <= MAX_CACHED_PAGE && !searchesText(query.where)) return cached.find(query);
+      if (query.limit <= MAX_CACHED_PAGE && !searchesText(query.where)) {
+        const found = filtered.find(query);
+        if (found !== ELSEWHERE) return found;
+      }
       const { sql, params } = selectPage(shape, query, ['doc']);
       return (await all(query.where, sql, params)).map(([doc]) => JSON.parse(doc as string) as T);
     },
     async count(where, limit) {
+      if (limit !== undefined && !searchesText(where)) {
+        const counted = filtered.count(where, checkCount(limit));
+        if (counted !== ELSEWHERE) return counted;
+      }
       const { sql, params } = translate(shape, where);
-      const matches = `FROM ${table} WHERE ${sql}`;
-      const [row] =
-        limit === undefined
-          ? await all(where, `SELECT count(*) ${matches}`, params)
-          : await all(where, `SELECT count(*) FROM (SELECT 1 ${matches} LIMIT ?)`, [...params, checkCount(limit)]);
+      const most = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
+      const [row] = await all(where, `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${most})`, params);
       return row?.[0] as number;
     },
     async countBy(field, where) {
@@ -57,13 +63,14 @@ export function createCollection<T extends StoredRecord>(
     },
     async sum(field, where) {
       const { sql, params } = translate(shape, where);
-      return reader.get(`SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0] as number;
+      const [row] = await all(where, `SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params);
+      return row?.[0] as number;
     },
     async sumBy({ sum, by }, where) {
       const { sql, params } = translate(shape, where);
       const value = fieldOf(shape, by);
       const sums = `SELECT ${value}, total(${fieldOf(shape, sum)}) FROM ${table} WHERE (${sql}) AND ${value} IS NOT NULL GROUP BY 1`;
-      return new Map(reader.all(sums, params).map(([cell, total]) => [cellText(cell), total as number]));
+      return new Map((await all(where, sums, params)).map(([cell, total]) => [cellText(cell), total as number]));
     },
     async max(field, where) {
       const { sql, params } = translate(shape, where);

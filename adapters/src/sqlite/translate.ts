@@ -114,7 +114,8 @@ function below(left: string, operator: string, value: Scalar, { gt, gte }: Condi
   return { sql: `${bound.sql} AND ${left} >= ${least}`, params: bound.params };
 }
 
-function oneOf(left: string, values: readonly Scalar[]): Sql {
+/** Returns a condition that an expression has one of some values. */
+export function oneOf(left: string, values: readonly Scalar[]): Sql {
   const [first] = values;
   if (first === undefined) return NONE;
   if (values.length === 1) return compare(left, '=', first);

@@ -1,0 +1,122 @@
+import type { Condition, Query, StoredRecord, Where } from '@commonplace/kit/store';
+import type { CachedReads } from './cached-reads.js';
+import type { Connection } from './file/binding.js';
+import { isEmpty, splitByIndex } from './index-part.js';
+import { createMatcher, isMatchable } from './matches.js';
+import { elementTable, type TableShape } from './schema.js';
+import { selectPage } from './select.js';
+import { oneOf, type Sql, translate } from './translate.js';
+
+/**
+ * Reads whose filter has conditions that no index serves, so that each candidate has to be tested. They look at a limited
+ * number of candidates; the others would block the event loop, so another thread has to look at them.
+ */
+export interface FilteredReads<T> {
+  /** Returns whether a filter without an order would test more candidates than the event loop has time for. */
+  isLong(where: Where<T>): boolean;
+  /** Returns a page; `elsewhere` if it needs more candidates. */
+  find(query: Query<T>): T[] | typeof ELSEWHERE;
+  /** Returns the number of matches up to `limit`; `elsewhere` if it needs more candidates. */
+  count(where: Where<T>, limit: number): number | typeof ELSEWHERE;
+}
+
+export const ELSEWHERE = 'elsewhere';
+
+/** Maximum number of candidates of a page and of a count that are tested in memory: less than a millisecond. */
+const MAX_CANDIDATES = { page: 1000, count: 2000 };
+/** Maximum number of candidates that are read from the file for a page or a count: about two milliseconds. */
+const MAX_READ = 250;
+
+export function createFilteredReads<T extends StoredRecord>(
+  reader: Connection,
+  cached: CachedReads<T>,
+  shape: TableShape,
+): FilteredReads<T> {
+  const idsOf = ({ sql, params }: Sql): string[] =>
+    JSON.parse(reader.get(`SELECT json_group_array(id) FROM (${sql})`, params)?.[0] as string) as string[];
+
+  /** Returns the first `wanted` matches among candidates; undefined if too many of them are not in memory. */
+  function matchesOf(ids: readonly string[], rest: Where<T>, wanted: number): T[] | undefined {
+    const matches = createMatcher(rest);
+    const found: T[] = [];
+    let read = 0;
+    for (let at = 0; at < ids.length && found.length < wanted; at += CHUNK) {
+      const chunk = ids.slice(at, at + CHUNK);
+      read += chunk.filter((id) => !cached.has(id)).length;
+      if (read > MAX_READ) return undefined;
+      for (const record of cached.getMany(chunk)) if (matches(record)) found.push(record);
+    }
+    return found.slice(0, wanted);
+  }
+
+  /** Runs reads that see the same state of the file. */
+  function inSnapshot<R>(read: () => R): R {
+    reader.run('BEGIN');
+    try {
+      return read();
+    } finally {
+      reader.run('COMMIT');
+    }
+  }
+
+  function isLong(where: Where<T>): boolean {
+    const part = splitByIndex(shape, where, []);
+    if (part !== undefined) {
+      return !isEmpty(part.rest) && hasMore(`${shape.table} WHERE`, translate(shape, part.served));
+    }
+    return Object.entries(where).some(([field, entry]) => {
+      const { contains, containsAny = contains === undefined ? undefined : [contains] } = (entry ?? {}) as Condition;
+      if (containsAny === undefined || !shape.many.has(field)) return false;
+      return hasMore(`${elementTable(shape.table, field)} WHERE`, oneOf('value', containsAny));
+    });
+  }
+
+  /** Returns whether a condition that an index serves selects more than `MAX_CANDIDATES.page` rows. */
+  function hasMore(from: string, { sql, params }: Sql): boolean {
+    return reader.get(`SELECT 1 FROM ${from} ${sql} LIMIT 1 OFFSET ${MAX_CANDIDATES.page}`, params) !== undefined;
+  }
+
+  function find(query: Query<T>): T[] | typeof ELSEWHERE {
+    const order = (query.sort ?? []).map((field) => (field.startsWith('-') ? field.slice(1) : field));
+    const part = splitByIndex(shape, query.where, order);
+    if (part === undefined && isLong(query.where)) return ELSEWHERE;
+    if (part === undefined || isEmpty(part.rest)) return cached.find(query);
+    const { offset = 0, limit } = query;
+    return inSnapshot(() => {
+      const window = { ...query, where: part.served, limit: MAX_CANDIDATES.page, offset: 0 };
+      const ids = idsOf(selectPage(shape, window, ['id']));
+      const wanted = offset + limit;
+      const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, wanted) : undefined;
+      const isAll = ids.length < MAX_CANDIDATES.page;
+      if (found !== undefined && (isAll || found.length === wanted)) return found.slice(offset);
+      return isAll ? cached.find(query) : ELSEWHERE;
+    });
+  }
+
+  function count(where: Where<T>, limit: number): number | typeof ELSEWHERE {
+    const part = splitByIndex(shape, where, []);
+    // What the limit ends needs no other thread: a filter of nothing but elements tests no candidate.
+    if (part === undefined && Object.keys(where).length > 1 && isLong(where)) return ELSEWHERE;
+    if (part === undefined || isEmpty(part.rest)) return countAll(where, limit);
+    return inSnapshot(() => {
+      const { sql, params } = translate(shape, part.served);
+      const window = `SELECT id FROM ${shape.table} WHERE ${sql} LIMIT ${MAX_CANDIDATES.count}`;
+      const ids = idsOf({ sql: window, params });
+      const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, limit) : undefined;
+      const isAll = ids.length < MAX_CANDIDATES.count;
+      if (found !== undefined && (isAll || found.length === limit)) return found.length;
+      return ids.length <= MAX_READ ? countAll(where, limit) : ELSEWHERE;
+    });
+  }
+
+  function countAll(where: Where<T>, limit: number): number {
+    const { sql, params } = translate(shape, where);
+    const matches = `SELECT 1 FROM ${shape.table} WHERE ${sql} LIMIT ?`;
+    return reader.get(`SELECT count(*) FROM (${matches})`, [...params, limit])?.[0] as number;
+  }
+
+  return { isLong, find, count };
+}
+
+/** Number of candidates that are read together. */
+const CHUNK = 100;

@@ -1,0 +1,47 @@
+import type { Condition, Scalar, Where } from '@commonplace/kit/store';
+import type { TableShape } from './schema.js';
+
+/** The conditions of a filter that an index serves, and the remaining ones, which have to be tested on each record. */
+export interface IndexPart<T> {
+  readonly served: Where<T>;
+  readonly rest: Where<T>;
+}
+
+/**
+ * Splits a filter by the index that serves most of its equalities and, after them, the order. Returns undefined if no
+ * index does, or if the filter selects its records by other means: by id, by a unique value or by elements of an array.
+ */
+export function splitByIndex<T>(
+  shape: TableShape,
+  where: Where<T>,
+  order: readonly string[],
+): IndexPart<T> | undefined {
+  const entries = Object.entries(where).filter(([, entry]) => entry !== undefined) as [string, Scalar | Condition][];
+  if (entries.some(([field]) => field === 'id' || shape.unique.has(field) || shape.many.has(field))) return undefined;
+  const equal = new Set(entries.filter(([, entry]) => typeof entry !== 'object').map(([field]) => field));
+  const fields = order.filter((field) => field !== 'id');
+  let best: readonly string[] = [];
+  for (const index of shape.indexes) {
+    const last = index.at(-1) ?? '';
+    if (shape.sparse.has(last) && !equal.has(last) && !fields.includes(last)) continue;
+    const other = index.findIndex((field) => !equal.has(field));
+    const head = other < 0 ? index : index.slice(0, other);
+    if (head.length > best.length && fields.every((field, at) => index[head.length + at] === field)) best = head;
+  }
+  if (best.length === 0) return undefined;
+  const [first] = fields;
+  const isServed = ([field, entry]: (typeof entries)[number]) =>
+    best.includes(field) || (field === first && isRange(entry));
+  return {
+    served: Object.fromEntries(entries.filter(isServed)) as Where<T>,
+    rest: Object.fromEntries(entries.filter((entry) => !isServed(entry))) as Where<T>,
+  };
+}
+
+export const isEmpty = (where: Where<never>): boolean => Object.keys(where).length === 0;
+
+const RANGES: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'prefix'] satisfies (keyof Condition)[]);
+
+function isRange(entry: Scalar | Condition): boolean {
+  return typeof entry === 'object' && Object.keys(entry).every((name) => RANGES.has(name));
+}

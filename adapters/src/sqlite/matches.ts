@@ -1,0 +1,54 @@
+import type { Condition, Scalar, Where } from '@commonplace/kit/store';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns whether `createMatcher` supports a filter: one without ranges and texts, whose order SQLite defines. */
+export function isMatchable(where: Where<never>): boolean {
+  return Object.entries(where as Fields).every(([name, entry]) => {
+    if (name === 'and' || name === 'or') return (entry as Where<never>[]).every(isMatchable);
+    if (typeof entry !== 'object') return true;
+    return Object.entries(entry as Condition).every(
+      ([op, operand]) => operand === undefined || Object.hasOwn(TESTS, op),
+    );
+  });
+}
+
+/** Returns a function that tests records as the translation into SQL does. The filter has to be matchable. */
+export function createMatcher<T>(where: Where<T>): (record: T) => boolean {
+  const tests = Object.entries(where as Fields).flatMap(([name, entry]) => testsOf(name, entry));
+  return (record) => tests.every((test) => test(record as Fields));
+}
+
+function testsOf(name: string, entry: unknown): ((record: Fields) => boolean)[] {
+  if (entry === undefined) return [];
+  if (name === 'and') return (entry as Where<Fields>[]).map(createMatcher);
+  if (name === 'or') {
+    const ways = (entry as Where<Fields>[]).map(createMatcher);
+    return [(record) => ways.some((test) => test(record))];
+  }
+  if (typeof entry !== 'object') return [(record) => record[name] === entry];
+  return Object.entries(entry as Condition).flatMap(([op, operand]) => {
+    if (operand === undefined) return [];
+    const test = TESTS[op as Matchable](operand);
+    return [(record: Fields) => test(record[name])];
+  });
+}
+
+type Matchable = 'in' | 'not' | 'exists' | 'contains' | 'containsAny';
+
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
+
+/** Creates the test of a condition from its operand. */
+const TESTS: Readonly<Record<Matchable, (operand: unknown) => (value: unknown) => boolean>> = {
+  in: (operand) => {
+    const values = new Set(operand as readonly Scalar[]);
+    return (value) => values.has(value as Scalar);
+  },
+  not: (operand) => (value) => isPresent(value) && value !== operand,
+  exists: (operand) => (value) => isPresent(value) === operand,
+  contains: (operand) => (value) => Array.isArray(value) && value.includes(operand),
+  containsAny: (operand) => {
+    const values = new Set(operand as readonly unknown[]);
+    return (value) => Array.isArray(value) && value.some((element) => values.has(element));
+  },
+};

@@ -1,0 +1,127 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Collection, CollectionSpec, StoredRecord, Where } from '@commonplace/kit/store';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+
+interface Note extends StoredRecord {
+  readonly place: string;
+  readonly state: string;
+  readonly position: string;
+  readonly owner?: string;
+  readonly rank?: number | null;
+  readonly hidden?: boolean;
+  readonly above: readonly string[];
+  readonly labels?: readonly (string | number | boolean)[];
+}
+
+const NOTES: CollectionSpec<Note> = {
+  name: 'notes',
+  indexes: [
+    { fields: ['place', 'state', 'position'] },
+    { fields: ['place', 'state', 'rank'] },
+    { fields: ['above'], many: true },
+  ],
+};
+/** More than the candidates of a page or of a count that are tested on the event loop. */
+const COUNT = 5000;
+const PAGE = 20;
+
+const BASE = { place: 'p', state: 'active' } as const;
+const FILTERS: readonly Where<Note>[] = [
+  { owner: 'o1' },
+  { owner: 'o4999' },
+  { owner: 'nobody' },
+  { owner: { in: ['o7', 'o4000'] } },
+  { owner: { not: 'o1' } },
+  { owner: { exists: false } },
+  { rank: { exists: true } },
+  { rank: 3 },
+  { rank: { gt: 4990 } },
+  { hidden: true },
+  { hidden: { not: true } },
+  { labels: { contains: 'a' } },
+  { labels: { contains: 1 } },
+  { labels: { containsAny: [true, '1'] } },
+  { labels: 'a' },
+  { above: { contains: 'few' } },
+  { above: { contains: 'many' } },
+  { or: [{ owner: 'o3' }, { owner: 'o4998', above: { contains: 'many' } }] },
+  {
+    or: [
+      { owner: { in: [] } },
+      { state: 'active', or: [{ id: 'n0042' }, { above: { containsAny: ['few', 'none'] } }] },
+    ],
+  },
+  { and: [{ hidden: true }, { or: [{ rank: { not: 3 } }, { labels: { exists: true } }] }] },
+  { or: [] },
+];
+
+let folder: string;
+let database: SqliteDatabase;
+let notes: Collection<Note>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'commonplace-filtered-'));
+  database = await openSqliteDatabase({ file: join(folder, 'a.db'), cacheChars: 2 ** 24 });
+  notes = await database.store('unit').collection(NOTES);
+  for (let at = 0; at < COUNT; at += 500) {
+    const unit = database.store('unit').begin();
+    for (let i = at; i < at + 500; i++) unit.insert(notes, noteOf(i));
+    await unit.commit();
+  }
+});
+
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+function noteOf(i: number): Omit<Note, 'version'> {
+  return {
+    id: `n${String(i).padStart(4, '0')}`,
+    place: i % 50 === 49 ? 'q' : 'p',
+    state: i % 11 === 10 ? 'gone' : 'active',
+    position: String((i * 7919) % COUNT).padStart(4, '0'),
+    above: [i % 2 === 0 ? 'many' : 'other', ...(i % 400 === 0 ? ['few'] : [])],
+    ...(i % 3 === 0 ? {} : { owner: `o${i}` }),
+    ...(i % 5 === 0 ? { rank: null } : { rank: i % 4 === 0 ? 3 : i }),
+    ...(i % 7 === 0 ? { hidden: i % 2 === 0 } : {}),
+    ...(i % 6 === 0 ? { labels: ['a', 1] } : i % 6 === 1 ? { labels: ['1', true] } : {}),
+  };
+}
+
+/** Compares pages and counts with one large read, which SQLite filters. */
+async function compare(where: Where<Note>): Promise<void> {
+  for (const sort of [['position'], ['-position']] as const) {
+    const all = await notes.find({ where: { ...BASE, ...where }, sort, limit: COUNT });
+    for (const offset of [0, 13, all.length - 5].filter((one) => one >= 0)) {
+      const page = await notes.find({ where: { ...BASE, ...where }, sort, limit: PAGE, offset });
+      expect(page).toEqual(all.slice(offset, offset + PAGE));
+    }
+    const last = all[PAGE];
+    if (last !== undefined) {
+      const next = { where: { ...BASE, ...where }, sort, limit: PAGE, after: [last.position, last.id] };
+      expect(await notes.find(next)).toEqual(all.slice(PAGE + 1, 2 * PAGE + 1));
+    }
+    for (const limit of [1, 30, 1001]) {
+      expect(await notes.count({ ...BASE, ...where }, limit)).toBe(Math.min(all.length, limit));
+    }
+    expect(await notes.count({ ...BASE, ...where })).toBe(all.length);
+  }
+}
+
+describe('filters that no index serves', () => {
+  test.each(FILTERS.map((where) => [JSON.stringify(where), where] as const))(
+    'match the same in a file: %s',
+    async (_, where) => {
+      await compare(where);
+    },
+  );
+
+  test('match the same among records in memory', async () => {
+    await notes.getMany(Array.from({ length: COUNT }, (_, i) => noteOf(i).id));
+    for (const where of FILTERS) await compare(where);
+  });
+});
