@@ -6,6 +6,7 @@ import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/
 import { LostRace } from '@commonplace/kit/store';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+import { createRecordCache } from '../src/sqlite/record-cache.js';
 
 interface Note extends StoredRecord {
   readonly title: string;
@@ -48,6 +49,16 @@ async function retitle(database: SqliteDatabase, before: Note, title: string): P
 }
 
 describe('records in memory', () => {
+  test('never exceed the size of the cache, even if one is larger than all of it', () => {
+    const cache = createRecordCache(100, () => 0);
+    const ids = Array.from({ length: 20 }, (_, i) => `n${i}`);
+    for (const [i, id] of ids.entries()) {
+      cache.get('notes', id);
+      cache.put('notes', { id, version: 1 }, i < 10 ? 500 : 40);
+    }
+    expect(ids.filter((id) => cache.get('notes', id) !== undefined)).toEqual(['n18', 'n19']);
+  });
+
   test('are the same object for all readers, which cannot change it', async () => {
     await insert('a');
     const first = await notes.get('a');

@@ -8,8 +8,8 @@ export interface RecordKey {
 }
 
 /**
- * Committed records of a database in memory, which spare reads by id SQLite and the parsing of JSON. A record that is
- * being written to is not served from here, because its commit can take effect at any moment.
+ * Keeps committed records of a database in memory, so that reading them again needs neither SQLite nor a JSON parser. A
+ * record that is being written to is not cached, because its commit can take effect at any moment.
  */
 export interface RecordCache {
   readonly isEnabled: boolean;
@@ -40,7 +40,9 @@ const MAX_RECORD_CHARS = 64 * 1024;
  * processes; it is called at most once in each turn of the event loop, and a change empties the cache.
  */
 export function createRecordCache(chars: number, readForeignCommits: () => number): RecordCache {
-  const records = new LRUCache<string, StoredRecord>({ maxSize: chars, maxEntrySize: MAX_RECORD_CHARS });
+  // An entry larger than the whole cache would make the library's sum of sizes negative, and the cache exceed its limit.
+  const maxEntrySize = Math.min(MAX_RECORD_CHARS, chars);
+  const records = new LRUCache<string, StoredRecord>({ maxSize: chars, maxEntrySize });
   /** Numbers of units in progress that write to a record. */
   const writers = new Map<string, number>();
   let foreignCommits = readForeignCommits();
@@ -75,7 +77,7 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
     put(table, record, size) {
       const key = keyOf(table, record.id);
       // Without a look at foreign commits in this turn, the record may have been read before one of them.
-      if (isCurrent && size <= MAX_RECORD_CHARS && !writers.has(key)) records.set(key, deepFreeze(record), { size });
+      if (isCurrent && size <= maxEntrySize && !writers.has(key)) records.set(key, deepFreeze(record), { size });
       return record;
     },
     exclude(written) {
