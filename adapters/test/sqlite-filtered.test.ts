@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Collection, CollectionSpec, StoredRecord, Where } from '@commonplace/kit/store';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+import { createCollection } from '../src/sqlite/collection.js';
+import { openConnection, openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+import { NO_RECORD_CACHE } from '../src/sqlite/record-cache.js';
+import { tableShape } from '../src/sqlite/schema.js';
 
 interface Note extends StoredRecord {
   readonly place: string;
@@ -123,5 +126,34 @@ describe('filters that no index serves', () => {
   test('match the same among records in memory', async () => {
     await notes.getMany(Array.from({ length: COUNT }, (_, i) => noteOf(i).id));
     for (const where of FILTERS) await compare(where);
+  });
+
+  test('run in another thread, by place, if they need many candidates', async () => {
+    const groups: string[] = [];
+    const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
+    const scanner = {
+      all: async (group: string, ...query: Parameters<typeof reader.all>) => {
+        groups.push(group);
+        return reader.all(...query);
+      },
+      close: async () => {},
+    };
+    const shape = tableShape('unit', NOTES);
+    const observed = createCollection<Note>({ reader, scanner, cache: NO_RECORD_CACHE }, shape, NOTES);
+    try {
+      const rare = { ...BASE, owner: 'o4999' };
+      await observed.find({ where: { ...BASE, hidden: true }, sort: ['position'], limit: 5 });
+      await observed.find({ where: { ...rare, place: 'q' }, sort: ['position'], limit: 5 });
+      await observed.count({ ...rare, place: 'q' }, 10);
+      expect(groups).toEqual([]);
+      await observed.find({ where: rare, sort: ['position'], limit: 5 });
+      // Another index serves all of this filter, but not in the order that is asked for.
+      await observed.find({ where: { ...BASE, rank: 4997 }, sort: ['position'], limit: 5 });
+      await observed.count(rare, 10);
+      await observed.countBy('owner', { ...BASE, hidden: true });
+      expect(groups).toEqual(['p', 'p', 'p', 'p']);
+    } finally {
+      reader.close();
+    }
   });
 });

@@ -4,6 +4,7 @@ import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
 import { createFilteredReads, ELSEWHERE } from './filtered-reads.js';
+import { splitByIndex } from './index-part.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
@@ -29,8 +30,10 @@ export function createCollection<T extends StoredRecord>(
   spec: CollectionSpec<T>,
 ): Collection<T> {
   const { table } = shape;
+  const inThread = (where: Where<T>, sql: string, params: readonly Param[]): Promise<Row[]> =>
+    scanner.all(groupOf(shape, where), sql, params);
   const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
-    searchesText(where) || filtered.isLong(where) ? scanner.all(groupOf(where), sql, params) : reader.all(sql, params);
+    searchesText(where) || filtered.isLong(where) ? inThread(where, sql, params) : reader.all(sql, params);
   const cached = createCachedReads<T>({ reader, cache }, shape);
   const filtered = createFilteredReads(reader, cached, shape);
   return {
@@ -38,21 +41,21 @@ export function createCollection<T extends StoredRecord>(
     get: async (id) => cached.get(id),
     getMany: async (ids) => cached.getMany(ids),
     async find(query) {
-      if (query.limit <= MAX_CACHED_PAGE && !searchesText(query.where)) {
-        const found = filtered.find(query);
-        if (found !== ELSEWHERE) return found;
-      }
+      const { where, limit } = query;
+      const found = limit <= MAX_CACHED_PAGE && !searchesText(where) ? filtered.find(query) : undefined;
+      if (Array.isArray(found)) return found;
       const { sql, params } = selectPage(shape, query, ['doc']);
-      return (await all(query.where, sql, params)).map(([doc]) => JSON.parse(doc as string) as T);
+      const rows = await (found === ELSEWHERE ? inThread : all)(where, sql, params);
+      return rows.map(([doc]) => JSON.parse(doc as string) as T);
     },
     async count(where, limit) {
-      if (limit !== undefined && !searchesText(where)) {
-        const counted = filtered.count(where, checkCount(limit));
-        if (counted !== ELSEWHERE) return counted;
-      }
+      const counted =
+        limit !== undefined && !searchesText(where) ? filtered.count(where, checkCount(limit)) : undefined;
+      if (typeof counted === 'number') return counted;
       const { sql, params } = translate(shape, where);
       const most = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
-      const [row] = await all(where, `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${most})`, params);
+      const statement = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${most})`;
+      const [row] = await (counted === ELSEWHERE ? inThread : all)(where, statement, params);
       return row?.[0] as number;
     },
     async countBy(field, where) {
@@ -91,8 +94,9 @@ function searchesText(where: Where<never>): boolean {
   });
 }
 
-/** Returns the scanner group of a filter: the workspace that it names, otherwise an empty text. */
-function groupOf(where: Where<never>): string {
+/** Returns the scanner group of a filter: the workspace or parent that it names, otherwise an empty text. */
+function groupOf<T>(shape: TableShape, where: Where<T>): string {
   const { workspaceId } = where as { readonly workspaceId?: unknown };
-  return typeof workspaceId === 'string' ? workspaceId : '';
+  const group = typeof workspaceId === 'string' ? workspaceId : splitByIndex(shape, where, [])?.first;
+  return String(group ?? '');
 }

@@ -95,7 +95,7 @@ export function createFilteredReads<T extends StoredRecord>(
 
   function count(where: Where<T>, limit: number): number | typeof ELSEWHERE {
     const part = splitByIndex(shape, where, []);
-    // What the limit ends needs no other thread: a filter of nothing but elements tests no candidate.
+    // A filter by elements of an array alone tests no candidates, and stops at the limit.
     if (part === undefined && Object.keys(where).length > 1 && isLong(where)) return ELSEWHERE;
     if (part === undefined || isEmpty(part.rest)) return countAll(where, limit);
     return inSnapshot(() => {
@@ -105,7 +105,7 @@ export function createFilteredReads<T extends StoredRecord>(
       const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, limit) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.count;
       if (found !== undefined && (isAll || found.length === limit)) return found.length;
-      return ids.length <= MAX_READ ? countAll(where, limit) : ELSEWHERE;
+      return ids.length < MAX_CANDIDATES.page ? countAll(where, limit) : ELSEWHERE;
     });
   }
 

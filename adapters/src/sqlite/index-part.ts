@@ -3,6 +3,8 @@ import type { TableShape } from './schema.js';
 
 /** The conditions of a filter that an index serves, and the remaining ones, which have to be tested on each record. */
 export interface IndexPart<T> {
+  /** Value of the first field of the index, such as the id of a workspace. */
+  readonly first: Scalar;
   readonly served: Where<T>;
   readonly rest: Where<T>;
 }
@@ -29,10 +31,11 @@ export function splitByIndex<T>(
     if (head.length > best.length && fields.every((field, at) => index[head.length + at] === field)) best = head;
   }
   if (best.length === 0) return undefined;
-  const [first] = fields;
+  const [sorted] = fields;
   const isServed = ([field, entry]: (typeof entries)[number]) =>
-    best.includes(field) || (field === first && isRange(entry));
+    best.includes(field) || (field === sorted && isRange(entry));
   return {
+    first: entries.find(([field]) => field === best[0])?.[1] as Scalar,
     served: Object.fromEntries(entries.filter(isServed)) as Where<T>,
     rest: Object.fromEntries(entries.filter((entry) => !isServed(entry))) as Where<T>,
   };
