@@ -7,8 +7,8 @@ import { LIST, listParam } from './values.js';
 
 /** Reads of the records of a collection, which use the cache where they can. */
 export interface CachedReads<T> {
-  /** Returns whether a record is in memory. */
-  has(id: string): boolean;
+  /** Returns a record if it is in memory, for a test of it rather than for a reader. */
+  peek(id: string): T | undefined;
   get(id: string): T | undefined;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
@@ -66,7 +66,7 @@ export function createCachedReads<T extends StoredRecord>(
     return listed(row && ofRow(row));
   }
 
-  return { has: (id) => cached(id) !== undefined, get, getMany, find };
+  return { peek: (id) => cache.peek(table, id) as T | undefined, get, getMany, find };
 }
 
 const listed = <T>(found: T | undefined): T[] => (found === undefined ? [] : [found]);

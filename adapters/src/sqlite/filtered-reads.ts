@@ -42,9 +42,11 @@ export function createFilteredReads<T extends StoredRecord>(
     let read = 0;
     for (let at = 0; at < ids.length && found.length < wanted; at += CHUNK) {
       const chunk = ids.slice(at, at + CHUNK);
-      read += chunk.filter((id) => !cached.has(id)).length;
+      const inMemory = chunk.flatMap((id) => cached.peek(id) ?? []);
+      read += chunk.length - inMemory.length;
       if (read > MAX_READ) return undefined;
-      for (const record of cached.getMany(chunk)) if (matches(record)) found.push(record);
+      const records = inMemory.length === chunk.length ? inMemory : cached.getMany(chunk);
+      for (const record of records) if (matches(record)) found.push(record);
     }
     return found.slice(0, wanted);
   }

@@ -16,16 +16,33 @@ export function isMatchable(where: Where<never>): boolean {
 /** Returns a function that tests records as the translation into SQL does. The filter has to be matchable. */
 export function createMatcher<T>(where: Where<T>): (record: T) => boolean {
   const tests = Object.entries(where as Fields).flatMap(([name, entry]) => testsOf(name, entry));
-  return (record) => tests.every((test) => test(record as Fields));
+  return allOf(tests) as (record: T) => boolean;
 }
 
-function testsOf(name: string, entry: unknown): ((record: Fields) => boolean)[] {
+type Test = (record: Fields) => boolean;
+
+// A page tests a thousand records, for which loops take half as long as `every` and `some`.
+
+function allOf(tests: readonly Test[]): Test {
+  const [only] = tests;
+  if (only !== undefined && tests.length === 1) return only;
+  return (record) => {
+    for (const test of tests) if (!test(record)) return false;
+    return true;
+  };
+}
+
+function anyOf(tests: readonly Test[]): Test {
+  return (record) => {
+    for (const test of tests) if (test(record)) return true;
+    return false;
+  };
+}
+
+function testsOf(name: string, entry: unknown): Test[] {
   if (entry === undefined) return [];
   if (name === 'and') return (entry as Where<Fields>[]).map(createMatcher);
-  if (name === 'or') {
-    const ways = (entry as Where<Fields>[]).map(createMatcher);
-    return [(record) => ways.some((test) => test(record))];
-  }
+  if (name === 'or') return [anyOf((entry as Where<Fields>[]).map(createMatcher))];
   if (typeof entry !== 'object') return [(record) => record[name] === entry];
   return Object.entries(entry as Condition).flatMap(([op, operand]) => {
     if (operand === undefined) return [];
@@ -49,6 +66,10 @@ const TESTS: Readonly<Record<Matchable, (operand: unknown) => (value: unknown) =
   contains: (operand) => (value) => Array.isArray(value) && value.includes(operand),
   containsAny: (operand) => {
     const values = new Set(operand as readonly unknown[]);
-    return (value) => Array.isArray(value) && value.some((element) => values.has(element));
+    return (value) => {
+      if (!Array.isArray(value)) return false;
+      for (const element of value) if (values.has(element)) return true;
+      return false;
+    };
   },
 };

@@ -15,6 +15,8 @@ export interface RecordCache {
   readonly isEnabled: boolean;
   /** Returns a record; undefined if it is not cached. */
   get(table: string, id: string): StoredRecord | undefined;
+  /** Returns a record as `get` does, but doesn't count as a use of it when the cache chooses what to evict. */
+  peek(table: string, id: string): StoredRecord | undefined;
   /**
    * Caches a record that was read from the file after `get` in the same turn of the event loop. `size` is the number of
    * characters of its JSON. Returns the record, which is frozen if it is cached, because all readers share it.
@@ -28,6 +30,7 @@ export interface RecordCache {
 export const NO_RECORD_CACHE: RecordCache = {
   isEnabled: false,
   get: () => undefined,
+  peek: () => undefined,
   put: (_table, record) => record,
   exclude: () => () => {},
 };
@@ -73,6 +76,10 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
     get(table, id) {
       if (!isCurrent) clearAfterForeignCommit();
       return records.get(keyOf(table, id));
+    },
+    peek(table, id) {
+      if (!isCurrent) clearAfterForeignCommit();
+      return records.peek(keyOf(table, id));
     },
     put(table, record, size) {
       const key = keyOf(table, record.id);
