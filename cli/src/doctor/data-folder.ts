@@ -41,7 +41,7 @@ async function accessOf(path: string, mode: number): Promise<Finding> {
 
 const MIB = 2 ** 20;
 /** Thresholds of free space: bytes below which the check fails, then bytes and share below which it warns. */
-const [LEAST_BYTES, FEW_BYTES, FEW_SHARE] = [256 * MIB, 1024 * MIB, 0.05];
+const [MIN_FREE_BYTES, LOW_FREE_BYTES, LOW_FREE_SHARE] = [256 * MIB, 1024 * MIB, 0.05];
 
 export function diskCheck(dataDir: string): Check {
   return {
@@ -52,9 +52,9 @@ export function diskCheck(dataDir: string): Check {
       const free = bavail * bsize;
       const facts = { freeBytes: free, totalBytes: blocks * bsize };
       const said = `${(free / 1024 / MIB).toFixed(1)} GiB are free on the disk of ${resolve(folder)}`;
-      if (free < LEAST_BYTES) return failed(said, facts);
-      if (free < FEW_BYTES || bavail < blocks * FEW_SHARE) return warning(said, facts);
-      if (files > 0 && ffree < files * FEW_SHARE)
+      if (free < MIN_FREE_BYTES) return failed(said, facts);
+      if (free < LOW_FREE_BYTES || bavail < blocks * LOW_FREE_SHARE) return warning(said, facts);
+      if (files > 0 && ffree < files * LOW_FREE_SHARE)
         return warning(`${said}, but there is room for few more files`, facts);
       return ok(said, facts);
     },

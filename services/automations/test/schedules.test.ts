@@ -502,7 +502,7 @@ test.each([
   await expect(stage.create({ automationId, ...fields })).rejects.toMatchObject({ reason: code, param });
 });
 
-test('a change has one kind of timing and one target at the most', async () => {
+test('a change has at most one kind of timing and one target', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });
   const both = { cron: '30 * * * *', intervalSeconds: 600 };
@@ -513,7 +513,7 @@ test('a change has one kind of timing and one target at the most', async () => {
   expect((await stage.update(id, { target: same, automationId })).automationId).toBe(automationId);
 });
 
-test('an agent runs every five minutes at the most', async () => {
+test('an agent runs at most every five minutes', async () => {
   const { agentId, workspaceId } = stage;
   const fields = { agentId, workspaceId, input: input('Sum up.') };
   await expect(stage.create({ ...fields, cron: '*/4 * * * *' })).rejects.toMatchObject({ reason: 'invalid_cron' });

@@ -93,7 +93,7 @@ function inputOf({ input }: StartWorkRunRequest): RunInput {
   const { text = '', attachments = [], parameters = Buffer.alloc(0) } = input ?? {};
   if (text.trim() === '') throw invalidField('input.text', 'missing_field', 'must not be empty.');
   if ([...text].length > MAX_TEXT) {
-    throw invalidField('input.text', 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
+    throw invalidField('input.text', 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
   }
   return { text: text.trim(), attachments, parameters: parametersOf(parameters) };
 }

@@ -87,7 +87,7 @@ function readFile(text: string, add: AddFault): SkillMd | undefined {
 function checkDescription(description: string, add: AddFault): void {
   if (description === '') add('description', 'missing_field', 'is required.');
   else if ([...description].length > MAX_DESCRIPTION) {
-    add('description', 'invalid_value', `may have ${MAX_DESCRIPTION} characters at the most.`);
+    add('description', 'invalid_value', `may have at most ${MAX_DESCRIPTION} characters.`);
   }
 }
 
@@ -98,8 +98,7 @@ function readContent(input: SkillInput, file: SkillMd | undefined, { skillBytes 
     add('content', 'ambiguous_target', 'does not go with skill_md or resource_id, nor these with each other.');
   if (ways === 0) add('content', 'missing_field', 'is required, or skill_md or resource_id.');
   const text = content ?? file?.content ?? '';
-  if (Buffer.byteLength(text) > skillBytes)
-    add('content', 'invalid_value', `may have ${skillBytes} bytes at the most.`);
+  if (Buffer.byteLength(text) > skillBytes) add('content', 'invalid_value', `may have at most ${skillBytes} bytes.`);
   return text;
 }
 
@@ -120,7 +119,7 @@ function readFiles(files: readonly SkillFile[], limits: Limits, add: AddFault): 
     }
     const bytes = Buffer.byteLength(content ?? '');
     if (bytes > limits.skillFileBytes) {
-      add(`${at}.content`, 'invalid_value', `may have ${limits.skillFileBytes} bytes at the most.`);
+      add(`${at}.content`, 'invalid_value', `may have at most ${limits.skillFileBytes} bytes.`);
     }
     return content === undefined || resourceId !== undefined ? [] : [{ path, content }];
   });
@@ -143,7 +142,7 @@ function readMetadata(bytes: Buffer, file: SkillMd | undefined, add: AddFault): 
   const given = bytes.length > 0 ? (JSON.parse(bytes.toString()) as Record<string, unknown>) : (file?.metadata ?? {});
   const text = JSON.stringify(given);
   if (Buffer.byteLength(text) > MAX_METADATA_BYTES) {
-    add('metadata', 'invalid_value', `may have ${MAX_METADATA_BYTES} bytes at the most.`);
+    add('metadata', 'invalid_value', `may have at most ${MAX_METADATA_BYTES} bytes.`);
     return {};
   }
   // YAML has values that JSON does not have; this is what JSON keeps of them.

@@ -6,7 +6,14 @@ import { UNREAD_DAYS } from '../config.js';
 import { daysAfter } from '../domain/days.js';
 import type { Draft } from '../domain/draft.js';
 import { inboxOf, type Notification } from '../notifications/records.js';
-import { commitNotices, MOST_PEOPLE, type Notice, notifyOnce, TRIES, type WriteParts } from '../notifications/write.js';
+import {
+  commitNotices,
+  MAX_RECIPIENTS,
+  type Notice,
+  notifyOnce,
+  TRIES,
+  type WriteParts,
+} from '../notifications/write.js';
 import { isMutedAt } from './counts.js';
 import type { ConversationParts } from './parts.js';
 import { belongsTo } from './policy.js';
@@ -165,10 +172,10 @@ async function forMembers(
 ): Promise<void> {
   const where: Where<MemberRecord> = { conversationId, isActive: true, kind: 'user', ...filter };
   for (let at = 0, after: Scalar[] | undefined; ; at++) {
-    const page = await members.find({ where, limit: MOST_PEOPLE, ...(after && { after }) });
+    const page = await members.find({ where, limit: MAX_RECIPIENTS, ...(after && { after }) });
     await visit(page, at);
     const last = page.at(-1);
-    if (last === undefined || page.length < MOST_PEOPLE) return;
+    if (last === undefined || page.length < MAX_RECIPIENTS) return;
     after = [last.id];
   }
 }

@@ -23,7 +23,7 @@ export interface WriteParts extends MailParts {
 /** Maximum attempts to commit, since other processes may write to the same inbox. */
 export const TRIES = 5;
 /** Maximum number of recipients of one draft. */
-export const MOST_PEOPLE = 500;
+export const MAX_RECIPIENTS = 500;
 
 /**
  * Creates the notifications of an event exactly once, however often the event arrives: the commit also records the
@@ -95,7 +95,7 @@ export async function commitNotices(
 /** Returns the recipients of a draft, without the person who caused the event. */
 function peopleOf(event: Cause, { to, evenDoer = false }: Draft): string[] {
   const doer = evenDoer ? undefined : personBehind(event);
-  return [...new Set(to)].filter((userId) => userId !== '' && userId !== doer).slice(0, MOST_PEOPLE);
+  return [...new Set(to)].filter((userId) => userId !== '' && userId !== doer).slice(0, MAX_RECIPIENTS);
 }
 
 /** Returns the people whom a draft may notify: all, or only members of its workspace if the draft says so. */
