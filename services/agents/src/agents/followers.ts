@@ -90,7 +90,7 @@ function updatedEvent({ id, orgId, tenant }: AgentRecord): DomainEvent {
   return createEvent({ ...about, actor: systemActor('agents') });
 }
 
-/** Removes the pins of purged resources. Nobody would see them, but they would count towards the limit. */
+/** Removes the pins of purged resources. They would be invisible, but count towards the limit. */
 export function watchPurgedResources(parts: FollowParts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'agents.purged-resources', events: ['resources.resource.purged'] } as const;
   return consume(bus, spec, async ({ data: { resourceIds: ids } }) => {

@@ -229,7 +229,7 @@ export class ToolCalls {
   // ---- calls with unknown outcome
 
   /**
-   * Handles a call that may have taken effect as the agent's setting says: it asks whether to repeat it, tells the
+   * Handles a call that may have taken effect as the agent's setting says: it opens an approval, reports it to the
    * model, or ends the run.
    */
   private async settleUnknown(step: StepRecord, tool: Tool): Promise<undefined> {

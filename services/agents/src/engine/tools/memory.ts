@@ -178,14 +178,14 @@ function placeAs({ scope, tenant, orgId, workspaceId, userId, agentId, subjectId
 
 async function keep(parts: Parts, run: RunRecord, text: RunText): Promise<ToolResult> {
   try {
-    return told(await remember(parts, run, text));
+    return resultOf(await remember(parts, run, text));
   } catch (error) {
     if (error instanceof AppError && error.reason === 'limit_reached') return failure(error.message);
     throw error;
   }
 }
 
-function told({ id, status }: MemoryRecord): ToolResult {
+function resultOf({ id, status }: MemoryRecord): ToolResult {
   if (status === 'active') return { text: `Remembered as memory ${id}.`, found: [] };
   return { text: `Memory ${id} is proposed: nothing uses it until a person accepts it.`, found: [] };
 }
