@@ -32,7 +32,7 @@ const RECHECK_MS = 15_000;
 /** Milliseconds without events after which the stream sends its position and renews the tenants' records. */
 const POSITION_MS = 300_000;
 
-/** Streams the events that a request asks for, from now on or after `lastEventId`, until the call ends. */
+/** Streams the events that a request selects, from now on or after `lastEventId`, until the call ends. */
 export async function* watchEvents(
   parts: WatchParts,
   { lastEventId, ...wanted }: WatchEventsRequest,
