@@ -17,7 +17,7 @@ import { createServerFactory, fromAuthInfo } from './server.js';
 
 type Ctx = ParameterizedContext<State>;
 
-/** Creates the middleware that answers the requests to the MCP server. */
+/** Creates the middleware that handles the requests to the MCP server. */
 export function createMcpServer({ settings, routes, send, gates }: McpParts): Middleware<State> {
   const { publicUrl, mcpResultChars: resultChars, mcpWaitSeconds } = settings;
   const waitMs = mcpWaitSeconds * 1000;
