@@ -5,7 +5,7 @@ import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/platform/runtime';
 import { KEY_FILES } from '../backup/manifest.js';
 import { type Check, type Finding, failed, ok, warning, worstOf } from './check.js';
 
-/** Checks that the current user can read and write the data folder, and that nobody else can read its files. */
+/** Checks that the current user can read and write the data folder, and that other users cannot read its files. */
 export function permissionsCheck(dataDir: string): Check {
   return {
     name: 'data folder',
@@ -51,12 +51,12 @@ export function diskCheck(dataDir: string): Check {
       const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
       const free = bavail * bsize;
       const facts = { freeBytes: free, totalBytes: blocks * bsize };
-      const said = `${(free / 1024 / MIB).toFixed(1)} GiB are free on the disk of ${resolve(folder)}`;
-      if (free < MIN_FREE_BYTES) return failed(said, facts);
-      if (free < LOW_FREE_BYTES || bavail < blocks * LOW_FREE_SHARE) return warning(said, facts);
+      const text = `${(free / 1024 / MIB).toFixed(1)} GiB are free on the disk of ${resolve(folder)}`;
+      if (free < MIN_FREE_BYTES) return failed(text, facts);
+      if (free < LOW_FREE_BYTES || bavail < blocks * LOW_FREE_SHARE) return warning(text, facts);
       if (files > 0 && ffree < files * LOW_FREE_SHARE)
-        return warning(`${said}, but there is room for few more files`, facts);
-      return ok(said, facts);
+        return warning(`${text}, but there is room for few more files`, facts);
+      return ok(text, facts);
     },
   };
 }

@@ -85,7 +85,7 @@ const runtimeCheck: Check = {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
     const [minMajor, minMinor] = MIN_NODE_VERSION;
     const enough = major > minMajor || (major === minMajor && minor >= minMinor);
-    const said = `${process.version} on ${process.platform} ${process.arch}`;
-    return enough ? ok(said) : failed(`${said}: ${MIN_NODE_VERSION.join('.')} is needed`);
+    const text = `${process.version} on ${process.platform} ${process.arch}`;
+    return enough ? ok(text) : failed(`${text}: ${MIN_NODE_VERSION.join('.')} is needed`);
   },
 };
