@@ -113,7 +113,7 @@ describe.each<[Era, string]>([
     };
     const lost = await call(recordOf(server.url), 'endless').catch((error: unknown) => error);
     expect(lost).toBeInstanceOf(CallLost);
-    expect((lost as CallLost).message).toContain('more than is read');
+    expect((lost as CallLost).message).toContain('is too large');
   });
 
   test('that redirects is not followed', async () => {

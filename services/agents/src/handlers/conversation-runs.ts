@@ -60,7 +60,7 @@ function refusalOf(error: unknown): string {
   if (!(error instanceof AppError)) throw error;
   if (REPORTED_REASONS.has(error.reason)) return error.message;
   if (error.reason === 'workspace_required') return NO_PLACE;
-  if (!LASTING.has(error.code)) throw error;
+  if (!PERMANENT_CODES.has(error.code)) throw error;
   return 'The agent does not work here for the person who has mentioned it.';
 }
 
@@ -70,4 +70,4 @@ const REPORTED_REASONS: ReadonlySet<string> = new Set([
   ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
   ...['insufficient_credits', 'usage_cap_reached'],
 ]);
-const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
+const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);

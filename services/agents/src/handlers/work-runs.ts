@@ -159,7 +159,7 @@ async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, er
   if (error instanceof TargetGone) return { refusalCode: error.code, refusal: error.message };
   if (!(error instanceof AppError)) throw error;
   if (REPORTED_REASONS.has(error.reason)) return { refusalCode: error.reason, refusal: error.message };
-  if (!LASTING.has(error.code)) throw error;
+  if (!PERMANENT_CODES.has(error.code)) throw error;
   if ((await agents.get(agentId)) === undefined) return { refusalCode: 'not_found', refusal: AGENT_GONE };
   if (error.code === 'INVALID_ARGUMENT' && !isOfPlace(error)) {
     return { refusalCode: 'invalid_input', refusal: error.message };
@@ -172,12 +172,12 @@ async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, er
 const isOfPlace = ({ faults }: AppError): boolean => faults.some(({ param }) => param === 'workspace_id');
 
 const AGENT_GONE = 'The agent does not exist any more.';
-const NO_RIGHT = 'The agent does not work in the workspace for the person with whose rights it is to run.';
+const NO_RIGHT = 'The agent may not work in the workspace for the person whose rights it would run with.';
 const REPORTED_REASONS: ReadonlySet<string> = new Set([
   ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
   ...['insufficient_credits', 'usage_cap_reached'],
 ]);
-const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
+const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
 
 // ---- results
 

@@ -104,7 +104,7 @@ function readContent(input: SkillInput, file: SkillMd | undefined, { skillBytes 
 
 /** Reads the files of a skill, without those whose text is that of a resource. */
 function readFiles(files: readonly SkillFile[], limits: Limits, add: AddFault): StoredSkillFile[] {
-  if (files.length > limits.skillFiles) add('files', 'too_many_items', `may have ${limits.skillFiles} items.`);
+  if (files.length > limits.skillFiles) add('files', 'too_many_items', `may have at most ${limits.skillFiles} items.`);
   const paths = new Set<string>();
   return files.flatMap(({ path, content, resourceId }, i) => {
     const at = `files[${i}]`;
@@ -132,7 +132,7 @@ function isPath(path: string): boolean {
 }
 
 function readTools(names: readonly string[], add: AddFault): string[] {
-  if (names.length > MAX_TOOLS) add('allowed_tools', 'too_many_items', `may have ${MAX_TOOLS} items.`);
+  if (names.length > MAX_TOOLS) add('allowed_tools', 'too_many_items', `may have at most ${MAX_TOOLS} items.`);
   if (names.some((name) => [...name].length > 64))
     add('allowed_tools', 'invalid_value', 'has a name of over 64 characters.');
   return [...new Set(names)];

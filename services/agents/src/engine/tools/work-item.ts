@@ -247,7 +247,7 @@ function updateTool(parts: WorkItemParts): Tool {
 /** Converts a version conflict into a message that instructs the model to read the work item again. */
 function staleRead(error: unknown): never {
   if (!(error instanceof AppError) || error.reason !== 'version_conflict') throw error;
-  throw new InvalidArguments('Somebody has changed the work item meanwhile. Read it again.');
+  throw new InvalidArguments('The work item was changed in the meantime. Read it again.');
 }
 
 function changeIn(args: Arguments, workItemId: string): UpdateWorkItemRequest {
