@@ -82,7 +82,7 @@ export function openMentionRunQueue(
       ]);
       if (message === undefined || message.deletedAt !== undefined) return job.remove();
       if (member?.isActive !== true)
-        return refuse(parts, job, 'Who has mentioned the agent has left the conversation.');
+        return refuse(parts, job, 'The person who mentioned the agent has left the conversation.');
       const { refusal } = await runs.startConversationRun(
         {
           ...{ runId: id, agentId, userId, userName, credentialId, scopes: [...scopes], conversationId, messageId },

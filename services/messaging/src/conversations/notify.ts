@@ -46,7 +46,7 @@ export function watchMessages(parts: NotifyParts, bus: EventBus): Promise<Subscr
  */
 export async function handleEvents(parts: NotifyParts, events: readonly Followed[]): Promise<void> {
   const waiting = new Map<string, Created[]>();
-  const tellWaiting = async (conversationId: string) => {
+  const notifyWaiting = async (conversationId: string) => {
     const messages = waiting.get(conversationId) ?? [];
     waiting.delete(conversationId);
     if (messages.length > 0) await notifyOfMessages(parts, messages);
@@ -55,11 +55,11 @@ export async function handleEvents(parts: NotifyParts, events: readonly Followed
     const { conversationId } = event.data;
     if (isPlainMessage(event)) waiting.set(conversationId, [...(waiting.get(conversationId) ?? []), event]);
     else {
-      await tellWaiting(conversationId);
+      await notifyWaiting(conversationId);
       await handleEvent(parts, event);
     }
   }
-  for (const conversationId of [...waiting.keys()]) await tellWaiting(conversationId);
+  for (const conversationId of [...waiting.keys()]) await notifyWaiting(conversationId);
 }
 
 /** Returns whether an event is about a new message that has no mentions and is not from the system. */
