@@ -62,7 +62,7 @@ describe.each<[Era, string]>([
     expect(sent.map(({ headers }) => [headers['idempotency-key'], headers.authorization])).toEqual([
       ['key-1', 'Bearer secret'],
     ]);
-    // What was found out before is not asked again.
+    // The client does not repeat the discovery.
     expect(server.requests.map(({ rpc }) => rpc).includes('server/discover')).toBe(false);
   });
 

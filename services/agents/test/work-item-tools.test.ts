@@ -27,7 +27,7 @@ interface Sent {
   readonly options: CallOptions;
 }
 
-/** Plays the service of work items, with what it was asked for. */
+/** Creates a fake of the work item service, and records its requests. */
 function stage(known: readonly WorkItem[], refusal?: AppError) {
   const sent: Sent[] = [];
   const write = async (request: unknown, options: CallOptions) => {
