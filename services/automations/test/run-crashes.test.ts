@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { StoredAction } from '../src/definitions/records.js';
 import { lostAnswer, openRunStage, type RunStage } from './run-stage.js';
 
-/** Every effect of a run happens once, wherever the run is cut off. */
+/** Every effect of a run happens once, wherever the run is interrupted. */
 
 let stage: RunStage;
 

@@ -131,7 +131,7 @@ test('runs of a queue go one at a time in the order of their triggers; what has 
   expect(order).toEqual([0, 1, 2, 3].flatMap((n) => [`begin ${n}`, `end ${n}`]));
 }, 60_000);
 
-/** Lets the queue see a clock that has been put forward. */
+/** Makes the queue read the clock again after it was moved forward. */
 async function nudge(runId: string): Promise<void> {
   const { stage: open, records } = stage;
   const work = open.own.store.begin();

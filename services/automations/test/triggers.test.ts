@@ -319,7 +319,7 @@ describe('changes of a content', () => {
     await stage.settled();
     expect(await versions()).toEqual([1]);
     stage.wait(10_001);
-    // Any commit to the turns has the queue look again.
+    // Any commit to the turns makes the queue poll again.
     const work = stage.store.begin();
     work.insert(stage.records.turns, {
       id: newId(),
