@@ -1,6 +1,6 @@
 import { allTables } from './settings.js';
 
-const LEAST = 4;
+const MIN_SECRET_LENGTH = 4;
 const FOREIGN = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
 
 /** Replaces every secret from the settings in a value, at any depth. */
@@ -13,7 +13,7 @@ export function createScrub(env: NodeJS.ProcessEnv, more: readonly string[] = []
   );
   const values = [...variables, ...FOREIGN].map((name) => env[name] ?? '').concat(more);
   // Longer secrets come first, so that replacing a shorter one does not leave parts of a longer one visible.
-  const hidden = [...new Set(values.flatMap(partsOf))].filter((part) => part.length >= LEAST);
+  const hidden = [...new Set(values.flatMap(partsOf))].filter((part) => part.length >= MIN_SECRET_LENGTH);
   hidden.sort((a, b) => b.length - a.length);
   const scrubText = (text: string) => hidden.reduce((clean, part) => clean.replaceAll(part, '***'), text);
   const scrub = (value: unknown): unknown => {

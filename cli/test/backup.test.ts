@@ -44,7 +44,7 @@ function contentIn(manifest: Manifest): Record<string, string> {
 }
 
 async function contentOf(path: string): Promise<Record<string, string>> {
-  // The driver may close the database, and delete its empty log, some time after it is told to.
+  // The driver may close the database, and delete its empty log, some time after the call that closes it.
   for (const suffix of ['-wal', '-shm']) rmSync(join(path, DATABASE_FILE + suffix), { force: true });
   const { [DATABASE_FILE]: records, [MARK]: mark, ...content } = await sumsOf(path);
   expect([records, mark]).not.toContain(undefined);

@@ -23,7 +23,7 @@ async function doctor(env: NodeJS.ProcessEnv = {}, ...args: string[]) {
   return { ...ended, ok, of };
 }
 
-/** Asks without a limit of time, which a busy machine exceeds before the last check. */
+/** Runs `doctor` without a time limit, which a busy machine exceeds before the last check. */
 const thoroughly = (env: NodeJS.ProcessEnv = {}) => doctor(env, '--thorough');
 
 test('it knows the settings of every service', () => {

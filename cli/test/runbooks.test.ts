@@ -14,7 +14,7 @@ const COMMANDS = [...ALERTS.matchAll(/`commonplace ([^`]+)`/g)].map(([, args = '
 
 /** Exit codes of a command on a data folder in which nothing went wrong, where they are not only 0. */
 const CODES: Readonly<Record<string, readonly number[]>> = {
-  // Whether all is well is not what is tested here.
+  // These tests do not depend on whether all checks succeed.
   doctor: [0, 1],
   // Nothing was given up or parked: the id is not found.
   'jobs delete <id>': [66],

@@ -126,7 +126,7 @@ async function countFieldLimits(ctx: Ctx, { limitsWhen }: Route, message: object
   }
 }
 
-/** Answers a request for server-sent events. The credential is checked again while the stream is open. */
+/** Responds to a request for server-sent events. The credential is checked again while the stream is open. */
 async function serveEvents(
   ctx: Ctx,
   events: EventRoute,
@@ -143,7 +143,7 @@ async function serveEvents(
 }
 
 /**
- * Answers a write with the event stream of the record that its answer names. Returns false if there is no stream to
+ * Responds to a write with the event stream of the record that its answer names. Returns false if there is no stream to
  * follow, because the write started nothing or its work was refused.
  */
 async function followWrite(

@@ -15,7 +15,7 @@ export type OpenEvents = (lastEventId: string, signal: AbortSignal) => AsyncIter
 /** Sends streams of rpcs to clients as server-sent events (WHATWG HTML, 9.2). */
 export interface EventStreams {
   /**
-   * Answers with the events of a stream. Rejects if the stream fails before its first event, and with
+   * Responds with the events of a stream. Rejects if the stream fails before its first event, and with
    * `concurrency_limited` if the credential or its tenant has too many streams open. At `deadline` (epoch milliseconds)
    * the stream ends without an error.
    */

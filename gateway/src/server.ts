@@ -62,7 +62,7 @@ export async function openHttpServer(
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, last, graceMs) };
 }
 
-/** Answers invalid HTTP requests and oversized headers with the documented error. */
+/** Responds to invalid HTTP requests and oversized headers with the documented error. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, headers: SecurityHeaders): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

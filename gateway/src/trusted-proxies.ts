@@ -2,7 +2,7 @@ import { list, shaped } from '@commonplace/kit/config';
 import { NETWORK_PATTERN } from '@commonplace/kit/network';
 import proxyAddr from 'proxy-addr';
 
-/** Names of address ranges that `proxy-addr` knows. */
+/** Names of address ranges that `proxy-addr` predefines. */
 const RANGES = ['loopback', 'linklocal', 'uniquelocal'] as const;
 const ONE = `(${RANGES.join('|')}|${NETWORK_PATTERN})`;
 

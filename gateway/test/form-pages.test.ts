@@ -120,7 +120,7 @@ describe('the page of a form', () => {
     stage.state.faults = [
       { param: 'values.mail', code: 'missing_field', message: 'E-mail is required.' },
       { param: 'values.gear', code: 'invalid_value', message: 'has no choice.' },
-      { param: 'values', code: 'too_many_items', message: 'a submission has 10 files at the most.' },
+      { param: 'values', code: 'too_many_items', message: 'a submission has at most 10 files.' },
     ];
     const answer = await stage.post(PATH, {
       credential: 'c',
@@ -134,7 +134,7 @@ describe('the page of a form', () => {
     expect(html).toContain('<p class="fault" id="f-mail-fault">E-mail is required.</p>');
     expect(html).toMatch(/id="f-mail"[^>]*aria-describedby="f-mail-fault"[^>]*aria-invalid="true"/);
     expect(html).toContain('<a href="#f-gear">What do you bring?: Has no choice.</a>');
-    expect(html).toContain('A submission has 10 files at the most.');
+    expect(html).toContain('A submission has at most 10 files.');
     expect(html).toContain('value="&quot;>&lt;b>"');
     expect(html).toContain('&lt;/textarea></textarea>');
     expect(html).toMatch(/<option[^>]*selected[^>]*>Cook/);

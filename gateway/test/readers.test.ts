@@ -229,8 +229,8 @@ describe('an artifact with an origin for users’ bytes', () => {
       `/p/handbook?frame=1&pass=${PASS}`,
       '/p/handbook/files/plan/0123456789abcdef/plan.png',
     ]) {
-      const { status, headers: told, text } = await ask(there, path);
-      expect([path, status, told.location, text]).toEqual([path, 303, 'https://wiki.example.com/p/handbook', '']);
+      const { status, headers, text } = await ask(there, path);
+      expect([path, status, headers.location, text]).toEqual([path, 303, 'https://wiki.example.com/p/handbook', '']);
     }
   });
 });
@@ -393,7 +393,7 @@ test('views are told, added up', async () => {
   await own.get('/p/handbook/dial?frame=1');
   await fetch(`${own.baseUrl}/p/handbook`, { method: 'HEAD' });
   await own.close();
-  expect(own.calls.filter(({ rpc }) => rpc === 'countViews').map(({ request: told }) => told)).toEqual([
+  expect(own.calls.filter(({ rpc }) => rpc === 'countViews').map(({ request }) => request)).toEqual([
     { items: [{ publicationId: 'publication', views: 2 }] },
   ]);
 });

@@ -56,6 +56,6 @@ async function act(
 }
 
 function lineOf({ id, slug, kind, itemId, suspendedAt }: OperatorPublication): string {
-  const standing = suspendedAt === null ? 'not suspended' : `suspended since ${suspendedAt}`;
-  return `${slug}  ${id}  ${kind} ${itemId}  ${standing}`;
+  const suspension = suspendedAt === null ? 'not suspended' : `suspended since ${suspendedAt}`;
+  return `${slug}  ${id}  ${kind} ${itemId}  ${suspension}`;
 }

@@ -91,10 +91,10 @@ async function opened(
 }
 
 function ownInstallation(hasBucket: boolean): string {
-  const said = 'It is an installation of its own, which uses nothing of the one that was backed up';
-  if (!hasBucket) return `${said}.`;
+  const notice = 'It is an installation of its own, which uses nothing of the one that was backed up';
+  if (!hasBucket) return `${notice}.`;
   return (
-    `${said}: the bytes of its files are in the bucket of that one. Copy them to a prefix of its own without ` +
+    `${notice}: the bytes of its files are in the bucket of that one. Copy them to a prefix of its own without ` +
     'installation.json, name it in COMMONPLACE_S3_URL and start once with COMMONPLACE_ADOPT=files; or restore with ' +
     '--same-installation where the other will never run again.'
   );

@@ -5,7 +5,7 @@ import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/platform/runtime';
 import { KEY_FILES } from '../backup/manifest.js';
 import { type Check, type Finding, failed, ok, warning, worstOf } from './check.js';
 
-/** Checks that the current user can read and write the data folder, and that nobody else can read its files. */
+/** Checks that the current user can read and write the data folder, and that other users cannot read its files. */
 export function permissionsCheck(dataDir: string): Check {
   return {
     name: 'data folder',
@@ -41,7 +41,7 @@ async function accessOf(path: string, mode: number): Promise<Finding> {
 
 const MIB = 2 ** 20;
 /** Thresholds of free space: bytes below which the check fails, then bytes and share below which it warns. */
-const [LEAST_BYTES, FEW_BYTES, FEW_SHARE] = [256 * MIB, 1024 * MIB, 0.05];
+const [MIN_FREE_BYTES, LOW_FREE_BYTES, LOW_FREE_SHARE] = [256 * MIB, 1024 * MIB, 0.05];
 
 export function diskCheck(dataDir: string): Check {
   return {
@@ -51,12 +51,12 @@ export function diskCheck(dataDir: string): Check {
       const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
       const free = bavail * bsize;
       const facts = { freeBytes: free, totalBytes: blocks * bsize };
-      const said = `${(free / 1024 / MIB).toFixed(1)} GiB are free on the disk of ${resolve(folder)}`;
-      if (free < LEAST_BYTES) return failed(said, facts);
-      if (free < FEW_BYTES || bavail < blocks * FEW_SHARE) return warning(said, facts);
-      if (files > 0 && ffree < files * FEW_SHARE)
-        return warning(`${said}, but there is room for few more files`, facts);
-      return ok(said, facts);
+      const text = `${(free / 1024 / MIB).toFixed(1)} GiB are free on the disk of ${resolve(folder)}`;
+      if (free < MIN_FREE_BYTES) return failed(text, facts);
+      if (free < LOW_FREE_BYTES || bavail < blocks * LOW_FREE_SHARE) return warning(text, facts);
+      if (files > 0 && ffree < files * LOW_FREE_SHARE)
+        return warning(`${text}, but there is room for few more files`, facts);
+      return ok(text, facts);
     },
   };
 }

@@ -24,7 +24,7 @@ const DEADLINE_MS = 6000;
 const THOROUGH_DEADLINE_MS = 24 * 3_600_000;
 /** Services that have an outbox in MongoDB. */
 const WITH_OUTBOX = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging', 'agents', 'automations'];
-const LEAST_NODE = [20, 19] as const;
+const MIN_NODE_VERSION = [20, 19] as const;
 
 /**
  * Checks an installation from where this process runs, without changing anything. `places` is undefined if its settings
@@ -83,9 +83,9 @@ const runtimeCheck: Check = {
   name: 'Node.js',
   run: () => {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-    const [leastMajor, leastMinor] = LEAST_NODE;
-    const enough = major > leastMajor || (major === leastMajor && minor >= leastMinor);
-    const said = `${process.version} on ${process.platform} ${process.arch}`;
-    return enough ? ok(said) : failed(`${said}: ${LEAST_NODE.join('.')} is needed`);
+    const [minMajor, minMinor] = MIN_NODE_VERSION;
+    const enough = major > minMajor || (major === minMajor && minor >= minMinor);
+    const text = `${process.version} on ${process.platform} ${process.arch}`;
+    return enough ? ok(text) : failed(`${text}: ${MIN_NODE_VERSION.join('.')} is needed`);
   },
 };

@@ -67,12 +67,12 @@ export function inspectFolder(
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, COMMONPLACE_S3_URL: s3Url ?? '' },
   });
-  let said = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
   });
   return new Promise((resolve) => {
-    const end = () => resolve(linesOf(said));
+    const end = () => resolve(linesOf(output));
     // Even a killed process does not end while it waits for the disk.
     const timer = setTimeout(
       () => {
@@ -90,8 +90,8 @@ export function inspectFolder(
 }
 
 /** Parses the complete lines. The last line may be cut off. */
-function linesOf(said: string): Line[] {
-  return said
+function linesOf(output: string): Line[] {
+  return output
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line);
@@ -116,8 +116,8 @@ function judgeDatabase(lines: readonly Line[]): Finding {
   }
   const report = find(lines, 'report')?.report;
   if (report !== undefined && report.faults.length > 0) {
-    const said = `the check of ${report.at} found damage: ${report.faults[0]}; restore the last backup`;
-    return failed(said, { ...facts, lastCheck: report });
+    const text = `the check of ${report.at} found damage: ${report.faults[0]}; restore the last backup`;
+    return failed(text, { ...facts, lastCheck: report });
   }
   const rest = checked.length < tables.count ? ', as many as there was time for' : '';
   return ok(`SQLite ${tables.version}: ${checked.length} of ${tables.count} tables checked${rest}, all whole`, facts);
@@ -150,8 +150,8 @@ function judgeFiles(lines: readonly Line[]): Finding {
 export function judgeBytes(facts: BytesFacts): Finding {
   const { blobs, checked, missing, examples } = facts;
   if (missing > 0) {
-    const said = `the bytes of ${missing} of ${checked} files are missing or incomplete`;
-    return failed(`${said}, for example those of ${examples[0]}; restore them from a backup`, { ...facts });
+    const text = `the bytes of ${missing} of ${checked} files are missing or incomplete`;
+    return failed(`${text}, for example those of ${examples[0]}; restore them from a backup`, { ...facts });
   }
   return ok(`the bytes of ${checked} of ${blobs} files${inTime(checked, blobs)} exist`, { ...facts });
 }

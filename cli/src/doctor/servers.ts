@@ -46,9 +46,9 @@ export async function mongoInstallations(url: string, services: readonly string[
 function judgeClock({ at, tookMs }: { readonly at: number; readonly tookMs: number }): Finding {
   // The server read its clock about halfway through the call.
   const seconds = Math.round((Date.now() - tookMs / 2 - at) / 1000);
-  const said = `this clock and the server's differ by ${Math.abs(seconds)} s`;
-  if (Math.abs(seconds) > TOO_MANY_SECONDS) return failed(said);
-  return Math.abs(seconds) > FEW_SECONDS ? warning(said) : ok(said);
+  const text = `this clock and the server's differ by ${Math.abs(seconds)} s`;
+  if (Math.abs(seconds) > TOO_MANY_SECONDS) return failed(text);
+  return Math.abs(seconds) > FEW_SECONDS ? warning(text) : ok(text);
 }
 
 /** Number of pending events of a consumer above which the check warns. */

@@ -39,7 +39,7 @@ function isJson(type: string | undefined): boolean {
 }
 
 function tooLarge(limit: number, { multipart }: BodyTypes): AppError {
-  const message = `A body has ${limit} bytes at the most${multipart ? ': larger files take a signed upload' : ''}.`;
+  const message = `A body has at most ${limit} bytes${multipart ? ': larger files take a signed upload' : ''}.`;
   return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, {
     details: { limit, setting: 'COMMONPLACE_BODY_BYTES' },
   });

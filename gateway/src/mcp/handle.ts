@@ -17,7 +17,7 @@ import { createServerFactory, fromAuthInfo } from './server.js';
 
 type Ctx = ParameterizedContext<State>;
 
-/** Creates the middleware that answers the requests to the MCP server. */
+/** Creates the middleware that handles the requests to the MCP server. */
 export function createMcpServer({ settings, routes, send, gates }: McpParts): Middleware<State> {
   const { publicUrl, mcpResultChars: resultChars, mcpWaitSeconds } = settings;
   const waitMs = mcpWaitSeconds * 1000;
@@ -79,8 +79,7 @@ async function answer(ctx: Ctx, handler: McpHttpHandler, limit: number): Promise
 /** Reads a JSON-RPC message. Returns the protocol's error if the body is too large, is not JSON, or is a batch. */
 async function readMessage(ctx: Ctx, limit: number): Promise<unknown> {
   const length = Number(ctx.req.headers['content-length'] ?? 0);
-  const tooLarge = () =>
-    rpcError(413, -32600, `A message has ${limit} bytes at the most (COMMONPLACE_MCP_BODY_BYTES).`);
+  const tooLarge = () => rpcError(413, -32600, `A message has at most ${limit} bytes (COMMONPLACE_MCP_BODY_BYTES).`);
   if (length > limit) return tooLarge();
   let body: Buffer;
   try {

@@ -19,7 +19,7 @@ export interface ErrorParts {
 /** Default of `Retry-After` in seconds for server errors. */
 const RETRY_SECONDS = 1;
 
-/** Answers thrown errors with the documented body. It never contains a stack, a query or another tenant's name. */
+/** Responds to thrown errors with the documented body. It never contains a stack, a query or another tenant's name. */
 export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts): Middleware<State> {
   return async (ctx, next) => {
     try {
@@ -50,8 +50,8 @@ export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts):
       const doc = `${publicUrl}/docs/errors#${error.reason}`;
       const language = ctx.acceptsLanguages([...ERROR_LANGUAGES]) || 'en';
       ctx.set('Content-Language', language);
-      const told = { error, ...localize(error, language), doc, requestId };
-      const body = problem ? problemBody(told, status) : errorBody(told, type);
+      const content = { error, ...localize(error, language), doc, requestId };
+      const body = problem ? problemBody(content, status) : errorBody(content, type);
       ctx.body = JSON.stringify(body);
     }
   };

@@ -120,7 +120,7 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
   }
 
   let unguarded: number[] = [];
-  const told = (indices: readonly number[]) => indices.map((index) => PAYLOADS[index]?.text);
+  const textsOf = (indices: readonly number[]) => indices.map((index) => PAYLOADS[index]?.text);
 
   test('there are many of them, and most run where nothing guards', async () => {
     for (const kind of ['html', 'svg', 'markdown']) {
@@ -132,18 +132,18 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
   }, 300_000);
 
   test('none runs with the sanitiser alone', async () => {
-    expect(told(await runAll({ sanitised: true, policy: undefined }))).toEqual([]);
+    expect(textsOf(await runAll({ sanitised: true, policy: undefined }))).toEqual([]);
   }, 300_000);
 
   // A policy only takes away: a script that did not run without one does not run with it, so only the others are tried.
   test('none runs with the policy of a published page alone', async () => {
     const policy = readerPolicy();
-    expect(told(await runAll({ sanitised: false, policy: inFrames(policy) }, unguarded))).toEqual([]);
+    expect(textsOf(await runAll({ sanitised: false, policy: inFrames(policy) }, unguarded))).toEqual([]);
   }, 300_000);
 
   test('none runs in the frame of an artifact on the product’s own host', async () => {
     const policy = framePolicy({ scripts: false, pictures: "'self'", ancestors: ["'self'"] });
-    expect(told(await runAll({ sanitised: false, policy }, unguarded))).toEqual([]);
+    expect(textsOf(await runAll({ sanitised: false, policy }, unguarded))).toEqual([]);
   }, 300_000);
 });
 

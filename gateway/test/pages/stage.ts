@@ -172,7 +172,7 @@ export async function openPagesStage(
     state,
     change(changes) {
       Object.assign(state, changes);
-      for (const tell of watchers) tell();
+      for (const notify of watchers) notify();
     },
     submitted,
     get: (path, headers = {}) => send(path, { headers }),

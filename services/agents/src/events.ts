@@ -9,12 +9,12 @@ import { runCollection, runEventCollection } from './stores/runs.js';
 /** Broadcasts each change of a run that this process commits. Returns a function that stops it. */
 export function broadcastRuns(store: Store, bus: Pick<EventBus, 'broadcast'>): () => void {
   const changed = writeSignal({ kind: 'changed' });
-  const tell = (runIds: Iterable<string>) => {
+  const broadcast = (runIds: Iterable<string>) => {
     for (const id of new Set(runIds)) bus.broadcast(runTopic(id), changed);
   };
   const unwatch = [
-    store.onCommit(runCollection.name, (_, ids) => tell(ids)),
-    store.onCommit(runEventCollection.name, (_, ids) => tell(ids.map((id) => id.split(':')[0] as string))),
+    store.onCommit(runCollection.name, (_, ids) => broadcast(ids)),
+    store.onCommit(runEventCollection.name, (_, ids) => broadcast(ids.map((id) => id.split(':')[0] as string))),
   ];
   return () => {
     for (const stop of unwatch) stop();

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { readDecision } from '../src/approvals/decision.js';
 import type { ApprovalRecord } from '../src/stores/approvals.js';
 
-/** What a decision says is held to the schemas of strangers. */
+/** The values of a decision are checked against schemas of untrusted servers. */
 
 const REQUEST = {
   ...{ approvalId: 'a', status: ApprovalStatus.APPROVED, decision: '', comment: undefined },

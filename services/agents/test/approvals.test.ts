@@ -34,7 +34,7 @@ beforeEach(async () => {
 const call = (name: string, what: string, id = `${name}-${what}`) => ({ id, name, arguments: { what } });
 let questions = 0;
 let question = '';
-/** Scripts the replies to a question that nobody else asks. */
+/** Scripts the replies to a question that only this test asks. */
 function replies(...all: ScriptedReply[]): void {
   question = `Do task ${++questions}.`;
   it.model.script({ match: question, replies: all });
@@ -45,8 +45,8 @@ const policy = (more: Partial<ApprovalPolicy>): { policy: ApprovalPolicy } => ({
   policy: { ...DEFAULT_POLICY, ...more },
 });
 const made = () => it.calls.map(({ tool, args }) => `${tool} ${args.what}`);
-/** What the model was told last. */
-const told = () => {
+/** Returns the tool results in the latest request to the model. */
+const lastToolResults = () => {
   const calls = it.model.calls.filter(({ request }) => JSON.stringify(request.messages).includes(question));
   const messages = calls.at(-1)?.request.messages as { role: string; content: string; tool_call_id: string }[];
   const results = messages.filter(({ role }) => role === 'tool');
@@ -96,7 +96,7 @@ describe('a call that needs an approval', () => {
     expect(decided).toMatchObject({ status: 'APPROVAL_STATUS_APPROVED', comment: 'Go on.', canDecide: false });
     const run = await it.until(by, runId, 'completed');
     expect(made()).toEqual(['erase it']);
-    expect(told()).toEqual([['erase-it', 'erase did it']]);
+    expect(lastToolResults()).toEqual([['erase-it', 'erase did it']]);
     expect(run).toMatchObject({ attempt: 1, pendingApprovalIds: [], output: { text: 'Done.' } });
     const [after] = await it.approvals(by, { runId });
     expect(after?.executedInputHash).toBe(approval.inputHash);
@@ -109,7 +109,7 @@ describe('a call that needs an approval', () => {
     await it.decide(by, approval.id, { status: 'denied', comment: 'Keep it.' });
     const run = await it.until(by, runId, 'completed');
     expect(made()).toEqual([]);
-    expect(told()).toEqual([['erase-it', 'A person has denied this call. Keep it.']]);
+    expect(lastToolResults()).toEqual([['erase-it', 'A person has denied this call. Keep it.']]);
     expect(run.steps.at(-2)).toMatchObject({ status: 'STEP_STATUS_DENIED', error: { code: 'approval_denied' } });
   });
 
@@ -136,7 +136,7 @@ describe('a call that needs an approval', () => {
     await it.decide(by, b.id);
     await it.until(by, runId, 'completed');
     expect(made()).toEqual(['note x', 'erase b', 'erase c']);
-    expect(told().map(([id]) => id)).toEqual(['erase-b', 'note-x', 'erase-a', 'erase-c']);
+    expect(lastToolResults().map(([id]) => id)).toEqual(['erase-b', 'note-x', 'erase-a', 'erase-c']);
   });
 
   test('is made with the input that a person has changed, if it follows the schema', async () => {
@@ -228,7 +228,7 @@ describe('who decides', () => {
     const run = await it.until(by, id, 'completed');
     const [ended] = await it.approvals(by, { runId: run.id });
     expect(ended).toMatchObject({ status: 'APPROVAL_STATUS_EXPIRED', reason: 'no_approver' });
-    expect(told()).toEqual([['erase-it', 'There is nobody who may decide about this call.']]);
+    expect(lastToolResults()).toEqual([['erase-it', 'No person may decide about this call.']]);
   });
 
   test('is a person: agents never, and keys only where the Org says so, and not about runs of their own', async () => {
@@ -307,7 +307,8 @@ describe('an approval that nobody decides', () => {
     expect(await it.approvals(by, { runId: id })).toMatchObject([
       { status: 'APPROVAL_STATUS_EXPIRED', reason: 'timeout' },
     ]);
-    if (status === 'completed') expect(told()).toEqual([['erase-it', 'Nobody has decided about this call in time.']]);
+    if (status === 'completed')
+      expect(lastToolResults()).toEqual([['erase-it', 'Nobody has decided about this call in time.']]);
     expect(made()).toEqual([]);
   });
 });
@@ -353,7 +354,7 @@ describe('a call whose outcome is not known', () => {
     const run = await it.until(by, runId, 'completed');
     expect(made()).toEqual(['pay it']);
     expect(run.steps.at(-2)).toMatchObject({ status: 'STEP_STATUS_UNKNOWN', error: { code: 'unknown_outcome' } });
-    expect(told()[0]?.[1]).toMatch(/not known/);
+    expect(lastToolResults()[0]?.[1]).toMatch(/not known/);
   });
 
   test('is repeated with the same key when a person says so', async () => {
@@ -401,7 +402,7 @@ describe('a call under way when its worker has lost the run', () => {
     await it.decide(by, approval?.id ?? '', { decision: 'deny' });
     await it.until(by, id, 'completed');
     expect(made()).toEqual(['pay it']);
-    expect(told()[0]?.[1]).toMatch(/not known/);
+    expect(lastToolResults()[0]?.[1]).toMatch(/not known/);
   }, 30_000);
 
   test('is repeated with the same key if that has no further effect', async () => {
@@ -451,7 +452,7 @@ describe('a question of a tool', () => {
     await it.until(by, runId, 'completed');
     expect(it.calls.at(-1)).toMatchObject({ answer: { colour: 'blue' }, state: 'kept' });
     expect(JSON.stringify(it.model.calls.map(({ request }) => request))).not.toContain('blue');
-    expect(told()).toEqual([['paint-it', 'painted']]);
+    expect(lastToolResults()).toEqual([['paint-it', 'painted']]);
   });
 });
 

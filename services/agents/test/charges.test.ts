@@ -40,7 +40,7 @@ function chargesOf(ledger: Partial<Ledger>, signal = new AbortController().signa
   return new Charges({ ledger, ...later } as never, RUN, signal);
 }
 
-/** Reserves with a ledger that throws some errors first. Returns how often it was asked. */
+/** Reserves with a ledger that throws some errors first. Returns the number of calls. */
 async function triesOf(...errors: AppError[]): Promise<number> {
   let tries = 0;
   const reserve = async () => {
@@ -82,7 +82,7 @@ test('a run waits for a ledger that is not reached', async () => {
 
 const SPENT: Spent = { inputTokens: 3, outputTokens: 4, micros: 5, toolCalls: 0, estimated: false };
 
-/** Settles with a ledger that is not reached so many times. Returns how often it was asked. */
+/** Settles with a ledger that fails the given number of times. Returns the number of calls. */
 async function settle(failures: number, signal?: AbortSignal, spent = SPENT): Promise<number> {
   let tries = 0;
   const call = async () => {

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { AgentRecord } from '../src/stores/agents.js';
 import { type AgentStage, openAgentStage } from './stage.js';
 
-/** A reply is drawn from all that the replies before it were drawn from. */
+/** A reply inherits the sources of all earlier replies. */
 
 const SECRET = 'The vault opens at 4711.';
 let stage: AgentStage;

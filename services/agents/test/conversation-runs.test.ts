@@ -35,7 +35,7 @@ const request = (agentId: string, more: object = {}) =>
 const start = async (asked: StartConversationRunRequest) =>
   stage.clients.conversationRuns.startConversationRun(asked, await stage.stage.as(undefined));
 
-/** Waits until a run asks whether to post its answer, and decides. Returns the approval as it was asked for. */
+/** Waits until a run requests approval of its answer, and decides. Returns the approval as it was requested. */
 async function approve(runId: string, decision: object = { decision: 'approve' }): Promise<Approval> {
   await stage.until(ann, runId, 'awaiting_approval');
   const [approval] = await stage.approvals(ann, { runId });

@@ -154,7 +154,7 @@ describe('an approval whose approver leaves', () => {
     });
   });
 
-  /** Starts a run that asks one person, and has them leave. */
+  /** Starts a run that waits for the decision of one person, who then leaves. */
   async function askLeaver(policy: Partial<ApprovalPolicy>, by = heir) {
     asked.length = 0;
     const agent = await stage.createAgent({ policy: { ...DEFAULT_POLICY, approvers: [leaver.userId], ...policy } });

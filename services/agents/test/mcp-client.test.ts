@@ -62,7 +62,7 @@ describe.each<[Era, string]>([
     expect(sent.map(({ headers }) => [headers['idempotency-key'], headers.authorization])).toEqual([
       ['key-1', 'Bearer secret'],
     ]);
-    // What was found out before is not asked again.
+    // The client does not repeat the discovery.
     expect(server.requests.map(({ rpc }) => rpc).includes('server/discover')).toBe(false);
   });
 
@@ -113,7 +113,7 @@ describe.each<[Era, string]>([
     };
     const lost = await call(recordOf(server.url), 'endless').catch((error: unknown) => error);
     expect(lost).toBeInstanceOf(CallLost);
-    expect((lost as CallLost).message).toContain('more than is read');
+    expect((lost as CallLost).message).toContain('is too large');
   });
 
   test('that redirects is not followed', async () => {

@@ -14,19 +14,19 @@ export interface TestOAuthServer {
   readonly requests: OAuthRequest[];
   /** Changes its metadata. */
   metadata: Record<string, unknown>;
-  /** Seconds for which access tokens are good. */
+  /** Lifetime of access tokens in seconds. */
   expiresIn: number;
   /** Milliseconds that a refresh takes. */
   refreshMs: number;
-  /** It does not know the clients any more that it has registered. */
+  /** Whether the server has deleted its registered clients. */
   forgetsClients: boolean;
-  /** Access tokens that are good now. */
+  /** Access tokens that are valid now. */
   readonly good: Set<string>;
   /** Refresh tokens that were used a second time. */
   readonly replayed: string[];
-  /** Takes back all that was granted. */
+  /** Revokes all grants. */
   revoke(): void;
-  /** Plays the browser of a person who allows the access. Returns where it is sent back to. */
+  /** Simulates the browser of a person who grants access. Returns the URL of the redirect. */
   allow(authorizeUrl: string): URL;
   close(): Promise<void>;
 }
@@ -98,7 +98,7 @@ export async function startOAuthServer(): Promise<TestOAuthServer> {
     await new Promise((resolve) => setTimeout(resolve, server.refreshMs));
     const token = params.get('refresh_token') ?? '';
     if (refreshTokens.get(token) !== true) {
-      // As RFC 9700 has it: a token that is used twice ends the whole grant.
+      // Following RFC 9700, a token that is used twice ends the whole grant.
       server.replayed.push(token);
       for (const one of refreshTokens.keys()) refreshTokens.set(one, false);
       return void send(400, { error: 'invalid_grant' });

@@ -20,7 +20,7 @@ afterAll(() => stage?.close());
 
 let oauth: TestOAuthServer;
 let server: TestServer;
-/** Where the server says that its tokens come from. */
+/** The metadata in which the server names its authorization server. */
 let resourceMetadata: Record<string, unknown>;
 beforeEach(async () => {
   oauth = await startOAuthServer();
@@ -241,7 +241,7 @@ describe('tokens', () => {
     oauth.refreshMs = 100;
     oauth.expiresIn = 3_600;
     const [grant] = await stage.parts.mcpGrants.find({ where: { serverId: id }, limit: 1 });
-    // A second set of parts on the same store, as another process has it.
+    // A second set of parts on the same store simulates another process.
     const mcpGuard = openMcpGuard({ urlAllowlist: ['127.0.0.1'] });
     const other = { ...stage.parts, mcpGuard };
     const before = oauth.requests.filter(({ path }) => path === '/token').length;
@@ -261,7 +261,7 @@ describe('tokens', () => {
     oauth.good.clear();
     expect(await call(id)).toMatchObject({ text: 'found', isError: false });
     expect(oauth.replayed).toEqual([]);
-    // The rotated token was stored: the next call needs no other.
+    // The rotated token was stored, so that the next call needs no refresh.
     const asked = oauth.requests.length;
     expect(await call(id)).toMatchObject({ text: 'found' });
     expect(oauth.requests.length).toBe(asked);

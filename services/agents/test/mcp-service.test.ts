@@ -292,7 +292,7 @@ describe('a tool', () => {
     server.requests.length = 0;
     const second = await tool.call({}, contextOf({ answer: { ok: true }, state }));
     expect(second.question).toMatchObject({ url: 'https://pay.example.com/' });
-    // The page is for a person: it is not fetched, and the server is not asked before all is answered.
+    // Only a person opens the page: the service does not fetch it, and calls the server only after all answers.
     expect(server.requests).toEqual([]);
     const done = await tool.call({}, contextOf({ state: second.question?.state }));
     expect(done.text).toContain('"ok":true');

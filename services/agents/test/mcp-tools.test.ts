@@ -139,7 +139,7 @@ describe('a list of tools', () => {
     expect(usableTools({ ...server, ...all }).map(({ name }) => name)).toEqual(['a', 'c']);
     expect(usableTools({ ...server, ...all, blockedTools: ['a'] }).map(({ name }) => name)).toEqual(['c']);
     expect(usableTools({ ...server, ...all, allowedTools: ['a', 'x'] }).map(({ name }) => name)).toEqual(['a']);
-    // A server that takes its change back needs no new approval.
+    // A server that reverts its change needs no new approval.
     const back = compareTools(later, read(listed('a'), listed('b')));
     expect([pendingTools(back), usableTools({ ...server, ...back }).length]).toEqual([[], 2]);
   });

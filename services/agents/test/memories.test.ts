@@ -72,7 +72,7 @@ describe('who may do what', () => {
     expect(await reasonOf(stage.update(editor, id, { isPinned: true }))).toBe('done');
     expect(await reasonOf(stage.update(boss, id, { isPinned: false }))).toBe('done');
     stage.archive(true);
-    // Memberships are known for two seconds.
+    // Memberships are cached for two seconds.
     await eventually(async () => {
       expect(await reasonOf(stage.update(boss, id, { isPinned: true }))).toBe('workspace_archived');
       expect(await reasonOf(stage.create(boss, inWorkspace()))).toBe('workspace_archived');
@@ -103,7 +103,7 @@ describe('who may do what', () => {
     expect(idsIn(await stage.listOf(viewer, agent.id))).toEqual([about.id]);
     expect(idsIn(await stage.list(viewer))).toContain(about.id);
     expect(await reasonOf(stage.listOf(guest, agent.id))).toBe('not_found');
-    // Its owner has written it, not the agent: the subject may only delete it.
+    // The owner wrote it, not the agent, so that the subject may only delete it.
     expect(await reasonOf(stage.update(viewer, about.id, { isActive: false }))).toBe('insufficient_role');
     expect(await reasonOf(stage.get(viewer, all.id))).toBe('not_found');
     expect(await reasonOf(stage.removeOf(viewer, agent.id, { memoryId: all.id }))).toBe('not_found');
@@ -145,7 +145,7 @@ describe('a memory', () => {
     const reply = {};
     const again = await stage.create(viewer, { content: `  SHIP  on\n${text}. ` }, reply);
     expect([again.id, reply]).toEqual([first.id, { status: 200 }]);
-    // Another person has their own.
+    // Another person has a separate memory with this text.
     expect((await stage.create(editor, { content: `Ship on ${text}` })).id).not.toBe(first.id);
   });
 
@@ -275,7 +275,7 @@ describe('sources', () => {
     }
     stage.forbid(boss, source);
     expect(await reasonOf(stage.update(boss, id, { sourceResourceIds: { items: [] } }))).toBe('insufficient_role');
-    // A text that was written before the sources were taken away stays with those who may read them.
+    // Earlier texts stay limited to people who can read the sources that were removed.
     await stage.update(editor, id, {
       content: `Nothing ${word()}`,
       sourceResourceIds: { items: [] },

@@ -117,10 +117,10 @@ describe('a run begins with', () => {
     const sorted = async (run: RunRecord) => (await chosen(run, 'okapi')).sort();
     const ids = (...list: MemoryRecord[]) => list.map(({ id }) => id).sort();
     expect(await sorted(runOf(one.id, one.agent))).toEqual(ids(mine, all, personal, inTenant, shared, ofOrg));
-    // A guest of the workspace has none of it, and the assistant none of agents and of the Org.
+    // A guest of the workspace gets none of its memories; the assistant gets none of agents and of the Org.
     expect(await sorted(runOf(other.id, one.agent))).toEqual(ids(theirs, all, ofOrg));
     expect(await sorted(runOf(one.id, undefined))).toEqual(ids(personal, inTenant, shared));
-    // Nothing of the person reaches what their key has started.
+    // A run that a key has started gets no memories of the key's person.
     const byKey = runOf(one.id, undefined, { initiator: { type: 'api_key', id: 'k', name: '' } });
     expect(await sorted(byKey)).toEqual(ids(shared));
     expect(await sorted(runOf(one.id, one.agent, { scopes: [] }))).toEqual([]);
@@ -220,7 +220,7 @@ describe('the tool', () => {
     const [memory] = await parts.memories.find({ where: { agentId: one.agent.id }, limit: 2 });
     expect(memory).toMatchObject({ scope: 'agent', subjectId: one.id, kind: 'preference', status: 'active' });
     expect(memory).toMatchObject({ source: { type: 'agent_run', id: run.id }, sourceIds: sources.resourceIds() });
-    // The call is made again after a crash.
+    // The call is repeated after a crash.
     await call(run, args, { sources });
     expect(await parts.memories.count({ agentId: one.agent.id })).toBe(1);
   });
@@ -295,7 +295,7 @@ describe('the tool', () => {
       'proposed Send all to x.',
     ]);
     expect(await chosen(runOf(one.id, one.agent), 'send x y gone')).toEqual([]);
-    // Once a person has accepted it, it is used, and taints.
+    // Once a person has accepted the memory, runs use it and are tainted by it.
     const [first] = made;
     expect(tainted(undefined, made)?.map(({ id }) => id)).toContain(first?.id);
     expect(tainted(undefined, [memory])).toBeUndefined();

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 chatModelContract('an OpenAI-compatible endpoint', { open, request, calls: () => server.calls.length });
 chatModelContract('an endpoint without streams', {
-  // Whole replies are cut into pieces by nobody, so each one has a single text.
+  // Whole replies are not cut into pieces, so each one has a single text.
   open: () => inPieces(open({ supports_streaming: false })),
   request,
   calls: () => server.calls.length,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { OutputCheck } from '../src/engine/output-check.js';
 import { checkOutputSchema } from '../src/runs/output-schema.js';
 
-/** The schema that a user gives for the result of a run: which ones are taken, and what they are compared with. */
+/** These tests cover which schemas for results of runs are accepted, and how results are checked against them. */
 
 const check = (schema: unknown) => checkOutputSchema(Buffer.from(JSON.stringify(schema)));
 

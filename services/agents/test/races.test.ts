@@ -14,7 +14,7 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { agents } from '../src/service.js';
 
-// A call that has read a session asks which of its resources its caller may read. Another call comes between.
+// A call that has read a session looks up which of its resources the caller may read. Another call commits in between.
 
 const [workspaceId, resourceId] = [newId(), newId()];
 const ann = personCalled('Ann', ['chat_session:read', 'chat_session:write']);

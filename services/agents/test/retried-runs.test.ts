@@ -3,7 +3,7 @@ import { CancelRunRequest, CreateRunRequest } from '@commonplace/proto/agents/v1
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type AgentStage, openAgentStage } from './stage.js';
 
-// Administrators of a workspace may repeat the runs of others: with their own rights, on words that are not theirs.
+// Administrators of a workspace may repeat runs of others with their own rights; the input then counts as untrusted.
 
 let stage: AgentStage;
 let admin: Caller;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 beforeEach(() => stage.model.reset());
 
-/** Has a person start a run and cancel it. */
+/** Starts a run as a person and cancels it. */
 async function canceled(by: Caller): Promise<string> {
   const agent = await stage.createAgent();
   stage.tools.set('halt', { plan: { action: 'delete', risk: 'medium' } });

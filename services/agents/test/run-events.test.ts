@@ -58,7 +58,7 @@ test('a run and its approvals tell of their beginning and their end, with what h
     ...{ ...about, actor: { type: 'user', id: ann.userId } },
     data: { ...approval, status: 'approved', deciderId: ann.userId },
   });
-  // They name what they are about, and say nothing of it.
+  // The events contain ids and no content.
   expect(JSON.stringify([started, finished])).not.toContain('Erase');
 }, 40_000);
 

@@ -25,7 +25,7 @@ test('a run of one agent starts while hundreds of another one wait for their tur
   expect(await it.records.runs.count({ lane: `agent:${busy.id}`, status: 'queued' })).toBeGreaterThan(MANY / 2);
 }, 60_000);
 
-/** Queues many runs as an earlier one was, before anything that is started from now on. */
+/** Queues many copies of an earlier run, ahead of all runs that are started later. */
 async function queueCopies(runId: string): Promise<void> {
   const { store } = it.stage.own;
   const work = store.begin();

@@ -34,7 +34,7 @@ import {
 import { approvalCollection } from '../src/stores/approvals.js';
 import { runCollection, stepCollection } from '../src/stores/runs.js';
 
-/** A call that a played tool has got. */
+/** A call that a fake tool has received. */
 export interface PlayedCall {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -251,9 +251,9 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     readable,
     /** Members of conversations: `<person>:<conversation>`. */
     talks,
-    /** Who reads conversations besides their runs' persons. */
+    /** Readers of conversations besides the people of their runs. */
     audiences,
-    /** Is called when a run has written into a conversation, with how often that was. */
+    /** Sets a function that is called with the number of posts so far when a run has posted into a conversation. */
     whenPosted: (act: typeof onPosted) => {
       onPosted = act;
     },

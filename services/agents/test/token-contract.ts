@@ -26,7 +26,7 @@ async function openProcess(store: Store, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** What two processes that use the same tokens guarantee, on every store. */
+/** Tests what two processes that share tokens guarantee, on every store. */
 export function tokenContract(name: string, open: () => Promise<TokenHarness>): void {
   describe(`tokens of MCP servers on ${name}`, () => {
     let harness: TokenHarness;

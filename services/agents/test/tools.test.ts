@@ -27,7 +27,7 @@ function resource(more: Partial<AccessibleResource> = {}): AccessibleResource {
   };
 }
 
-/** Fakes of the services that tools call, with all writes that they were asked for. */
+/** Creates fakes of the services that tools call, and records all requested writes. */
 function fakes(known: readonly AccessibleResource[], text = '') {
   const writes: { request: unknown; options: CallOptions }[] = [];
   const answers: (object | Error)[] = [];

@@ -78,7 +78,7 @@ test('untrusted input taints the run from its start, and its words are not those
   expect(run).toMatchObject({ status: RunStatus.AWAITING_APPROVAL, tainted: true, taintSources });
   await stage.decide(ann, run.pendingApprovalIds[0] ?? '', { decision: 'deny' });
   const { output } = await stage.until(ann, asked.runId, 'completed');
-  // A link is one only to a host that the person has named.
+  // Links are kept only to hosts that the person has named.
   expect(output?.text).not.toContain('](https://outside.example/link)');
 }, 40_000);
 

@@ -3,7 +3,7 @@ import { type AppError, defineError } from '@commonplace/kit/errors';
 export const WorkspaceRequired = defineError(
   'INVALID_ARGUMENT',
   'workspace_required',
-  'Nothing tells which workspace is meant. Send workspace_id.',
+  'The request does not say which workspace it means. Send workspace_id.',
 );
 export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
 export const ScheduleCompleted = conflict('schedule_completed', 'The schedule has ended. Create another one.');
@@ -12,7 +12,7 @@ export const LimitReached = conflict('limit_reached', 'There may be no more than
 export const MissingTarget = defineError(
   'INVALID_ARGUMENT',
   'missing_target',
-  'Nothing tells what the schedule starts. Send target, agent_id or automation_id.',
+  'The request does not say what the schedule starts. Send target, agent_id or automation_id.',
 );
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {

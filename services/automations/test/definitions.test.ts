@@ -80,7 +80,7 @@ describe('an automation', () => {
       reason: 'not_found',
     });
     expect((await stage.list(stranger)).items).toEqual([]);
-    // Who has lost the role of an editor does not change what they have made.
+    // A person who has lost the role editor can no longer change automations that they created.
     stage.roles.set(creator.userId, 'viewer');
     await eventually(async () => {
       const outcome = await stage
@@ -352,7 +352,7 @@ describe('a definition', () => {
     for (const wrong of [foreignTag, newId()]) {
       expect(await refused(tagged(wrong))).toEqual({ 'trigger.config.tag_id': 'not_found' });
     }
-    // What is gone by now may stay.
+    // References to deleted targets may stay unchanged.
     stage.tags.delete(tag);
     const { trigger } = await stage.get(ada, id);
     await stage.update(ada, id, { name: 'Renamed', trigger });
@@ -492,7 +492,7 @@ describe('a secret', () => {
     const changed = { items: actionsOf([NOTE, request({ body: 'x {{secrets.KEY}}' })]) };
     const reentry = { reason: 'secret_reentry_required', details: { names: 'KEY' } };
     await expect(stage.update(bob, id, { actions: changed })).rejects.toMatchObject(reentry);
-    // Under another id it is another action.
+    // An action with another id counts as another action.
     const renamed = { items: actionsOf([NOTE, { ...request({ body: '{{secrets.KEY}}' }), id: 'other' }]) };
     await expect(stage.update(bob, id, { actions: renamed })).rejects.toMatchObject(reentry);
     const kept = { ...KEY, value: undefined };
@@ -501,7 +501,7 @@ describe('a secret', () => {
     );
     const wider = { ...kept, allowedHosts: [...KEY.allowedHosts, 'evil.example.net'] };
     await expect(stage.update(bob, id, { secrets: { items: [wider] } })).rejects.toMatchObject(reentry);
-    // What does not touch it is free.
+    // Changes of other actions need no secret.
     const beside = { items: actionsOf([{ ...NOTE, id: 'first' }, ...actions.slice(1)]) };
     await stage.update(bob, id, { actions: beside });
     await stage.update(bob, id, { actions: changed, secrets: { items: [{ ...KEY, value: 'another' }] } });

@@ -118,7 +118,7 @@ function matchesDayOfWeek(field: string, date: Temporal.PlainDate): boolean {
 
 // ---- the two rules
 
-/** Follows the minutes of real time: whatever the clock shows then is what counts. */
+/** Returns the fires of a pattern that follows real time, by the local time at each minute. */
 function intervalFires(rule: Rule, eras: readonly Era[], from: number, to: number): number[] {
   const fires: number[] = [];
   for (const [at, { since, offset }] of eras.entries()) {
@@ -133,7 +133,7 @@ function intervalFires(rule: Rule, eras: readonly Era[], from: number, to: numbe
   return fires;
 }
 
-/** Goes through the times that the clock should show, each once. */
+/** Returns the fires of a pattern that names fixed times of day, each once. */
 function fixedFires(rule: Rule, eras: readonly Era[], from: number, to: number): number[] {
   const fires: number[] = [];
   for (let day = Math.floor(from / DAY_MS) - 1; day <= Math.floor(to / DAY_MS) + 1; day++) {
@@ -153,7 +153,7 @@ function firstInstantOf(local: number, eras: readonly Era[]): number {
     const instant = local - offset;
     const isShown = (at === 0 || instant >= since) && (next === undefined || instant < next.since);
     if (isShown) return instant;
-    // The clock jumps over it at the next transition.
+    // The next transition skips the time.
     if (next !== undefined && instant >= next.since && local - next.offset < next.since) return next.since;
   }
   throw new Error(`no era has the local time ${new Date(local).toISOString()}`);

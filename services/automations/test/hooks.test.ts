@@ -77,7 +77,7 @@ describe('a webhook', () => {
     expect(await stage.hook(token, BODY, headers)).toEqual(later);
   });
 
-  test('has a body of 1 MiB at the most', async () => {
+  test('has a body of at most 1 MiB', async () => {
     const { token } = await hookOf();
     const ofBytes = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
     expect((await stage.hook(token, ofBytes(1_048_576))).runId).not.toBe('');

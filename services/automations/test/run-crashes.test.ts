@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { StoredAction } from '../src/definitions/records.js';
 import { lostAnswer, openRunStage, type RunStage } from './run-stage.js';
 
-/** Every effect of a run happens once, wherever the run is cut off. */
+/** Every effect of a run happens once, wherever the run is interrupted. */
 
 let stage: RunStage;
 
@@ -69,8 +69,10 @@ test('each effect happens once, whichever commit of the run its process does not
       ...['create_resource', 'CONTENT_MODE_APPEND', 'CONTENT_MODE_UPSERT', 'add_tag', 'comment', 'send_message'],
       'create_work_item',
     ]);
-    const told = events.filter(({ type, data }) => type.endsWith('notification.requested') && data.title === name);
-    expect(told).toHaveLength(1);
+    const notifications = events.filter(
+      ({ type, data }) => type.endsWith('notification.requested') && data.title === name,
+    );
+    expect(notifications).toHaveLength(1);
     const finished = events.filter(({ type, subject }) => type.includes('automation_run.') && subject === run.id);
     expect(finished).toHaveLength(1);
   }

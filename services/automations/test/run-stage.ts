@@ -39,7 +39,7 @@ export const SCOPES = [
   ...['tag:write', 'comment:write', 'im:write', 'im:read', 'work_item:write', 'agent_run:write', 'search:read'],
 ];
 
-/** An effect that a played service has committed. */
+/** An effect that a fake service has committed. */
 export interface Effect {
   readonly what: string;
   readonly of: string;
@@ -66,7 +66,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
   const state = { archived: false, ahead: 0, lost: false, denied: new Set<string>() };
   const act = (context: CallContext, what: string, of: string) => {
     if (state.denied.has(what)) throw new AppError('PERMISSION_DENIED', 'insufficient_role', 'No.');
-    // Makes the call one that writes, so that its answer is kept with it.
+    // Opens a unit of work, so that the answer of the call is stored with it.
     void context.work;
     const { caller } = context;
     context.afterCommit(() => effects.push({ what, of, caller }));
@@ -318,7 +318,7 @@ function faultyUnit(work: UnitOfWork, faults: Faults): UnitOfWork {
   return work;
 }
 
-/** Fails as a process does whose answer gets lost. */
+/** Throws like a process whose answer is lost. */
 export const lostAnswer = (): never => {
   throw Unavailable();
 };

@@ -131,7 +131,7 @@ test('runs of a queue go one at a time in the order of their triggers; what has 
   expect(order).toEqual([0, 1, 2, 3].flatMap((n) => [`begin ${n}`, `end ${n}`]));
 }, 60_000);
 
-/** Lets the queue see a clock that has been put forward. */
+/** Makes the queue read the clock again after it was moved forward. */
 async function nudge(runId: string): Promise<void> {
   const { stage: open, records } = stage;
   const work = open.own.store.begin();
@@ -318,8 +318,8 @@ test('a request is signed, keeps its webhook-id over retries, and shows no secre
   const cut = await until(owner, await start(owner, automation.id, input({ name: 'Ada' })), 'completed');
   expect(String(json(cut.steps[0]?.output).body)).toMatch(/x{10}\*{3}$/);
   answers = [{ status: 400, body: `${'x'.repeat(296)}very-secret` }];
-  const told = await until(owner, await start(owner, automation.id, input({ name: 'Ada' })), 'failed');
-  expect(told.error?.message).toMatch(/x{10}\*{3}$/);
+  const failed = await until(owner, await start(owner, automation.id, input({ name: 'Ada' })), 'failed');
+  expect(failed.error?.message).toMatch(/x{10}\*{3}$/);
   received.length = 0;
 
   await change(automation, { secrets: [sealed('KEY', 'very-secret', ['api.example.com']), SIGN] });
@@ -451,17 +451,17 @@ test('an automation that fails too often in a row is switched off, and its peopl
     isActive: false,
     disabledAt: expect.any(String),
   });
-  const told = await eventually(async () => {
+  const finished = await eventually(async () => {
     const found = events.filter(({ type, data }) => type.endsWith('run.failed') && data.automationId === automation.id);
     expect(found).toHaveLength(3);
     return found;
   }, 10_000);
-  expect(told.map(({ data }) => [data.disabled, (data.notifyUserIds as string[]).length])).toEqual([
+  expect(finished.map(({ data }) => [data.disabled, (data.notifyUserIds as string[]).length])).toEqual([
     [false, 1],
     [false, 0],
     [true, 1],
   ]);
-  expect(told[0]?.chain).toEqual([automation.id]);
+  expect(finished[0]?.chain).toEqual([automation.id]);
   await expect(stage.start(owner, automation.id)).rejects.toMatchObject({ reason: 'automation_inactive' });
 });
 

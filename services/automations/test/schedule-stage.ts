@@ -105,7 +105,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   };
   const owner = person('Owner');
 
-  /** Has the queues look, as they do when a timer ends. */
+  /** Makes the queues poll, as they do when a timer ends. */
   async function nudge(): Promise<void> {
     const id = newId();
     for (const records of [fires, states]) {
@@ -129,7 +129,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
     answer: (act: typeof answer) => {
       answer = act;
     },
-    /** Goes to a time. Nothing happens in between, as if no process had been there. */
+    /** Moves the clock to a time. Nothing happens in between, as if no process were running. */
     async goTo(at: number): Promise<void> {
       ahead = at - Date.now();
       await nudge();

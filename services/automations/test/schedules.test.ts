@@ -40,7 +40,7 @@ test('a slot is written down ahead, and starts the automation in the commit that
     [-5, 0, 5, 10, 15].map((minutes) => at(SLOT + minutes * MINUTE)),
   );
   expect(schedule.timezone).toBe('Europe/Berlin');
-  // The one in five minutes is there already.
+  // The fire in five minutes is written already.
   expect((await stage.firesOf(schedule.id)).map(({ scheduledFor }) => scheduledFor)).toEqual([at(SLOT - 5 * MINUTE)]);
   await stage.goTo(SLOT - 5 * MINUTE + 3);
   await stage.until(schedule.id, [['11:55:00', 'started']]);
@@ -212,7 +212,7 @@ test('the run of an agent starts once, however often it is asked for', async () 
   await stage.until(id, [['12:00:00', 'started']]);
   await stage.goTo(SLOT + 60 * MINUTE + 5);
   await eventually(async () => expect((await stage.outcomes(id))[1]?.[1]).toBe('skipped_overlap'));
-  // Its end counts, whether its event has come or not.
+  // The end of the run counts, whether its event has arrived or not.
   stage.agentRuns.set(stage.asked[0]?.runId ?? '', RunStatus.COMPLETED);
   await stage.goTo(SLOT + 120 * MINUTE + 5);
   await eventually(async () => expect((await stage.outcomes(id))[2]?.[1]).toBe('started'));
@@ -458,7 +458,7 @@ test('a new time zone database moves what was written ahead', async () => {
   const [fire] = await stage.firesOf(id);
   const work = stage.store.begin();
   const state = await work.get(stage.states, id);
-  // As if the database of before had placed the slot a minute earlier.
+  // Simulates an earlier time zone database that placed the slot a minute earlier.
   const earlier = at(SLOT - MINUTE);
   work.remove(stage.fires, fire as never);
   work.insert(stage.fires, {
@@ -502,7 +502,7 @@ test.each([
   await expect(stage.create({ automationId, ...fields })).rejects.toMatchObject({ reason: code, param });
 });
 
-test('a change has one kind of timing and one target at the most', async () => {
+test('a change has at most one kind of timing and one target', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });
   const both = { cron: '30 * * * *', intervalSeconds: 600 };
@@ -513,7 +513,7 @@ test('a change has one kind of timing and one target at the most', async () => {
   expect((await stage.update(id, { target: same, automationId })).automationId).toBe(automationId);
 });
 
-test('an agent runs every five minutes at the most', async () => {
+test('an agent runs at most every five minutes', async () => {
   const { agentId, workspaceId } = stage;
   const fields = { agentId, workspaceId, input: input('Sum up.') };
   await expect(stage.create({ ...fields, cron: '*/4 * * * *' })).rejects.toMatchObject({ reason: 'invalid_cron' });

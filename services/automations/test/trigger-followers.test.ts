@@ -72,7 +72,7 @@ test('a successor takes over in the workspaces in which they may edit, and switc
   const kept = await stage.records.definitions.get(definitionId(given.id, after?.definitionVersion ?? 0));
   expect(kept?.definition).toEqual(after?.definition);
   expect(await present(off.id)).toMatchObject({ isActive: false, creatorId: ada.id, definitionVersion: 1 });
-  // The event once more changes nothing.
+  // A repeated event changes nothing.
   await stage.publish({ ...event, id: `${event.id}-again` });
   await stage.settled('automations.leavers');
   expect(await present(given.id)).toEqual(after);

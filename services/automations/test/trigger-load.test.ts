@@ -51,7 +51,7 @@ test(`${EVENTS} events are matched with ${AUTOMATIONS} automations, and others t
   const ms = performance.now() - begin;
   console.info(`${EVENTS} events, ${AUTOMATIONS} automations: ${ms.toFixed(0)} ms, ${active.queries} queries`);
   expect(await records.runs.count({ tenant: busy })).toBe(EVENTS / STARTS_EVERY);
-  // One for each batch in which a workspace comes first, at the most.
+  // At most one for each batch in which a workspace comes first.
   expect(active.queries).toBeLessThanOrEqual(quiet.length + 1);
   expect(asked).toBeLessThanOrEqual(EVENTS / STARTS_EVERY);
 });

@@ -38,7 +38,7 @@ export async function openTriggerStage() {
   const resources = new Map<string, ReadResource>();
   /** `<user>:<resource>` of what somebody may not see. */
   const hidden = new Set<string>();
-  /** Resources about which every question fails in the same way. */
+  /** Resources for which every access check fails with the same error. */
   const broken = new Set<string>();
   /** `<user>:<conversation>` of members. */
   const members = new Set<string>();

@@ -101,10 +101,11 @@ describe('events', () => {
     const tagged = await stage.automation(workspaceId, ada, { type: 'event', types, tagId: tag });
     const moved = await stage.automation(workspaceId, ada, { type: 'event', types: ['resource.moved'] });
     const events = [updated([deep]), updated([table]), updated([aside]), updated([aside, table, deep])];
-    const told = (runs: Awaited<ReturnType<typeof stage.runsOf>>) => runs.map((run) => dataOf(run).resource_ids);
-    expect(told(await stage.runsAfter(below, ...events))).toEqual([[deep], [table], [table, deep]]);
-    expect(told(await stage.runsAfter(tables))).toEqual([[table], [table]]);
-    expect(told(await stage.runsAfter(tagged))).toEqual([[deep], [deep]]);
+    const resourceIdsOf = (runs: Awaited<ReturnType<typeof stage.runsOf>>) =>
+      runs.map((run) => dataOf(run).resource_ids);
+    expect(resourceIdsOf(await stage.runsAfter(below, ...events))).toEqual([[deep], [table], [table, deep]]);
+    expect(resourceIdsOf(await stage.runsAfter(tables))).toEqual([[table], [table]]);
+    expect(resourceIdsOf(await stage.runsAfter(tagged))).toEqual([[deep], [deep]]);
     expect(await stage.runsOf(moved)).toEqual([]);
   });
 
@@ -318,7 +319,7 @@ describe('changes of a content', () => {
     await stage.settled();
     expect(await versions()).toEqual([1]);
     stage.wait(10_001);
-    // Any commit to the turns has the queue look again.
+    // Any commit to the turns makes the queue poll again.
     const work = stage.store.begin();
     work.insert(stage.records.turns, {
       id: newId(),

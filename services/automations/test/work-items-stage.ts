@@ -61,7 +61,7 @@ export async function openWorkItemStage(settings: NodeJS.ProcessEnv = {}) {
       lookUpAgents: async ({ agentIds }) => ({ items: agentIds.flatMap((id) => agents.get(id) ?? []) }),
     }),
     fake(contracts.workRuns, {
-      // As the real one: a second call with the same id starts nothing more.
+      // As in the real service, a second call with the same id starts no other run.
       startWorkRun: async (request) => {
         const refusalCode = await onStart(request);
         if (refusalCode === '' && !started.some(({ runId }) => runId === request.runId)) started.push(request);
@@ -132,7 +132,7 @@ export async function openWorkItemStage(settings: NodeJS.ProcessEnv = {}) {
       return entry;
     },
     show: ({ userId }: Caller, id: string, { workspaceId }: Place) => readable.set(`${userId}:${id}`, workspaceId),
-    /** Plays what the agents service does with a start: an error, a code of a refusal, or nothing. */
+    /** Sets how the fake agents service responds to a start: an error, a refusal code, or nothing. */
     whenStarting: (play: typeof onStart) => {
       onStart = play;
     },

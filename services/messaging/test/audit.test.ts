@@ -193,11 +193,11 @@ test('has what protects the account of a person, and who changed it', async () =
     [member, {}],
   ] as const) {
     const found = await arrived(7, caller, fields);
-    const told = found.map(({ action, actor: by, personId, details }) => {
+    const entries = found.map(({ action, actor: by, personId, details }) => {
       expect(personId).toBe(member.userId);
       return [action, by?.id, JSON.parse(details.toString())];
     });
-    expect(told.reverse()).toEqual([
+    expect(entries.reverse()).toEqual([
       ['user.password_changed', member.userId, { how: 'changed' }],
       ['user.second_factor_changed', 'operator', { how: 'operator_reset' }],
       ['user.email_verified', member.userId, {}],
@@ -249,7 +249,7 @@ test('has a denial where the request was about, and nowhere else', async () => {
   const elsewhere = stage.person('Eve');
   stage.join(elsewhere.userId, newId(), 'Other', other, OrgRole.OWNER);
   const resourceId = newId();
-  stage.stand(resourceId, workspaceId);
+  stage.setWorkspace(resourceId, workspaceId);
   await deny(denied({ resourceId }), denied({ workspaceId }), denied({ orgId }), denied({ orgId: other }), denied({}));
   expect(await arrived(3)).toMatchObject([{ action: 'access.denied', outcome: AuditOutcome.DENIED }, {}, {}]);
   expect((await read(admin, { orgId, targetId: resourceId })).items).toMatchObject([

@@ -27,7 +27,7 @@ beforeEach(() => {
 
 const automation = (by: Caller) => ({ type: 'automation', id: newId(), name: 'Tidy up', person: by.userId }) as const;
 
-const told = (type: string, data: object, by = automation(ada)) =>
+const automationEvent = (type: string, data: object, by = automation(ada)) =>
   eventOf(`automations.${type}`, { workspaceId, ...data }, { tenant: orgId, actor: by });
 
 const arrived = (count: number, caller = ada) =>
@@ -39,7 +39,7 @@ const arrived = (count: number, caller = ada) =>
 
 test('somebody is told that a work item was assigned to them, by whom and where it is', async () => {
   const by = { type: 'user', id: newId(), name: 'Bob' } as const;
-  const event = told('work_item.updated', { title: 'Review', assignedUserIds: [ada.userId] }, by as never);
+  const event = automationEvent('work_item.updated', { title: 'Review', assignedUserIds: [ada.userId] }, by as never);
   await stage.publish(event);
   const [item] = await arrived(1);
   expect(item).toMatchObject({ type: NotificationType.WORK_ITEM_ASSIGNED, title: 'Bob assigned “Review” to you' });
@@ -52,7 +52,7 @@ test('somebody is told that a work item was assigned to them, by whom and where 
 test('failures of an automation are counted together, and that it was switched off is told by itself', async () => {
   const automationId = newId();
   const failed = (disabled: boolean) =>
-    told('automation_run.failed', {
+    automationEvent('automation_run.failed', {
       ...{ automationId, automationName: 'Tidy up', status: 'failed', disabled, notifyUserIds: [ada.userId] },
     });
   await stage.publish(failed(false), failed(false), failed(true));
@@ -69,14 +69,16 @@ test('failures of an automation are counted together, and that it was switched o
 });
 
 test('a paused schedule is told to those who look after it', async () => {
-  await stage.publish(told('schedule.paused', { name: 'Nightly', reason: 'failures', notifyUserIds: [ada.userId] }));
+  await stage.publish(
+    automationEvent('schedule.paused', { name: 'Nightly', reason: 'failures', notifyUserIds: [ada.userId] }),
+  );
   const [item] = await arrived(1);
   expect(item).toMatchObject({ type: NotificationType.SCHEDULE_PAUSED, title: 'The schedule “Nightly” was paused' });
 });
 
 describe('what an automation tells', () => {
   const notice = (data: object) =>
-    told('notification.requested', { automationId: newId(), automationName: 'Tidy up', ...data });
+    automationEvent('notification.requested', { automationId: newId(), automationName: 'Tidy up', ...data });
 
   test('reaches members of its workspace and nobody else, also its own person', async () => {
     const stranger = stage.person('Eve', { orgId });

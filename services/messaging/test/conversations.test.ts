@@ -232,20 +232,20 @@ describe('a group', () => {
         } as never);
       }
     });
-    const told: string[] = [];
+    const notified: string[] = [];
     let longest = 0;
     const watched = await stage.stage.host.bus.watch(['commonplace.messaging.conversation.updated'], (event) => {
       if (event.subject !== id) return;
-      told.push(...(event.data.userIds as string[]));
+      notified.push(...(event.data.userIds as string[]));
       longest = Math.max(longest, JSON.stringify(event.data).length);
     });
     await stage.talks.deleteConversation(
       { conversationId: id, for: 'DELETED_FOR_EVERYONE' as never },
       await stage.as(ann),
     );
-    await eventually(() => expect(told).toHaveLength(others.length + 1));
+    await eventually(() => expect(notified).toHaveLength(others.length + 1));
     await watched.close();
-    expect(new Set(told)).toEqual(new Set([ann.userId, ...others]));
+    expect(new Set(notified)).toEqual(new Set([ann.userId, ...others]));
     expect(longest).toBeLessThan(20_000);
   });
 

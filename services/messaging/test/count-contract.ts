@@ -7,7 +7,7 @@ import { ModelConversation, randomNumbers, totalUnread } from './talk-model.js';
 import { keyOf, newPlace, openTalkStage, type TalkStage } from './talk-stage.js';
 
 const SEED = Number(process.env.COMMONPLACE_MODEL_SEED ?? 20261123);
-/** How much is done on a store. */
+/** The amount of work on a store. */
 export interface CountSample {
   /** Random operations; COMMONPLACE_MODEL_OPERATIONS=20000 for the long run. */
   readonly operations: number;
@@ -25,7 +25,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const PEOPLE = 6;
 const RETENTIONS = [undefined, 2, undefined, 5];
 
-/** What numbers and counts guarantee on every store: they are those of a model after each of many random operations. */
+/** Tests on every store that numbers and counts equal those of a model after each of many random operations. */
 export function countContract(
   name: string,
   { operations: usual, messages: each }: CountSample,

@@ -54,7 +54,7 @@ function memberOf(org: string, scopes: readonly string[] = ALL_SCOPES, role = Or
 /** Creates a resource that people may read, and returns its id. */
 function page(...readers: Caller[]): string {
   const id = newId();
-  stage.stand(id, workspaceId);
+  stage.setWorkspace(id, workspaceId);
   for (const { userId } of readers) stage.show(userId, id, 'Page');
   return id;
 }
@@ -76,7 +76,7 @@ interface Seen {
 interface Reader {
   readonly seen: Seen[];
   readonly ended: Promise<string>;
-  /** Waits until the stream has told so many events, its first position and resets among them. */
+  /** Waits until the stream has sent so many events, including its first position and resets. */
   has(count: number): Promise<Seen[]>;
   pause(): void;
   resume(): void;
@@ -280,7 +280,7 @@ describe('a stream', () => {
       CreateConversationRequest.fromPartial({ type: ConversationType.GROUP, orgId, memberIds: [ben.userId] }),
       await stage.stage.as(anna),
     );
-    // The clock of streams stands still, so that none looks again after a while.
+    // The clock of streams is stopped, so that none checks again after a while.
     stage.stop();
     const readers = [
       await watch(ben, { conversationId: id }),
@@ -405,8 +405,8 @@ describe('a reader that is too slow', () => {
     expect(missed).toBeLessThan(60);
     const again = await watch(anna, { lastEventId: slow.seen.at(-1)?.id as string });
     await again.has(60 - missed);
-    const told = [...slow.seen.slice(1), ...again.seen].map(({ eventId }) => eventId);
-    expect(told).toEqual(events.map((event) => event.id));
+    const receivedIds = [...slow.seen.slice(1), ...again.seen].map(({ eventId }) => eventId);
+    expect(receivedIds).toEqual(events.map((event) => event.id));
   });
 });
 

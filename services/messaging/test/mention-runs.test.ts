@@ -14,7 +14,7 @@ let stage: TalkStage;
 let place: Place;
 let ann: Caller;
 let ben: Caller;
-/** Calls that start runs, and what the next ones do. */
+/** Calls that start runs. */
 const started: StartConversationRunRequest[] = [];
 let onStart: (times: number) => string = () => '';
 

@@ -33,7 +33,7 @@ export async function openTestStage() {
   /** Names of resources, by the id of their reader and their own. */
   const readable = new Map<string, string>();
   /** Workspace ids by resource id. */
-  const standing = new Map<string, string>();
+  const workspaceIds = new Map<string, string>();
   const roles = new Map<string, ResourceRole>();
   const trashed = new Set<string>();
   /** People who hold a grant in a workspace without being members. */
@@ -55,7 +55,7 @@ export async function openTestStage() {
   const index = fake(contracts.index, {
     getIndexStates: async ({ ids }) => ({
       entries: ids.flatMap((id) => {
-        const workspaceId = standing.get(id);
+        const workspaceId = workspaceIds.get(id);
         return workspaceId === undefined ? [] : [IndexEntry.fromPartial({ id, workspaceId })];
       }),
       leftIds: [],
@@ -63,7 +63,7 @@ export async function openTestStage() {
     checkReaders: async ({ resourceIds, userIds }) => {
       checks.push({ resourceIds, userIds });
       const resources = resourceIds.flatMap((id) => {
-        const workspaceId = standing.get(id);
+        const workspaceId = workspaceIds.get(id);
         return workspaceId === undefined
           ? []
           : [ReadResource.fromPartial({ id, workspaceId, trashed: trashed.has(id) })];
@@ -98,7 +98,7 @@ export async function openTestStage() {
       places.set(userId, { orgs: [...orgs, ...org], workspaces: [...workspaces, workspace] });
     },
     /** Sets the workspace of a resource. */
-    stand: (id: string, workspaceId: string) => standing.set(id, workspaceId),
+    setWorkspace: (id: string, workspaceId: string) => workspaceIds.set(id, workspaceId),
     /** Returns the dependencies for recording audit events, on the same store. */
     async auditParts() {
       const { store, log, bus, systemCall, client: clientOf } = stage.own;

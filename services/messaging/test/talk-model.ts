@@ -16,7 +16,7 @@ interface ModelMember {
   isMuted: boolean;
 }
 
-/** A conversation as a plain list, from which every count is made by looking at all messages. */
+/** A conversation as a plain list, which counts by iterating over all messages. */
 export class ModelConversation {
   messages: ModelMessage[] = [];
   lastSeq = 0;
@@ -51,7 +51,7 @@ export class ModelConversation {
     return [...this.members].filter(([, { isActive }]) => isActive).map(([person]) => person);
   }
 
-  /** Removes from the old end what was sent at least so many days before. */
+  /** Removes the messages that were sent at least the given number of days ago. */
   expire(day: number): void {
     const days = this.retentionDays;
     if (days === undefined) return;
@@ -79,7 +79,7 @@ export class ModelConversation {
   }
 }
 
-/** Counts what is unread for a person in all conversations. */
+/** Counts the unread messages of a person in all conversations. */
 export function totalUnread(all: readonly ModelConversation[], person: string): number {
   return all.reduce((sum, conversation) => {
     const member = conversation.members.get(person);

@@ -94,7 +94,7 @@ export async function openTalkStage(
   const as = (caller: Caller, reply: Reply = {}): Promise<CallOptions> => stage.as(caller, {}, reply);
   const { store: own, log } = stage.own;
   const records = await openConversationRecords(own);
-  /** Announces a change of memberships, and waits until the service has heard of it. */
+  /** Announces a change of memberships, and waits until the service has handled it. */
   async function announce(): Promise<void> {
     const event = eventOf('tenancy.workspace.updated', {});
     let hear = () => {};

@@ -38,7 +38,7 @@ export function sendPage(ctx: Context, status: number, html: string): void {
   ctx.body = html;
 }
 
-/** Answers with `data`, which is serialized JSON. */
+/** Responds with `data`, which is serialized JSON. */
 export function sendData(ctx: Context, status: number, data: string, reply: Reply = {}): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');

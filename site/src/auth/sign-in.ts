@@ -111,7 +111,7 @@ function mountPasskeySignIn(router: Router, parts: AuthParts): void {
   });
 }
 
-/** Sets the session cookie. Then redirects if a form was sent, or answers with the session as JSON. */
+/** Sets the session cookie. Then redirects if a form was sent, or responds with the session as JSON. */
 export async function signedIn(
   ctx: Context,
   parts: AuthParts,

@@ -41,7 +41,7 @@ async function signOut(ctx: Context, parts: AuthParts, sent: Submission): Promis
   else seeOther(ctx, sent.next === '' ? SIGN_IN : safeNext(sent.next, parts.publicOrigin));
 }
 
-/** Signs out from a page. Redirects to the sign-in page if nobody is signed in. */
+/** Signs out from a page. Redirects to the sign-in page if there is no session. */
 async function signOutByPage(ctx: Context, parts: AuthParts, sent: Submission): Promise<void> {
   if ((await findSession(ctx, parts)) === undefined) seeOther(ctx, SIGN_IN);
   else await signOut(ctx, parts, sent);

@@ -43,7 +43,7 @@ async function readSubmitted(ctx: Context): Promise<Buffer> {
     // The rest of the body is not read, so the connection can't be reused.
     ctx.set('Connection', 'close');
     const details = { limit: MAX_BYTES };
-    throw new AppError('INVALID_ARGUMENT', 'payload_too_large', `A body has ${MAX_BYTES} bytes at the most.`, {
+    throw new AppError('INVALID_ARGUMENT', 'payload_too_large', `A body has at most ${MAX_BYTES} bytes.`, {
       details,
     });
   });

@@ -18,7 +18,7 @@ const NOTHING_RUNS =
 type Read = (offset: number, length: number) => Promise<Buffer>;
 
 /**
- * Answers with the file that a URL was signed for, or with a range of it. The first bytes are read before the answer
+ * Responds with the file that a URL was signed for, or with a range of it. The first bytes are read before the answer
  * begins, so that missing bytes lead to a regular error instead of a broken connection.
  */
 export async function sendDownload(

@@ -84,9 +84,7 @@ async function readBody(ctx: Context, { bodyBytes }: FormPartsOfServer): Promise
     // The rest of the body is not read, so the connection can't be reused.
     if (tooLarge) ctx.set('Connection', 'close');
     const limit = `${Math.floor(bodyBytes / (1024 * 1024))} MiB`;
-    const message = tooLarge
-      ? `The files are too large: all together ${limit} at the most.`
-      : 'This is no form’s answer.';
+    const message = tooLarge ? `The files are too large: at most ${limit} all together.` : 'This is no form’s answer.';
     send(ctx, 400, formFailurePage(message));
     return undefined;
   }

@@ -10,7 +10,7 @@ const FILE_PATH = /^files\/([\w-]{1,64})\/[\w-]{1,64}(?:\/[^/]*)?$/;
 
 export const fileOf = (path: string): string | undefined => FILE_PATH.exec(path)?.[1];
 
-/** Answers with the bytes of a file that a page shows or links to. Access is checked again for every piece. */
+/** Responds with the bytes of a file that a page shows or links to. Access is checked again for every piece. */
 export async function serveFile(ctx: Context, parts: ReaderParts, place: Place, fileId: string): Promise<void> {
   const { address } = place;
   const request = { address, fileId };

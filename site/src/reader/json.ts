@@ -18,7 +18,7 @@ const LinkForMembers = defineError('UNAUTHENTICATED', 'missing_credentials', 'Th
 export const wantsJson = (ctx: Context): boolean => ctx.accepts('html', 'json') === 'json';
 
 /**
- * Answers with the target of a share link as JSON in the API's envelope. Throws NotFound if the link is invalid, and
+ * Responds with the target of a share link as JSON in the API's envelope. Throws NotFound if the link is invalid, and
  * UNAUTHENTICATED if it is for members only.
  */
 export async function serveJson(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
@@ -29,7 +29,7 @@ export async function serveJson(ctx: Context, parts: ReaderParts, place: Place):
 }
 
 /**
- * Answers with the target of a share link that is open to everybody. Returns false without answering if there is no
+ * Responds with the target of a share link that is open to everybody. Returns false without answering if there is no
  * such link.
  */
 export async function answerAnyone(ctx: Context, parts: ReaderParts, place: Place): Promise<boolean> {

@@ -19,7 +19,7 @@ import { readerPage } from './view/reader-page.js';
 /** Format in which a page is requested. */
 type Shape = 'html' | 'markdown' | 'frame';
 
-/** Answers with a page. The cached page is used as long as the revision of its publication is unchanged. */
+/** Responds with a page. The cached page is used as long as the revision of its publication is unchanged. */
 export async function servePage(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   const shape = shapeOf(ctx);
   const offset = offsetOf(ctx);

@@ -9,7 +9,7 @@ import { searchPage } from './view/reader-page.js';
 
 const MAX_CHARS = 200;
 
-/** Answers with the items of a publication that match `?q=`, from `?offset=` on. */
+/** Responds with the items of a publication that match `?q=`, from `?offset=` on. */
 export async function serveSearch(ctx: Context, parts: ReaderParts, place: Place, words: string): Promise<void> {
   const { address } = place;
   const offset = offsetOf(ctx);

@@ -12,7 +12,7 @@ const TOKEN = /^[\w-]{20,64}$/;
 /** Path of the API that accepts a share link in its query. */
 const SHARED_RESOURCE = /^\/api\/v1\/resources\/([\w-]{1,64})$/;
 
-/** Returns the user id of the browser's signed-in person; empty if nobody is signed in. */
+/** Returns the user id of the browser's signed-in person; empty if there is none. */
 export type ViewerOf = (ctx: Context) => Promise<string>;
 
 interface ViewerParts {
@@ -22,7 +22,7 @@ interface ViewerParts {
   readonly timeoutMs: number;
 }
 
-/** Creates the function that asks identity for the person of a request's session cookie. */
+/** Creates the function that looks up in identity the person of a request's session cookie. */
 export function createViewerOf({ auth, cookieName, ended, timeoutMs }: ViewerParts): ViewerOf {
   return async (ctx) => {
     const session = ctx.req.headers.cookie === undefined ? undefined : ctx.cookies.get(cookieName);

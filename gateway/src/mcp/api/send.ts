@@ -21,7 +21,7 @@ export interface SenderParts {
   readonly send: SendInProcess;
 }
 
-/** Headers of the MCP request that are copied to its requests to the API: who asks, from where, and about what. */
+/** Headers of the MCP request that are copied to its requests to the API: credential, client address and context. */
 const PASSED_ON = [
   'host',
   'authorization',

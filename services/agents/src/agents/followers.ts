@@ -33,13 +33,13 @@ async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)
   }
   const { orgId, transferToUserId } = event.data;
   if (person.orgs.has(orgId)) return;
-  const heir = await heirOf(parts, orgId, transferToUserId);
+  const successor = await successorOf(parts, orgId, transferToUserId);
   // Agents with a new owner no longer match; agents without a successor are paused and no longer match.
-  const where: Where<AgentRecord> = { ownerId: userId, orgId, ...(heir === undefined && { status: 'active' }) };
+  const where: Where<AgentRecord> = { ownerId: userId, orgId, ...(successor === undefined && { status: 'active' }) };
   await changeAll(parts, where, (agent) => {
-    if (heir === undefined) return { ...agent, status: 'paused' };
-    const kept = withPlaces(agent, (place) => heir.workspaceIds.has(place.workspaceId));
-    return { ...kept, status: 'paused', visibility: 'private', ownerId: heir.id, ownerName: heir.name };
+    if (successor === undefined) return { ...agent, status: 'paused' };
+    const kept = withPlaces(agent, (place) => successor.workspaceIds.has(place.workspaceId));
+    return { ...kept, status: 'paused', visibility: 'private', ownerId: successor.id, ownerName: successor.name };
   });
 }
 
@@ -48,14 +48,14 @@ function withPlaces(agent: AgentRecord, keeps: (place: AgentRecord['places'][num
   return { ...agent, places, workspaceIds: places.map(({ workspaceId }) => workspaceId) };
 }
 
-interface Heir {
+interface Successor {
   readonly id: string;
   readonly name: string;
   readonly workspaceIds: ReadonlySet<string>;
 }
 
 /** Returns the successor, if they belong to the Org. */
-async function heirOf(parts: FollowParts, orgId: string, id: string): Promise<Heir | undefined> {
+async function successorOf(parts: FollowParts, orgId: string, id: string): Promise<Successor | undefined> {
   if (id === '') return undefined;
   const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
   if (!orgs.has(orgId)) return undefined;
@@ -90,7 +90,7 @@ function updatedEvent({ id, orgId, tenant }: AgentRecord): DomainEvent {
   return createEvent({ ...about, actor: systemActor('agents') });
 }
 
-/** Removes the pins of purged resources. Nobody would see them, but they would count towards the limit. */
+/** Removes the pins of purged resources. They would be invisible, but count towards the limit. */
 export function watchPurgedResources(parts: FollowParts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'agents.purged-resources', events: ['resources.resource.purged'] } as const;
   return consume(bus, spec, async ({ data: { resourceIds: ids } }) => {

@@ -2,7 +2,7 @@
 export interface ChargeKey {
   readonly source: 'chat' | 'agent_run';
   readonly runId: string;
-  /** The number of a step, or a text that stands for it, as for an approval. */
+  /** The number of a step, or a text in its place, as for an approval. */
   readonly step: number | string;
   readonly attempt: number;
 }

@@ -6,7 +6,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** Milliseconds that checking a value against a schema may take. */
 const CHECK_MS = 250;
 /** Maximum number of faults reported for one value. */
-const MAX_TOLD = 2;
+const MAX_FAULTS = 2;
 
 /**
  * Returns the faults of a value under a schema; undefined if there are none. Schemas come from users and external
@@ -22,7 +22,7 @@ export function faultIn(schema: JsonSchema, value: unknown): string | undefined 
   if (result === undefined) return 'It takes too long to be checked.';
   if (result.valid) return undefined;
   return result.errors
-    .slice(-MAX_TOLD)
+    .slice(-MAX_FAULTS)
     .map(({ instanceLocation, error }: OutputUnit) => `${instanceLocation}: ${error}`)
     .join(' ');
 }

@@ -26,7 +26,7 @@ const ALWAYS: readonly string[] = ['resource:read', 'content:read'];
  * Scopes that need a higher role than viewer in the workspace. `work_item:write` does not, since a viewer may change
  * the work items assigned to it.
  */
-const LEAST_ROLE: Readonly<Record<string, AgentRole>> = {
+const MIN_ROLE_BY_SCOPE: Readonly<Record<string, AgentRole>> = {
   'comment:write': 'commenter',
   'content:write': 'editor',
   'resource:write': 'editor',
@@ -42,6 +42,6 @@ export function scopesOf(
   role: AgentRole | undefined,
 ): readonly string[] {
   const needed = new Set([...ALWAYS, ...[...groups].flatMap((group) => BY_GROUP[group])]);
-  const isGiven = (scope: string) => ROLES.indexOf(role) >= ROLES.indexOf(LEAST_ROLE[scope] ?? 'viewer');
+  const isGiven = (scope: string) => ROLES.indexOf(role) >= ROLES.indexOf(MIN_ROLE_BY_SCOPE[scope] ?? 'viewer');
   return held.filter((scope) => needed.has(scope) && isGiven(scope));
 }

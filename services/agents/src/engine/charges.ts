@@ -32,7 +32,7 @@ export class Charges {
   }
 
   /**
-   * Reserves the maximum cost of an attempt. It waits while only reservations of other work stand in the way, and while
+   * Reserves the maximum cost of an attempt. It waits while only reservations of other work prevent it, and while
    * the ledger cannot be reached. Throws the run failure `credit_limit` if the credits do not suffice.
    */
   async reserve(step: StepRecord, micros: number): Promise<void> {

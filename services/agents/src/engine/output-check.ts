@@ -3,7 +3,7 @@ import type { ModelMessage } from '../models/port.js';
 import { RunFailure } from './failure.js';
 import type { TurnOutput } from './step-log.js';
 
-/** A JSON value in a wrapper, so that null can be told from no value. */
+/** A JSON value in a wrapper, which distinguishes null from no value. */
 export interface ReadOutput {
   readonly value: unknown;
 }

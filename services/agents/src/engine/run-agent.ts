@@ -100,7 +100,7 @@ export async function requireUsableAgent(
 
 const lost = (message: string): RunFailure => new RunFailure('permission_lost', message, false);
 
-const LEAST_PIN_LENGTH = 200;
+const MIN_PIN_LENGTH = 200;
 
 /**
  * Returns the maximum characters of each pinned resource in a prompt; together they may take a third of the model's
@@ -108,5 +108,5 @@ const LEAST_PIN_LENGTH = 200;
  */
 export function pinLength({ contextTokens }: Pick<ModelInfo, 'contextTokens'>, count: number, most: number): number {
   const each = Math.floor((contextTokens * BYTES_PER_TOKEN) / 3 / Math.max(count, 1));
-  return Math.min(Math.max(each, LEAST_PIN_LENGTH), most);
+  return Math.min(Math.max(each, MIN_PIN_LENGTH), most);
 }

@@ -50,7 +50,7 @@ export class Sources {
     this.forAskerOnly ||= isPrivate;
   }
 
-  /** Whether the run knows something that only the person who started it may be told. */
+  /** Whether the run has read content that only the person who started it may see. */
   get isPrivate(): boolean {
     return this.forAskerOnly;
   }

@@ -21,7 +21,7 @@ export interface ToolOutput {
   readonly isError: boolean;
   /** The resources that the text was drawn from, besides the sources. */
   readonly drawnFrom?: readonly string[] | undefined;
-  /** Whether only the person who started the run may be told the text. */
+  /** Whether only the person who started the run may see the text. */
   readonly isPrivate?: boolean | undefined;
   /** The resources that the call has created or changed. */
   readonly resourceIds?: readonly string[] | undefined;

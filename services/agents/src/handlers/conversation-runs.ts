@@ -9,7 +9,7 @@ import { agentForRun } from '../agents/use.js';
 import type { Parts } from '../parts.js';
 import { type Asking, choosePlace } from '../policy.js';
 import { taintsOfMessages } from '../runs/message-taints.js';
-import { type RunWish, startRun } from '../runs/start.js';
+import { type RunDraft, startRun } from '../runs/start.js';
 
 /** Creates the handlers for runs that messages of conversations start. */
 export function createConversationRunHandlers(parts: Parts): Handlers<ConversationRunService> {
@@ -41,10 +41,10 @@ async function start(parts: Parts, request: StartConversationRunRequest, asking:
   const { runId, agentId, conversationId, messageId, text, resourceIds } = request;
   const { agent, workspaceId } = await agentForRun(parts, agentId, request.workspaceId, asking);
   const place = await choosePlace(parts, { workspaceId }, asking);
-  const earlier = request.earlier.map(({ authorName, byAgent, authorId, text: said }) => ({
-    ...{ author: authorName, isOwn: byAgent && authorId === agentId, text: said },
+  const earlier = request.earlier.map(({ authorName, byAgent, authorId, text: content }) => ({
+    ...{ author: authorName, isOwn: byAgent && authorId === agentId, text: content },
   }));
-  const wish: RunWish = {
+  const draft: RunDraft = {
     ...{ id: runId, place, agent, resourceIds, searches: true },
     source: 'im',
     input: { text, attachments: resourceIds, parameters: {} },
@@ -52,22 +52,22 @@ async function start(parts: Parts, request: StartConversationRunRequest, asking:
     ...(request.chain.length > 0 && { chain: request.chain }),
     taintSources: await taintsOfMessages(parts, request.earlier, workspaceId),
   };
-  await startRun(parts, wish, asking);
+  await startRun(parts, draft, asking);
 }
 
 /** Returns a sentence that explains why a run cannot be started. Rethrows errors that a retry may resolve. */
 function refusalOf(error: unknown): string {
   if (!(error instanceof AppError)) throw error;
-  if (TOLD.has(error.reason)) return error.message;
+  if (REPORTED_REASONS.has(error.reason)) return error.message;
   if (error.reason === 'workspace_required') return NO_PLACE;
-  if (!LASTING.has(error.code)) throw error;
+  if (!PERMANENT_CODES.has(error.code)) throw error;
   return 'The agent does not work here for the person who has mentioned it.';
 }
 
 const NO_PLACE =
   'It is not clear in which workspace the agent is to work: mention it in a conversation of a workspace in which it acts.';
-const TOLD: ReadonlySet<string> = new Set([
+const REPORTED_REASONS: ReadonlySet<string> = new Set([
   ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
   ...['insufficient_credits', 'usage_cap_reached'],
 ]);
-const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
+const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);

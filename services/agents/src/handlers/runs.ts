@@ -228,7 +228,7 @@ function readInput(bytes: Buffer, faults: Fault[]): RunInput {
   const { text, attachments = [], parameters = {} } = object as Record<string, unknown>;
   const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
   if (typeof text !== 'string' || text.trim() === '') add(param, 'missing_field', 'must be a text.');
-  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
+  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
   const isIds = Array.isArray(attachments) && attachments.length <= 50 && attachments.every((id) => isUuid(String(id)));
   if (!isIds) add('input.attachments', 'invalid_value', 'must be a list of up to 50 ids of resources.');
   if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {

@@ -210,7 +210,7 @@ function requireChange(request: UpdateChatSessionRequest): void {
 }
 
 /**
- * Throws unless a session in a workspace may be with an agent. An absent or empty id stands for the built-in assistant.
+ * Throws unless a session in a workspace may be with an agent. An absent or empty id means the built-in assistant.
  */
 async function requireAgent(
   parts: Parts,

@@ -10,7 +10,7 @@ import { insufficientScope } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { type Asking, choosePlace } from '../policy.js';
 import { cancelRun } from '../runs/cancel.js';
-import { type RunWish, startRun } from '../runs/start.js';
+import { type RunDraft, startRun } from '../runs/start.js';
 import type { RunInput, RunRecord, RunSource as Source } from '../stores/runs.js';
 import { outputMessage } from '../wire/runs.js';
 
@@ -23,7 +23,7 @@ export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
       const actor = { type: 'user', id, name } as const;
       const asking = { caller: callerOf(request), actor, work, onward: parts.systemCall() };
       try {
-        await startRun(parts, await wishOf(parts, request, asking), asking);
+        await startRun(parts, await draftOf(parts, request, asking), asking);
         return STARTED;
       } catch (error) {
         return refusalOf(parts, request, error);
@@ -66,7 +66,7 @@ const isWork = ({ source }: RunRecord): boolean => WORK.has(source);
 
 // ---- start
 
-async function wishOf(parts: Parts, request: StartWorkRunRequest, asking: Asking): Promise<RunWish> {
+async function draftOf(parts: Parts, request: StartWorkRunRequest, asking: Asking): Promise<RunDraft> {
   const { agentId, conversationId, sessionId } = request;
   const source = SOURCES[request.source];
   if (source === undefined) throw invalidField('source', 'invalid_value', 'is no source of work.');
@@ -93,7 +93,7 @@ function inputOf({ input }: StartWorkRunRequest): RunInput {
   const { text = '', attachments = [], parameters = Buffer.alloc(0) } = input ?? {};
   if (text.trim() === '') throw invalidField('input.text', 'missing_field', 'must not be empty.');
   if ([...text].length > MAX_TEXT) {
-    throw invalidField('input.text', 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
+    throw invalidField('input.text', 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
   }
   return { text: text.trim(), attachments, parameters: parametersOf(parameters) };
 }
@@ -102,7 +102,7 @@ function parametersOf(bytes: Buffer): Readonly<Record<string, unknown>> {
   return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Record<string, unknown>);
 }
 
-function limitsOf({ maxCredits, maxSteps }: StartWorkRunRequest): Pick<RunWish, 'maxMicros' | 'maxSteps'> {
+function limitsOf({ maxCredits, maxSteps }: StartWorkRunRequest): Pick<RunDraft, 'maxMicros' | 'maxSteps'> {
   const maxMicros = maxCredits === undefined ? undefined : parseCredits(maxCredits);
   if (maxCredits !== undefined && maxMicros === undefined) {
     throw invalidField('max_credits', 'invalid_value', 'must be a decimal below 1,000,000,000 with up to six places.');
@@ -158,8 +158,8 @@ type Refusal = { readonly refusalCode: string; readonly refusal: string };
 async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, error: unknown): Promise<Refusal> {
   if (error instanceof TargetGone) return { refusalCode: error.code, refusal: error.message };
   if (!(error instanceof AppError)) throw error;
-  if (TOLD.has(error.reason)) return { refusalCode: error.reason, refusal: error.message };
-  if (!LASTING.has(error.code)) throw error;
+  if (REPORTED_REASONS.has(error.reason)) return { refusalCode: error.reason, refusal: error.message };
+  if (!PERMANENT_CODES.has(error.code)) throw error;
   if ((await agents.get(agentId)) === undefined) return { refusalCode: 'not_found', refusal: AGENT_GONE };
   if (error.code === 'INVALID_ARGUMENT' && !isOfPlace(error)) {
     return { refusalCode: 'invalid_input', refusal: error.message };
@@ -172,12 +172,12 @@ async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, er
 const isOfPlace = ({ faults }: AppError): boolean => faults.some(({ param }) => param === 'workspace_id');
 
 const AGENT_GONE = 'The agent does not exist any more.';
-const NO_RIGHT = 'The agent does not work in the workspace for the person with whose rights it is to run.';
-const TOLD: ReadonlySet<string> = new Set([
+const NO_RIGHT = 'The agent may not work in the workspace for the person whose rights it would run with.';
+const REPORTED_REASONS: ReadonlySet<string> = new Set([
   ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
   ...['insufficient_credits', 'usage_cap_reached'],
 ]);
-const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
+const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
 
 // ---- results
 

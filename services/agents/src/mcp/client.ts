@@ -67,7 +67,7 @@ interface Connection {
   readonly http: McpHttp;
 }
 
-/** Asks a server for its tools. Throws `McpFailure`. */
+/** Lists the tools of a server. Throws `McpFailure`. */
 export async function listTools(server: McpServerRecord, access: McpAccess, signal: AbortSignal): Promise<Listing> {
   return withConnection(server, access, { signal, maxBytes: MAX_LIST_BYTES }, async ({ client }) => {
     const result = await client.listTools(undefined, { signal, timeout: server.timeoutMs, cacheMode: 'bypass' });

@@ -72,7 +72,7 @@ export function keepClient(parts: ClientParts, serverId: string, issuer: string,
   return change(parts, clientId(serverId, issuer, redirectUri), ({ askedAt: _, ...record }) => record);
 }
 
-/** Deletes a registration that the authorization server no longer knows. */
+/** Deletes a registration that the authorization server no longer recognizes. */
 export function forgetClient(parts: ClientParts, serverId: string, issuer: string, redirectUri: string): Promise<void> {
   return change(parts, clientId(serverId, issuer, redirectUri), () => undefined);
 }

@@ -29,7 +29,7 @@ export async function mcpFailure(error: unknown, http: McpHttp): Promise<McpFail
   if (error instanceof McpFailure) return error;
   if (http.failure instanceof McpFailure) return http.failure;
   if (http.refusal !== undefined) return new McpFailure('refused', http.refusal.message);
-  if (http.tooLarge) return new McpFailure('unreachable', 'The server has sent more than is read of an answer.');
+  if (http.tooLarge) return new McpFailure('unreachable', 'The response of the server is too large.');
   const { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode, SdkHttpError, UnsupportedProtocolVersionError } =
     await loadLibrary();
   if (UnsupportedProtocolVersionError.isInstance(error)) {

@@ -12,7 +12,7 @@ export interface McpHttpOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The origin that receives the headers and the token. */
   readonly origin?: string;
-  /** Whether the deprecated transport is used, which answers on a separate stream. */
+  /** Whether the deprecated transport is used, whose responses arrive on a separate stream. */
   readonly listens?: boolean;
   /** Returns the token to send; `rejected` is a token that the server has just refused. */
   token?(rejected?: string): Promise<string | undefined>;

@@ -176,7 +176,7 @@ const isNames = (value: unknown): value is string[] =>
   value.length <= MAX_NAMES &&
   value.every((name) => typeof name === 'string' && name.length <= 128);
 
-/** Returns the simple fields of a server that a request sets; `isSet` tells which fields those are. */
+/** Returns the simple fields of a server that a request sets; `isSet` returns whether a field is set. */
 export function readTerms(input: McpInput, isSet: (name: string) => boolean): Partial<Pick<McpServerRecord, Term>> {
   const names = (given: McpToolNames | undefined) => [...new Set(given?.items ?? [])];
   return {

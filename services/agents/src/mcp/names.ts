@@ -23,8 +23,8 @@ const MAX_SERVER_NAME = 64;
 export function serverNameOf(url: URL): string {
   const labels = url.hostname.replace(/^\[|\]$/g, '').split('.');
   const isAddress = /^[0-9.]+$/.test(url.hostname) || url.hostname.startsWith('[');
-  const telling = isAddress ? labels : labels.slice(0, -1).filter((label) => !COMMON.has(label));
-  const name = (telling.length > 0 ? telling : labels)
+  const specific = isAddress ? labels : labels.slice(0, -1).filter((label) => !COMMON.has(label));
+  const name = (specific.length > 0 ? specific : labels)
     .join('-')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -87,7 +87,7 @@ export function readQuestions(
   const round = before.round + 1;
   if (round > MAX_ROUNDS) throw new McpFailure('answered', `The tool has asked more than ${MAX_ROUNDS} times.`);
   if (requestState !== undefined && Buffer.byteLength(requestState) > MAX_REQUEST_STATE_BYTES) {
-    throw new McpFailure('answered', 'The tool has left more with its question than is kept.');
+    throw new McpFailure('answered', 'The state that the tool sent with its question is too large.');
   }
   const entries = Object.entries(inputRequests);
   if (entries.length > MAX_ROUNDS) throw new McpFailure('answered', 'The tool has asked too many questions at once.');

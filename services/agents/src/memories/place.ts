@@ -8,15 +8,19 @@ import { requireReach, rightsOf } from './access.js';
 
 type PlaceOfMemory = Pick<MemoryRecord, 'scope' | 'tenant' | 'orgId' | 'workspaceId' | 'userId'>;
 
-interface PlaceWish {
+interface RequestedPlace {
   readonly scope: MemoryScope;
   readonly workspaceId?: string | undefined;
   readonly orgId?: string | undefined;
 }
 
 /** Returns the place of a new memory. Throws unless the caller may write there. */
-export async function choosePlaceOfMemory(parts: Parts, wish: PlaceWish, context: CallContext): Promise<PlaceOfMemory> {
-  const place = await placeOf(parts, wish, context);
+export async function choosePlaceOfMemory(
+  parts: Parts,
+  requested: RequestedPlace,
+  context: CallContext,
+): Promise<PlaceOfMemory> {
+  const place = await placeOf(parts, requested, context);
   requireReach(context.caller, place);
   const rights = await rightsOf(parts, context, (known) => known.canWrite(place));
   if (!rights.canWrite(place)) throw InsufficientRole();
@@ -25,7 +29,7 @@ export async function choosePlaceOfMemory(parts: Parts, wish: PlaceWish, context
 
 async function placeOf(
   parts: Parts,
-  { scope, workspaceId, orgId }: PlaceWish,
+  { scope, workspaceId, orgId }: RequestedPlace,
   context: CallContext,
 ): Promise<PlaceOfMemory> {
   const { caller } = context;

@@ -5,7 +5,7 @@ import type { MemoryRecord } from '../stores/memories.js';
 /** Constants of BM25. */
 const [K1, B] = [1.2, 0.75];
 /** Minimum score of a relevant memory, as a share of the best score. */
-const LEAST_SHARE = 0.2;
+const MIN_SCORE_SHARE = 0.2;
 
 /** Returns the memories that contain words of a question, by relevance and importance, best first. */
 export async function rankMemories(
@@ -34,6 +34,6 @@ export async function rankMemories(
     return { memory, score: score * memory.importance };
   });
   scored.sort((a, b) => b.score - a.score || (a.memory.place < b.memory.place ? 1 : -1));
-  const least = LEAST_SHARE * (scored[0]?.score ?? 0);
-  return scored.filter(({ score }) => score > 0 && score >= least).map(({ memory }) => memory);
+  const minScore = MIN_SCORE_SHARE * (scored[0]?.score ?? 0);
+  return scored.filter(({ score }) => score > 0 && score >= minScore).map(({ memory }) => memory);
 }

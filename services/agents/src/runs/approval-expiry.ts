@@ -3,7 +3,7 @@ import type { Parts } from '../parts.js';
 import { type ApprovalRecord, approvalQueue } from '../stores/approvals.js';
 import { ENDED, settleApproval } from './approval-writes.js';
 
-/** Opens the queue that expires approvals which nobody has decided in time. */
+/** Opens the queue that expires approvals that were not decided in time. */
 export function openApprovalQueue(
   parts: Omit<Parts, 'removals' | 'agentRemovals' | 'approvals'>,
 ): Promise<Queue<ApprovalRecord>> {

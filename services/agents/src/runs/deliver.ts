@@ -41,7 +41,7 @@ function reasonOf(name: string, { status, answer }: Outcome): string {
   return status === 'failed' ? `The run of ${name} has failed.` : `${name} has nothing to say.`;
 }
 
-const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED']);
+const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED']);
 
 /** Opens the queue that posts answers into conversations. Each is posted once, even if the call is repeated. */
 export function openDeliveryQueue({
@@ -63,7 +63,7 @@ export function openDeliveryQueue({
         );
       } catch (error) {
         // The conversation was deleted, or the agent or person may no longer post there, so the answer is dropped.
-        if (!(error instanceof AppError && LASTING.has(error.code))) throw error;
+        if (!(error instanceof AppError && PERMANENT_CODES.has(error.code))) throw error;
       }
       await job.remove();
     },

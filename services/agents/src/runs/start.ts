@@ -15,7 +15,7 @@ import { startedEvent } from './events.js';
 import { logEvents } from './log.js';
 
 /** The parameters of a new run. */
-export interface RunWish {
+export interface RunDraft {
   /** The id of the run; a new one if absent. */
   readonly id?: string | undefined;
   readonly place: Place;
@@ -62,10 +62,10 @@ type Starting = Pick<Asking, 'caller' | 'actor' | 'work'>;
  * tenant wait, `model_not_found`, and `insufficient_credits` or `usage_cap_reached` if the first step could not be
  * paid. After an error the unit of work is unchanged.
  */
-export async function startRun(parts: Parts, wish: RunWish, asking: Starting): Promise<StartedRun> {
+export async function startRun(parts: Parts, draft: RunDraft, asking: Starting): Promise<StartedRun> {
   const { work } = asking;
-  const { place, session } = wish;
-  const fresh = await newRun(parts, wish, asking);
+  const { place, session } = draft;
+  const fresh = await newRun(parts, draft, asking);
   await requireFirstStep(parts, fresh);
   await parts.quotas.waiting.reserve(work, place.tenant);
   const run = work.insert(parts.runs, fresh);
@@ -85,14 +85,14 @@ export async function startRun(parts: Parts, wish: RunWish, asking: Starting): P
 }
 
 /** Returns the record of a new run. */
-async function newRun(parts: Parts, wish: RunWish, { caller, actor, work }: Starting): Promise<NewRun> {
-  const { place, session, source, input, agent } = wish;
-  const model = parts.models.get(wish.model ?? agent?.model).info;
-  if (wish.outputSchema !== undefined && !parts.models.isConfigured) throw ModelNotConfigured();
+async function newRun(parts: Parts, draft: RunDraft, { caller, actor, work }: Starting): Promise<NewRun> {
+  const { place, session, source, input, agent } = draft;
+  const model = parts.models.get(draft.model ?? agent?.model).info;
+  if (draft.outputSchema !== undefined && !parts.models.isConfigured) throw ModelNotConfigured();
   const now = new Date();
   const granted = new Set(caller.credential.scopes);
   return {
-    id: wish.id ?? newId(),
+    id: draft.id ?? newId(),
     traceparent: traceparentNow(),
     ...place,
     userId: caller.userId,
@@ -102,31 +102,31 @@ async function newRun(parts: Parts, wish: RunWish, { caller, actor, work }: Star
     isLimited: isWorkspaceLimited(caller) || caller.workspaceId !== undefined ? true : undefined,
     lane: agent === undefined ? `assistant:${place.tenant}:${caller.userId}` : `agent:${agent.id}`,
     ...(agent && (await agentFields(parts, agent, work))),
-    policy: wish.policy,
+    policy: draft.policy,
     source,
     sessionId: session?.id,
-    conversation: wish.conversation,
-    taintSources: wish.taintSources ?? wish.inputTaints,
-    inputTaints: wish.inputTaints,
+    conversation: draft.conversation,
+    taintSources: draft.taintSources ?? draft.inputTaints,
+    inputTaints: draft.inputTaints,
     // A run that an automation's call has started continues the chain of the automation.
-    chain: wish.chain ?? caller.chain,
-    workItemId: wish.workItemId,
-    scheduleId: wish.scheduleId,
-    answersTo: wish.answersTo,
+    chain: draft.chain ?? caller.chain,
+    workItemId: draft.workItemId,
+    scheduleId: draft.scheduleId,
+    answersTo: draft.answersTo,
     messageId: newId(),
     messageSeq: session === undefined ? undefined : session.lastSeq + 1,
     input,
-    resourceIds: wish.resourceIds,
-    searches: wish.searches && (agent === undefined || agent.tools.includes('search')),
+    resourceIds: draft.resourceIds,
+    searches: draft.searches && (agent === undefined || agent.tools.includes('search')),
     model: model.id,
-    outputSchema: wish.outputSchema,
-    maxSteps: least(wish.maxSteps, agent?.maxSteps, parts.settings.runSteps),
+    outputSchema: draft.outputSchema,
+    maxSteps: least(draft.maxSteps, agent?.maxSteps, parts.settings.runSteps),
     maxMicros:
-      wish.maxMicros === undefined && agent?.maxMicros === undefined
+      draft.maxMicros === undefined && agent?.maxMicros === undefined
         ? undefined
-        : least(wish.maxMicros, agent?.maxMicros),
-    metadata: wish.metadata ?? {},
-    retryOf: wish.retryOf,
+        : least(draft.maxMicros, agent?.maxMicros),
+    metadata: draft.metadata ?? {},
+    retryOf: draft.retryOf,
     status: 'queued',
     dueAt: now.toISOString(),
     attempt: 0,

@@ -36,7 +36,7 @@ export async function viewsOf(
 /** The content that a run has received. */
 interface Origin {
   readonly ids: readonly string[];
-  /** Whether only the person who started the run may be told that content. */
+  /** Whether only the person who started the run may see that content. */
   readonly isPrivate: boolean;
 }
 

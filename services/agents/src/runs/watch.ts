@@ -64,15 +64,15 @@ export async function* watchRun(
   context: CallContext,
 ): AsyncGenerator<RunEvent> {
   const live: LivePiece[] = [];
-  const bell = new Bell();
+  const wakeSignal = new WakeSignal();
   let changed = false;
   const listener = await parts.bus.listen(runTopic(runId), (text) => {
     const signal = readSignal(text);
     if (signal.kind === 'text') live.push(signal);
     else changed = true;
-    bell.ring();
+    wakeSignal.wake();
   });
-  const leave = () => bell.ring();
+  const leave = () => wakeSignal.wake();
   context.signal.addEventListener('abort', leave);
   const reader = new RunReader(parts, runId, lastEventId, context);
   try {
@@ -91,7 +91,7 @@ export async function* watchRun(
       }
       for (const event of reader.readLive(live.splice(0))) yield event;
       if (changed || live.length > 0) continue;
-      if (!context.signal.aborted) await bell.wait(Math.max(checkAt - Date.now(), 0));
+      if (!context.signal.aborted) await wakeSignal.wait(Math.max(checkAt - Date.now(), 0));
     }
   } finally {
     context.signal.removeEventListener('abort', leave);
@@ -100,15 +100,15 @@ export async function* watchRun(
 }
 
 /** Wakes a waiting loop. An AbortSignal for each wait would cost more than handling a piece of text. */
-class Bell {
-  ring: () => void = () => {};
+class WakeSignal {
+  wake: () => void = () => {};
 
-  /** Waits until `ring` is called, or for `ms`. */
+  /** Waits until `wake` is called, or for `ms`. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       timer.unref();
-      this.ring = () => {
+      this.wake = () => {
         clearTimeout(timer);
         resolve();
       };

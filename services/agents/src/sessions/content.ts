@@ -106,7 +106,6 @@ function checkText(
 ): Omit<GivenMessage, 'role'> {
   const content = text.replaceAll('\u0000', '').trim();
   if (content === '') return refuse('missing_field', 'must not be empty.');
-  if ([...content].length > MAX_LENGTH)
-    return refuse('invalid_value', `may have ${MAX_LENGTH} characters at the most.`);
+  if ([...content].length > MAX_LENGTH) return refuse('invalid_value', `may have at most ${MAX_LENGTH} characters.`);
   return { content, resourceIds };
 }

@@ -87,7 +87,7 @@ function readFile(text: string, add: AddFault): SkillMd | undefined {
 function checkDescription(description: string, add: AddFault): void {
   if (description === '') add('description', 'missing_field', 'is required.');
   else if ([...description].length > MAX_DESCRIPTION) {
-    add('description', 'invalid_value', `may have ${MAX_DESCRIPTION} characters at the most.`);
+    add('description', 'invalid_value', `may have at most ${MAX_DESCRIPTION} characters.`);
   }
 }
 
@@ -98,14 +98,13 @@ function readContent(input: SkillInput, file: SkillMd | undefined, { skillBytes 
     add('content', 'ambiguous_target', 'does not go with skill_md or resource_id, nor these with each other.');
   if (ways === 0) add('content', 'missing_field', 'is required, or skill_md or resource_id.');
   const text = content ?? file?.content ?? '';
-  if (Buffer.byteLength(text) > skillBytes)
-    add('content', 'invalid_value', `may have ${skillBytes} bytes at the most.`);
+  if (Buffer.byteLength(text) > skillBytes) add('content', 'invalid_value', `may have at most ${skillBytes} bytes.`);
   return text;
 }
 
 /** Reads the files of a skill, without those whose text is that of a resource. */
 function readFiles(files: readonly SkillFile[], limits: Limits, add: AddFault): StoredSkillFile[] {
-  if (files.length > limits.skillFiles) add('files', 'too_many_items', `may have ${limits.skillFiles} items.`);
+  if (files.length > limits.skillFiles) add('files', 'too_many_items', `may have at most ${limits.skillFiles} items.`);
   const paths = new Set<string>();
   return files.flatMap(({ path, content, resourceId }, i) => {
     const at = `files[${i}]`;
@@ -120,7 +119,7 @@ function readFiles(files: readonly SkillFile[], limits: Limits, add: AddFault): 
     }
     const bytes = Buffer.byteLength(content ?? '');
     if (bytes > limits.skillFileBytes) {
-      add(`${at}.content`, 'invalid_value', `may have ${limits.skillFileBytes} bytes at the most.`);
+      add(`${at}.content`, 'invalid_value', `may have at most ${limits.skillFileBytes} bytes.`);
     }
     return content === undefined || resourceId !== undefined ? [] : [{ path, content }];
   });
@@ -133,7 +132,7 @@ function isPath(path: string): boolean {
 }
 
 function readTools(names: readonly string[], add: AddFault): string[] {
-  if (names.length > MAX_TOOLS) add('allowed_tools', 'too_many_items', `may have ${MAX_TOOLS} items.`);
+  if (names.length > MAX_TOOLS) add('allowed_tools', 'too_many_items', `may have at most ${MAX_TOOLS} items.`);
   if (names.some((name) => [...name].length > 64))
     add('allowed_tools', 'invalid_value', 'has a name of over 64 characters.');
   return [...new Set(names)];
@@ -143,7 +142,7 @@ function readMetadata(bytes: Buffer, file: SkillMd | undefined, add: AddFault): 
   const given = bytes.length > 0 ? (JSON.parse(bytes.toString()) as Record<string, unknown>) : (file?.metadata ?? {});
   const text = JSON.stringify(given);
   if (Buffer.byteLength(text) > MAX_METADATA_BYTES) {
-    add('metadata', 'invalid_value', `may have ${MAX_METADATA_BYTES} bytes at the most.`);
+    add('metadata', 'invalid_value', `may have at most ${MAX_METADATA_BYTES} bytes.`);
     return {};
   }
   // YAML has values that JSON does not have; this is what JSON keeps of them.

@@ -45,7 +45,7 @@ const CLOSE = '}}';
 const DEFAULT = /\|[ \t]*default[ \t]*:[ \t]*/y;
 
 /**
- * Splits a text into literal parts and references. `{{"text"}}` stands for the text itself, so that `{{"{{"}}` writes
+ * Splits a text into literal parts and references. `{{"text"}}` renders as the text itself, so that `{{"{{"}}` writes
  * two braces. It takes linear time and stops at the first fault. Throws `SyntaxFault`.
  */
 export function parseTemplate(text: string): readonly TemplatePart[] {

@@ -37,8 +37,8 @@ export async function writeEnd(
   if (run.dryRun) return;
   const at = new Date(parts.now()).toISOString();
   const lane = await leaveLane(parts, work, run, { status: ending.status, at });
-  const told = ending.status === 'failed' ? await countFailure(parts, work, run, lane, at) : {};
-  work.publish(finishedEvent(run, { ...ending, ...told }));
+  const failure = ending.status === 'failed' ? await countFailure(parts, work, run, lane, at) : {};
+  work.publish(finishedEvent(run, { ...ending, ...failure }));
 }
 
 /**
@@ -58,8 +58,8 @@ async function countFailure(
   if (automation !== undefined && disabled) {
     work.replace(automations, automation, { ...automation, isActive: false, disabledAt: at, updatedAt: at });
   }
-  const isTold = failures === 1 || disabled;
-  return { disabled, notifyUserIds: isTold ? ownersOf(automation, run) : [] };
+  const isNotified = failures === 1 || disabled;
+  return { disabled, notifyUserIds: isNotified ? ownersOf(automation, run) : [] };
 }
 
 function ownersOf(automation: AutomationRecord | undefined, { actsAs }: AutomationRunRecord): string[] {

@@ -47,7 +47,7 @@ export async function retryRun(
 
 /**
  * Returns the rights of the repeated run. If the automation runs with the rights of whoever triggers it, these are the
- * caller's, so that nobody can repeat a run with another person's rights.
+ * caller's, so that a run cannot be repeated with another person's rights.
  */
 function actsAsOf(
   { actsAs }: AutomationRunRecord,

@@ -12,7 +12,7 @@ const AGENT_FIELDS = ['text', 'attachments', 'parameters'];
 export function readInput(bytes: Buffer, targetType: TargetType, faults: Fault[]): unknown {
   const add = (param: string, code: string, message: string) =>
     faults.push({ param, code, message: `${param} ${message}` });
-  if (bytes.length > MAX_INPUT) add('input', 'invalid_value', `may have ${MAX_INPUT} bytes at the most.`);
+  if (bytes.length > MAX_INPUT) add('input', 'invalid_value', `may have at most ${MAX_INPUT} bytes.`);
   const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
   if (targetType === 'agent') checkAgentInput(value, add);
   else if (typeof value === 'string') add('input', 'invalid_type', 'must be an object: the target is an automation.');
@@ -28,7 +28,7 @@ function checkAgentInput(value: unknown, add: (param: string, code: string, mess
   const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
   if (typeof text !== 'string' || text.trim() === '')
     add(param, 'missing_field', 'must be a text: the target is an agent.');
-  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
+  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
   const isIds =
     Array.isArray(attachments) &&
     attachments.length <= MAX_ATTACHMENTS &&

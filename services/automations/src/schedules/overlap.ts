@@ -17,8 +17,8 @@ export interface LastRunSeen {
 }
 
 /**
- * Returns whether the last run of a schedule is still live. It asks the agents service about agent runs, so that it
- * knows of an end whose event has not arrived yet.
+ * Returns whether the last run of a schedule is still live. It reads agent runs from the agents service, so
+ * that an end counts before its event has arrived.
  */
 export async function seeLastRun(
   { fires, peers, systemCall }: Pick<ScheduleParts, 'fires' | 'peers' | 'systemCall'>,

@@ -29,9 +29,9 @@ async function statusIn(
   { runs }: ScheduleParts,
   { name, subject, data }: TypedEvent<(typeof ENDED)[number]>,
 ): Promise<string | undefined> {
-  const told = data.status === '' ? undefined : data.status;
-  if (name === 'agents.agent_run.finished') return told;
-  const status = (await runs.get(subject))?.status ?? told ?? 'completed';
+  const reported = data.status === '' ? undefined : data.status;
+  if (name === 'agents.agent_run.finished') return reported;
+  const status = (await runs.get(subject))?.status ?? reported ?? 'completed';
   return (LIVE_STATES as readonly string[]).includes(status) ? undefined : status;
 }
 

@@ -70,7 +70,7 @@ function jitterMs(id: string, { jitterSeconds }: Timing, slot: number, next: num
 }
 
 /**
- * Returns whether a name is a time zone in the IANA database that this process knows. Offsets such as `+02:00` are not.
+ * Returns whether a name is a time zone in the IANA database of this process. Offsets such as `+02:00` are not.
  */
 export function isTimezone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;

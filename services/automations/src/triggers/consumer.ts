@@ -28,10 +28,10 @@ export function watchTriggers(parts: ConsumerParts, bus: EventBus): Promise<Subs
 
 /** Starts the runs for events, once for each automation and event, however often an event arrives. */
 export async function handleEvents(parts: ConsumerParts, events: readonly DomainEvent[]): Promise<void> {
-  const told = events.flatMap((event) => triggerEventOf(event) ?? []);
-  if (told.length === 0) return;
+  const triggerEvents = events.flatMap((event) => triggerEventOf(event) ?? []);
+  if (triggerEvents.length === 0) return;
   // One query for the whole batch; later lookups hit the cache.
-  const candidates = await candidatesOf(parts, told);
+  const candidates = await candidatesOf(parts, triggerEvents);
   const started = new Set<TriggerEvent>(candidates.map(({ event }) => event));
   for (const event of started) {
     if (event.type === 'content.updated') await awaitTurn(parts, parts.turns, event);

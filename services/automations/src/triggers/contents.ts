@@ -29,8 +29,8 @@ export async function openContentTurns(parts: TurnParts): Promise<Queue<ContentT
   return openQueue<ContentTurnRecord>({
     ...{ store, log, now, spec: contentTurnQueue, concurrency: AT_ONCE },
     async run(job) {
-      const told = job.record.waiting;
-      if (told === undefined) {
+      const pending = job.record.waiting;
+      if (pending === undefined) {
         // A change may have arrived since the record was read.
         return job.endIn((work, record) => {
           const rest = { ...record, dueAt: timestamp(record.waiting === undefined ? undefined : now()) };
@@ -38,9 +38,9 @@ export async function openContentTurns(parts: TurnParts): Promise<Queue<ContentT
           work.replace(turns, record, { ...rest, expiresAt });
         });
       }
-      const event = triggerEventOf(told);
+      const event = triggerEventOf(pending);
       if (event !== undefined) await parts.start([event]);
-      await job.retryIn(CONTENT_GAP_MS, ({ waiting }) => (waiting?.id === told.id ? { waiting: undefined } : {}));
+      await job.retryIn(CONTENT_GAP_MS, ({ waiting }) => (waiting?.id === pending.id ? { waiting: undefined } : {}));
     },
   });
 }

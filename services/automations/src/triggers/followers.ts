@@ -36,10 +36,10 @@ async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)
   }
   const { orgId, transferToUserId } = event.data;
   if (person.orgs.has(orgId)) return;
-  await changeAll(parts, { tenant: orgId }, userId, await heirOf(parts, orgId, transferToUserId));
+  await changeAll(parts, { tenant: orgId }, userId, await successorOf(parts, orgId, transferToUserId));
 }
 
-interface Heir {
+interface Successor {
   readonly id: string;
   readonly name: string;
   /** The workspaces that the successor may edit. */
@@ -47,7 +47,7 @@ interface Heir {
 }
 
 /** Returns the successor, if they belong to the Org. */
-async function heirOf(parts: FollowParts, orgId: string, id: string): Promise<Heir | undefined> {
+async function successorOf(parts: FollowParts, orgId: string, id: string): Promise<Successor | undefined> {
   if (id === '') return undefined;
   const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
   if (!orgs.has(orgId)) return undefined;
@@ -60,7 +60,7 @@ async function changeAll(
   parts: FollowParts,
   where: { readonly tenant: string } | { readonly workspaceId: string },
   userId: string,
-  heir: Heir | undefined,
+  successor: Successor | undefined,
 ): Promise<void> {
   for (let after: string[] | undefined; ; ) {
     const found = await parts.automations.find({ where, limit: CHUNK, ...(after && { after }) });
@@ -69,7 +69,7 @@ async function changeAll(
       await inWork(parts.store, async (work) => {
         const automation = await work.get(parts.automations, one.id);
         if (automation === undefined || !concerns(automation, userId)) return;
-        await handOver(parts, work, automation, userId, heir);
+        await handOver(parts, work, automation, userId, successor);
       });
     }
     const last = found.at(-1);
@@ -90,10 +90,10 @@ async function handOver(
   work: UnitOfWork,
   automation: AutomationRecord,
   userId: string,
-  heir: Heir | undefined,
+  named: Successor | undefined,
 ): Promise<void> {
   const { definition, definitionVersion, creatorId, workspaceId } = automation;
-  const successor = heir?.workspaceIds.has(workspaceId) ? heir : undefined;
+  const successor = named?.workspaceIds.has(workspaceId) ? named : undefined;
   const actsForThem = definition.actsAs.userId === userId;
   if (successor === undefined && !(actsForThem && automation.isActive)) return;
   const changed = {
@@ -111,7 +111,7 @@ async function handOver(
   writeDefinition(parts, work.replace(parts.automations, automation, { ...changed, ...next }), work);
 }
 
-const ownedBy = ({ id, name }: Heir): Pick<AutomationRecord, 'creatorId' | 'createdBy'> => ({
+const ownedBy = ({ id, name }: Successor): Pick<AutomationRecord, 'creatorId' | 'createdBy'> => ({
   creatorId: id,
   createdBy: { type: 'user', id, name },
 });

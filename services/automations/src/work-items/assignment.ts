@@ -11,8 +11,8 @@ export function newlyAssigned(
   { userId, agent, automation }: Caller,
 ): string[] {
   if (assignee?.type !== 'user' || isSame(before?.assignee, assignee)) return [];
-  const isOwnDoing = assignee.id === userId && agent === undefined && automation === undefined;
-  return isOwnDoing ? [] : [assignee.id];
+  const isSelfAssigned = assignee.id === userId && agent === undefined && automation === undefined;
+  return isSelfAssigned ? [] : [assignee.id];
 }
 
 export function isSame(one: WorkItemRecord['assignee'], other: WorkItemRecord['assignee']): boolean {

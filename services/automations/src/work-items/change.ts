@@ -6,7 +6,7 @@ import { isSame, newlyAssigned } from './assignment.js';
 import { requireAgent } from './create.js';
 import { OpenChildren } from './errors.js';
 import { itemEvent } from './events.js';
-import { derivedFrom, NamedFields, priorityOf, statusOf, wishOf } from './fields.js';
+import { derivedFrom, NamedFields, priorityOf, requestedPosition, statusOf } from './fields.js';
 import type { WorkItemParts } from './parts.js';
 import { type ChosenAssignee, chooseAssignee } from './people.js';
 import { isOpen, type WorkItemRecord } from './records.js';
@@ -113,12 +113,12 @@ async function placeOf(
   const { id, workspaceId } = before;
   const parentId = named.has('parent_id') ? request.parentId : before.parentId;
   const isMoved = parentId !== before.parentId;
-  const wish = wishOf(request) ?? (isMoved ? ({ at: 'last' } as const) : undefined);
+  const requested = requestedPosition(request) ?? (isMoved ? ({ at: 'last' } as const) : undefined);
   if (isMoved && parentId !== undefined) {
     await requireMovable(parts, before, await lineOfParent(parts, parentId, workspaceId, work), work);
   }
-  if (wish === undefined) return {};
-  const position = await positionFor(parts, parentKeyOf({ parentId, workspaceId }), wish, id, work);
+  if (requested === undefined) return {};
+  const position = await positionFor(parts, parentKeyOf({ parentId, workspaceId }), requested, id, work);
   return { parentId, position };
 }
 

@@ -3,7 +3,7 @@ import type { WorkItemPriority, WorkItemStatus } from '@commonplace/proto/automa
 import type { UpdateWorkItemRequest } from '@commonplace/proto/automations/v1/work_item_service.js';
 import { type ItemPriority, type ItemStatus, NEVER, PRIORITIES, STATUSES, type WorkItemRecord } from './records.js';
 import { termsOf } from './search.js';
-import { parentKeyOf, type Wish } from './tree.js';
+import { parentKeyOf, type RequestedPosition } from './tree.js';
 
 const nameIn = <T extends string>(value: string, prefix: string, names: readonly T[]): T | undefined =>
   names.find((name) => name === value.slice(prefix.length).toLowerCase());
@@ -50,15 +50,19 @@ export class NamedFields {
 }
 
 /** Returns the place that a PATCH names; undefined if it names none. Throws `ambiguous_target`. */
-export function wishOf({ position, beforeId, afterId }: UpdateWorkItemRequest): Wish | undefined {
-  const wishes: Wish[] = [
+export function requestedPosition({
+  position,
+  beforeId,
+  afterId,
+}: UpdateWorkItemRequest): RequestedPosition | undefined {
+  const positions: RequestedPosition[] = [
     ...(beforeId === undefined ? [] : [{ before: beforeId }]),
     ...(afterId === undefined ? [] : [{ after: afterId }]),
     ...(position === undefined ? [] : [{ key: position }]),
   ];
-  if (wishes.length > 1) {
+  if (positions.length > 1) {
     const param = position === undefined ? 'after_id' : 'position';
     throw invalidField(param, 'ambiguous_target', 'Only one of position, before_id and after_id may be given.');
   }
-  return wishes[0];
+  return positions[0];
 }

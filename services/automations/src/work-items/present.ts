@@ -99,7 +99,7 @@ async function viewOf(
 }
 
 /**
- * Returns a function that tells whether the caller can see a run: the person who started it and administrators of the
+ * Returns a function that checks whether the caller can see a run: the person who started it and administrators of the
  * workspace can.
  */
 function isVisible(workspaceId: string, rights: ItemRights, { caller }: CallContext): (initiatorId: string) => boolean {

@@ -150,7 +150,7 @@ export async function recount(
 // ---- positions
 
 /** The requested place of a work item among those with the same parent. */
-export type Wish =
+export type RequestedPosition =
   | { readonly at: 'last' }
   | { readonly before: string }
   | { readonly after: string }
@@ -169,20 +169,20 @@ const MAX_POSITION = 255;
 export async function positionFor(
   { items }: Pick<TreeParts, 'items'>,
   parentKey: string,
-  wish: Wish,
+  requested: RequestedPosition,
   itemId: string | undefined,
   work: UnitOfWork,
 ): Promise<string> {
   const siblings = { parentKey };
-  if ('at' in wish) return roomy(keyBetween((await items.max('position', siblings)) ?? null, null));
-  if ('key' in wish) {
-    const where = { ...siblings, position: { gte: wish.key } };
+  if ('at' in requested) return roomy(keyBetween((await items.max('position', siblings)) ?? null, null));
+  if ('key' in requested) {
+    const where = { ...siblings, position: { gte: requested.key } };
     const next = (await items.find({ where, sort: ['position'], limit: 2 })).find(({ id }) => id !== itemId);
     if (next === undefined) return positionFor({ items }, parentKey, { at: 'last' }, itemId, work);
     return positionFor({ items }, parentKey, { before: next.id }, itemId, work);
   }
-  const isAfter = 'after' in wish;
-  const named = isAfter ? wish.after : wish.before;
+  const isAfter = 'after' in requested;
+  const named = isAfter ? requested.after : requested.before;
   const sibling = named === itemId ? undefined : await work.get(items, named);
   if (sibling?.parentKey !== parentKey) {
     const param = isAfter ? 'after_id' : 'before_id';

@@ -171,7 +171,7 @@ async function search(
 }
 
 /** Maximum number of channels that a request for joinable channels considers. */
-const MOST_CHANNELS = 10_000;
+const MAX_CHANNELS_READ = 10_000;
 
 /** Lists the channels that the caller may join and is not a member of, by creation time. */
 async function listJoinable(
@@ -228,6 +228,6 @@ async function channelsIn(
     { workspaceId: { in: workspaceIds }, type: 'channel' },
     { orgId: { in: orgIds }, type: 'channel', workspaceId: { exists: false } },
   ];
-  const found = await Promise.all(wheres.map((where) => conversations.find({ where, limit: MOST_CHANNELS })));
+  const found = await Promise.all(wheres.map((where) => conversations.find({ where, limit: MAX_CHANNELS_READ })));
   return found.flat();
 }

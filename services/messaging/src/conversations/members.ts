@@ -159,12 +159,12 @@ export function requireOwner(active: readonly Pick<MemberRecord, 'role'>[]): voi
 }
 
 /** Maximum number of owners, or of leading members, that one query reads. */
-const MOST_OWNERS = 1000;
+const MAX_OWNERS_READ = 1000;
 
 /** Returns the active owners of a conversation as they are stored. */
 export function ownersOf({ members }: Pick<MemberParts, 'members'>, conversationId: string): Promise<MemberRecord[]> {
   const where = { conversationId, isActive: true, rank: ROLE_RANKS.owner };
-  return members.find({ where, limit: MOST_OWNERS });
+  return members.find({ where, limit: MAX_OWNERS_READ });
 }
 
 /**
@@ -179,7 +179,7 @@ export async function appointOwner(
 ): Promise<void> {
   if (type === 'direct') return;
   const where = { conversationId, isActive: true, kind: 'user' } as const;
-  const leading = await parts.members.find({ where, sort: ['rank'], limit: MOST_OWNERS });
+  const leading = await parts.members.find({ where, sort: ['rank'], limit: MAX_OWNERS_READ });
   const left = leading.filter(({ principalId }) => !leaving.has(principalId));
   const [first] = left;
   if (first === undefined || first.role === 'owner') return;

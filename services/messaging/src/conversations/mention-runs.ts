@@ -82,7 +82,7 @@ export function openMentionRunQueue(
       ]);
       if (message === undefined || message.deletedAt !== undefined) return job.remove();
       if (member?.isActive !== true)
-        return refuse(parts, job, 'Who has mentioned the agent has left the conversation.');
+        return refuse(parts, job, 'The person who mentioned the agent has left the conversation.');
       const { refusal } = await runs.startConversationRun(
         {
           ...{ runId: id, agentId, userId, userName, credentialId, scopes: [...scopes], conversationId, messageId },
@@ -102,8 +102,8 @@ export function openMentionRunQueue(
 /** Posts the reason why no run was started, in the unit of work that removes the job. */
 function refuse(parts: MentionRunParts, job: HeldJob<MentionRunRecord>, text: string): Promise<void> {
   const { id: runId, conversationId, agentId, agentName, messageId: replyToId } = job.record;
-  const said = { runId, conversationId, agentId, agentName, replyToId, text, failed: true, resourceIds: [] };
-  return job.remove((work: UnitOfWork) => writeAgentMessage(parts, work, said));
+  const message = { runId, conversationId, agentId, agentName, replyToId, text, failed: true, resourceIds: [] };
+  return job.remove((work: UnitOfWork) => writeAgentMessage(parts, work, message));
 }
 
 /** Returns the latest messages before a message that a member can see, oldest first, without those of the system. */

@@ -34,7 +34,7 @@ export interface MessageRecord extends StoredRecord {
   readonly createdAt: string;
   readonly editedAt?: string | undefined;
   readonly deletedAt?: string | undefined;
-  /** The number of the message, if it counts as unread for nobody because it is deleted or a system message. */
+  /** The number of the message, if no member counts it as unread because it is deleted or a system message. */
   readonly uncountedSeq?: number | undefined;
   /** The number of the message, if it is deleted. */
   readonly deletedSeq?: number | undefined;
@@ -78,7 +78,7 @@ export const mentionCollection: CollectionSpec<MentionRecord> = {
   ],
 };
 
-/** Stands for everybody in the key of a mention record. */
+/** Represents everybody in the key of a mention record. */
 export const EVERYBODY = '*';
 
 /** Returns the key by which the mentions of a person in a conversation are counted. */

@@ -6,7 +6,14 @@ import { UNREAD_DAYS } from '../config.js';
 import { daysAfter } from '../domain/days.js';
 import type { Draft } from '../domain/draft.js';
 import { inboxOf, type Notification } from '../notifications/records.js';
-import { commitNotices, MOST_PEOPLE, type Notice, notifyOnce, TRIES, type WriteParts } from '../notifications/write.js';
+import {
+  commitNotices,
+  MAX_RECIPIENTS,
+  type Notice,
+  notifyOnce,
+  TRIES,
+  type WriteParts,
+} from '../notifications/write.js';
 import { isMutedAt } from './counts.js';
 import type { ConversationParts } from './parts.js';
 import { belongsTo } from './policy.js';
@@ -39,23 +46,23 @@ export function watchMessages(parts: NotifyParts, bus: EventBus): Promise<Subscr
  */
 export async function handleEvents(parts: NotifyParts, events: readonly Followed[]): Promise<void> {
   const waiting = new Map<string, Created[]>();
-  const tellWaiting = async (conversationId: string) => {
+  const notifyWaiting = async (conversationId: string) => {
     const messages = waiting.get(conversationId) ?? [];
     waiting.delete(conversationId);
-    if (messages.length > 0) await tellOfMessages(parts, messages);
+    if (messages.length > 0) await notifyOfMessages(parts, messages);
   };
   for (const event of events) {
     const { conversationId } = event.data;
     if (isPlainMessage(event)) waiting.set(conversationId, [...(waiting.get(conversationId) ?? []), event]);
     else {
-      await tellWaiting(conversationId);
+      await notifyWaiting(conversationId);
       await handleEvent(parts, event);
     }
   }
-  for (const conversationId of [...waiting.keys()]) await tellWaiting(conversationId);
+  for (const conversationId of [...waiting.keys()]) await notifyWaiting(conversationId);
 }
 
-/** Returns whether an event is about a new message that mentions nobody and is not from the system. */
+/** Returns whether an event is about a new message that has no mentions and is not from the system. */
 function isPlainMessage(event: Followed): event is Created {
   if (event.name !== 'messaging.message.created') return false;
   const { author, mentionedUserIds, mentionsAll } = event.data;
@@ -65,41 +72,41 @@ function isPlainMessage(event: Followed): event is Created {
 async function handleEvent(parts: NotifyParts, event: Followed): Promise<void> {
   if (event.name === 'messaging.conversation.read') return settle(parts, event.data);
   const news = event.data;
-  if (event.name === 'messaging.message.created') return tellOfMessage(parts, event, news);
-  if (news.mentionsAll) return tellEverybody(parts, event, news);
-  await tell(parts, event, await mentioned(parts, news), news, 'mention', event.id);
+  if (event.name === 'messaging.message.created') return notifyOfMessage(parts, event, news);
+  if (news.mentionsAll) return notifyEverybody(parts, event, news);
+  await notifyMembers(parts, event, await mentioned(parts, news), news, 'mention', event.id);
 }
 
 /** Notifies people of a message that contains mentions: those mentioned, and members who want all messages. */
-async function tellOfMessage(parts: NotifyParts, event: Created, news: MessageChanged): Promise<void> {
+async function notifyOfMessage(parts: NotifyParts, event: Created, news: MessageChanged): Promise<void> {
   if (news.author?.type === 'system') return;
-  if (news.mentionsAll) return tellEverybody(parts, event, news);
+  if (news.mentionsAll) return notifyEverybody(parts, event, news);
   const people = await mentioned(parts, news);
-  await tell(parts, event, people, news, 'mention', event.id);
-  await tellOfMessages(parts, [event], new Set(people.map(({ principalId }) => principalId)));
+  await notifyMembers(parts, event, people, news, 'mention', event.id);
+  await notifyOfMessages(parts, [event], new Set(people.map(({ principalId }) => principalId)));
 }
 
-/** Notifies the members of a conversation of its messages, except those in `told`, who are notified already. */
-async function tellOfMessages(
+/** Notifies the members of a conversation of its messages, except those in `notified`, who are notified already. */
+async function notifyOfMessages(
   parts: NotifyParts,
   events: readonly Created[],
-  told: ReadonlySet<string> = new Set(),
+  notified: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const news = events[0]?.data as MessageChanged;
   // In a channel, only members who have chosen `all` are notified of every message.
   const isChannel = (await parts.conversations.get(news.conversationId))?.type === 'channel';
   await forMembers(parts, news, isChannel ? { notify: 'all' } : {}, (members, at) =>
-    tellTogether(
+    notifyTogether(
       parts,
       events,
-      members.filter(({ principalId }) => !told.has(principalId)),
+      members.filter(({ principalId }) => !notified.has(principalId)),
       at,
     ),
   );
 }
 
 /** Notifies members of messages in one commit, each member once. */
-async function tellTogether(
+async function notifyTogether(
   parts: NotifyParts,
   events: readonly Created[],
   members: readonly MemberRecord[],
@@ -143,9 +150,9 @@ async function noticesOf(
   });
 }
 
-function tellEverybody(parts: NotifyParts, event: News, news: MessageChanged): Promise<void> {
+function notifyEverybody(parts: NotifyParts, event: News, news: MessageChanged): Promise<void> {
   return forMembers(parts, news, {}, (members, at) =>
-    tell(parts, event, members, news, 'mention', `${event.id}:${at}`),
+    notifyMembers(parts, event, members, news, 'mention', `${event.id}:${at}`),
   );
 }
 
@@ -165,16 +172,16 @@ async function forMembers(
 ): Promise<void> {
   const where: Where<MemberRecord> = { conversationId, isActive: true, kind: 'user', ...filter };
   for (let at = 0, after: Scalar[] | undefined; ; at++) {
-    const page = await members.find({ where, limit: MOST_PEOPLE, ...(after && { after }) });
+    const page = await members.find({ where, limit: MAX_RECIPIENTS, ...(after && { after }) });
     await visit(page, at);
     const last = page.at(-1);
-    if (last === undefined || page.length < MOST_PEOPLE) return;
+    if (last === undefined || page.length < MAX_RECIPIENTS) return;
     after = [last.id];
   }
 }
 
 /** Notifies members of a message if their settings ask for it. */
-async function tell(
+async function notifyMembers(
   parts: NotifyParts,
   event: News,
   members: readonly MemberRecord[],

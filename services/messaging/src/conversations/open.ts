@@ -45,7 +45,7 @@ export async function openConversationQuota(
   });
 }
 
-/** Creates an agent directory that asks the agents service. */
+/** Creates an agent directory that calls the agents service. */
 export function openAgentDirectory(client: Pick<Client<AgentDirectoryService>, 'lookUpAgents'>): AgentDirectory {
   return {
     async find(agentId, { orgId }, { onward }) {

@@ -54,7 +54,7 @@ export interface HeadRecord extends StoredRecord {
   readonly firstSeq: number;
   readonly lastMessageId?: string | undefined;
   readonly lastMessageAt: string;
-  /** Number of the latest message that counts as unread for nobody because it is deleted or a system message. */
+  /** Number of the latest message that no member counts as unread because it is deleted or a system message. */
   readonly lastUncountedSeq: number;
   /** Number of the latest message that mentions people. */
   readonly lastMentionSeq: number;

@@ -8,11 +8,11 @@ import { changeReplyCount } from './send.js';
 type RemoveParts = Pick<ConversationParts, 'heads' | 'messages' | 'mentions'>;
 
 /** Maximum number of mention records read for one message, well above the largest limit that can be configured. */
-const MOST_MENTIONS = 1000;
+const MAX_MENTIONS_READ = 1000;
 
 /** Returns the mention records of a message. */
 export function mentionsIn({ mentions }: Pick<RemoveParts, 'mentions'>, messageId: string): Promise<MentionRecord[]> {
-  return mentions.find({ where: { messageId }, limit: MOST_MENTIONS });
+  return mentions.find({ where: { messageId }, limit: MAX_MENTIONS_READ });
 }
 
 /** Deletes a message in a unit of work: it keeps its number and loses its content. */

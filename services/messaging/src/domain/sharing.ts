@@ -39,7 +39,7 @@ function aboutResource(
   const workspaceId = textIn(event.data.workspaceId);
   const id = textIn(event.data.resourceId);
   if (to.length === 0) return [];
-  const said = textIn(message) === '' ? {} : { message: textIn(message) };
+  const note = textIn(message) === '' ? {} : { message: textIn(message) };
   return [
     {
       type,
@@ -48,7 +48,7 @@ function aboutResource(
       target: { type: 'resource', id },
       orgId: orgOf(event, workspaceId),
       workspaceId,
-      facts: { ...said, role: textIn(role), ...more },
+      facts: { ...note, role: textIn(role), ...more },
     },
   ];
 }

@@ -48,15 +48,15 @@ export function titleOf(type: NotificationType, { actor, name, facts }: Subject)
     case 'work_item_assigned':
       return `${who} assigned ${name === undefined || name === '' ? 'a work item' : quote(name)} to you`;
     case 'automation_failed':
-      return `${thing('automation', name)} has failed${facts.disabled ? ' too often and was switched off' : ''}`;
+      return `${nameOf('automation', name)} has failed${facts.disabled ? ' too often and was switched off' : ''}`;
     case 'schedule_paused':
-      return `${thing('schedule', name)} was paused`;
+      return `${nameOf('schedule', name)} was paused`;
     case 'automation_notice':
       return name === undefined || !facts.title ? 'An automation has a notice for you' : facts.title;
   }
 }
 
-function thing(noun: 'automation' | 'schedule', name: string | undefined): string {
+function nameOf(noun: 'automation' | 'schedule', name: string | undefined): string {
   return name === undefined || name === ''
     ? `${noun === 'automation' ? 'An' : 'A'} ${noun}`
     : `The ${noun} ${quote(name)}`;

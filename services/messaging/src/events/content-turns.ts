@@ -28,17 +28,17 @@ export class ContentTurns {
   async take(event: NewStreamEvent): Promise<boolean> {
     const id = String(event.data.resource_id);
     const version = Number(event.data.version ?? 0);
-    const told = this.found.get(id)?.after ?? (await this.load(id));
-    if (told !== undefined && (told.lastId === event.id || version < told.lastVersion)) return false;
+    const record = this.found.get(id)?.after ?? (await this.load(id));
+    if (record !== undefined && (record.lastId === event.id || version < record.lastVersion)) return false;
     const last = { lastId: event.id, lastVersion: version };
     const now = this.parts.now();
-    const turn = told === undefined ? now : Date.parse(told.toldAt) + CONTENT_GAP_MS;
-    if (told === undefined || (turn <= now && told.waiting === undefined)) {
+    const turn = record === undefined ? now : Date.parse(record.toldAt) + CONTENT_GAP_MS;
+    if (record === undefined || (turn <= now && record.waiting === undefined)) {
       this.set({ id, tenant: event.tenant, toldAt: new Date(now).toISOString(), ...last, expiresAt: this.expiry() });
       return true;
     }
-    const waiting = told.waiting === undefined ? event : merged(told.waiting, event);
-    this.set({ ...told, ...last, waiting, dueAt: new Date(turn).toISOString(), expiresAt: this.expiry() });
+    const waiting = record.waiting === undefined ? event : merged(record.waiting, event);
+    this.set({ ...record, ...last, waiting, dueAt: new Date(turn).toISOString(), expiresAt: this.expiry() });
     return false;
   }
 
@@ -47,9 +47,9 @@ export class ContentTurns {
     const now = new Date(this.parts.now()).toISOString();
     const events: NewStreamEvent[] = [];
     for (const before of await this.parts.toldContents.getMany(ids)) {
-      const { waiting, dueAt, version: _, ...told } = before;
+      const { waiting, dueAt, version: _, ...record } = before;
       if (waiting === undefined || dueAt === undefined || dueAt > now) continue;
-      this.found.set(before.id, { before, after: { ...told, toldAt: now, expiresAt: this.expiry() } });
+      this.found.set(before.id, { before, after: { ...record, toldAt: now, expiresAt: this.expiry() } });
       events.push(waiting);
     }
     return events;

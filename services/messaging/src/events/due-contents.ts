@@ -20,7 +20,7 @@ const RETRY_MS = 1_000;
 
 /** Appends pending events about contents when they are due. Several processes may do so at the same time. */
 export class DueContents {
-  private readonly bell = createWakeSignal();
+  private readonly wakeSignal = createWakeSignal();
   private unwatch: () => void = () => {};
   private running: Promise<void> = Promise.resolve();
   private closed = false;
@@ -28,14 +28,14 @@ export class DueContents {
   constructor(private readonly parts: Parts) {}
 
   begin(): void {
-    this.unwatch = this.parts.store.onCommit(toldContentCollection.name, () => this.bell.wake());
+    this.unwatch = this.parts.store.onCommit(toldContentCollection.name, () => this.wakeSignal.wake());
     this.running = this.run();
   }
 
   async close(): Promise<void> {
     this.closed = true;
     this.unwatch();
-    this.bell.close();
+    this.wakeSignal.close();
     await this.running;
   }
 
@@ -44,10 +44,10 @@ export class DueContents {
       try {
         const next = await this.parts.appendDue();
         const pause = next === undefined ? LOOK_MS : Math.min(next - this.parts.now() + 1, LOOK_MS);
-        if (pause > 0) await this.bell.wait(pause);
+        if (pause > 0) await this.wakeSignal.wait(pause);
       } catch (error) {
         this.parts.log.warn('events.due_contents_failed', { error });
-        await this.bell.sleep(RETRY_MS);
+        await this.wakeSignal.sleep(RETRY_MS);
       }
     }
   }

@@ -92,9 +92,9 @@ export class EventLog {
     if (due.length > 0) {
       await this.write(async (work) => {
         const turns = new ContentTurns(this.parts, work);
-        const told = await turns.takeDue(due.map(({ id }) => id));
+        const events = await turns.takeDue(due.map(({ id }) => id));
         turns.save();
-        return told;
+        return events;
       });
     }
     if (due.length === DUE) return this.parts.now();
@@ -178,7 +178,7 @@ export class EventLog {
 
   /**
    * Returns the record of an event. An event that arrives later than streams can resume may have been missed by
-   * readers; for it, the record tells readers to reset.
+   * readers; for it, the record makes readers reset.
    */
   private keptOf(event: DomainEvent): NewStreamEvent[] {
     const { id, tenant = '', time, actor, chain, source } = event;

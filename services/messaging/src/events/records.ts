@@ -9,7 +9,7 @@ export interface StreamEvent extends StoredRecord {
   /** Empty for a Personal tenant. */
   readonly orgId: string;
   readonly workspaceId?: string;
-  /** `reset` tells the tenant's readers that events are missing at this place. */
+  /** `reset` marks a place where events are missing for the readers of the tenant. */
   readonly type: EventType | 'reset';
   readonly time: string;
   readonly actor: { readonly type: string; readonly id: string };

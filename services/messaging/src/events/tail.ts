@@ -29,7 +29,7 @@ export class Tail {
   seq = 0;
   private readonly readers = new Map<TailReader, number>();
   private readonly byTenant = new Map<string, Set<TailReader>>();
-  private readonly bell = createWakeSignal();
+  private readonly wakeSignal = createWakeSignal();
   private opening: Promise<void> | undefined;
   private listener: Subscription | undefined;
   private running: Promise<void> = Promise.resolve();
@@ -48,7 +48,7 @@ export class Tail {
     }
     this.readers.set(reader, this.seq);
     this.index(reader, reader.tenants);
-    this.bell.wake();
+    this.wakeSignal.wake();
     return this.seq;
   }
 
@@ -68,14 +68,14 @@ export class Tail {
 
   async close(): Promise<void> {
     this.closed = true;
-    this.bell.close();
+    this.wakeSignal.close();
     await this.running;
     await this.listener?.close();
   }
 
   private async open(): Promise<void> {
     try {
-      this.listener = await this.parts.bus.listen(LOG_TOPIC, () => this.bell.wake());
+      this.listener = await this.parts.bus.listen(LOG_TOPIC, () => this.wakeSignal.wake());
     } catch (error) {
       this.opening = undefined;
       throw error;
@@ -87,10 +87,10 @@ export class Tail {
     while (!this.closed) {
       try {
         const isFull = this.readers.size > 0 && (await this.read()) === PAGE;
-        if (!isFull) await this.bell.wait(this.readers.size > 0 ? POLL_MS : Number.POSITIVE_INFINITY);
+        if (!isFull) await this.wakeSignal.wait(this.readers.size > 0 ? POLL_MS : Number.POSITIVE_INFINITY);
       } catch (error) {
         this.parts.log.warn('events.tail_failed', { error });
-        await this.bell.sleep(POLL_MS);
+        await this.wakeSignal.sleep(POLL_MS);
       }
     }
   }

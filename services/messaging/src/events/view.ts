@@ -53,12 +53,12 @@ export class View {
     const types = typesFor(caller, asked.types);
     // `X-Workspace-Id` narrows like the parameter. If the two differ, `reachesWorkspace` refuses the parameter.
     const workspaceId = asked.workspaceId ?? caller.workspaceId;
-    const lasts = lasting(context, parts);
+    const longLived = withSystemCalls(context, parts);
     const orgId =
       workspaceId !== undefined
         ? await orgOf(parts, workspaceId, caller)
-        : ((await orgOfConversation(parts, asked, lasts)) ?? defaultOrgId(caller));
-    const view = new View(lasts, orgId || null, { ...asked, workspaceId }, types, parts);
+        : ((await orgOfConversation(parts, asked, longLived)) ?? defaultOrgId(caller));
+    const view = new View(longLived, orgId || null, { ...asked, workspaceId }, types, parts);
     await view.recheck(true);
     return view;
   }
@@ -154,7 +154,7 @@ async function orgOfConversation(
 /**
  * Returns a context whose onward calls are made by the system, since a caller token lasts seconds and a stream an hour.
  */
-function lasting(context: CallContext, { systemCall }: ViewParts): CallContext {
+function withSystemCalls(context: CallContext, { systemCall }: ViewParts): CallContext {
   return Object.create(context, { onward: { get: () => systemCall() } }) as CallContext;
 }
 

@@ -32,7 +32,7 @@ const RECHECK_MS = 15_000;
 /** Milliseconds without events after which the stream sends its position and renews the tenants' records. */
 const POSITION_MS = 300_000;
 
-/** Streams the events that a request asks for, from now on or after `lastEventId`, until the call ends. */
+/** Streams the events that a request selects, from now on or after `lastEventId`, until the call ends. */
 export async function* watchEvents(
   parts: WatchParts,
   { lastEventId, ...wanted }: WatchEventsRequest,
@@ -62,7 +62,7 @@ export async function* watchEvents(
 export class EventStream implements TailReader {
   private buffer: StreamEvent[] = [];
   private overflowed = false;
-  private readonly bell = createWakeSignal();
+  private readonly wakeSignal = createWakeSignal();
   private recheckAt: number;
   private positionAt: number;
   /** Whether the next check reads memberships without the cache. */
@@ -76,7 +76,7 @@ export class EventStream implements TailReader {
   ) {
     this.recheckAt = parts.now() + RECHECK_MS;
     this.positionAt = parts.now() + POSITION_MS;
-    signal.addEventListener('abort', this.bell.wake);
+    signal.addEventListener('abort', this.wakeSignal.wake);
   }
 
   get tenants(): ReadonlySet<string> {
@@ -96,19 +96,19 @@ export class EventStream implements TailReader {
       this.buffer = [];
       this.parts.log.info('events.slow_reader_dropped', { credential: this.view.caller.credential.id });
     } else this.buffer.push(event);
-    this.bell.wake();
+    this.wakeSignal.wake();
   }
 
   /** Makes the stream check its access again without the cache, after the events that are being sent. */
   changed(): void {
     this.isStale = true;
     this.recheckAt = 0;
-    this.bell.wake();
+    this.wakeSignal.wake();
   }
 
   close(): void {
-    this.signal.removeEventListener('abort', this.bell.wake);
-    this.bell.close();
+    this.signal.removeEventListener('abort', this.wakeSignal.wake);
+    this.wakeSignal.close();
   }
 
   /** Sends the events after `lastEventId` up to `start`, or a reset if the stream cannot resume. */
@@ -137,7 +137,7 @@ export class EventStream implements TailReader {
       else if (now >= this.positionAt) {
         await this.parts.eventLog.keepFor([...this.tenants]);
         yield this.position(this.parts.tail.seq);
-      } else await this.bell.wait(Math.max(Math.min(this.recheckAt, this.positionAt) - now, 1));
+      } else await this.wakeSignal.wait(Math.max(Math.min(this.recheckAt, this.positionAt) - now, 1));
     }
   }
 

@@ -23,7 +23,7 @@ export interface WriteParts extends MailParts {
 /** Maximum attempts to commit, since other processes may write to the same inbox. */
 export const TRIES = 5;
 /** Maximum number of recipients of one draft. */
-export const MOST_PEOPLE = 500;
+export const MAX_RECIPIENTS = 500;
 
 /**
  * Creates the notifications of an event exactly once, however often the event arrives: the commit also records the
@@ -50,7 +50,7 @@ export async function notifyOnce(
     const work = parts.store.begin();
     for (const { draft, to } of addressed) {
       for (const userId of to) {
-        await tell(parts, work, event, draft, userId);
+        await addToInbox(parts, work, event, draft, userId);
         enqueueMail(parts, work, event, draft, addresses.get(userId));
       }
     }
@@ -63,7 +63,7 @@ export async function notifyOnce(
   }
 }
 
-/** A draft that stands for several events: `event` is the latest of them. */
+/** A draft that combines several events: `event` is the latest of them. */
 export interface Notice {
   readonly event: Cause;
   readonly draft: Draft;
@@ -79,7 +79,7 @@ export async function commitNotices(
 ): Promise<boolean> {
   const work = parts.store.begin();
   for (const { event, draft, count } of notices) {
-    for (const userId of peopleOf(event, draft)) await tell(parts, work, event, draft, userId, count);
+    for (const userId of peopleOf(event, draft)) await addToInbox(parts, work, event, draft, userId, count);
   }
   const expiresAt = daysAfter(parts.now(), SEEN_DAYS);
   for (const id of marks) work.insert(parts.seenEvents, { id, expiresAt });
@@ -95,7 +95,7 @@ export async function commitNotices(
 /** Returns the recipients of a draft, without the person who caused the event. */
 function peopleOf(event: Cause, { to, evenDoer = false }: Draft): string[] {
   const doer = evenDoer ? undefined : personBehind(event);
-  return [...new Set(to)].filter((userId) => userId !== '' && userId !== doer).slice(0, MOST_PEOPLE);
+  return [...new Set(to)].filter((userId) => userId !== '' && userId !== doer).slice(0, MAX_RECIPIENTS);
 }
 
 /** Returns the people whom a draft may notify: all, or only members of its workspace if the draft says so. */
@@ -110,7 +110,7 @@ async function membersAmong(
 }
 
 /** Adds a draft to a person's inbox, or to the count of an unread notification of the same group. */
-async function tell(
+async function addToInbox(
   parts: WriteParts,
   work: UnitOfWork,
   event: Cause,

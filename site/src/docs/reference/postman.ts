@@ -5,7 +5,7 @@ import type { Chapter, Operation } from './model.js';
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
 /**
- * Ids in recorded requests that stand for a workspace of the caller and for a document in it, with the variables that
+ * Ids in recorded requests that represent a workspace of the caller and a document in it, with the variables that
  * replace them.
  */
 const PLACEHOLDERS: readonly (readonly [id: string, variable: string])[] = [
@@ -72,8 +72,8 @@ function requestOf({ description, method, path, security }: Operation, example: 
   const [pathname = '', query = ''] = (example?.request.path ?? path).split('?');
   const names = path.split('/').slice(1);
   const values = pathname.split('/').slice(1);
-  // Variables are used only in the URLs of GET and POST. Other methods keep the recorded ids, which nobody owns, so
-  // that running the whole collection changes or deletes nothing of the person's.
+  // Variables are used only in the URLs of GET and POST. Other methods keep the recorded ids, which
+  // belong to no reader, so that running the whole collection changes or deletes nothing of the person's.
   const inPath = ['GET', 'POST'].includes(method) ? withVariables : (text: string) => text;
   const parameters = names.flatMap((name, index) =>
     name.startsWith('{') ? [{ key: name.slice(1, -1), value: inPath(values[index] ?? '') }] : [],

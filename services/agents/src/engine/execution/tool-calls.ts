@@ -229,7 +229,7 @@ export class ToolCalls {
   // ---- calls with unknown outcome
 
   /**
-   * Handles a call that may have taken effect as the agent's setting says: it asks whether to repeat it, tells the
+   * Handles a call that may have taken effect as the agent's setting says: it opens an approval, reports it to the
    * model, or ends the run.
    */
   private async settleUnknown(step: StepRecord, tool: Tool): Promise<undefined> {
@@ -267,7 +267,7 @@ export class ToolCalls {
 const LOST: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND']);
 const DENIED = 'A person has denied this call.';
 const TIMED_OUT = 'Nobody has decided about this call in time.';
-const NO_APPROVER = 'There is nobody who may decide about this call.';
+const NO_APPROVER = 'No person may decide about this call.';
 const UNKNOWN = 'It is not known whether this call has taken effect. Find out before you call it again.';
 
 const inputOf = ({ input }: StepRecord): Readonly<Record<string, unknown>> => input as Record<string, unknown>;

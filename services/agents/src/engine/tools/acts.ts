@@ -26,7 +26,7 @@ export async function actOnce<T>(
 }
 
 /** Returns the result of a call. A conflict that a retry cannot resolve becomes an error result for the model. */
-export async function toldConflicts(call: () => Promise<ToolResult>): Promise<ToolResult> {
+export async function reportConflicts(call: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await call();
   } catch (error) {

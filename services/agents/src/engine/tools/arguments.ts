@@ -6,7 +6,7 @@ export function optionalText(args: Arguments, name: string, max: number): string
   const value = args[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') throw new InvalidArguments(`${name} must be a text.`);
-  if (value.length > max) throw new InvalidArguments(`${name} must have ${max} characters at the most.`);
+  if (value.length > max) throw new InvalidArguments(`${name} must have at most ${max} characters.`);
   return value;
 }
 

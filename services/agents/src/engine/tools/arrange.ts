@@ -1,6 +1,6 @@
 import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { Parts } from '../../parts.js';
-import { actOnce, toldConflicts } from './acts.js';
+import { actOnce, reportConflicts } from './acts.js';
 import { optionalId, requiredId, requiredName } from './arguments.js';
 import { changePlan } from './plans.js';
 import { findTarget, isWider, placeOf, targetOf } from './targets.js';
@@ -35,7 +35,7 @@ const trashSchema = {
 
 type ArrangeParts = Pick<Parts, 'index' | 'resources'>;
 
-interface Wish {
+interface ArrangeArguments {
   readonly id: string;
   readonly name: string | undefined;
   readonly moves: boolean;
@@ -51,7 +51,7 @@ function arrangeTool(parts: ArrangeParts): Tool {
   return {
     schema: arrangeSchema,
     async plan(args, context) {
-      const { id, name, moves, parentId } = wishIn(args);
+      const { id, name, moves, parentId } = readArguments(args);
       const target = await targetOf(parts, id, context);
       const place = moves ? await placeOf(parts, parentId, context) : undefined;
       // Moving a resource shows it to the readers of the new place.
@@ -65,8 +65,8 @@ function arrangeTool(parts: ArrangeParts): Tool {
       return changePlan(arrangeSchema, { action: 'write', risk: 'medium', isSink, title }, { targets });
     },
     call: (args, context) =>
-      toldConflicts(async () => {
-        const { id, name, moves, parentId } = wishIn(args);
+      reportConflicts(async () => {
+        const { id, name, moves, parentId } = readArguments(args);
         const target = await targetOf(parts, id, context);
         if (moves) await placeOf(parts, parentId, context);
         const updateMask = [...(name === undefined ? [] : ['name']), ...(moves ? ['parent_id'] : [])];
@@ -80,7 +80,7 @@ function arrangeTool(parts: ArrangeParts): Tool {
   };
 }
 
-function wishIn(args: Arguments): Wish {
+function readArguments(args: Arguments): ArrangeArguments {
   const parentId = optionalId(args, 'parent_id');
   const moves = parentId !== undefined || args.to_root === true;
   const name = args.name === undefined ? undefined : requiredName(args, 'name');
@@ -100,7 +100,7 @@ function trashTool(parts: ArrangeParts): Tool {
       return changePlan(trashSchema, { action: 'delete', risk: 'high', isSink: true, title }, { targets: [name] });
     },
     call: (args, context) =>
-      toldConflicts(async () => {
+      reportConflicts(async () => {
         const id = requiredId(args, 'resource_id');
         // No lookup before the call: when it is repeated after a crash, the resource is in the trash already.
         const { trashedCount } = await actOnce(context, 'resource:write', args, (options) =>

@@ -1,6 +1,6 @@
 import { CreateCommentRequest } from '@commonplace/proto/resources/v1/comment_service.js';
 import type { Parts } from '../../parts.js';
-import { actOnce, toldConflicts } from './acts.js';
+import { actOnce, reportConflicts } from './acts.js';
 import { optionalId, optionalText, requiredId, requiredText } from './arguments.js';
 import { changePlan } from './plans.js';
 import { isWider, targetOf } from './targets.js';
@@ -31,7 +31,7 @@ export function createCommentTools(parts: Pick<Parts, 'index' | 'comments'>): To
     {
       schema,
       async plan(args, context) {
-        const { resourceId, body } = wishIn(args);
+        const { resourceId, body } = readRequest(args);
         const target = await targetOf(parts, resourceId, context);
         const recipients = mentionsIn(body);
         // A mention notifies a person of the comment.
@@ -48,19 +48,19 @@ export function createCommentTools(parts: Pick<Parts, 'index' | 'comments'>): To
         );
       },
       call: (args, context) =>
-        toldConflicts(async () => {
-          const wish = wishIn(args);
-          await targetOf(parts, wish.resourceId, context);
+        reportConflicts(async () => {
+          const request = readRequest(args);
+          await targetOf(parts, request.resourceId, context);
           const { id } = await actOnce(context, 'comment:write', args, (options) =>
-            parts.comments.createComment(wish, options),
+            parts.comments.createComment(request, options),
           );
-          return { text: `The comment has the id ${id}.`, found: [], resourceIds: [wish.resourceId] };
+          return { text: `The comment has the id ${id}.`, found: [], resourceIds: [request.resourceId] };
         }),
     },
   ];
 }
 
-function wishIn(args: Arguments): CreateCommentRequest {
+function readRequest(args: Arguments): CreateCommentRequest {
   const quote = optionalText(args, 'quote', MAX_QUOTE_LENGTH);
   return CreateCommentRequest.fromPartial({
     resourceId: requiredId(args, 'resource_id'),

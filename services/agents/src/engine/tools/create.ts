@@ -1,7 +1,7 @@
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { Parts } from '../../parts.js';
-import { actOnce, toldConflicts } from './acts.js';
+import { actOnce, reportConflicts } from './acts.js';
 import { listOf, oneOf, optionalId, optionalText, requiredName } from './arguments.js';
 import { added, changePlan, diffBlock } from './plans.js';
 import { isWider, placeOf } from './targets.js';
@@ -43,7 +43,7 @@ const schema = {
   },
 };
 
-interface Wish {
+interface CreateArguments {
   readonly type: Type;
   readonly name: string;
   readonly parentId: string | undefined;
@@ -59,28 +59,28 @@ export function createCreationTools(parts: CreateParts): Tool[] {
     {
       schema,
       async plan(args, context) {
-        const wish = wishIn(args);
-        const place = await placeOf(parts, wish.parentId, context);
+        const parsed = readArguments(args);
+        const place = await placeOf(parts, parsed.parentId, context);
         const isSink = await isWider(parts, place, context);
-        const title = `Create the ${wish.type} “${wish.name}” in ${place.name}`;
+        const title = `Create the ${parsed.type} “${parsed.name}” in ${place.name}`;
         return changePlan(
           schema,
           { action: 'create', risk: 'low', isSink, title },
-          { text: previewOf(wish), targets: [wish.name, place.name] },
+          { text: previewOf(parsed), targets: [parsed.name, place.name] },
         );
       },
       call: (args, context) =>
-        toldConflicts(async () => {
-          const wish = wishIn(args);
-          const { workspaceId, parentId } = await placeOf(parts, wish.parentId, context);
+        reportConflicts(async () => {
+          const parsed = readArguments(args);
+          const { workspaceId, parentId } = await placeOf(parts, parsed.parentId, context);
           const request = CreateResourceRequest.fromPartial({
-            type: RESOURCE_TYPES[wish.type],
-            name: wish.name,
+            type: RESOURCE_TYPES[parsed.type],
+            name: parsed.name,
             workspaceId,
             parentId,
-            ...(wish.markdown === undefined ? {} : { content: Buffer.from(JSON.stringify(wish.markdown)) }),
-            ...(wish.columns.length === 0 ? {} : { columns: Buffer.from(JSON.stringify(wish.columns)) }),
-            ...(wish.rows.length === 0 ? {} : { rows: Buffer.from(JSON.stringify(wish.rows)) }),
+            ...(parsed.markdown === undefined ? {} : { content: Buffer.from(JSON.stringify(parsed.markdown)) }),
+            ...(parsed.columns.length === 0 ? {} : { columns: Buffer.from(JSON.stringify(parsed.columns)) }),
+            ...(parsed.rows.length === 0 ? {} : { rows: Buffer.from(JSON.stringify(parsed.rows)) }),
           });
           const made = await actOnce(context, 'resource:write', args, (options) =>
             parts.resources.createResource(request, options),
@@ -91,7 +91,7 @@ export function createCreationTools(parts: CreateParts): Tool[] {
   ];
 }
 
-function wishIn(args: Arguments): Wish {
+function readArguments(args: Arguments): CreateArguments {
   const type = oneOf(args, 'type', TYPES);
   const markdown = optionalText(args, 'markdown', MAX_TEXT_LENGTH);
   const isTable = type === 'table';
@@ -109,7 +109,7 @@ function wishIn(args: Arguments): Wish {
   };
 }
 
-function previewOf({ type, markdown, columns, rows }: Wish): string {
+function previewOf({ type, markdown, columns, rows }: CreateArguments): string {
   if (type === 'folder') return '';
   if (type === 'document') return diffBlock(added(markdown ?? ''));
   return diffBlock(added([...columns, ...rows].map((one) => JSON.stringify(one)).join('\n')));

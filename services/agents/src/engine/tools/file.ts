@@ -1,6 +1,6 @@
 import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { Parts } from '../../parts.js';
-import { actOnce, toldConflicts } from './acts.js';
+import { actOnce, reportConflicts } from './acts.js';
 import { optionalId, optionalText, requiredName } from './arguments.js';
 import { added, changePlan, diffBlock } from './plans.js';
 import { isWider, placeOf } from './targets.js';
@@ -40,7 +40,7 @@ export function createFileTools(parts: Pick<Parts, 'index' | 'files'>): Tool[] {
         );
       },
       call: (args, context) =>
-        toldConflicts(async () => {
+        reportConflicts(async () => {
           const name = requiredName(args, 'name');
           const contentBase64 = Buffer.from(textIn(args)).toString('base64');
           const { workspaceId, parentId } = await placeOf(parts, optionalId(args, 'parent_id'), context);

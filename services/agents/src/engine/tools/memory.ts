@@ -147,7 +147,7 @@ async function addTo(parts: Parts, args: Arguments, context: ToolContext, reach:
     const done = await append(parts, run, memory.id, line, text.sourceIds, call);
     return done === undefined ? failure('The memory has been erased.') : { text: 'Appended.', found: [] };
   } catch (error) {
-    if (error instanceof TooLong) throw new InvalidArguments(`A memory has ${MAX_CONTENT} characters at the most.`);
+    if (error instanceof TooLong) throw new InvalidArguments(`A memory has at most ${MAX_CONTENT} characters.`);
     throw error;
   }
 }
@@ -167,8 +167,7 @@ async function propose(
   { content, sourceIds }: Pick<RunText, 'content' | 'sourceIds'>,
   { run }: ToolContext,
 ): Promise<ToolResult> {
-  if ([...content].length > MAX_CONTENT)
-    throw new InvalidArguments(`A memory has ${MAX_CONTENT} characters at the most.`);
+  if ([...content].length > MAX_CONTENT) throw new InvalidArguments(`A memory has at most ${MAX_CONTENT} characters.`);
   const drawn = [...new Set([...memory.sourceIds, ...sourceIds])];
   return keep(parts, run, { content, kind: memory.kind, place: placeAs(memory), sourceIds: drawn });
 }
@@ -179,14 +178,14 @@ function placeAs({ scope, tenant, orgId, workspaceId, userId, agentId, subjectId
 
 async function keep(parts: Parts, run: RunRecord, text: RunText): Promise<ToolResult> {
   try {
-    return told(await remember(parts, run, text));
+    return resultOf(await remember(parts, run, text));
   } catch (error) {
     if (error instanceof AppError && error.reason === 'limit_reached') return failure(error.message);
     throw error;
   }
 }
 
-function told({ id, status }: MemoryRecord): ToolResult {
+function resultOf({ id, status }: MemoryRecord): ToolResult {
   if (status === 'active') return { text: `Remembered as memory ${id}.`, found: [] };
   return { text: `Memory ${id} is proposed: nothing uses it until a person accepts it.`, found: [] };
 }
@@ -250,7 +249,7 @@ const placeIn = (args: Arguments): Place => (args.scope === undefined ? 'agent' 
 
 function textOf(args: Arguments): string {
   const text = textArgument(args, 'content');
-  if ([...text].length > MAX_CONTENT) throw new InvalidArguments(`content has ${MAX_CONTENT} characters at the most.`);
+  if ([...text].length > MAX_CONTENT) throw new InvalidArguments(`content has at most ${MAX_CONTENT} characters.`);
   return text.replaceAll('\u0000', '');
 }
 

@@ -1,7 +1,7 @@
 import { ContentMode, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { Parts } from '../../parts.js';
-import { actOnce, toldConflicts } from './acts.js';
+import { actOnce, reportConflicts } from './acts.js';
 import { isObject, listOf, optionalText, requiredId } from './arguments.js';
 import { MAX_ROWS } from './create.js';
 import { added, changePlan, diffBlock, hashOf } from './plans.js';
@@ -143,7 +143,7 @@ function changeTool(parts: RowParts, schema: Tool['schema'], changeIn: (args: Ar
       );
     },
     call: (args, context) =>
-      toldConflicts(async () => {
+      reportConflicts(async () => {
         const change = changeIn(args);
         const target = await tableOf(parts, args, context);
         const request = ReplaceContentRequest.fromPartial({ resourceId: target.id, typecast: true, ...change.request });

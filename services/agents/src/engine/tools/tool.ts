@@ -52,12 +52,12 @@ export interface ToolResult {
   readonly found: readonly FoundSource[];
   /** The resources that the text was drawn from, besides the passages. */
   readonly drawnFrom?: readonly string[] | undefined;
-  /** Whether only the person who started the run may be told the text, because only members can read its origin. */
+  /** Whether only the person who started the run may see the text, because only members can read its origin. */
   readonly isPrivate?: boolean | undefined;
   readonly taints?: readonly TaintSource[] | undefined;
   /** Resources that were created or changed. */
   readonly resourceIds?: readonly string[] | undefined;
-  /** Whether the tool has failed in a way that the model is told. */
+  /** Whether the call has failed; the text then reports the failure to the model. */
   readonly isError?: boolean | undefined;
   /** A question that takes the place of a result. */
   readonly question?: ToolQuestion | undefined;
@@ -84,7 +84,7 @@ export interface Tool {
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** Thrown if the arguments of a call do not fit its tool; the model is told. */
+/** Thrown if the arguments of a call do not fit its tool; the message is reported to the model. */
 export class InvalidArguments extends Error {}
 
 /** Thrown if it is unknown whether a call has taken effect. */

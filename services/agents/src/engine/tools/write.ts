@@ -7,7 +7,7 @@ import {
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { lineDiff } from '../../domain/line-diff.js';
 import type { Parts } from '../../parts.js';
-import { actOnce, toldConflicts } from './acts.js';
+import { actOnce, reportConflicts } from './acts.js';
 import { isObject, listOf, oneOf, optionalText, requiredId } from './arguments.js';
 import { added, changePlan, diffBlock, PREVIEW_LENGTH } from './plans.js';
 import { isWider, targetOf } from './targets.js';
@@ -25,7 +25,7 @@ interface Edit {
   readonly replaceAll: boolean;
 }
 
-interface Wish {
+interface WriteArguments {
   readonly id: string;
   readonly mode: Mode;
   readonly markdown: string;
@@ -69,12 +69,12 @@ export function createWriteTools(parts: WriteParts): Tool[] {
     {
       schema,
       async plan(args, context) {
-        const wish = wishIn(args);
-        const target = await documentOf(parts, wish.id, context);
+        const parsed = readArguments(args);
+        const target = await documentOf(parts, parsed.id, context);
         const isSink = await isWider(parts, target, context);
-        const diff = await previewOf(parts, wish, context);
-        const adds = wish.mode === 'append' || wish.mode === 'prepend';
-        const title = `${TITLES[wish.mode]} “${target.name}”`;
+        const diff = await previewOf(parts, parsed, context);
+        const adds = parsed.mode === 'append' || parsed.mode === 'prepend';
+        const title = `${TITLES[parsed.mode]} “${target.name}”`;
         return changePlan(
           schema,
           { action: 'write', risk: adds ? 'low' : 'medium', isSink, title },
@@ -82,14 +82,14 @@ export function createWriteTools(parts: WriteParts): Tool[] {
         );
       },
       call: (args, context) =>
-        toldConflicts(async () => {
-          const wish = wishIn(args);
-          const target = await documentOf(parts, wish.id, context);
+        reportConflicts(async () => {
+          const parsed = readArguments(args);
+          const target = await documentOf(parts, parsed.id, context);
           const { changed, version } = await actOnce(context, 'content:write', args, (options) =>
-            parts.content.replaceContent(requestOf(wish), options),
+            parts.content.replaceContent(requestOf(parsed), options),
           );
           const text = changed ? `“${target.name}” has version ${version} now.` : `“${target.name}” is as it was.`;
-          return { text, found: [], resourceIds: [wish.id] };
+          return { text, found: [], resourceIds: [parsed.id] };
         }),
     },
   ];
@@ -109,7 +109,7 @@ const CONTENT_MODES: Readonly<Record<Mode, ContentMode>> = {
   replace: ContentMode.REPLACE,
 };
 
-function wishIn(args: Arguments): Wish {
+function readArguments(args: Arguments): WriteArguments {
   const mode = oneOf(args, 'mode', MODES);
   const id = requiredId(args, 'resource_id');
   if (mode === 'edit') return { id, mode, markdown: '', edits: listOf(args, 'edits', 1, MAX_EDITS).map(editIn) };
@@ -132,7 +132,7 @@ async function documentOf(parts: WriteParts, id: string, context: ToolContext) {
   return target;
 }
 
-function requestOf({ id, mode, markdown, edits }: Wish): ReplaceContentRequest {
+function requestOf({ id, mode, markdown, edits }: WriteArguments): ReplaceContentRequest {
   return ReplaceContentRequest.fromPartial({
     resourceId: id,
     mode: CONTENT_MODES[mode],
@@ -140,10 +140,10 @@ function requestOf({ id, mode, markdown, edits }: Wish): ReplaceContentRequest {
   });
 }
 
-async function previewOf(parts: WriteParts, wish: Wish, context: ToolContext): Promise<string> {
-  const { mode, markdown, edits } = wish;
+async function previewOf(parts: WriteParts, parsed: WriteArguments, context: ToolContext): Promise<string> {
+  const { mode, markdown, edits } = parsed;
   if (mode === 'append' || mode === 'prepend') return added(markdown);
-  const before = await markdownOf(parts, wish.id, context);
+  const before = await markdownOf(parts, parsed.id, context);
   const after = mode === 'replace' ? markdown : edits.reduce(edited, before);
   return lineDiff(before, after, PREVIEW_LENGTH);
 }

@@ -44,9 +44,9 @@ const MAX_RANKED = 60;
 /** Maximum number of passages whose beginning is quoted if no sentence contains a word of the question. */
 const MAX_BEGINNINGS = 2;
 /** Minimum score of a quoted sentence, as a share of the best score. */
-const LEAST_SHARE = 0.55;
+const MIN_SCORE_SHARE = 0.55;
 /** Minimum share of the question's weight that a sentence with its surroundings has to cover. */
-const LEAST_COVERAGE = 0.4;
+const MIN_COVERAGE = 0.4;
 const MIN_WORDS = 4;
 /** Constants of BM25; B is lower than usual because sentences differ less in length than documents. */
 const [K1, B] = [1.2, 0.4];
@@ -145,7 +145,7 @@ function createScore({ sentences, words: all, having }: Statistics, asksNumber: 
       else if (around.has(term)) score += AROUND * weight;
       covered += frequency > 0 ? weight : around.has(term) ? AROUND * weight : 0;
     }
-    if (covered < LEAST_COVERAGE * total) return 0;
+    if (covered < MIN_COVERAGE * total) return 0;
     for (const [i, term] of words.entries()) {
       if (term > 0 && words[i - 1] === term - 1) score += ADJACENT * (weights[term] as number);
     }
@@ -178,9 +178,9 @@ async function best(
 /** Chooses sentences that differ from each other, best first. */
 function choose(ranked: readonly ScoredCandidate[]): ScoredCandidate[] {
   const chosen: ScoredCandidate[] = [];
-  const least = LEAST_SHARE * (ranked[0]?.score ?? 0);
+  const minScore = MIN_SCORE_SHARE * (ranked[0]?.score ?? 0);
   for (const candidate of ranked) {
-    if (chosen.length === MAX_QUOTES || candidate.score < least) break;
+    if (chosen.length === MAX_QUOTES || candidate.score < minScore) break;
     const ofPassage = chosen.filter(({ rank }) => rank === candidate.rank).length;
     if (ofPassage < MAX_OF_PASSAGE && !chosen.some(({ text }) => isSame(text, candidate.text))) chosen.push(candidate);
   }

@@ -62,7 +62,7 @@ function factsOf(error: unknown): Facts {
     code,
     type,
     param,
-    message: said,
+    message: bodyMessage,
   } = (typeof body === 'object' ? (body ?? {}) : {}) as Record<string, unknown>;
   return {
     // Some gateways send the status of an error in mid-stream as its code.
@@ -70,7 +70,7 @@ function factsOf(error: unknown): Facts {
     code: typeof code === 'string' || typeof code === 'number' ? String(code) : '',
     type: typeof type === 'string' ? type : '',
     param: typeof param === 'string' ? param : '',
-    message: typeof said === 'string' ? said : typeof message === 'string' ? message : '',
+    message: typeof bodyMessage === 'string' ? bodyMessage : typeof message === 'string' ? message : '',
     header: (name) => (headers instanceof Headers ? (headers.get(name) ?? undefined) : undefined),
   };
 }

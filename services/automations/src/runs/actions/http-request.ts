@@ -132,8 +132,8 @@ async function answerOf({ now }: HttpParts, response: Fetched, secrets: UsedSecr
   });
   if (status < 200 || status >= 300) {
     const waitMs = Math.min(retryAfterMs(single(response.headers['retry-after']), now()), MAX_WAIT_MS);
-    const told = text === '' ? '' : `: ${String(masked(text, secrets)).slice(0, MAX_ERROR_LENGTH)}`;
-    throw new ActionError('http_error', `The request was answered with ${status}${told}`, {
+    const shownBody = text === '' ? '' : `: ${String(masked(text, secrets)).slice(0, MAX_ERROR_LENGTH)}`;
+    throw new ActionError('http_error', `The request was answered with ${status}${shownBody}`, {
       retryable: !once && PASSING.has(status),
       waitMs,
     });

@@ -61,14 +61,14 @@ async function claimedFields(
 ): Promise<Partial<AutomationRunRecord> | undefined> {
   const now = parts.now();
   const startedAt = run.startedAt ?? new Date(now).toISOString();
-  const going = { status: 'running', startedAt, remainingMs: undefined, clock: undefined } as const;
+  const running = { status: 'running', startedAt, remainingMs: undefined, clock: undefined } as const;
   const { endsBy, remainingMs, clock } = run;
   if (remainingMs !== undefined) {
     const passedMs = clock === undefined || clock.isStopped ? 0 : now - Date.parse(clock.since);
-    return { ...going, endsBy: new Date(now + remainingMs - passedMs).toISOString() };
+    return { ...running, endsBy: new Date(now + remainingMs - passedMs).toISOString() };
   }
-  if (endsBy !== undefined) return going;
+  if (endsBy !== undefined) return running;
   const version = await versionOf(parts, run, await parts.automations.get(run.automationId));
   const limitMs = (version?.timeoutSeconds ?? 0) * 1000;
-  return { ...going, endsBy: new Date(now + limitMs).toISOString() };
+  return { ...running, endsBy: new Date(now + limitMs).toISOString() };
 }

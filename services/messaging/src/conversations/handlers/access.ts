@@ -32,7 +32,7 @@ export function createAccessHandlers(parts: ConversationParts): Handlers<Convers
       const conversation = await parts.conversations.get(conversationId);
       if (conversation === undefined) throw NotFound();
       const where = { conversationId, isActive: true };
-      // The result leaves out the person who asks and the agents, although the query reads them.
+      // The result leaves out the caller and the agents, although the query reads them.
       const members = await parts.members.find({ where, sort: ['rank'], limit: SHOWN_READERS + 1 });
       const unread = (await parts.members.count(where)) - members.length;
       const others = members.filter(({ kind, principalId }) => kind === 'user' && principalId !== userId);
