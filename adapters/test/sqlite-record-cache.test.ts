@@ -59,6 +59,43 @@ describe('records in memory', () => {
     expect(ids.filter((id) => cache.get('notes', id) !== undefined)).toEqual(['n18', 'n19']);
   });
 
+  test('are evicted in the order of their last use, which a test of a candidate is not', () => {
+    const cache = createRecordCache(100, () => 0);
+    const put = (id: string) => {
+      cache.get('notes', id);
+      cache.put('notes', { id, version: 1 }, 40);
+    };
+    put('a');
+    put('b');
+    expect(cache.peek('notes', 'a')).toMatchObject({ id: 'a' });
+    put('c');
+    expect(cache.peek('notes', 'a')).toBeUndefined();
+    cache.get('notes', 'b');
+    put('d');
+    expect(cache.peek('notes', 'b')).toMatchObject({ id: 'b' });
+    expect(cache.peek('notes', 'c')).toBeUndefined();
+  });
+
+  test('count as used when a filtered page returns them, not when it only tests them', async () => {
+    await owner.close();
+    const chars = 1000;
+    owner = await openSqliteDatabase({ file, cacheChars: chars });
+    notes = await owner.store('unit').collection(NOTES);
+    const unit = owner.store('unit').begin();
+    const padding = 'x'.repeat(chars / 4);
+    for (const id of ['a', 'b', 'c', 'd']) {
+      unit.insert(notes, { id, title: id === 'd' ? 'other' : 'same', tags: [id, padding] });
+    }
+    await unit.commit();
+    const [a, b] = [await notes.get('a'), await notes.get('b')];
+    await notes.get('c');
+    const page = { where: { title: 'same', tags: { contains: 'a' } }, limit: 10 };
+    expect(await notes.find(page)).toEqual([a]);
+    await notes.get('d');
+    expect(await notes.get('a')).toBe(a);
+    expect(await notes.get('b')).not.toBe(b);
+  });
+
   test('are the same object for all readers, which cannot change it', async () => {
     await insert('a');
     const first = await notes.get('a');

@@ -90,7 +90,10 @@ export function createFilteredReads<T extends StoredRecord>(
       const wanted = offset + limit;
       const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, wanted) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.page;
-      if (found !== undefined && (isAll || found.length === wanted)) return found.slice(offset);
+      if (found !== undefined && (isAll || found.length === wanted)) {
+        // Candidates were only peeked at; what is returned counts as used.
+        return cached.getMany(found.slice(offset).map(({ id }) => id));
+      }
       return isAll ? cached.find(query) : ELSEWHERE;
     });
   }

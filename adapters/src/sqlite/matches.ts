@@ -21,7 +21,7 @@ export function createMatcher<T>(where: Where<T>): (record: T) => boolean {
 
 type Test = (record: Fields) => boolean;
 
-// A page tests a thousand records, for which loops take half as long as `every` and `some`.
+// A page tests a thousand records, for which loops take a quarter less time than `every` and `some`.
 
 function allOf(tests: readonly Test[]): Test {
   const [only] = tests;
