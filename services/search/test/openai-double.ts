@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 
 /** Fields of a request to `POST /embeddings`, by OpenAI's description of its API. */
 const FIELDS = ['input', 'model', 'encoding_format', 'dimensions', 'user'];
-const MOST_INPUTS = 2048;
+const MAX_INPUTS = 2048;
 
 export interface Asked {
   readonly input: string[];
@@ -63,7 +63,7 @@ function readRequest(contentType: string | undefined, body: string): Asked | str
   if (others.length > 0) return `Unrecognized request argument supplied: ${others.join()}`;
   if (typeof model !== 'string' || model === '') return 'you must provide a model parameter';
   if (format !== undefined && format !== 'float') return 'this server knows no other encoding_format than float';
-  if (!Array.isArray(input) || input.length === 0 || input.length > MOST_INPUTS) return "'$.input' is invalid";
+  if (!Array.isArray(input) || input.length === 0 || input.length > MAX_INPUTS) return "'$.input' is invalid";
   if (!input.every((one) => typeof one === 'string' && one.trim() !== '')) return "'$.input' is invalid";
   if (dimensions !== undefined && !(Number.isInteger(dimensions) && (dimensions as number) > 0)) return 'dimensions';
   return { input: input as string[], model, dimensions: dimensions as number | undefined };

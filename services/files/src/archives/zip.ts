@@ -27,7 +27,7 @@ export type Begun = Pick<Listed, 'path' | 'deflated' | 'modifiedAt' | 'described
   };
 
 /** Marker for a value that does not fit into 32 bits: the greatest 32-bit number. */
-const MOST = 0xffffffff;
+const MAX_UINT32 = 0xffffffff;
 const VERSION = 20;
 const VERSION_64 = 45;
 const UTF8 = 0x800;
@@ -46,8 +46,8 @@ export function localHeader({ path, deflated, modifiedAt, described, huge, ...si
   fixed.writeUInt16LE(deflated ? 8 : 0, 8);
   fixed.writeUInt32LE(dosTime(modifiedAt), 10);
   fixed.writeUInt32LE(crc, 14);
-  fixed.writeUInt32LE(huge ? MOST : packedBytes, 18);
-  fixed.writeUInt32LE(huge ? MOST : sizeBytes, 22);
+  fixed.writeUInt32LE(huge ? MAX_UINT32 : packedBytes, 18);
+  fixed.writeUInt32LE(huge ? MAX_UINT32 : sizeBytes, 22);
   fixed.writeUInt16LE(name.length, 26);
   fixed.writeUInt16LE(extra.length, 28);
   return Buffer.concat([fixed, name, extra]);
@@ -75,7 +75,7 @@ export function descriptor(
 export function directoryRecord(entry: Listed): Buffer {
   const { path, deflated, crc, packedBytes, sizeBytes, offset, described, modifiedAt } = entry;
   const name = Buffer.from(path);
-  const large = [sizeBytes, packedBytes, offset].filter((value) => value >= MOST);
+  const large = [sizeBytes, packedBytes, offset].filter((value) => value >= MAX_UINT32);
   const extra = large.length === 0 ? Buffer.alloc(0) : extraField(large);
   const version = large.length === 0 ? VERSION : VERSION_64;
   const fixed = Buffer.alloc(46);
@@ -87,20 +87,20 @@ export function directoryRecord(entry: Listed): Buffer {
   fixed.writeUInt16LE(deflated ? 8 : 0, 10);
   fixed.writeUInt32LE(dosTime(modifiedAt), 12);
   fixed.writeUInt32LE(crc, 16);
-  fixed.writeUInt32LE(Math.min(packedBytes, MOST), 20);
-  fixed.writeUInt32LE(Math.min(sizeBytes, MOST), 24);
+  fixed.writeUInt32LE(Math.min(packedBytes, MAX_UINT32), 20);
+  fixed.writeUInt32LE(Math.min(sizeBytes, MAX_UINT32), 24);
   fixed.writeUInt16LE(name.length, 28);
   fixed.writeUInt16LE(extra.length, 30);
   // A regular file that its owner may write and everybody may read.
   fixed.writeUInt32LE(((0o100644 << 16) >>> 0) as number, 38);
-  fixed.writeUInt32LE(Math.min(offset, MOST), 42);
+  fixed.writeUInt32LE(Math.min(offset, MAX_UINT32), 42);
   return Buffer.concat([fixed, name, extra]);
 }
 
 /** Encodes the end of an archive: where its directory begins, and how many entries it lists. */
 export function archiveEnd(entries: number, offset: number, sizeBytes: number): Buffer {
   const records: Buffer[] = [];
-  if (entries >= 0xffff || offset >= MOST || sizeBytes >= MOST) {
+  if (entries >= 0xffff || offset >= MAX_UINT32 || sizeBytes >= MAX_UINT32) {
     const end = Buffer.alloc(56);
     end.writeUInt32LE(0x06064b50, 0);
     end.writeBigUInt64LE(44n, 4);
@@ -120,8 +120,8 @@ export function archiveEnd(entries: number, offset: number, sizeBytes: number): 
   last.writeUInt32LE(0x06054b50, 0);
   last.writeUInt16LE(Math.min(entries, 0xffff), 8);
   last.writeUInt16LE(Math.min(entries, 0xffff), 10);
-  last.writeUInt32LE(Math.min(sizeBytes, MOST), 12);
-  last.writeUInt32LE(Math.min(offset, MOST), 16);
+  last.writeUInt32LE(Math.min(sizeBytes, MAX_UINT32), 12);
+  last.writeUInt32LE(Math.min(offset, MAX_UINT32), 16);
   return Buffer.concat([...records, last]);
 }
 

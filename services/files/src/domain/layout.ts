@@ -5,10 +5,10 @@ export interface Layout {
   readonly partCount: number;
 }
 
-/** Divides a file into parts: of at least `least` bytes, larger when there would be too many. */
-export function layoutOf(sizeBytes: number, least: number): Layout {
-  const needed = Math.ceil(sizeBytes / MOST_PARTS / MIB) * MIB;
-  const partBytes = Math.max(least, needed);
+/** Divides a file into parts: of at least `minPartBytes` bytes, larger when there would be too many. */
+export function layoutOf(sizeBytes: number, minPartBytes: number): Layout {
+  const needed = Math.ceil(sizeBytes / MAX_PARTS / MIB) * MIB;
+  const partBytes = Math.max(minPartBytes, needed);
   return { partBytes, partCount: Math.max(1, Math.ceil(sizeBytes / partBytes)) };
 }
 
@@ -72,4 +72,4 @@ export function thumbnailWidth(asked: number): number {
 }
 
 /** Parts that an upload may have at most. */
-export const MOST_PARTS = 1000;
+export const MAX_PARTS = 1000;

@@ -155,7 +155,7 @@ function conflictOf(conflict: ImportConflict): Conflict {
 }
 
 /** Entries that a user map may have at most. */
-const MOST_USERS = 10_000;
+const MAX_USER_MAP_ENTRIES = 10_000;
 
 /** Converts the options of a request to the form in which they are stored, and adds their faults. */
 export function readOptions(options: OptionsMessage | undefined, add: Add): ImportOptions {
@@ -166,7 +166,8 @@ export function readOptions(options: OptionsMessage | undefined, add: Add): Impo
   }
   const users: Record<string, unknown> = userMap.length === 0 ? {} : JSON.parse(userMap.toString());
   const entries = Object.entries(users);
-  if (entries.length > MOST_USERS) add('options.user_map', 'too_many_items', `names ${MOST_USERS} people at the most.`);
+  if (entries.length > MAX_USER_MAP_ENTRIES)
+    add('options.user_map', 'too_many_items', `names ${MAX_USER_MAP_ENTRIES} people at the most.`);
   for (const [name, value] of entries) {
     if (typeof value === 'string' && value.length <= 320) continue;
     add(`options.user_map.${name}`, 'invalid_type', 'must be the id or the e-mail address of a member.');

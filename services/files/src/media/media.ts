@@ -45,7 +45,7 @@ export interface SheetLimits {
   readonly maxColumns: number;
 }
 
-const LARGEST_BOX = 4096;
+const MAX_BOX_PIXELS = 4096;
 
 /** Creates the parser pool without starting a process: each one starts with a task and ends when idle. */
 export function openMedia(given: Partial<MediaSettings> = {}): Media {
@@ -68,7 +68,7 @@ export function openMedia(given: Partial<MediaSettings> = {}): Media {
 
   return {
     async thumbnail(tenant, source, { width, height = width }) {
-      const box = (side: number) => Math.min(Math.max(Math.round(side), 1), LARGEST_BOX);
+      const box = (side: number) => Math.min(Math.max(Math.round(side), 1), MAX_BOX_PIXELS);
       const known = await admit(source, settings.maxFileBytes);
       const { maxPixels, thumbnailTimeoutMs } = settings;
       const task: Task = { kind: 'thumbnail', source: known, width: box(width), height: box(height), maxPixels };

@@ -131,11 +131,11 @@ describe('of an entry little is held while an import runs', () => {
     ['markdown_zip', 'md', 550],
     ['html_zip', 'html', 900],
     ['outline_zip', 'md', 900],
-  ])('%s', (kind, ending, most) => {
+  ])('%s', (kind, ending, maxBytes) => {
     const held = runOn(pages(ending), './hold-archive.js', kind) as { items: number; each: number; found: number };
     expect(held.items).toBeGreaterThan(count);
     expect(held.found).toBe(held.items - 1);
-    expect(held.each).toBeLessThan(most);
+    expect(held.each).toBeLessThan(maxBytes);
   });
 });
 

@@ -25,15 +25,15 @@ export interface Chunk {
 }
 
 /** Chunks per entry; text beyond them is found by its words only. */
-const MOST_CHUNKS = 500;
+const MAX_CHUNKS = 500;
 /** Lengths of a title's parts and of the whole title, in UTF-16 units. */
-const LONGEST_NAME = 120;
-const LONGEST_TITLE = 300;
+const MAX_NAME_CHARS = 120;
+const MAX_TITLE_CHARS = 300;
 const SEPARATOR = ' › ';
 /** Share of the tokens below which a chunk may continue after the next heading, and a rest joins the chunk before it. */
 const SMALL = 0.25;
 /** Minimum share of the tokens that a title leaves to the text. */
-const LEAST_TEXT = 0.5;
+const MIN_TEXT_SHARE = 0.5;
 
 /**
  * Splits a text into chunks of at most `tokens` tokens including their titles: first at headings, then between
@@ -51,12 +51,12 @@ function overviewOf({ type, name, text }: ChunkSource, parts: readonly Chunk[], 
   const start = parts[0]?.start ?? 0;
   let end = start;
   let read = 0;
-  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * LEAST_TEXT))) {
+  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * MIN_TEXT_SHARE))) {
     read += piece.tokens;
     if (read > tokens * (1 + SMALL)) break;
     end = piece.end;
   }
-  return { start, end, title: cut(tidy(name), LONGEST_NAME) };
+  return { start, end, title: cut(tidy(name), MAX_NAME_CHARS) };
 }
 
 function tidy(name: string): string {
@@ -65,10 +65,11 @@ function tidy(name: string): string {
 
 /** Returns chunks that do not overlap and contain the whole text. */
 function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
-  const about = cut(tidy(name), LONGEST_NAME);
-  const columns = type === ResourceType.TABLE ? cut(text.slice(0, Math.max(0, text.indexOf('\n'))), LONGEST_NAME) : '';
+  const about = cut(tidy(name), MAX_NAME_CHARS);
+  const columns =
+    type === ResourceType.TABLE ? cut(text.slice(0, Math.max(0, text.indexOf('\n'))), MAX_NAME_CHARS) : '';
   const room = (path: readonly string[]): number =>
-    Math.max(tokens * LEAST_TEXT, tokens - tokensIn(titleOf(about, columns, path)));
+    Math.max(tokens * MIN_TEXT_SHARE, tokens - tokensIn(titleOf(about, columns, path)));
   const chunks: Chunk[] = [];
   let open: Open | undefined;
   let last: Open | undefined;
@@ -81,18 +82,18 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
     open = undefined;
   };
 
-  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * LEAST_TEXT))) {
-    const most = room(piece.path);
+  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * MIN_TEXT_SHARE))) {
+    const maxTokens = room(piece.path);
     const heading = piece.level !== undefined;
     if (open !== undefined && heading && open.filled >= tokens * SMALL) close();
-    if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > most) {
+    if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > maxTokens) {
       // A heading at the end moves to the chunk of the text below it.
       const trailing: Trailing | undefined = open.trailing;
       if (trailing !== undefined) open.end = trailing.end;
       close();
       open = trailing?.begins;
     }
-    if (chunks.length >= MOST_CHUNKS) return chunks;
+    if (chunks.length >= MAX_CHUNKS) return chunks;
     open = extended(open, piece);
   }
   if (open !== undefined && last !== undefined && isRest(open, last, tokens)) {
@@ -149,7 +150,7 @@ function extended(open: Open | undefined, piece: Piece): Open {
 
 function titleOf(name: string, columns: string, path: readonly string[]): string {
   const parts = [name, columns, ...path].filter((part, i, all) => part !== '' && part !== all[i - 1]);
-  return cut(parts.join(SEPARATOR), LONGEST_TITLE);
+  return cut(parts.join(SEPARATOR), MAX_TITLE_CHARS);
 }
 
 function cut(text: string, length: number): string {

@@ -58,8 +58,8 @@ export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], al
 /** Returns a function that places a score between the lowest of a list (0) and the best (1). */
 function scaleOf(list: readonly Ranked[], foot?: number): (score: number) => number {
   const best = list[0]?.score ?? 0;
-  const least = foot ?? list[Math.min(list.length, SCALED_BY) - 1]?.score ?? 0;
-  const room = best - least;
+  const lowest = foot ?? list[Math.min(list.length, SCALED_BY) - 1]?.score ?? 0;
+  const room = best - lowest;
   if (room <= 0) return (score) => (score >= best ? 1 : 0);
-  return (score) => Math.min(1, Math.max(0, (score - least) / room));
+  return (score) => Math.min(1, Math.max(0, (score - lowest) / room));
 }

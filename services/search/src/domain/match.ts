@@ -11,7 +11,7 @@ export interface Match {
 
 /** Matches per group that are searched from the beginning, and candidates that are examined. */
 const FIRST_MATCHES = 8;
-const MOST_CANDIDATES = 300;
+const MAX_CANDIDATES = 300;
 /** Units around a match of one group within which other groups are searched. */
 const NEAR = 160;
 /** Units of a text that are read word by word when the fast search found nothing. */
@@ -92,7 +92,7 @@ function matchRoot(
 ): void {
   const gram = kindAt(root, 0) === Kind.GRAM;
   let left = FIRST_MATCHES;
-  let looks = MOST_CANDIDATES;
+  let looks = MAX_CANDIDATES;
   for (
     let at = text.indexOf(root, from);
     at >= 0 && at < to && left > 0 && looks > 0;

@@ -11,10 +11,10 @@ import {
 import { type FacetName, type Field, type Narrowing, USUAL_FIELDS } from './narrowing.js';
 import { parseQuery, type QUERY_TYPES, type QueryPlan } from './query.js';
 
-const LONGEST_QUERY = 1000;
+const MAX_QUERY_CHARS = 1000;
 const DEFAULT_LIMIT = 20;
-const MOST_ITEMS = 50;
-const DEEPEST = 10_000;
+const MAX_PAGE_ITEMS = 50;
+const MAX_READABLE_ITEMS = 10_000;
 const DEFAULT_ALPHA = 0.4;
 
 /** Holds a validated search request. */
@@ -63,13 +63,21 @@ export function readRequest(request: SearchRequest): Search {
   const query = request.query.trim();
   const length = [...query].length;
   if (length === 0) faults.push({ param: 'query', code: 'query_required', message: 'What is to be found?' });
-  if (length > LONGEST_QUERY) {
-    faults.push({ param: 'query', code: 'invalid_value', message: `A query has at most ${LONGEST_QUERY} characters.` });
+  if (length > MAX_QUERY_CHARS) {
+    faults.push({
+      param: 'query',
+      code: 'invalid_value',
+      message: `A query has at most ${MAX_QUERY_CHARS} characters.`,
+    });
   }
   const offset = Math.max(0, request.page?.offset ?? 0);
-  const limit = Math.min(MOST_ITEMS, request.page?.limit || DEFAULT_LIMIT);
-  if (offset + limit > DEEPEST) {
-    faults.push({ param: 'offset', code: 'offset_too_deep', message: `Only the first ${DEEPEST} items can be read.` });
+  const limit = Math.min(MAX_PAGE_ITEMS, request.page?.limit || DEFAULT_LIMIT);
+  if (offset + limit > MAX_READABLE_ITEMS) {
+    faults.push({
+      param: 'offset',
+      code: 'offset_too_deep',
+      message: `Only the first ${MAX_READABLE_ITEMS} items can be read.`,
+    });
   }
   if (request.page?.cursor) {
     const message = 'A search goes on by offset: it gives no cursor.';

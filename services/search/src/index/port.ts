@@ -10,13 +10,13 @@ import type { EmbeddingModel } from '../embedding/port.js';
 export const EXACT_TOTAL = 1000;
 
 /** Matches that are counted for facets at most; they are not necessarily the best ones. */
-export const MOST_FACETED = 10_000;
+export const MAX_FACETED_MATCHES = 10_000;
 
 /** Characters of an entry's text that are searched. */
-export const MOST_TEXT = 1_000_000;
+export const MAX_TEXT_CHARS = 1_000_000;
 
 /** Characters of an entry's comments that are searched. */
-export const MOST_COMMENTS = 200_000;
+export const MAX_COMMENT_CHARS = 200_000;
 
 export interface IndexQuery {
   readonly plan: QueryPlan;

@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ModelVector, SearchIndex } from '../index/port.js';
 import type { FilledPage, Found, Question } from './found.js';
-import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
+import { MAX_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 
 /**
  * Returns a page by meaning, or by words and meaning, that the caller may read; refused places are replaced. Without a
@@ -27,7 +27,7 @@ export async function pageByMeaning(
       const resource = allowed.get(id);
       if (resource !== undefined) found.push({ ...place, resource });
     }
-    if (found.length === limit || next >= answer.ranked || refills === MOST_REFILLS) break;
+    if (found.length === limit || next >= answer.ranked || refills === MAX_REFILLS) break;
     const missing = limit - found.length;
     answer = await index.rank({ asked, filter, vector, offset: next, limit: missing * OVERFETCH });
   }

@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { IndexAnswer, SearchIndex } from '../index/port.js';
 import type { FilledPage, Found, Question } from './found.js';
-import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
+import { MAX_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 
 /**
  * Returns a page of keyword results that the caller may read; refused hits are replaced. Rejects with `IndexFailure`.
@@ -32,7 +32,7 @@ export async function pageByWords(
       if (resource === undefined) refused++;
       else found.push({ hit, resource, score: hit.score, keyword: hit.score, byMeaning: false });
     }
-    if (found.length === asked.limit || !answer.more || refills === MOST_REFILLS) break;
+    if (found.length === asked.limit || !answer.more || refills === MAX_REFILLS) break;
     const missing = asked.limit - found.length;
     answer = await index.search({ ...question, offset: next, limit: missing * OVERFETCH });
   }

@@ -66,8 +66,8 @@ export async function fetchImage(
 
 const WHAT = { one: 'An image may have', all: 'All images may have', time: 'Fetching all images may take' };
 
-function limit(what: keyof typeof WHAT, most: number, unit: string, setting: string): string {
-  return `${WHAT[what]} ${most} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;
+function limit(what: keyof typeof WHAT, max: number, unit: string, setting: string): string {
+  return `${WHAT[what]} ${max} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;
 }
 
 /** Returns the last segment of a URL's path as a file name. */

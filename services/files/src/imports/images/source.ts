@@ -28,23 +28,23 @@ export async function withRemoteImages(
   source: ThreadSource,
   stopped: () => void,
 ): Promise<WithImages> {
-  const { importImages: most, importImagesBytes: bytes, importImagesSeconds: seconds } = parts.settings;
-  const found = await findRemoteImages(source, most + 1, stopped);
+  const { importImages: maxImages, importImagesBytes: bytes, importImagesSeconds: seconds } = parts.settings;
+  const found = await findRemoteImages(source, maxImages + 1, stopped);
   const folder = join(parts.scratch, randomUUID());
   const close = () => rm(folder, { recursive: true, force: true });
   const fetched = new Map<string, Fetched>();
   const budget = { bytes, until: Date.now() + seconds * 1000 };
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const images = found.slice(0, most);
+    const images = found.slice(0, maxImages);
     for (let from = 0; from < images.length; from += WIDTH) {
       stopped();
       const some = images.slice(from, from + WIDTH);
       const ends = some.map(({ url }, i) => fetchImage(parts, url, join(folder, String(from + i)), budget));
       for (const [i, one] of (await Promise.all(ends)).entries()) fetched.set((some[i] as RemoteImage).url, one);
     }
-    const more = `Only ${most} images are fetched; the operator can raise that by COMMONPLACE_IMPORT_IMAGES.`;
-    return { source: joined(source, images, fetched, found.length > most ? [more] : []), close };
+    const more = `Only ${maxImages} images are fetched; the operator can raise that by COMMONPLACE_IMPORT_IMAGES.`;
+    return { source: joined(source, images, fetched, found.length > maxImages ? [more] : []), close };
   } catch (error) {
     await close();
     throw error;

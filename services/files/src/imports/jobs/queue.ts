@@ -23,8 +23,8 @@ export async function nextQueued(
   const heads: ImportRecord[] = [];
   for (const tenant of waiting.keys()) {
     // Each tenant leaves one worker of this process to the others.
-    const most = Math.max(1, settings.importWorkers - 1);
-    if (mine.filter((one) => one.tenant === tenant).length >= most) continue;
+    const maxConcurrent = Math.max(1, settings.importWorkers - 1);
+    if (mine.filter((one) => one.tenant === tenant).length >= maxConcurrent) continue;
     const where = { status: 'queued', tenant } as const;
     const queued = await imports.find({ where, sort: ['queuedAt'], limit: LOOKED_AT });
     for (const record of queued) {

@@ -24,8 +24,8 @@ export interface UsageParts extends Pick<StorageParts, 'settings' | 'versions' |
 const KEPT_MS = 15 * 60_000;
 /** Milliseconds that a caller's largest resources are cached; their access is checked every time. */
 const FOUND_MS = 60_000;
-const LARGEST = 10;
-const MOST_LARGEST = 100;
+const DEFAULT_LARGEST_COUNT = 10;
+const MAX_LARGEST_COUNT = 100;
 /** Workspaces per page that the list of workspaces is read in. */
 const PAGE = 200;
 
@@ -41,8 +41,8 @@ export function createStorageHandlers(parts: UsageParts): Handlers<StorageServic
   const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: KEPT_MS });
   const found: Found = new LRUCache({ max: 1000, ttl: FOUND_MS });
   return {
-    async getStorageUsage({ workspaceId, limit: asked = LARGEST }, context) {
-      const limit = Math.min(asked, MOST_LARGEST);
+    async getStorageUsage({ workspaceId, limit: asked = DEFAULT_LARGEST_COUNT }, context) {
+      const limit = Math.min(asked, MAX_LARGEST_COUNT);
       const { ids, administered } = await workspacesOf(parts, workspaceId, context);
       const sums = await sumsOf(parts, known, ids);
       const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);

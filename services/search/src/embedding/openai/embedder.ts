@@ -25,7 +25,7 @@ export interface OpenAiSettings {
 /** Characters of a text per token that are sent. */
 const CHARACTERS_PER_TOKEN = 3;
 /** Bytes of a response beyond which it is refused; 2,048 vectors of 4,096 numbers take less as text. */
-const MOST_BYTES = 128 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 /** Replaces a text without characters, which the API rejects. */
 const NOTHING = '-';
 
@@ -102,7 +102,7 @@ async function openClient({ url, apiKey, timeoutMs, retries }: OpenAiSettings, g
     project: null,
     timeout: timeoutMs,
     maxRetries: retries,
-    fetch: createWebFetch(guard, { maxBytes: MOST_BYTES }),
+    fetch: createWebFetch(guard, { maxBytes: MAX_RESPONSE_BYTES }),
     logLevel: 'off',
   });
 }

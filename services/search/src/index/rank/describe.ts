@@ -56,7 +56,7 @@ const idsOf = (candidates: readonly Candidate[]): string[] => [...new Set(candid
 
 /** Tolerance for similarities of the same passage in two queries. */
 const ROUNDING = 0.002;
-const MOST_PASSAGES = 2000;
+const MAX_PASSAGES = 2000;
 
 /** Returns a function that finds the passage of a candidate, with its text. */
 async function passagesOf(
@@ -77,12 +77,12 @@ async function passagesOf(
     return ({ id }) => found.get(id);
   }
   const near = candidates.filter((candidate) => candidate.near !== undefined);
-  const least = Math.min(...near.map((candidate) => candidate.near?.similarity ?? 1)) - ROUNDING;
+  const minSimilarity = Math.min(...near.map((candidate) => candidate.near?.similarity ?? 1)) - ROUNDING;
   const narrowing = { ...asked.narrowing, ids: idsOf(near) };
   const all =
     near.length === 0
       ? []
-      : await index.nearest({ ...question, narrowing, groupBy: 'chunk', limit: MOST_PASSAGES, minSimilarity: least });
+      : await index.nearest({ ...question, narrowing, groupBy: 'chunk', limit: MAX_PASSAGES, minSimilarity });
   const others = await best(idsOf(candidates.filter((candidate) => candidate.near === undefined)));
   const byPlace = new Map(all.map((hit) => [`${hit.id} ${hit.chunk.start}`, hit]));
   return ({ id, near: one }) => (one === undefined ? others.get(id) : byPlace.get(`${id} ${one.chunk.start}`));

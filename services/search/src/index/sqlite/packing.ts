@@ -12,7 +12,7 @@ export interface Packed {
   readonly numbers: Int8Array;
 }
 
-const LARGEST = 127;
+const MAX_INT8 = 127;
 
 export function pack(chunks: readonly ChunkVector[], dimensions: number): Packed {
   const packed = {
@@ -25,9 +25,9 @@ export function pack(chunks: readonly ChunkVector[], dimensions: number): Packed
     if (vector.length !== dimensions) throw new Error(`a vector has ${vector.length} numbers, not ${dimensions}`);
     packed.bounds[2 * i] = start;
     packed.bounds[2 * i + 1] = end;
-    let most = 0;
-    for (const number of vector) most = Math.max(most, Math.abs(number));
-    const scale = Number.isFinite(most) ? most / LARGEST : 0;
+    let max = 0;
+    for (const number of vector) max = Math.max(max, Math.abs(number));
+    const scale = Number.isFinite(max) ? max / MAX_INT8 : 0;
     packed.scales[i] = scale;
     if (scale === 0) return;
     for (let d = 0; d < dimensions; d++) packed.numbers[i * dimensions + d] = Math.round((vector[d] as number) / scale);

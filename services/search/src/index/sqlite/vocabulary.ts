@@ -6,8 +6,8 @@ import { postingsOf } from './postings.js';
 import type { Scope } from './scope.js';
 import { statisticsOf } from './statistics.js';
 
-const MOST_COMPLETIONS = 40;
-const MOST_CORRECTIONS = 5;
+const MAX_COMPLETIONS = 40;
+const MAX_CORRECTIONS = 5;
 /** Sorts after every letter. */
 const LAST = '\u{10ffff}';
 
@@ -38,8 +38,7 @@ export function createVocabulary(file: IndexFile, scope: Scope, comments: boolea
       const { offsets } = postingsOf(file, scope, { terms: [term], prefix: false }, fields);
       return scope.tenant.id === PERSONAL ? statisticsOf(file, scope).matching(offsets) > 0 : offsets.length > 0;
     },
-    completions: (beginning) =>
-      words('word >= ? AND word < ? LIMIT ?', [beginning, beginning + LAST, MOST_COMPLETIONS]),
+    completions: (beginning) => words('word >= ? AND word < ? LIMIT ?', [beginning, beginning + LAST, MAX_COMPLETIONS]),
     corrections(word, edits) {
       const lengths = [word.length - edits, word.length + edits];
       const [first = ''] = word;
@@ -64,5 +63,5 @@ function nearest(word: string, candidates: readonly string[], limit: number): st
     least = edits;
     found.push(candidate);
   }
-  return found.slice(0, MOST_CORRECTIONS);
+  return found.slice(0, MAX_CORRECTIONS);
 }

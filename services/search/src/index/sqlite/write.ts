@@ -2,7 +2,7 @@ import { analyse } from '@commonplace/kit/analysis';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { NAME_TIMES } from '../../domain/score.js';
 import { commentsText } from '../comments.js';
-import { MOST_TEXT } from '../port.js';
+import { MAX_TEXT_CHARS } from '../port.js';
 import { createTenant, type IndexFile, inTransaction, PERSONAL, reload, type Tenant, tenantOf } from './file.js';
 import { noteLength } from './lengths.js';
 import { listText, pairItem } from './lists.js';
@@ -206,7 +206,7 @@ interface Put {
 function putText(file: IndexFile, row: number, old: boolean, entry: IndexEntry): Put {
   const { db } = file;
   const name = withoutNul(entry.name);
-  const text = withoutNul(entry.text.slice(0, MOST_TEXT));
+  const text = withoutNul(entry.text.slice(0, MAX_TEXT_CHARS));
   const comments = withoutNul(commentsText(entry));
   file.texts.delete(row);
   const sql = "SELECT name = ? AND text = ?, comments = ?, comments <> '' FROM texts WHERE row = ?";

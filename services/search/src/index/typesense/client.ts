@@ -56,7 +56,7 @@ export interface Server {
 export class MissingCollection extends IndexFailure {}
 
 /** Searches per request. */
-const MOST_SEARCHES = 40;
+const MAX_SEARCHES_PER_REQUEST = 40;
 const WRITE_PATIENCE = 6;
 const RETRY_SECONDS = 0.1;
 
@@ -87,8 +87,11 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
   return {
     async search(searches) {
       const found: Found[] = [];
-      for (let at = 0; at < searches.length; at += MOST_SEARCHES) {
-        const some = searches.slice(at, at + MOST_SEARCHES) as unknown as MultiSearchRequestSchema<Document, string>[];
+      for (let at = 0; at < searches.length; at += MAX_SEARCHES_PER_REQUEST) {
+        const some = searches.slice(at, at + MAX_SEARCHES_PER_REQUEST) as unknown as MultiSearchRequestSchema<
+          Document,
+          string
+        >[];
         const { results } = (await read(() => client.multiSearch.perform({ searches: some }))) as {
           results: readonly Result[];
         };

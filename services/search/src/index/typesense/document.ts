@@ -150,7 +150,7 @@ function tokensOf(terms: string): Token[] {
 }
 
 /** Characters of a prefix that are looked up; `weigh` checks longer ones in the results. */
-export const LONGEST_BEGINNING = 6;
+export const MAX_PREFIX_CHARS = 6;
 
 /** Returns the distinct prefixes of the terms and pairs of consecutive terms. */
 function partsOf(terms: string, tokens: readonly Token[]): string {
@@ -159,7 +159,7 @@ function partsOf(terms: string, tokens: readonly Token[]): string {
     let beginning = '';
     let letters = 0;
     for (const letter of term) {
-      if (letters++ === LONGEST_BEGINNING) break;
+      if (letters++ === MAX_PREFIX_CHARS) break;
       beginning += letter;
       parts.add(prefixToken(beginning));
     }

@@ -11,14 +11,14 @@ const FIELDS: Record<FacetName, string> = {
 };
 
 export const FACET_FIELDS = Object.values(FIELDS).join(',');
-const MOST_VALUES = 1000;
+const MAX_FACET_VALUES = 1000;
 
 type Counts = IndexAnswer['facets'];
 
 /** Returns the parameters that make Typesense count facets over all matches. */
 export function facetParameters(facets: readonly FacetName[]): Record<string, string | number> {
   if (facets.length === 0) return {};
-  return { facet_by: facets.map((facet) => FIELDS[facet]).join(','), max_facet_values: MOST_VALUES };
+  return { facet_by: facets.map((facet) => FIELDS[facet]).join(','), max_facet_values: MAX_FACET_VALUES };
 }
 
 export function facetsOf(facets: readonly FacetName[], { facets: found }: Found): Counts {

@@ -36,10 +36,10 @@ const tokens = (values: readonly string[]): Token[] => values.map(valueToken);
 /**
  * Conditions, operators and brackets that a filter of words may contain: Typesense 0.24 refuses more than 100 in all.
  */
-const MOST_PARTS = 60;
+const MAX_FILTER_PARTS = 60;
 
 export function isTooLong(filter: Filter): boolean {
-  return (filter.match(/:|&&|\|\||[()]/g)?.length ?? 0) > MOST_PARTS;
+  return (filter.match(/:|&&|\|\||[()]/g)?.length ?? 0) > MAX_FILTER_PARTS;
 }
 
 /**

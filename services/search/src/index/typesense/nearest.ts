@@ -30,11 +30,11 @@ export async function nearest(parts: NearestParts, query: VectorQuery): Promise<
   if (record === undefined || scope === undefined || query.limit <= 0) return [];
   try {
     const near = await nearestBy(parts.server, record, query, scope);
-    const least = query.minSimilarity ?? -1;
+    const minSimilarity = query.minSimilarity ?? -1;
     return await hitsOf(
       parts,
       query,
-      near.filter(({ similarity }) => similarity >= least),
+      near.filter(({ similarity }) => similarity >= minSimilarity),
     );
   } catch (error) {
     if (!(error instanceof MissingCollection)) throw error;

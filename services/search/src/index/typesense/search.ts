@@ -29,7 +29,7 @@ const NOTHING: Answer = { hits: [], total: 0, totalIsEstimate: false, more: fals
 /** Matches that are ranked by weight; further ones follow in Typesense's order. */
 const WINDOW = EXACT_TOTAL;
 /** Characters of tokens that one search weighs at most. */
-const MOST_WEIGHED = 32_000_000;
+const MAX_WEIGHED_CHARS = 32_000_000;
 
 /** Answers a query from the index that the names refer to. */
 export async function search(parts: SearchParts, query: IndexQuery): Promise<Answer> {
@@ -187,8 +187,8 @@ function orderOf(sought: Sought, { groups: counts }: Counts): string {
 /** Returns the matches to weigh: all or the first of them, and the same for each page of an answer. */
 async function windowOf(server: Server, search: Search, first: Found): Promise<Document[]> {
   const documents = first.hits.map(({ document }) => document);
-  const most = Math.min(WINDOW, first.found);
-  const pages = Math.ceil(Math.min(most, weighableCount(documents)) / PAGE);
+  const count = Math.min(WINDOW, first.found);
+  const pages = Math.ceil(Math.min(count, weighableCount(documents)) / PAGE);
   const more = Array.from({ length: Math.max(0, pages - 1) }, (_, i) => ({ ...search, page: i + 2 }));
   const found = await server.search(more);
   return [...documents, ...found.flatMap(({ hits }) => hits.map(({ document }) => document))];
@@ -196,7 +196,7 @@ async function windowOf(server: Server, search: Search, first: Found): Promise<D
 
 /** Returns how many documents can be weighed if they are as long as the given ones. */
 function weighableCount(documents: readonly Document[]): number {
-  return Math.max(PAGE, (documents.length * MOST_WEIGHED) / Math.max(1, sizeOf(documents)));
+  return Math.max(PAGE, (documents.length * MAX_WEIGHED_CHARS) / Math.max(1, sizeOf(documents)));
 }
 
 function sizeOf(documents: readonly Document[]): number {

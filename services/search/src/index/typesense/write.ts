@@ -104,11 +104,11 @@ export function fill(parts: WriteParts, names: Names, entries: readonly IndexEnt
   return writeWhole(parts, names, true, 'create', entries);
 }
 
-export const MOST_CHANCE = 2 ** 31;
+export const MAX_RANDOM = 2 ** 31;
 
 /** Characters of texts, and entries, that are sent at once. */
-const MOST_SENT = 2_000_000;
-const MOST_DOCUMENTS = 100;
+const MAX_BATCH_CHARS = 2_000_000;
+const MAX_BATCH_ENTRIES = 100;
 
 async function writeWhole(
   parts: WriteParts,
@@ -134,7 +134,7 @@ async function writeWhole(
 
 /** Returns a random position, by which samples are taken. */
 function chanceOf(): number {
-  return Math.floor(Math.random() * MOST_CHANCE);
+  return Math.floor(Math.random() * MAX_RANDOM);
 }
 
 function* portionsOf(entries: readonly IndexEntry[]): Generator<[IndexEntry, Texts][]> {
@@ -144,7 +144,7 @@ function* portionsOf(entries: readonly IndexEntry[]): Generator<[IndexEntry, Tex
     const texts = textsOf(entry);
     some.push([entry, texts]);
     size += texts.name.length + texts.text.length;
-    if (size < MOST_SENT && some.length < MOST_DOCUMENTS) continue;
+    if (size < MAX_BATCH_CHARS && some.length < MAX_BATCH_ENTRIES) continue;
     yield some;
     some = [];
     size = 0;

@@ -87,10 +87,10 @@ function percentShape(texts: readonly string[]): ColumnShape | undefined {
   const read = (text: string) =>
     text.trim().endsWith('%') ? readNumber(text.trim().slice(0, -1).trimEnd(), 'plain') : undefined;
   if (!texts.every((text) => read(text) !== undefined)) return undefined;
-  return ofText('percent', (text) => Number(((read(text) ?? 0) / 100).toPrecision(MOST_DIGITS)));
+  return ofText('percent', (text) => Number(((read(text) ?? 0) / 100).toPrecision(MAX_DIGITS)));
 }
 
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 function timeShape(texts: readonly string[]): ColumnShape | undefined {
   const order: DayOrder = dayOrderOf(texts);

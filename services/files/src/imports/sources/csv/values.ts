@@ -102,7 +102,7 @@ export function dayOrderOf(texts: readonly string[]): DayOrder {
 const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const GROUPED = /^-?[1-9]\d{0,2}(?:,\d{3})*(?:\.\d+)?$/;
 const COMMA = /^-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?$/;
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 /** How the numbers of a column are written: as in JSON, with thousands separators, or with a decimal comma. */
 export type NumberForm = 'plain' | 'grouped' | 'comma';
@@ -126,7 +126,7 @@ export function readNumber(given: string, form: NumberForm): number | undefined 
   )
     return undefined;
   const digits = digitsOf(text, form);
-  if (digits.replace(/^-?0*\.?0*|\.|-/g, '').length > MOST_DIGITS) return undefined;
+  if (digits.replace(/^-?0*\.?0*|\.|-/g, '').length > MAX_DIGITS) return undefined;
   const number = Number(digits);
   return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
 }
