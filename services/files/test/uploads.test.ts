@@ -44,9 +44,9 @@ async function begin(announced: { sizeBytes?: number }): Promise<string> {
 }
 
 test.each([
-  ['without an announced size name the setting', {}, LIMIT, { limit: LIMIT, setting: SETTING }],
-  ['than were announced name what was announced', { sizeBytes: 500 }, 500, { limit: 500 }],
-])('more bytes %s, by header and by body', async (_, announced, limit, details) => {
+  ['than the limit, naming the setting', {}, LIMIT, { limit: LIMIT, setting: SETTING }],
+  ['than announced, naming the announced size', { sizeBytes: 500 }, 500, { limit: 500 }],
+])('refuses more bytes %s, by header and by body', async (_, announced, limit, details) => {
   const refusal = { reason: 'payload_too_large', details };
   const byHeader = uploads.beginWrite({ token: await begin(announced), contentLength: limit + 1 }, {} as never);
   await expect(byHeader).rejects.toMatchObject(refusal);

@@ -153,7 +153,7 @@ async function writeFile(running: Running, path: string, fileId: string, modifie
   const version = file?.versionId === undefined ? undefined : await parts.versions.get(file.versionId);
   const key = version === undefined ? undefined : blobKey(version.blobId);
   if (version === undefined || key === undefined || (await parts.bytes.size(key)) === undefined) {
-    running.faults.push({ resourceId: '', code: 'file_missing', message: 'The bytes of the file are not there.' });
+    running.faults.push({ resourceId: '', code: 'file_missing', message: 'The bytes of the file are missing.' });
     running.failed++;
     return;
   }

@@ -167,7 +167,7 @@ export class WrongBytes extends Error {
 /** Returns `key`; throws when it is not a plain path. */
 export function requireKey(key: string): string {
   if (!/^[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)*$/.test(key) || key.includes('..')) {
-    throw new Error(`${JSON.stringify(key)} is no key`);
+    throw new Error(`${JSON.stringify(key)} is not a valid key`);
   }
   return key;
 }

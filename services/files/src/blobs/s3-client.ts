@@ -64,6 +64,6 @@ function isAway(error: unknown): boolean {
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_SOCKET)/;
 
 function unavailable(cause: unknown): AppError {
-  const message = 'The store of files does not answer. Try again shortly.';
+  const message = 'The file store does not answer. Try again shortly.';
   return new AppError('UNAVAILABLE', 'dependency_unavailable', message, { retryAfter: 1, cause });
 }

@@ -61,7 +61,7 @@ async function growReservation(parts: QuotaParts, { id }: Intent, more: Reservat
   await inWork(parts.store, async (work) => {
     const present = await work.get(parts.intents, id);
     // The code that abandoned the attempt has released its reservation.
-    if (present === undefined) throw new Error(`the attempt ${id} was given up`);
+    if (present === undefined) throw new Error(`the attempt ${id} was abandoned`);
     await reserveBytes(parts, work, more);
     const bytes = (present.reserved?.bytes ?? 0) + more.bytes;
     work.replace(parts.intents, present, { ...present, reserved: { ...more, bytes } });

@@ -163,11 +163,11 @@ async function expireUploads(parts: SweeperParts, stopped: Stopped): Promise<Tal
 
 async function expire(parts: SweeperParts, upload: Upload): Promise<void> {
   if (upload.importId !== undefined) {
-    await failUpload(parts, upload, { code: 'upload_incomplete', message: 'The bytes did not come in time.' });
+    await failUpload(parts, upload, { code: 'upload_incomplete', message: 'The bytes were not uploaded in time.' });
     return;
   }
   if (upload.how === 'fetch') {
-    await failUpload(parts, upload, { code: 'timeout', message: 'The source was not fetched in time.' });
+    await failUpload(parts, upload, { code: 'timeout', message: 'The source could not be fetched in time.' });
     return;
   }
   await dropUpload(parts, upload);

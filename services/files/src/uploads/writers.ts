@@ -74,7 +74,7 @@ export function createWriters<Target>(log: Log): Writers<Target> {
       const writer = open.get(name);
       if (writer === undefined) return;
       open.delete(name);
-      writer.stream.destroy(new Error('the upload was given up'));
+      writer.stream.destroy(new Error('the upload was abandoned'));
       await writer.done.catch(() => {});
     },
     async close() {

@@ -11,7 +11,7 @@ const SLIDES = 'application/vnd.openxmlformats-officedocument.presentationml.pre
 
 const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
 
-describe('a file by its content', () => {
+describe('type detected from the content', () => {
   test.each<[string, Buffer, string, string | undefined, string]>([
     ['a PNG', png(2, 2), 'a.png', undefined, 'image/png'],
     ['a PNG that is called a page', png(2, 2), 'a.html', 'text/html', 'image/png'],
@@ -116,7 +116,7 @@ describe('a file by its content', () => {
     expect(await sniff(bytes, name, declared)).toBe(expected);
   });
 
-  test('documents of office programs', async () => {
+  test('of office documents', async () => {
     expect(await sniff(await docx('x'), 'a.docx')).toBe(WORD);
     expect(await sniff(xlsx({ S: [['x']] }), 'a.xlsx')).toBe(SHEET);
     expect(await sniff(pptx('x'), 'a.pptx')).toBe(SLIDES);
@@ -125,15 +125,15 @@ describe('a file by its content', () => {
     expect(await sniff(await pdf([['x']]), 'a.png', 'image/png')).toBe('application/pdf');
   });
 
-  test('pictures of other formats', async () => {
+  test('of other image formats', async () => {
     const picture = sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } });
     for (const format of ['jpeg', 'webp', 'gif', 'avif', 'tiff'] as const)
       expect(await sniff(await picture.clone().toFormat(format).toBuffer(), 'a.txt')).toBe(`image/${format}`);
   });
 });
 
-describe('what is served', () => {
-  test('nothing that can script is inline', () => {
+describe('inline display', () => {
+  test('is refused for types that can script', () => {
     for (const type of [
       'text/html; charset=utf-8',
       'IMAGE/SVG+XML',
@@ -152,7 +152,7 @@ describe('what is served', () => {
     }
   });
 
-  test('pictures and text are, text as plain text', () => {
+  test('is allowed for images and text, which is shown as plain text', () => {
     for (const type of ['image/png', 'image/jpeg', 'image/webp', 'text/plain', 'text/markdown', 'application/json'])
       expect([type, isActive(type), mayInline(type)]).toEqual([type, false, true]);
     expect(servedType('image/png', 'inline')).toBe('image/png');
@@ -164,7 +164,7 @@ describe('what is served', () => {
     expect(servedType('text/x-python', 'inline')).toBe('text/plain; charset=utf-8');
   });
 
-  test('the unknown is not', () => {
+  test('is refused for unknown types', () => {
     expect(mayInline('application/octet-stream')).toBe(false);
     expect(mayInline('application/vnd.acme')).toBe(false);
     expect(mayInline('video/mp4')).toBe(false);

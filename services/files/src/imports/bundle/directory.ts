@@ -36,7 +36,7 @@ export async function readDirectory(bytes: Bytes, limits: ArchiveLimits, tally: 
     if (error instanceof ImportFault) throw error;
     const { message } = error as Error;
     if (/encrypt/.test(message)) throw encrypted();
-    throw new ArchiveFault('archive_invalid', `This is no ZIP archive that can be read: ${message}.`, false, {
+    throw new ArchiveFault('archive_invalid', `The file is not a readable ZIP archive: ${message}.`, false, {
       cause: error,
     });
   }
@@ -81,7 +81,10 @@ function nameOf(entry: ZipEntry): string {
 function safePath(name: string, limits: ArchiveLimits): string {
   if (name.length > limits.pathLength) throw beyond(limits, 'pathLength', `A path has ${name.length} characters.`);
   if (validateFileName(name) !== null || name.includes('\0')) {
-    throw new ArchiveFault('archive_unsafe_path', `An entry leads out of the archive: ${JSON.stringify(name)}.`);
+    throw new ArchiveFault(
+      'archive_unsafe_path',
+      `An entry has a path outside of the archive: ${JSON.stringify(name)}.`,
+    );
   }
   return name
     .normalize('NFC')
@@ -99,19 +102,19 @@ function refuseSpecial(entry: ZipEntry, path: string): void {
   const host = entry.versionMadeBy >>> 8;
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
   if ((host === UNIX || host === MAC || type === 0o120000) && !PLAIN.has(type)) {
-    throw new ArchiveFault('archive_link', `${path} is a link or a device, and no file.`);
+    throw new ArchiveFault('archive_link', `${path} is a link or a device, not a file.`);
   }
   if (entry.isEncrypted()) throw encrypted();
   if (entry.compressionMethod === 0 && entry.compressedSize !== entry.uncompressedSize) throw lying(path);
 }
 
 function encrypted(): ArchiveFault {
-  return new ArchiveFault('archive_encrypted', 'The archive has a password. Make one without.');
+  return new ArchiveFault('archive_encrypted', 'The archive has a password. Create one without a password.');
 }
 
 /** Creates the fault of an entry that unpacks to more or less than its directory says. */
 export function lying(path: string): ArchiveFault {
-  return new ArchiveFault('archive_size_mismatch', `${path} does not unpack to the size that the archive says.`);
+  return new ArchiveFault('archive_size_mismatch', `${path} does not unpack to the size that the archive states.`);
 }
 
 /**

@@ -95,7 +95,7 @@ function dataStart(header: Buffer, { path }: Packed): number {
 
 function requireMethod({ method, path }: Packed): void {
   if (method === 0 || method === 8) return;
-  throw new ImportFault('archive_entry_unsupported', `${path} is packed by a method that is not read (${method}).`);
+  throw new ImportFault('archive_entry_unsupported', `${path} is compressed by an unsupported method (${method}).`);
 }
 
 function damaged(path: string): ImportFault {

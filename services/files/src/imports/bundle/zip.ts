@@ -40,7 +40,7 @@ export async function openZipBundle(bytes: Bytes, limits: ArchiveLimits, scratch
     for (const entry of entries) if (!isPart(entry)) add(entry, prefix);
     for (const entry of parts) {
       if (depth >= limits.nesting)
-        throw beyond(limits, 'nesting', `${entry.path} is an archive within too many others.`);
+        throw beyond(limits, 'nesting', `${entry.path} is an archive within too many other archives.`);
       await look(await unpackPart(entry), entry.path.replace(/\.zip$/i, ''), depth + 1);
     }
   }
@@ -103,7 +103,7 @@ export async function openZipBundle(bytes: Bytes, limits: ArchiveLimits, scratch
 
 export function requireSize({ path, sizeBytes }: Entry, limit: number): void {
   if (sizeBytes <= limit) return;
-  throw new ImportFault('item_too_large', `${path} has ${sizeBytes} bytes; ${limit} are read at the most.`);
+  throw new ImportFault('item_too_large', `${path} has ${sizeBytes} bytes; at most ${limit} are read.`);
 }
 
 /** Ignores damaged entries, which are reported when they are needed; throws when an entry's size is not as declared. */

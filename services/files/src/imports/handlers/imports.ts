@@ -93,7 +93,7 @@ export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportS
 const SPLIT_LATER: Fault = {
   param: 'options.split_headings',
   code: 'invalid_value',
-  message: 'The items of the import are known already: make a new import to split them.',
+  message: 'The items of the import are already determined: create a new import to split them.',
 };
 
 /**

@@ -36,7 +36,7 @@ export async function fetchImage(
     const signal = AbortSignal.timeout(Math.min(left, ONE_MS));
     const { status, body } = await guard.fetch(url, { signal });
     try {
-      if (status !== 200) throw new Refused(`The answer was ${status}.`);
+      if (status !== 200) throw new Refused(`The server answered ${status}.`);
       const head: Buffer[] = [];
       let sizeBytes = 0;
       const counted = async function* (): AsyncGenerator<Buffer> {
@@ -53,18 +53,22 @@ export async function fetchImage(
       };
       await pipeline(counted, createWriteStream(path, { mode: 0o600 }), { signal });
       const { contentType } = await kindOf(Buffer.concat(head), nameIn(url), undefined);
-      if (!contentType.startsWith('image/')) throw new Refused(`It is no image, but ${contentType}.`);
+      if (!contentType.startsWith('image/')) throw new Refused(`The file is not an image, but ${contentType}.`);
       return { path, sizeBytes, contentType };
     } finally {
       body.destroy();
     }
   } catch (error) {
     if (error instanceof Refused || error instanceof UrlNotAllowed) return { message: error.message };
-    return { message: 'It did not answer as it should.' };
+    return { message: 'The server did not answer as expected.' };
   }
 }
 
-const WHAT = { one: 'An image may have', all: 'All images may have', time: 'Fetching all images may take' };
+const WHAT = {
+  one: 'An image may have at most',
+  all: 'All images together may have at most',
+  time: 'Fetching all images may take at most',
+};
 
 function limit(what: keyof typeof WHAT, max: number, unit: string, setting: string): string {
   return `${WHAT[what]} ${max} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;

@@ -78,7 +78,7 @@ function joined(
       const held = bytesOf(item.path);
       if (held !== undefined) return createReadStream(held.path);
       if (source.openFile !== undefined) return source.openFile(item);
-      throw new ImportFault('archive_entry_missing', `There are no bytes of ${item.path}.`);
+      throw new ImportFault('archive_entry_missing', `The bytes of ${item.path} are missing.`);
     },
     notes: [...(source.notes ?? []), ...kept.slice(0, NAMED), ...said],
   };

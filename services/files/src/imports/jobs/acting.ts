@@ -46,7 +46,7 @@ export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): 
 export function lostAccess(error: unknown): never {
   const isRefusal = error instanceof AppError && REFUSALS.has(error.code);
   if (!isRefusal) throw error;
-  const message = `Who began the import may not write there any more: ${error.message}`;
+  const message = `The person who started the import may no longer write there: ${error.message}`;
   throw new ImportFault('access_lost', message, true, { cause: error });
 }
 

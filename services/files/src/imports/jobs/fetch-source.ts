@@ -27,7 +27,7 @@ export async function fetchSource(parts: ImportParts, hold: Hold): Promise<void>
       }
       if (!(error instanceof SourceUnavailable)) throw error;
       if (tries === TRIES) {
-        const message = 'The source did not answer as it should.';
+        const message = 'The source did not answer as expected.';
         throw new ImportFault('dependency_unavailable', message, true, { cause: error });
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries));

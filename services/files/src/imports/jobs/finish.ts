@@ -79,12 +79,15 @@ async function end(
 }
 
 function keptImages(count: number) {
-  const message = `${count} images at other places of the web were not fetched and stay links; the report names them.`;
+  const message = `${count} remote images were not fetched and stay links; the report lists them.`;
   return { code: 'remote_images_kept', message };
 }
 
 function brokenLinks(count: number) {
-  return { code: 'links_broken', message: `${count} links lead to nothing that was imported; the report names them.` };
+  return {
+    code: 'links_broken',
+    message: `${count} links lead to something that was not imported; the report lists them.`,
+  };
 }
 
 function nothingImported({ failed, skipped, done }: Findings) {
@@ -95,7 +98,7 @@ function nothingImported({ failed, skipped, done }: Findings) {
       ? `${done.failed} items failed, the first, ${labelOf(first)}: ${first.message ?? first.code}`
       : why !== undefined
         ? `${done.skipped} items were skipped, the first, ${why.path}: ${why.message ?? ''}`
-        : 'The source holds nothing that could be imported.';
+        : 'The source contains nothing that can be imported.';
   return { code: 'nothing_imported', message: `Nothing was imported. ${reason}`, retryable: done.failed > 0 };
 }
 

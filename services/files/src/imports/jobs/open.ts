@@ -12,7 +12,7 @@ import { requireArchive, requireArchiveOf, requireFile } from './source-type.js'
 /** Returns the format that an import's source is read in. Throws `unsupported_format`. */
 export function formatOf({ sourceType, readAs = sourceType }: ImportRecord): Format {
   const format = FORMATS[readAs];
-  if (format === undefined) throw new ImportFault('unsupported_format', `${readAs} can’t be read here.`);
+  if (format === undefined) throw new ImportFault('unsupported_format', `${readAs} can’t be read by this server.`);
   return format;
 }
 

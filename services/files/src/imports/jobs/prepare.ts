@@ -66,17 +66,17 @@ function refusedBefore({ items, existing, record }: Run, seq: number): Refused |
   const { parent } = items.item(seq);
   const above = parent === undefined ? undefined : items.seqOf(parent);
   if (above !== undefined && items.state(above) === 'failed') {
-    const message = 'What it lies in was not imported.';
+    const message = 'The folder or page above was not imported.';
     return { seq, status: 'failed', code: 'parent_failed', message, retryable: true };
   }
   const unavailable = items.source.unavailable?.(items.item(seq));
   if (unavailable !== undefined) return { seq, status: 'skipped', ...unavailable, retryable: false };
   if (existing.covered.has(seq)) {
-    const message = 'All that lies in it is there already.';
+    const message = 'Everything in it already exists.';
     return { seq, status: 'skipped', code: 'already_exists', message, retryable: false };
   }
   if (record.conflict !== 'skip' || !existing.conflicts.has(seq)) return undefined;
-  const message = 'There is a resource of that external id.';
+  const message = 'A resource with that external id already exists.';
   return {
     seq,
     status: 'skipped',

@@ -107,7 +107,7 @@ const piece = fc.oneof(
   fc.string({ maxLength: 8 }),
 );
 
-test('whatever stands in a page, a reader ends with a content that is plain text and tags, or a fault', async () => {
+test('reads any page to plain text and tags, or refuses it', async () => {
   const property = fc.asyncProperty(
     fc.array(piece, { maxLength: 60 }),
     fc.nat(READERS.length - 1),
@@ -153,7 +153,7 @@ const block = fc.tuple(
   fc.array(inline, { minLength: 1, maxLength: 4 }),
 );
 
-test('every word of a page arrives, in its order', async () => {
+test('keeps every word of a page in order', async () => {
   const property = fc.asyncProperty(fc.array(block, { minLength: 1, maxLength: 12 }), fc.nat(1), async (blocks, at) => {
     const page = blocks
       .map(

@@ -56,7 +56,7 @@ function refuseXml(bundle: Bundle): void {
   if (isXml)
     throw new ImportFault(
       'confluence_xml_export',
-      'This is an export as XML, a backup. Export the space as HTML: Space settings, Export space, HTML.',
+      'This is an XML export, which is a backup. Export the space as HTML: Space settings, Export space, HTML.',
     );
 }
 
@@ -70,7 +70,7 @@ async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]
     bundle.entries.flatMap(({ path }) => (within(path) === undefined ? [] : [[within(path) ?? '', path] as const])),
   );
   for (const { path } of bundle.entries)
-    if (within(path) === undefined) skip(path, 'not_imported', 'It lies outside of the export.');
+    if (within(path) === undefined) skip(path, 'not_imported', 'The file is outside of the export.');
   const index = treeOf(await bundle.read(join(base, 'index.html'), MAX_PAGE_BYTES));
   const pages = [...entries.keys()].filter(
     (path) => isPage(path) && path !== 'index.html' && !path.startsWith('attachments/') && !isLitter(path),
@@ -94,10 +94,10 @@ async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]
     const owner = /^attachments\/(?:thumbnails\/)?(\d+)\//.exec(path)?.[1];
     if (isThere.has(path)) continue;
     if (path === 'index.html') skip(entry, 'site_map', 'The list of pages of the export.');
-    else if (isLitter(path)) skip(entry, 'system_file', 'A file that a system has left there.');
-    else if (/^(?:images\/icons|styles)\//.test(path)) skip(entry, 'presentation', 'How the export looks.');
+    else if (isLitter(path)) skip(entry, 'system_file', 'A file that the operating system created.');
+    else if (/^(?:images\/icons|styles)\//.test(path)) skip(entry, 'presentation', 'A style or icon of the export.');
     else if (path.startsWith('attachments/thumbnails/'))
-      skip(entry, 'thumbnail', 'A small picture of an image that came over whole.');
+      skip(entry, 'thumbnail', 'A thumbnail of an image that is imported in full size.');
     else
       items.push({
         path: entry,
@@ -153,7 +153,7 @@ export const openConfluenceSource: OpenSource = async (bundle) => {
   await loadHtml();
   const base = baseOf(bundle);
   if (base === undefined)
-    throw new ImportFault('no_pages', 'There is no index.html of a space in it: export the space as HTML.');
+    throw new ImportFault('no_pages', 'The source contains no index.html of a space: export the space as HTML.');
   const { items, skipped } = await plan(bundle, base);
   if (!items.some(({ kind }) => kind === 'document')) throw new ImportFault('no_pages', 'The export has no pages.');
   const index = createPathIndex();
@@ -177,7 +177,7 @@ export const openConfluenceSource: OpenSource = async (bundle) => {
       return resolveRelative(join(base, 'index.html'), href, index);
     },
     notes: [
-      'An export of Confluence as HTML has no earlier versions, permissions or drafts; macros came over as what they showed.',
+      'An export of Confluence as HTML has no earlier versions, permissions or drafts; macros are imported as the content that they showed.',
     ],
   };
 };

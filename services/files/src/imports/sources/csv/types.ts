@@ -108,7 +108,7 @@ function timeShape(texts: readonly string[]): ColumnShape | undefined {
     const when = readWhen(text, order);
     return when === undefined ? null : momentOfWhen(when);
   };
-  return ofText('datetime', read, zoneless > 0 ? { note: 'its times say no zone and were taken as UTC' } : {});
+  return ofText('datetime', read, zoneless > 0 ? { note: 'its times have no zone and were read as UTC' } : {});
 }
 
 function flagShape(texts: readonly string[]): ColumnShape | undefined {

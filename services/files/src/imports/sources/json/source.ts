@@ -30,7 +30,7 @@ function contentOf(shape: Shape, path: string): ItemContent {
 export const openJsonSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   const [only] = entries;
-  if (only === undefined) throw new ImportFault('no_pages', 'There is no JSON in it.');
+  if (only === undefined) throw new ImportFault('no_pages', 'The source contains no JSON.');
   const shapes = new Map<string, Shape['kind']>();
   const read = async (path: string): Promise<Shape> => {
     const shape = shapeOfJson(readJson(await readText(bundle, path, MAX_JSON_BYTES), path));

@@ -30,7 +30,11 @@ export function itemsOf(entries: readonly Entry[]): Tree {
 
   for (const { path } of entries) {
     if (isJunk(path)) {
-      skipped.push({ path, code: 'system_file', message: 'A system keeps it for itself.' });
+      skipped.push({
+        path,
+        code: 'system_file',
+        message: 'A file that the operating system or another tool keeps for itself.',
+      });
       continue;
     }
     const parent = folderAbove(path);

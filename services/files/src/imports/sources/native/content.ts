@@ -33,7 +33,8 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   const { created_by: by, updated_by, access_mode, permissions, created_at, updated_at, content_version } = resource;
   const is_locked = resource.is_locked && !opened.parents.has(resource.id);
   // A resource whose children are yet to be created can't be locked.
-  if (resource.is_locked && !is_locked) warnings.push('It was locked, and is open now: it holds others.');
+  if (resource.is_locked && !is_locked)
+    warnings.push('It was locked and is now unlocked, because it contains other resources.');
   const said = {
     created_by: by,
     updated_by,
@@ -46,7 +47,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   };
   if (resource.publication !== null) {
     warnings.push(
-      `It was published as ${JSON.stringify(resource.publication.slug ?? '')}, and is not here: publish it.`,
+      `It was published as ${JSON.stringify(resource.publication.slug ?? '')} and is not published here: publish it again.`,
     );
   }
   const { columns, rows, people, ...content } = body;
@@ -80,7 +81,7 @@ async function bodyOf({ type, content }: ArchivedResource, { bundle }: Opened): 
 
 function pathIn({ path }: ArchivedContent): string {
   if (typeof path === 'string') return path;
-  throw new ImportFault('item_invalid', 'The archive does not say where its content is.');
+  throw new ImportFault('item_invalid', 'The archive does not state where its content is.');
 }
 
 async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: Opened): Promise<unknown> {
@@ -97,7 +98,7 @@ async function snapshotsOf(
   const sizeOf = (path: string): number => bundle.entry(path)?.sizeBytes ?? 0;
   const there = all.filter((path) => sizeOf(path) <= STATE_BYTES);
   if (there.length < all.length) {
-    warnings.push(`${all.length - there.length} snapshots stay in the archive: they have more than 8 MiB.`);
+    warnings.push(`${all.length - there.length} snapshots were not imported: each has more than 8 MiB.`);
   }
   const read: unknown[] = [];
   let bytes = 0;
@@ -108,7 +109,7 @@ async function snapshotsOf(
   }
   if (read.length < there.length) {
     warnings.push(
-      `The ${there.length - read.length} oldest snapshots stay in the archive: there are too many of them.`,
+      `The ${there.length - read.length} oldest snapshots were not imported: the snapshots are too large together.`,
     );
   }
   return read;

@@ -20,7 +20,7 @@ export const openNativeSource: OpenSource = async (bundle) => {
     items: inOrder(found).map((one) => itemOf(one, ids)),
     skipped: bundle.entries
       .filter(({ path }) => !OWN.test(path))
-      .map(({ path }) => ({ path, code: 'not_in_archive', message: 'It is no part of an archive of a workspace.' })),
+      .map(({ path }) => ({ path, code: 'not_in_archive', message: 'The file is not part of a workspace archive.' })),
     async read(item): Promise<ItemContent> {
       const resource = await readResource(bundle, item.path);
       return contentOf(resource, opened);
@@ -50,7 +50,7 @@ async function readAll(bundle: Bundle): Promise<Outline[]> {
     const some = paths.slice(at, at + AT_ONCE);
     found.push(...(await Promise.all(some.map((path) => outlineOf(bundle, path)))));
   }
-  if (found.length === 0) throw new ImportFault('nothing_in_archive', 'There is no resource in this archive.');
+  if (found.length === 0) throw new ImportFault('nothing_in_archive', 'The archive contains no resources.');
   return found;
 }
 
@@ -99,7 +99,9 @@ function notesOf({ include, publication }: Manifest): string[] {
   const published =
     publication === null
       ? []
-      : [`The workspace was published as ${JSON.stringify(publication.slug ?? '')}, and is not here: publish it.`];
+      : [
+          `The workspace was published as ${JSON.stringify(publication.slug ?? '')} and is not published here: publish it again.`,
+        ];
   const left = ['files', 'comments', 'snapshots', 'permissions'].flatMap((part) =>
     include[part] === false ? `The archive was made without ${part}.` : [],
   );

@@ -53,14 +53,14 @@ function sortEntries(bundle: Bundle): Sorted {
   const skip = (path: string, code: string, message: string) => sorted.skipped.push({ path, code, message });
   for (const { path: entry } of bundle.entries) {
     const path = logicalPath(entry);
-    if (isLitter(path)) skip(entry, 'system_file', 'A file that a system has left there.');
+    if (isLitter(path)) skip(entry, 'system_file', 'A file that the operating system created.');
     else if (isMap(path)) skip(entry, 'site_map', 'The list of pages that Notion adds to an export.');
     else if (sorted.entries.has(path)) skip(entry, 'duplicate', `The export has ${path} more than once.`);
     else {
       sorted.entries.set(path, entry);
       if (!isPage(path) && !isValues(path)) sorted.files.push(path);
       else if (!addToGroup(path, sorted.groups))
-        skip(entry, 'duplicate', `The export has this page in another form, too.`);
+        skip(entry, 'duplicate', `The export also contains this page in another format.`);
     }
   }
   return sorted;
@@ -90,12 +90,16 @@ function pageOf({ page, view, all, key }: Group, { entries, skipped }: Sorted): 
   if (values === undefined)
     return page === undefined ? undefined : { path: page, kind: 'document', title, id, entry: entry(page) };
   if (all !== undefined && view !== undefined)
-    skipped.push({ path: entry(view), code: 'duplicate_view', message: 'A view of a database that came over whole.' });
+    skipped.push({
+      path: entry(view),
+      code: 'duplicate_view',
+      message: 'A view of a database that is imported as a whole.',
+    });
   if (page !== undefined)
     skipped.push({
       path: entry(page),
       code: 'database_page',
-      message: 'The page of a database, which came over as a table.',
+      message: 'The page of a database that is imported as a table.',
     });
   return {
     path: values,

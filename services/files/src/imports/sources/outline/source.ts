@@ -37,7 +37,8 @@ function plan(bundle: Bundle): { items: SourceItem[]; skipped: Skipped[] } {
   const owners = new Map<string, string>();
   const folders = new Set(bundle.entries.flatMap(({ path }) => foldersAbove(path)));
   for (const { path } of bundle.entries) {
-    if (isLitter(path)) skipped.push({ path, code: 'system_file', message: 'A file that a system has left there.' });
+    if (isLitter(path))
+      skipped.push({ path, code: 'system_file', message: 'A file that the operating system created.' });
     else if (isPage(path) && !STORE.test(path)) {
       leaves.push({ path, kind: 'document', name: cleanName(decodedName(stemOf(path))) });
       const folder = path.replace(/\.[^./]+$/, '');
@@ -64,7 +65,7 @@ async function readOutlinePage(bundle: Bundle, path: string): Promise<ItemConten
 async function openOutlineMarkdown(bundle: Bundle): Promise<Source> {
   const { items, skipped } = plan(bundle);
   if (!items.some(({ kind }) => kind === 'document'))
-    throw new ImportFault('no_pages', 'There is no page of Outline in it.');
+    throw new ImportFault('no_pages', 'The source contains no Outline page.');
   const index = createPathIndex();
   const bySlug = new Map<string, string | undefined>();
   for (const { path, kind, name } of items) {
