@@ -20,7 +20,7 @@ export async function* fetchEntries(
     const { entries, leftIds } = await resources.getIndexEntries({ ids: asked, mostBytes: FETCHED_BYTES }, options());
     const left = new Set(leftIds);
     yield { ids: asked.filter((id) => !left.has(id)), entries };
-    if (leftIds.length >= asked.length) throw new Error('the owner of the tree gives none of its entries');
+    if (leftIds.length >= asked.length) throw new Error('the owner of the tree returned none of the requested entries');
     asked = leftIds;
   }
 }

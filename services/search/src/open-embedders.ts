@@ -58,7 +58,7 @@ function localModel(folder: string | undefined): LocalModel {
   try {
     return readModel(folder ?? bundledFolder());
   } catch (error) {
-    throw new ConfigError([`COMMONPLACE_EMBEDDINGS_FOLDER holds no model: ${(error as Error).message}`]);
+    throw new ConfigError([`COMMONPLACE_EMBEDDINGS_FOLDER contains no valid model: ${(error as Error).message}`]);
   }
 }
 
@@ -66,7 +66,7 @@ function openRemote(url: string, settings: EmbeddingSettings): Embedder {
   const { embeddingsModel: model, embeddingsDimensions: dimensions } = settings;
   if (model === undefined || dimensions === undefined) {
     throw new ConfigError([
-      'COMMONPLACE_EMBEDDINGS is a URL: COMMONPLACE_EMBEDDINGS_MODEL and COMMONPLACE_EMBEDDINGS_DIMENSIONS are needed too',
+      'COMMONPLACE_EMBEDDINGS is a URL: set COMMONPLACE_EMBEDDINGS_MODEL and COMMONPLACE_EMBEDDINGS_DIMENSIONS too',
     ]);
   }
   const { embeddingsKey: apiKey, embeddingsMaxTokens: maxTokens, embeddingsBatch: batch } = settings;

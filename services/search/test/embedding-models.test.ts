@@ -14,8 +14,8 @@ const embedders: Embedders = { current, provider: 'local', former: [], close: as
 const list = async (of: Embedders | undefined = embedders) =>
   (await createEmbeddingModelHandlers(of).listEmbeddingModels({}, createContext())).models;
 
-describe('the list of embedding models', () => {
-  test('has the model that texts are embedded with', async () => {
+describe('list of embedding models', () => {
+  test('contains the current model', async () => {
     expect(await list()).toEqual([
       {
         id: 'some-model',
@@ -27,12 +27,12 @@ describe('the list of embedding models', () => {
     ]);
   });
 
-  test('is empty where embeddings are off', async () => {
+  test('is empty when embeddings are off', async () => {
     const { models } = await createEmbeddingModelHandlers(undefined).listEmbeddingModels({}, createContext());
     expect(models).toEqual([]);
   });
 
-  test('says how the model did when it was last asked', async () => {
+  test('contains the outcome of the last call of the model', async () => {
     const statusAfter = async (failure: Error | undefined) => {
       fake.failure = failure;
       await current.embed(['text'], 'query').catch(() => undefined);

@@ -26,7 +26,7 @@ function openRecorder(answers: (Error | undefined)[] = []): { asked: RecordUsage
 
 const use = { tenant: 't', feature: 'search', model: 'm', userId: 'u' } as const;
 
-test('tokens with one attribution are reported together, others apart', async () => {
+test('reports tokens with the same attribution together, others separately', async () => {
   const { asked, recorder } = openRecorder();
   recorder.add(use, { tokens: 3, isEstimated: false });
   recorder.add(use, { tokens: 4, isEstimated: false });
@@ -39,7 +39,7 @@ test('tokens with one attribution are reported together, others apart', async ()
   expect(asked.map(({ key }) => key?.source)).toEqual([CreditSource.SEARCH, CreditSource.EMBEDDING]);
 });
 
-test('a report that fails is tried again under the same key; one that is refused is not', async () => {
+test('retries a failed report under the same key, but not a refused one', async () => {
   const { asked, recorder } = openRecorder([Unavailable(), undefined, NotFound()]);
   recorder.add(use, { tokens: 3, isEstimated: false });
   await eventually(async () => expect(asked).toHaveLength(2));
@@ -49,20 +49,20 @@ test('a report that fails is tried again under the same key; one that is refused
   expect(asked).toHaveLength(3);
 });
 
-test('a search counts for the tenant of the credential, and for the key that made it', () => {
+test('attributes a search to the tenant and the key of the credential', () => {
   const caller = { userId: 'u', credential: { type: 'session', id: 's', scopes: [] } } as unknown as Caller;
   expect(attributionOf(caller)).toEqual({ tenant: homeOf('u'), userId: 'u' });
   const key = { ...caller, tenant: { orgId: 'o' }, credential: { type: 'api_key', id: 'k', scopes: [] } } as Caller;
   expect(attributionOf(key)).toEqual({ tenant: 'o', userId: 'u', apiKeyId: 'k' });
 });
 
-test('the provider counts tokens; without its count they are estimated', () => {
+test('uses the token count of the provider, or an estimate without it', () => {
   expect(tokensOf({ usage: { prompt_tokens: 12 } }, ['text'])).toEqual({ tokens: 12, isEstimated: false });
   expect(tokensOf({ usage: { prompt_tokens: -1 } }, ['text', 'äö'])).toEqual({ tokens: 3, isEstimated: true });
   expect(tokensOf(null, [''])).toEqual({ tokens: 0, isEstimated: true });
 });
 
-test('the tokens of a request are divided among workspaces without a rest', () => {
+test('divides the tokens of a request among workspaces without a remainder', () => {
   const shares = shareTokens(10, ['aaaa', 'bb', 'c'], ['one', 'two', 'one']);
   expect([...shares]).toEqual([
     ['one', 7],

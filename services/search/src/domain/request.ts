@@ -62,12 +62,12 @@ export function readRequest(request: SearchRequest): Search {
   const faults: Fault[] = [];
   const query = request.query.trim();
   const length = [...query].length;
-  if (length === 0) faults.push({ param: 'query', code: 'query_required', message: 'What is to be found?' });
+  if (length === 0) faults.push({ param: 'query', code: 'query_required', message: 'query must not be empty.' });
   if (length > MAX_QUERY_CHARS) {
     faults.push({
       param: 'query',
       code: 'invalid_value',
-      message: `A query has at most ${MAX_QUERY_CHARS} characters.`,
+      message: `A query may have at most ${MAX_QUERY_CHARS} characters.`,
     });
   }
   const offset = Math.max(0, request.page?.offset ?? 0);
@@ -80,7 +80,7 @@ export function readRequest(request: SearchRequest): Search {
     });
   }
   if (request.page?.cursor) {
-    const message = 'A search goes on by offset: it gives no cursor.';
+    const message = 'A search is continued by offset: it has no cursor.';
     faults.push({ param: 'cursor', code: 'invalid_pagination', message });
   }
   // An invalid query is not parsed.
@@ -145,7 +145,7 @@ export function nameOfType(type: string): string {
 function typesOf(asked: readonly ResourceType[], plan: QueryPlan, faults: Fault[]): ResourceType[] | undefined {
   asked.forEach((type, i) => {
     if (!Object.values(TYPES).includes(type)) {
-      faults.push({ param: `types[${i}]`, code: 'invalid_value', message: 'This is not a type of resources.' });
+      faults.push({ param: `types[${i}]`, code: 'invalid_value', message: 'must be a type of resource.' });
     }
   });
   return intersection(

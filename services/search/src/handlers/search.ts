@@ -139,8 +139,8 @@ const UNAVAILABLE = {
   off: unavailable('embeddings are off'),
   'no vectors': unavailable('nothing is embedded yet'),
   'no answer': unavailable('the embedding model does not answer'),
-  failed: unavailable('the vectors can not be read'),
-  'no texts': unavailable('names and comments are searched by their words alone'),
+  failed: unavailable('the vectors cannot be read'),
+  'no texts': unavailable('names and comments are searched only by their words'),
 };
 
 type Means = { readonly vector: QueryVector | undefined } | { readonly degraded: Warning };
@@ -168,11 +168,11 @@ function warn({ page, degraded, incomplete }: Answer, { reply }: CallContext): v
   const warnings: Warning[] = [];
   if (degraded !== undefined) warnings.push(degraded);
   if (incomplete) {
-    const message = 'Not everything is embedded yet: the rest is found by its words alone.';
+    const message = 'Not everything is embedded yet: the rest is found only by its words.';
     warnings.push({ code: 'embeddings_incomplete', message });
   }
   if (!page.complete) {
-    warnings.push({ code: 'index_incomplete', message: 'The index is being made: some resources are not in it yet.' });
+    warnings.push({ code: 'index_incomplete', message: 'The index is being built: some resources are not in it yet.' });
   }
   if (warnings.length > 0) reply.warnings = [...(reply.warnings ?? []), ...warnings];
 }

@@ -122,7 +122,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
       const needy = await index.unembedded(model.id, ENTRIES_AT_ONCE);
       if (needy.length === 0) break;
       const these = needy.map(({ id, textHash }) => `${id} ${textHash}`).join();
-      if (these === last) throw new Error('the index does not take the vectors');
+      if (these === last) throw new Error('the index does not accept the vectors');
       last = these;
       await index.putVectors(model, await embedEntries({ ...parts, known }, needy, stop.signal));
       stats = await index.vectorStats(model.id);

@@ -33,7 +33,7 @@ export function openLocalEmbedder(model: LocalModel, { threads, idleMs }: LocalS
       signal,
     );
     if (all.length !== texts.length * dimensions) {
-      throw new EmbedderFailure(`the model gives other than ${dimensions} numbers for a text`, false);
+      throw new EmbedderFailure(`the model does not return ${dimensions} numbers for a text`, false);
     }
     return texts.map((_, i) => all.slice(i * dimensions, (i + 1) * dimensions));
   }

@@ -21,9 +21,9 @@ const HEAP_MIB = 128;
 const PATIENCE_MS = 120_000;
 
 const failures = {
-  notStarted: (cause: unknown) => new EmbedderFailure('the process of the model did not start', true, { cause }),
+  notStarted: (cause: unknown) => new EmbedderFailure('the model process did not start', true, { cause }),
   ended: (code: number | null, signal: NodeJS.Signals | null) =>
-    new EmbedderFailure(`the process of the model ended (${signal ?? code})`, true),
+    new EmbedderFailure(`the model process ended (${signal ?? code})`, true),
   late: (timeoutMs: number) => new EmbedderFailure(`the model took more than ${timeoutMs / 1000} s`, true),
   closed: () => new EmbedderFailure('the embedder is closed', false),
 };

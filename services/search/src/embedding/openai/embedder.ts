@@ -54,7 +54,7 @@ export function openOpenAiEmbedder(settings: OpenAiSettings, guard: Guard): Embe
     }
     const other = vectors.find(({ length }) => length !== dimensions);
     if (other === undefined) return vectors;
-    throw new EmbedderFailure(`${name} gives ${other.length} numbers for a text, not ${dimensions}`, false);
+    throw new EmbedderFailure(`${name} returns ${other.length} numbers for a text, not ${dimensions}`, false);
   }
 
   async function embedSome(

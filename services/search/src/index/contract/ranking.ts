@@ -21,7 +21,7 @@ function queryOf(
 }
 
 export function rankingDuties(use: Use): void {
-  test('a ranking is what separate queries about words, nearness and single entries give', async () => {
+  test('equals separate queries about words, nearness and single entries', async () => {
     const { index, hold, embed } = use();
     await hold(
       entry('both', { text: 'Red apples are sweet. Green ones are sour.' }),

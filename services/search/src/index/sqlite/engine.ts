@@ -101,7 +101,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
       next = { file: openIndexFile(nextPath, limits), changed: new Set() };
     },
     fill(entries) {
-      if (next === undefined) throw new Error('no rebuild runs');
+      if (next === undefined) throw new Error('no rebuild is running');
       const { file, changed } = next;
       const untouched = entries.filter(({ id }) => !changed.has(id));
       applyChanges(
@@ -114,7 +114,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
       );
     },
     commitRebuild() {
-      if (next === undefined) throw new Error('no rebuild runs');
+      if (next === undefined) throw new Error('no rebuild is running');
       markComplete(next.file);
       settle(next.file);
       next = undefined;

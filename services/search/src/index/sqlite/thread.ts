@@ -43,7 +43,7 @@ export function openIndexThread(data: ThreadData): IndexThread {
     started.on('exit', () => {
       if (worker === started) worker = undefined;
       for (const { reject } of waiting.takeAll()) {
-        reject(new IndexFailure('the thread of the index ended', { cause }));
+        reject(new IndexFailure('the index thread ended', { cause }));
       }
     });
     return started;

@@ -11,7 +11,7 @@ const IDLE_MS = 180_000;
 
 /** The thread that owns the index file: searches are answered at once, writes are done in small groups. */
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
+if (port === null) throw new Error('must run in a worker thread');
 const { path, limits } = workerData as ThreadData;
 // Lowers the OS priority, so that requests in other threads go first when processors are scarce. On Linux, pid 0 means
 // this thread alone.

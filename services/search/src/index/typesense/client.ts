@@ -106,7 +106,8 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
       const options = { action, throwOnFail: undefined };
       const answer = await change(() => client.collections(collection).documents().import(body, options));
       const lines = answer.split('\n').filter((line) => line !== '');
-      if (lines.length !== documents.length) throw new IndexFailure(`an import gave ${lines.length} answers`);
+      if (lines.length !== documents.length)
+        throw new IndexFailure(`an import of ${documents.length} documents returned ${lines.length} results`);
       return lines.map(lineOf);
     },
     async deleteWhere(collection, filter) {
@@ -196,5 +197,5 @@ function lineOf(line: string): Line {
   if (success) return 'ok';
   if (code === 409) return 'exists';
   if (code === 404) return 'missing';
-  throw new IndexFailure(`Typesense takes an entry not: ${error}`);
+  throw new IndexFailure(`Typesense refuses an entry: ${error}`);
 }

@@ -74,7 +74,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
       const { current } = await listed();
       if (current !== undefined) return current;
       made = undefined;
-      throw new IndexFailure('the index was taken away');
+      throw new IndexFailure('the index was deleted');
     },
     async onEach(work) {
       const done = new Set<string>();
@@ -84,7 +84,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
         const { next } = await listed();
         if (missing.has(current)) {
           made = undefined;
-          throw new IndexFailure('the index was taken away');
+          throw new IndexFailure('the index was deleted');
         }
         const todo = [current, next].filter((name) => name !== undefined && !done.has(name)) as string[];
         if (todo.length === 0) return;

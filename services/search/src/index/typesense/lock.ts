@@ -22,7 +22,7 @@ export async function takeLock(server: Server, collection: string): Promise<Lock
   const document = () => ({ id: ID, until: Date.now() + HELD_MS, holder });
   await server.deleteWhere(collection, both(`id:[${ID}]` as Filter, `until:<${Date.now()}` as Filter));
   const [line] = await server.write(collection, 'create', [document()]);
-  if (line !== 'ok') throw new IndexFailure('another rebuild runs');
+  if (line !== 'ok') throw new IndexFailure('another rebuild is running');
   let lost = false;
 
   async function renew(): Promise<void> {
