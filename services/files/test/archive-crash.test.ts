@@ -13,14 +13,14 @@ import {
   archiveQueue,
   stepCollection,
 } from '../src/archives/records.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 /** These tests check that a worker that dies at the end of an export leaves nothing that its successor could damage. */
 
 const RESOURCES = 5;
 const DATA_BYTES = 3 * 1024 * 1024;
 
-let played: Played;
+let played: TestParts;
 let parts: ArchiveParts;
 
 beforeEach(async () => {

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { eventually } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
 import { fromBuffer } from 'yauzl';
-import { streamedEntry, type Written, wholeEntry } from '../src/archives/entries.js';
+import { type ArchiveWriteState, streamedEntry, wholeEntry } from '../src/archives/entries.js';
 import { archiveEnd, directoryRecord } from '../src/archives/zip.js';
 
 const AT = new Date('2026-03-04T05:06:08Z');
 
 /** Writes an archive of these entries; every second one is streamed. */
 async function zipOf(files: Readonly<Record<string, Buffer>>, huge = false): Promise<Buffer> {
-  const written: Written = { offset: 0, entries: 0, directory: [], sums: [] };
+  const written: ArchiveWriteState = { offset: 0, entries: 0, directory: [], sums: [] };
   const bytes: Buffer[] = [];
   for (const [i, [path, data]] of Object.entries(files).entries()) {
     if (i % 2 === 0) bytes.push(await wholeEntry(path, data, AT, written));
@@ -92,7 +92,7 @@ test('uses ZIP64 records beyond 4 GiB and 65,535 entries', () => {
 
 test('ends an entry whose source fails, while the reader or the writer waits', async () => {
   const entry = { path: 'x', deflated: true, huge: false, modifiedAt: AT };
-  const written = (): Written => ({ offset: 0, entries: 0, directory: [], sums: [] });
+  const written = (): ArchiveWriteState => ({ offset: 0, entries: 0, directory: [], sums: [] });
   async function* failing(pieces: number): AsyncGenerator<Buffer> {
     // Random bytes do not compress, so the deflated data waits to be read.
     for (let at = 0; at < pieces; at++) yield randomBytes(64 * 1024);

@@ -8,9 +8,9 @@ import type { BlobStore } from '../src/blobs/port.js';
 import { type Upload, uploadQueue } from '../src/storage/records.js';
 import { fetchUpload } from '../src/uploads/fetcher.js';
 import type { SweeperParts } from '../src/uploads/parts.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
-let played: Played;
+let played: TestParts;
 let parts: SweeperParts;
 let status: number;
 /** What the store of bytes fails with. */

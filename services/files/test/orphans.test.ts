@@ -2,16 +2,16 @@ import { utimes } from 'node:fs/promises';
 import { newId } from '@commonplace/kit/id';
 import { createOwnIds } from '@commonplace/kit/installation';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { blobKey, thumbnailKey, trashedIn, trashKey, uploadKey } from '../src/domain/layout.js';
+import { blobKey, parseTrashKey, thumbnailKey, trashKey, uploadKey } from '../src/domain/layout.js';
 import { readSweep, saveSweep } from '../src/storage/sweep.js';
 import type { SweeperParts } from '../src/uploads/parts.js';
 import { createSweeper } from '../src/uploads/sweeper.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 /** These tests cover what the sweeper does with stored bytes that no record names. */
 
 const DAY_MS = 86_400_000;
-let played: Played;
+let played: TestParts;
 let parts: SweeperParts;
 
 beforeEach(async () => {
@@ -88,7 +88,7 @@ test('deletes bytes from the trash when its period is over', async () => {
   await orphan(40, over);
   expect(await sweep()).toMatchObject({ orphans: 0, purged: 1 });
   expect(await keys()).toEqual([recent]);
-  expect(trashedIn(recent)?.key).toBe(key);
+  expect(parseTrashKey(recent)?.key).toBe(key);
 });
 
 test('starts the grace period again for restored bytes', async () => {

@@ -14,13 +14,13 @@ import { completeUpload, missingParts } from '../src/uploads/complete.js';
 import type { SweeperParts } from '../src/uploads/parts.js';
 import { purgeFile } from '../src/uploads/purge.js';
 import { createSweeper } from '../src/uploads/sweeper.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 const actor = { type: 'user', id: newId(), name: 'P' } as const;
 const place = { tenant: newId(), workspaceId: newId() };
 const MINUTE = 60_000;
 
-let played: Played;
+let played: TestParts;
 let parts: SweeperParts;
 
 beforeEach(async () => {

@@ -4,12 +4,12 @@ import { inWork } from '@commonplace/kit/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Upload } from '../src/storage/records.js';
 import { createUploadHandlers } from '../src/uploads/handlers/uploads.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 const LIMIT = 1000;
 const SETTING = 'COMMONPLACE_SINGLE_UPLOAD_BYTES';
 
-let played: Played;
+let played: TestParts;
 let uploads: ReturnType<typeof createUploadHandlers>;
 beforeAll(async () => {
   played = await openParts();

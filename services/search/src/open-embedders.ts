@@ -5,7 +5,7 @@ import { bundledFolder, type LocalModel, readModel } from './embedding/local/mod
 import { openOpenAiEmbedder } from './embedding/openai/embedder.js';
 import type { Embedder } from './embedding/port.js';
 import type { embeddingSettings } from './embedding/settings.js';
-import { type WatchedEmbedder, watched } from './embedding/watched.js';
+import { type WatchedEmbedder, watchEmbedder } from './embedding/watched.js';
 
 /** Holds the available models. */
 export interface Embedders {
@@ -31,7 +31,7 @@ const RETRIES = 3;
 export function openEmbedders(settings: EmbeddingSettings): Embedders | undefined {
   const opened = openEmbedder(settings);
   if (opened === undefined) return undefined;
-  const current = watched(opened);
+  const current = watchEmbedder(opened);
   const provider = settings.embeddings === 'local' ? 'local' : 'openai_compatible';
   const bundled = openLocal(undefined, settings);
   const former = bundled.model.id === current.model.id ? [] : [bundled];

@@ -1,14 +1,14 @@
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { describe, expect, test } from '@jest/globals';
 import { EmbedderFailure } from '../src/embedding/port.js';
-import { watched } from '../src/embedding/watched.js';
+import { watchEmbedder } from '../src/embedding/watched.js';
 import { createEmbeddingModelHandlers } from '../src/handlers/embedding-models.js';
 import type { Embedders } from '../src/open-embedders.js';
 import { createFakeEmbedder } from './embedder.js';
 import { createContext } from './fakes.js';
 
 const fake = createFakeEmbedder('some-model');
-const current = watched(fake);
+const current = watchEmbedder(fake);
 const embedders: Embedders = { current, provider: 'local', former: [], close: async () => undefined };
 
 const list = async (of: Embedders | undefined = embedders) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { fuse, type Ranked, SCALED_BY } from '../src/domain/fuse.js';
+import { fuse, type RankedResult, SCALED_BY } from '../src/domain/fuse.js';
 
-const ranked = (...scores: readonly [string, number][]): Ranked[] => scores.map(([id, score]) => ({ id, score }));
+const ranked = (...scores: readonly [string, number][]): RankedResult[] => scores.map(([id, score]) => ({ id, score }));
 const ids = (hits: readonly { id: string }[]): string[] => hits.map(({ id }) => id);
 
 const keyword = ranked(['a', 0.8], ['b', 0.4], ['c', 0.2]);
@@ -46,7 +46,7 @@ describe('fusion', () => {
 
   test('keeps the head of the order when the semantic list gets longer', () => {
     const long = Array.from({ length: SCALED_BY * 2 }, (_, i) => ({ id: `s${i}`, score: 1 - i / 1000 }));
-    const head = (list: readonly Ranked[]) => fuse(keyword, list, 0.4).slice(0, 20);
+    const head = (list: readonly RankedResult[]) => fuse(keyword, list, 0.4).slice(0, 20);
     expect(head(long)).toEqual(head(long.slice(0, SCALED_BY)));
   });
 });

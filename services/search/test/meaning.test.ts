@@ -61,15 +61,19 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Asked = Parameters<typeof SearchRequest.fromPartial>[0];
+type SearchInput = Parameters<typeof SearchRequest.fromPartial>[0];
 
-function find(request: Asked, context = createContext(), parts: Partial<SearchParts> = {}): Promise<SearchResponse> {
+function find(
+  request: SearchInput,
+  context = createContext(),
+  parts: Partial<SearchParts> = {},
+): Promise<SearchResponse> {
   const embedQuery = createQueryEmbedder(() => work.serving(), 5000);
   const handlers = createSearchHandlers({ index, resources, embedQuery, ...parts });
   return handlers.search(SearchRequest.fromPartial(request), context);
 }
 
-const semantic = (query: string, more: Asked = {}) => find({ query, mode: SearchMode.SEMANTIC, ...more });
+const semantic = (query: string, more: SearchInput = {}) => find({ query, mode: SearchMode.SEMANTIC, ...more });
 const ids = ({ items }: SearchResponse): string[] => items.map(({ resource }) => resource?.id ?? '');
 
 describe('semantic search', () => {

@@ -39,7 +39,7 @@ embedderContract('an OpenAI-compatible endpoint', { open: () => open() });
 
 describe('an OpenAI-compatible endpoint', () => {
   beforeEach(() => {
-    double.asked.length = 0;
+    double.requests.length = 0;
   });
 
   afterEach(async () => {
@@ -52,8 +52,8 @@ describe('an OpenAI-compatible endpoint', () => {
   test('receives texts in batches, truncated to what the model reads', async () => {
     const embedder = open({ batch: 2 });
     await embedder.embed(['a', 'b', 'x'.repeat(1000)], 'document');
-    expect(double.asked.map(({ input }) => input.map(({ length }) => length))).toEqual([[1, 1], [300]]);
-    expect(double.asked[0]).toMatchObject({ model: 'some-embedding-model', dimensions: undefined });
+    expect(double.requests.map(({ input }) => input.map(({ length }) => length))).toEqual([[1, 1], [300]]);
+    expect(double.requests[0]).toMatchObject({ model: 'some-embedding-model', dimensions: undefined });
   });
 
   test('reports the tokens of each request as the endpoint counts them', async () => {
@@ -67,13 +67,13 @@ describe('an OpenAI-compatible endpoint', () => {
     const embedder = open({ dimensions: 8 });
     expect((await embedder.embed(['a'], 'query'))[0]).toHaveLength(8);
     await embedder.embed(['b'], 'query');
-    expect(double.asked.map(({ dimensions }) => dimensions)).toEqual([undefined, 8, 8]);
+    expect(double.requests.map(({ dimensions }) => dimensions)).toEqual([undefined, 8, 8]);
   });
 
   test('is retried after status 429 and server errors', async () => {
     double.next(fail(429, 'slow down', AT_ONCE), fail(503, 'overloaded', AT_ONCE));
     expect(await open().embed(['text'], 'query')).toHaveLength(1);
-    expect(double.asked).toHaveLength(3);
+    expect(double.requests).toHaveLength(3);
   });
 
   test.each([
@@ -86,7 +86,7 @@ describe('an OpenAI-compatible endpoint', () => {
     double.next(...Array.from({ length: retryable ? 3 : 1 }, () => fail(status, 'SECRET TEXT', AT_ONCE)));
     const message = expect.not.stringContaining('SECRET');
     await failsWith(open(), { retryable, message });
-    expect(double.asked).toHaveLength(retryable ? 3 : 1);
+    expect(double.requests).toHaveLength(retryable ? 3 : 1);
   });
 
   test('is retried, then fails, when it does not answer in time or closes the connection', async () => {
@@ -136,7 +136,7 @@ describe('an OpenAI-compatible endpoint', () => {
     const redirect: Answer = (response) => response.writeHead(307, { location: 'http://169.254.169.254/' }).end();
     double.next(redirect);
     await failsWith(open(), { retryable: false });
-    expect(double.asked).toHaveLength(1);
+    expect(double.requests).toHaveLength(1);
   });
 
   test('receives no key when none is set', async () => {

@@ -43,13 +43,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Asked = Parameters<typeof SearchRequest.fromPartial>[0];
+type SearchInput = Parameters<typeof SearchRequest.fromPartial>[0];
 
-function find(request: Asked, context = createContext()): Promise<SearchResponse> {
+function find(request: SearchInput, context = createContext()): Promise<SearchResponse> {
   return createSearchHandlers({ index, resources }).search(SearchRequest.fromPartial(request), context);
 }
 
-async function faultOf(request: Asked): Promise<[string, string | undefined]> {
+async function faultOf(request: SearchInput): Promise<[string, string | undefined]> {
   const error = await find(request).catch((thrown: unknown) => thrown);
   if (!(error instanceof AppError)) throw new Error('no fault');
   return [error.reason, error.param];

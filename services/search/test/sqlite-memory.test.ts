@@ -149,10 +149,10 @@ describe('caches of the SQLite index', () => {
       });
       for (const engine of [usual, alone]) engine.putVectors(MODEL, put);
       if (round === 40) usual.rest();
-      const asked = { model: MODEL.id, vector: direction(), narrowing: {}, limit: 10 };
+      const shared = { model: MODEL.id, vector: direction(), narrowing: {}, limit: 10 };
       for (const filter of FILTERS) {
         for (const groupBy of ['resource', 'chunk'] as const) {
-          const question = { ...asked, filter, groupBy };
+          const question = { ...shared, filter, groupBy };
           expect(usual.nearest(question)).toEqual(alone.nearest(question));
         }
       }

@@ -133,7 +133,7 @@ describe('schedule of checks', () => {
       waitingEvents: async () => 0,
       log,
       everyMs: 1,
-      lookMs: 1000,
+      pollMs: 1000,
     });
     await eventually(async () => expect(check.done).toContain('full'));
     await schedule.close();
@@ -154,7 +154,7 @@ describe('schedule of checks', () => {
       if (!there) throw new Error('no broker');
       return 0;
     };
-    const schedule = startSchedule({ check, ensureBuilt: async () => {}, waitingEvents, log, everyMs: 0, lookMs: 5 });
+    const schedule = startSchedule({ check, ensureBuilt: async () => {}, waitingEvents, log, everyMs: 0, pollMs: 5 });
     await eventually(async () => expect(looks).toBeGreaterThan(2));
     expect(check.done).toEqual([]);
     there = false;

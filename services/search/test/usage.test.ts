@@ -10,43 +10,46 @@ import { tokensOf } from '../src/embedding/openai/tokens.js';
 import { attributionOf, createUsageRecorder, type UsageRecorder } from '../src/usage/recorder.js';
 import { shareTokens } from '../src/vectors/background.js';
 
-function openRecorder(answers: (Error | undefined)[] = []): { asked: RecordUsageRequest[]; recorder: UsageRecorder } {
-  const asked: RecordUsageRequest[] = [];
+function openRecorder(answers: (Error | undefined)[] = []): {
+  requests: RecordUsageRequest[];
+  recorder: UsageRecorder;
+} {
+  const requests: RecordUsageRequest[] = [];
   const metering = {
     recordUsage: async (request: RecordUsageRequest) => {
-      asked.push(request);
+      requests.push(request);
       const error = answers.shift();
       if (error !== undefined) throw error;
       return { credits: '0', overage: '0', charged: true };
     },
   };
   const systemCall = () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 1000 });
-  return { asked, recorder: createUsageRecorder({ metering, systemCall, log: silentLog, flushMs: 5 }) };
+  return { requests, recorder: createUsageRecorder({ metering, systemCall, log: silentLog, flushMs: 5 }) };
 }
 
 const use = { tenant: 't', feature: 'search', model: 'm', userId: 'u' } as const;
 
 test('reports tokens with the same attribution together, others separately', async () => {
-  const { asked, recorder } = openRecorder();
+  const { requests, recorder } = openRecorder();
   recorder.add(use, { tokens: 3, isEstimated: false });
   recorder.add(use, { tokens: 4, isEstimated: false });
   recorder.add({ ...use, feature: 'embedding' }, { tokens: 5, isEstimated: true });
   await recorder.close();
-  expect(asked).toEqual([
+  expect(requests).toEqual([
     expect.objectContaining({ tenant: 't', inputTokens: 7, requests: 2, source: UsageSource.PROVIDER }),
     expect.objectContaining({ inputTokens: 5, requests: 1, source: UsageSource.ESTIMATED }),
   ]);
-  expect(asked.map(({ key }) => key?.source)).toEqual([CreditSource.SEARCH, CreditSource.EMBEDDING]);
+  expect(requests.map(({ key }) => key?.source)).toEqual([CreditSource.SEARCH, CreditSource.EMBEDDING]);
 });
 
 test('retries a failed report under the same key, but not a refused one', async () => {
-  const { asked, recorder } = openRecorder([Unavailable(), undefined, NotFound()]);
+  const { requests, recorder } = openRecorder([Unavailable(), undefined, NotFound()]);
   recorder.add(use, { tokens: 3, isEstimated: false });
-  await eventually(async () => expect(asked).toHaveLength(2));
-  expect(asked[1]).toEqual(asked[0]);
+  await eventually(async () => expect(requests).toHaveLength(2));
+  expect(requests[1]).toEqual(requests[0]);
   recorder.add(use, { tokens: 1, isEstimated: false });
   await recorder.close();
-  expect(asked).toHaveLength(3);
+  expect(requests).toHaveLength(3);
 });
 
 test('attributes a search to the tenant and the key of the credential', () => {

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
  */
 
 /** Describes an entry as the directory at the archive's end lists it. */
-export interface Listed {
+export interface DirectoryEntry {
   readonly path: string;
   readonly deflated: boolean;
   readonly crc: number;
@@ -20,8 +20,8 @@ export interface Listed {
 }
 
 /** Describes what is known of an entry when its header is written. */
-export type Begun = Pick<Listed, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
-  Partial<Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>> & {
+export type EntryHeader = Pick<DirectoryEntry, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
+  Partial<Pick<DirectoryEntry, 'crc' | 'packedBytes' | 'sizeBytes'>> & {
     /** The entry may exceed 4 GiB. */
     readonly huge: boolean;
   };
@@ -35,7 +35,7 @@ const DESCRIBED = 0x8;
 const ZIP64 = 0x0001;
 
 /** Encodes the local header, which precedes an entry's data. */
-export function localHeader({ path, deflated, modifiedAt, described, huge, ...sizes }: Begun): Buffer {
+export function localHeader({ path, deflated, modifiedAt, described, huge, ...sizes }: EntryHeader): Buffer {
   const name = Buffer.from(path);
   const { crc = 0, packedBytes = 0, sizeBytes = 0 } = sizes;
   const extra = huge ? extraField([sizeBytes, packedBytes]) : Buffer.alloc(0);
@@ -55,7 +55,7 @@ export function localHeader({ path, deflated, modifiedAt, described, huge, ...si
 
 /** Encodes the data descriptor, which follows an entry whose size was unknown before. */
 export function descriptor(
-  { crc, packedBytes, sizeBytes }: Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>,
+  { crc, packedBytes, sizeBytes }: Pick<DirectoryEntry, 'crc' | 'packedBytes' | 'sizeBytes'>,
   huge: boolean,
 ): Buffer {
   const record = Buffer.alloc(huge ? 24 : 16);
@@ -72,7 +72,7 @@ export function descriptor(
 }
 
 /** Encodes an entry of the directory. */
-export function directoryRecord(entry: Listed): Buffer {
+export function directoryRecord(entry: DirectoryEntry): Buffer {
   const { path, deflated, crc, packedBytes, sizeBytes, offset, described, modifiedAt } = entry;
   const name = Buffer.from(path);
   const large = [sizeBytes, packedBytes, offset].filter((value) => value >= MAX_UINT32);
@@ -80,7 +80,7 @@ export function directoryRecord(entry: Listed): Buffer {
   const version = large.length === 0 ? VERSION : VERSION_64;
   const fixed = Buffer.alloc(46);
   fixed.writeUInt32LE(0x02014b50, 0);
-  // Made on Unix: the upper byte says how to read the attributes.
+  // Made on Unix: the upper byte determines how the attributes are read.
   fixed.writeUInt16LE((3 << 8) | version, 4);
   fixed.writeUInt16LE(version, 6);
   fixed.writeUInt16LE(UTF8 | (described ? DESCRIBED : 0), 8);
@@ -91,7 +91,7 @@ export function directoryRecord(entry: Listed): Buffer {
   fixed.writeUInt32LE(Math.min(sizeBytes, MAX_UINT32), 24);
   fixed.writeUInt16LE(name.length, 28);
   fixed.writeUInt16LE(extra.length, 30);
-  // A regular file that its owner may write and everybody may read.
+  // A regular file that its owner may write and all users may read.
   fixed.writeUInt32LE(((0o100644 << 16) >>> 0) as number, 38);
   fixed.writeUInt32LE(Math.min(offset, MAX_UINT32), 42);
   return Buffer.concat([fixed, name, extra]);

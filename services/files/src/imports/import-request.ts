@@ -14,8 +14,8 @@ import { tooLarge } from '../errors.js';
 import { FORMATS } from './formats.js';
 import type { Conflict, ImportOptions } from './stores/records.js';
 
-/** Says where the bytes of an import come from. */
-export type From =
+/** Describes where the bytes of an import come from. */
+export type SourceOrigin =
   | { readonly fileId: string }
   | { readonly bytes: Buffer }
   | { readonly url: string }
@@ -24,7 +24,7 @@ export type From =
 /** Holds a request to create an import, checked as far as that is possible without reading any state. */
 export interface ImportRequest {
   readonly sourceType: string;
-  readonly from: From;
+  readonly from: SourceOrigin;
   readonly conflict: Conflict;
   readonly options: ImportOptions;
 }
@@ -77,7 +77,7 @@ async function readFrom(
   name: string,
   guard: Pick<Guard, 'check'>,
   add: Add,
-): Promise<From | undefined> {
+): Promise<SourceOrigin | undefined> {
   const { fileId, content, contentBase64, upload, sourceUrl, connectionId, selection } = request;
   const given = {
     file_id: fileId,
@@ -154,7 +154,7 @@ function conflictOf(conflict: ImportConflict): Conflict {
   return CONFLICTS[conflict] ?? 'rename';
 }
 
-/** Entries that a user map may have at most. */
+/** Maximum number of entries of a user map. */
 const MAX_USER_MAP_ENTRIES = 10_000;
 
 /** Converts the options of a request to the form in which they are stored, and adds their faults. */

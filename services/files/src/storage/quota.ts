@@ -37,8 +37,8 @@ function limitOf({ quotaBytes, temporaryBytes }: StorageParts['settings'], accou
 }
 
 /**
- * Returns the id of the record that counts an account. The id of temporary bytes says `sources` because it once counted
- * sources only.
+ * Returns the id of the record that counts an account. The id of temporary bytes contains `sources` because it once
+ * counted sources only.
  */
 function accountId({ tenant, account }: Pick<Reservation, 'tenant' | 'account'>): string {
   return account === 'files' ? tenant : `${tenant}:sources`;
@@ -115,7 +115,7 @@ export async function* metered(source: AsyncIterable<Uint8Array>, meter: Meter):
   }
 }
 
-/** Checks whether an error says that the storage quota is exceeded. */
+/** Checks whether an error reports that the storage quota is exceeded. */
 export function isOverQuota(error: unknown): error is Error {
   return error instanceof Error && (error as { reason?: string }).reason === 'storage_quota_exceeded';
 }

@@ -41,13 +41,13 @@ const FIRST_LOOK_MS = 2_000;
 
 function uploadFacts(
   { settings }: UploadParts,
-  { wish, file, revision, blobId, replaces }: Creation,
+  { parsed, file, revision, blobId, replaces }: Creation,
   context: CallContext,
 ): Omit<Upload, 'version'> {
   const now = Date.now();
   const after = (ms: number) => new Date(now + ms).toISOString();
-  const url = typeof wish.from === 'object' && 'url' in wish.from ? wish.from.url : undefined;
-  const { sizeBytes } = wish;
+  const url = typeof parsed.from === 'object' && 'url' in parsed.from ? parsed.from.url : undefined;
+  const { sizeBytes } = parsed;
   const inParts = url === undefined && sizeBytes !== undefined && sizeBytes > settings.singleBytes;
   return {
     id: revision,
@@ -56,10 +56,10 @@ function uploadFacts(
     fileId: file.id,
     replaces,
     how: url !== undefined ? 'fetch' : inParts ? 'parts' : 'single',
-    name: wish.name === '' ? file.id : wish.name,
-    saidType: wish.contentType,
+    name: parsed.name === '' ? file.id : parsed.name,
+    saidType: parsed.contentType,
     sizeBytes,
-    sha256: wish.sha256,
+    sha256: parsed.sha256,
     ...(inParts ? layoutOf(sizeBytes, settings.partBytes) : {}),
     blobId,
     sourceUrl: url,

@@ -22,7 +22,7 @@ class SourceRefused extends Error {
   }
 }
 
-/** Reports that a source could not be reached, or did not answer as it should; a retry may succeed. */
+/** Reports that a source could not be reached, or did not answer as expected; a retry may succeed. */
 export class SourceUnavailable extends Error {}
 
 /**

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchSource } from '../../src/imports/jobs/fetch-source.js';
 import type { Hold } from '../../src/imports/jobs/hold.js';
 import { ImportFault } from '../../src/imports/sources/port.js';
-import { openParts, type Played } from '../parts.js';
+import { openParts, type TestParts } from '../parts.js';
 
-let played: Played;
+let played: TestParts;
 beforeAll(async () => {
   played = await openParts();
 });

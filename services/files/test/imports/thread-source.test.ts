@@ -33,13 +33,13 @@ describe('a source in a thread', () => {
     const [first] = source.items;
     if (first === undefined) throw new Error('no item');
     expect(await source.read(first)).toMatchObject({ title: 'First' });
-    const asked: unknown[] = [];
+    const received: unknown[] = [];
     const { fields } = await source.body(first, (href, times) => {
       const target = source.resolve(first, href.split('#')[0] as string);
-      asked.push([href, times, target]);
+      received.push([href, times, target]);
       return 'item' in target ? 'resource:1#x' : undefined;
     });
-    expect(asked).toEqual([
+    expect(received).toEqual([
       ['b.html#x', 2, { item: 'b.html' }],
       ['gone.html', 1, { broken: true }],
     ]);

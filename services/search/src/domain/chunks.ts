@@ -38,7 +38,7 @@ const MIN_TEXT_SHARE = 0.5;
 /**
  * Splits a text into chunks of at most `tokens` tokens including their titles: first at headings, then between
  * paragraphs, lines, sentences and words. The last one may exceed that by a small rest. If there are several, the first
- * is the beginning of the text as far as a model reads, which overlaps the others: it tells what the text is about as a
+ * is the beginning of the text as far as a model reads, which overlaps the others: it shows what the text is about as a
  * whole. An entry without text gets one empty chunk for its name.
  */
 export function chunksOf(source: ChunkSource, tokens: number): Chunk[] {
@@ -71,8 +71,8 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
   const room = (path: readonly string[]): number =>
     Math.max(tokens * MIN_TEXT_SHARE, tokens - tokensIn(titleOf(about, columns, path)));
   const chunks: Chunk[] = [];
-  let open: Open | undefined;
-  let last: Open | undefined;
+  let open: OpenChunk | undefined;
+  let last: OpenChunk | undefined;
 
   const close = (): void => {
     if (open === undefined) return;
@@ -88,7 +88,7 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
     if (open !== undefined && heading && open.filled >= tokens * SMALL) close();
     if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > maxTokens) {
       // A heading at the end moves to the chunk of the text below it.
-      const trailing: Trailing | undefined = open.trailing;
+      const trailing: TrailingHeadings | undefined = open.trailing;
       if (trailing !== undefined) open.end = trailing.end;
       close();
       open = trailing?.begins;
@@ -107,35 +107,35 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
  * Returns whether a chunk is the small rest of the section of the one before. On its own its vector would be that of the
  * title more than of its few words, and resemble every query about the title.
  */
-function isRest(open: Open, last: Open, tokens: number): boolean {
+function isRest(open: OpenChunk, last: OpenChunk, tokens: number): boolean {
   return open.path === last.path && open.tokens < tokens * SMALL;
 }
 
 /** A chunk that may still grow. */
-interface Open {
+interface OpenChunk {
   start: number;
   end: number;
   tokens: number;
   /** Tokens outside of headings. */
   filled: number;
   path: readonly string[];
-  trailing?: Trailing;
+  trailing?: TrailingHeadings;
 }
 
 /** Headings at the end of a chunk. */
-interface Trailing {
+interface TrailingHeadings {
   /** Where the chunk would end without them. */
   readonly end: number;
   /** The chunk that they would begin. */
-  readonly begins: Open;
+  readonly begins: OpenChunk;
 }
 
-function extended(open: Open | undefined, piece: Piece): Open {
+function extended(open: OpenChunk | undefined, piece: Piece): OpenChunk {
   const { start, end, tokens, path, level } = piece;
   const heading = level !== undefined;
-  const alone: Open = { start, end, tokens, filled: heading ? 0 : tokens, path };
+  const alone: OpenChunk = { start, end, tokens, filled: heading ? 0 : tokens, path };
   if (open === undefined) return alone;
-  const grown: Open = {
+  const grown: OpenChunk = {
     start: open.start,
     end,
     tokens: open.tokens + tokens,

@@ -46,10 +46,10 @@ export function tagQuestion(
 }
 
 /** Restricts a search to the tags in the owner's answer. */
-export function withTags(search: Search, asked: readonly string[], { tagIds, tagTerms }: SearchFilter): Search {
+export function withTags(search: Search, requested: readonly string[], { tagIds, tagTerms }: SearchFilter): Search {
   const { plan } = search;
   const named = tagTerms.map(({ ids }) => ids);
-  const tags = [...(asked.length > 0 ? [tagIds] : []), ...named.slice(0, plan.tags.length)];
+  const tags = [...(requested.length > 0 ? [tagIds] : []), ...named.slice(0, plan.tags.length)];
   const excludedTags = named.slice(plan.tags.length).flat();
   return { ...search, narrowing: { ...search.narrowing, tags, excludedTags } };
 }
@@ -142,14 +142,14 @@ export function nameOfType(type: string): string {
 }
 
 /** Returns the types that both the request's field and the query's operators allow. */
-function typesOf(asked: readonly ResourceType[], plan: QueryPlan, faults: Fault[]): ResourceType[] | undefined {
-  asked.forEach((type, i) => {
+function typesOf(requested: readonly ResourceType[], plan: QueryPlan, faults: Fault[]): ResourceType[] | undefined {
+  requested.forEach((type, i) => {
     if (!Object.values(TYPES).includes(type)) {
       faults.push({ param: `types[${i}]`, code: 'invalid_value', message: 'must be a type of resource.' });
     }
   });
   return intersection(
-    asked.length > 0 ? [...asked] : undefined,
+    requested.length > 0 ? [...requested] : undefined,
     plan.types.length > 0 ? plan.types.map(typeNamed) : undefined,
   );
 }
@@ -163,7 +163,7 @@ interface Fields {
   readonly fieldTypes: ResourceType[] | undefined;
 }
 
-/** Resource types whose text each field stands for. */
+/** Resource types whose text each field contains. */
 const TEXTS: Partial<Record<SearchField, readonly ResourceType[]>> = {
   [SearchField.CONTENT]: [ResourceType.DOCUMENT, ResourceType.ARTIFACT, ResourceType.FOLDER],
   [SearchField.ROWS]: [ResourceType.TABLE],
@@ -174,9 +174,9 @@ const TEXTS: Partial<Record<SearchField, readonly ResourceType[]>> = {
  * Returns the fields to search and the types that they imply. The text of a table is its rows, that of a file is what
  * was extracted from it, and comments are on documents: unless names are searched too, the fields restrict the types.
  */
-function fieldsOf(asked: readonly SearchField[]): Fields {
-  if (asked.length === 0) return { fields: USUAL_FIELDS, fieldTypes: undefined };
-  const wanted = new Set(asked);
+function fieldsOf(requested: readonly SearchField[]): Fields {
+  if (requested.length === 0) return { fields: USUAL_FIELDS, fieldTypes: undefined };
+  const wanted = new Set(requested);
   const texts = [...wanted].flatMap((field) => TEXTS[field] ?? []);
   const fields: Field[] = [];
   if (wanted.has(SearchField.NAME)) fields.push('name');

@@ -67,7 +67,7 @@ export interface IndexStats {
 }
 
 /** Describes an entry whose text has no vectors of a model yet. */
-export interface Unembedded {
+export interface UnembeddedEntry {
   readonly id: string;
   readonly workspaceId: string;
   readonly type: ResourceType;
@@ -127,7 +127,7 @@ export interface ModelVector {
 
 /** Asks for places of a ranking by meaning, or by words and meaning. */
 export interface RankQuery {
-  readonly asked: Search;
+  readonly request: Search;
   /** What the caller may find. */
   readonly filter: SearchFilter;
   /** Without a vector only words count. */
@@ -189,7 +189,7 @@ export interface Rebuild {
  */
 export interface VectorIndex {
   /** Returns entries that need vectors of a model, the most recently changed first. */
-  unembedded(model: string, limit: number): Promise<readonly Unembedded[]>;
+  unembedded(model: string, limit: number): Promise<readonly UnembeddedEntry[]>;
   /** Replaces the vectors of this model that the entries have. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): Promise<void>;
   nearest(query: VectorQuery): Promise<readonly NearHit[]>;

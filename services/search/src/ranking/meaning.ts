@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ModelVector, SearchIndex } from '../index/port.js';
-import type { FilledPage, Found, Question } from './found.js';
+import type { FilledPage, FoundPlace, Question } from './found.js';
 import { MAX_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 
 /**
@@ -10,13 +10,13 @@ import { MAX_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 export async function pageByMeaning(
   index: SearchIndex,
   resources: TreeOwner,
-  { asked, filter }: Question,
+  { request, filter }: Question,
   vector: ModelVector | undefined,
   context: CallContext,
 ): Promise<FilledPage> {
-  const { offset, limit } = asked;
-  const first = await index.rank({ asked, filter, vector, offset, limit });
-  const found: Found[] = [];
+  const { offset, limit } = request;
+  const first = await index.rank({ request, filter, vector, offset, limit });
+  const found: FoundPlace[] = [];
   let answer = first;
   let next = offset;
   for (let refills = 0; ; refills++) {
@@ -29,7 +29,7 @@ export async function pageByMeaning(
     }
     if (found.length === limit || next >= answer.ranked || refills === MAX_REFILLS) break;
     const missing = limit - found.length;
-    answer = await index.rank({ asked, filter, vector, offset: next, limit: missing * OVERFETCH });
+    answer = await index.rank({ request, filter, vector, offset: next, limit: missing * OVERFETCH });
   }
   const { facets, totalIsEstimate, complete } = first;
   const left = first.total - (next - offset - found.length);

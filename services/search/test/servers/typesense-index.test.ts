@@ -29,10 +29,10 @@ const described = existsSync(DESCRIPTION) ? test : test.skip;
 describe('requests to Typesense', () => {
   described('all follow the OpenAPI description', () => {
     expect(proxy?.faults).toEqual([]);
-    const asked = new Set(
+    const requested = new Set(
       proxy?.requests.map(({ method, url }) => `${method} ${url.replace(/[a-z]+\d+-[^/?]+|\?.*/g, '')}`),
     );
-    expect([...asked].sort()).toEqual([
+    expect([...requested].sort()).toEqual([
       'DELETE /aliases/',
       'DELETE /collections/',
       'DELETE /collections//documents',

@@ -53,12 +53,12 @@ export function attemptsOf(parts: Pick<ImportParts, 'ids'>, context: CallContext
 export async function createImport(
   parts: ImportParts,
   request: CreateImportRequest,
-  wish: ImportRequest,
+  parsed: ImportRequest,
   place: ImportPlace,
   context: CallContext,
 ): Promise<NewImport> {
   const id = importId(context);
-  const { from } = wish;
+  const { from } = parsed;
   const file = 'fileId' in from ? await fileOf(parts, from.fileId, context) : undefined;
   const blobId =
     file?.blobId ?? ('bytes' in from ? await putInline(parts, id, place.tenant, from.bytes, context) : undefined);
@@ -67,11 +67,11 @@ export async function createImport(
   const heldBytes = file?.sizeBytes ?? ('bytes' in from ? from.bytes.length : undefined);
   const fileName = file?.name ?? ('url' in from ? lastWord(from.url) : undefined);
   const record = context.work.insert(parts.imports, {
-    ...recordOf(request, wish, place, context),
+    ...recordOf(request, parsed, place, context),
     id,
     traceparent: traceparentNow(),
     ...(fileName !== undefined && { fileName }),
-    name: request.name ?? nameFrom(fileName, wish),
+    name: request.name ?? nameFrom(fileName, parsed),
     status: 'upload' in from ? 'pending_upload' : 'queued',
     ...('upload' in from && { phase: 'upload' as const }),
     ...(blobId !== undefined && { blobId, heldBytes }),

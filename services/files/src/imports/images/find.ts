@@ -8,8 +8,8 @@ export interface RemoteImage {
 }
 
 /**
- * Finds the images on other servers that the pages of a source show, each once, in the order of the pages. Returns
- * `limit` images at most.
+ * Finds the images on other servers that the pages of a source show, each once, in the order of the pages. Returns at
+ * most `limit` images.
  */
 export async function findRemoteImages(
   source: ThreadSource,

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { ImportParts } from '../parts.js';
 import { ImportFault, type SourceItem } from '../sources/port.js';
 import type { ThreadSource } from '../thread/source.js';
-import { type Fetched, fetchImage, nameIn } from './fetch.js';
+import { type FetchedImage, fetchImage, nameIn } from './fetch.js';
 import { findRemoteImages, type RemoteImage } from './find.js';
 
 /** Images that are fetched concurrently. */
 const WIDTH = 4;
 /** Images that were not fetched and that a report lists at most. */
-const NAMED = 200;
+const MAX_LISTED_IMAGES = 200;
 
 export interface WithImages {
   readonly source: ThreadSource;
@@ -32,7 +32,7 @@ export async function withRemoteImages(
   const found = await findRemoteImages(source, maxImages + 1, stopped);
   const folder = join(parts.scratch, randomUUID());
   const close = () => rm(folder, { recursive: true, force: true });
-  const fetched = new Map<string, Fetched>();
+  const fetched = new Map<string, FetchedImage>();
   const budget = { bytes, until: Date.now() + seconds * 1000 };
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -54,8 +54,8 @@ export async function withRemoteImages(
 function joined(
   source: ThreadSource,
   images: readonly RemoteImage[],
-  fetched: ReadonlyMap<string, Fetched>,
-  said: readonly string[],
+  fetched: ReadonlyMap<string, FetchedImage>,
+  notes: readonly string[],
 ): ThreadSource {
   const kept = images.flatMap(({ url }) => {
     const one = fetched.get(url);
@@ -80,7 +80,7 @@ function joined(
       if (source.openFile !== undefined) return source.openFile(item);
       throw new ImportFault('archive_entry_missing', `The bytes of ${item.path} are missing.`);
     },
-    notes: [...(source.notes ?? []), ...kept.slice(0, NAMED), ...said],
+    notes: [...(source.notes ?? []), ...kept.slice(0, MAX_LISTED_IMAGES), ...notes],
   };
 }
 
@@ -88,7 +88,7 @@ function joined(
  * Returns the item of an image. Images that could not be fetched are items too, so that the order of items is the same
  * whenever the source is read.
  */
-function itemOf({ url, page }: RemoteImage, fetched: Fetched | undefined): SourceItem {
+function itemOf({ url, page }: RemoteImage, fetched: FetchedImage | undefined): SourceItem {
   const isThere = fetched !== undefined && 'path' in fetched;
   return {
     path: url,

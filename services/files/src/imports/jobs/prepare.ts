@@ -9,7 +9,7 @@ import { createLinks, type Links } from './links.js';
 import type { PreparedFile, Run } from './run-parts.js';
 
 /** Holds an item that was read and is ready to be written. */
-export interface Prepared {
+export interface PreparedItem {
   readonly seq: number;
   readonly item: ImportItem;
   /** Yields the rest of an item that is too large for one call. */
@@ -23,7 +23,7 @@ export interface Prepared {
 }
 
 /** Describes an item that can't be written, or need not be. */
-export interface Refused {
+export interface RefusedItem {
   readonly seq: number;
   readonly status: 'failed' | 'skipped';
   readonly code: string;
@@ -44,7 +44,7 @@ export const TYPES: Record<ItemKind, ResourceType> = {
  * Reads an item and redirects its links. Returns the result of an item that is skipped or fails; throws a fault of the
  * whole archive.
  */
-export async function prepareItem(run: Run, seq: number): Promise<Prepared | Refused> {
+export async function prepareItem(run: Run, seq: number): Promise<PreparedItem | RefusedItem> {
   const refused = refusedBefore(run, seq);
   if (refused !== undefined) return refused;
   try {
@@ -62,7 +62,7 @@ export async function prepareItem(run: Run, seq: number): Promise<Prepared | Ref
   }
 }
 
-function refusedBefore({ items, existing, record }: Run, seq: number): Refused | undefined {
+function refusedBefore({ items, existing, record }: Run, seq: number): RefusedItem | undefined {
   const { parent } = items.item(seq);
   const above = parent === undefined ? undefined : items.seqOf(parent);
   if (above !== undefined && items.state(above) === 'failed') {
@@ -94,7 +94,7 @@ function prepared(
   body: SourceBody,
   links: Links,
   file: PreparedFile | undefined,
-): Prepared {
+): PreparedItem {
   const { items, existing, record, place } = run;
   const source = items.item(seq);
   const above = source.parent === undefined ? undefined : items.seqOf(source.parent);

@@ -1,9 +1,9 @@
-import type { Counts, Done, ImportRecord, ItemRecord } from '../stores/records.js';
+import type { Counts, ImportRecord, ItemCounts, ItemRecord } from '../stores/records.js';
 
 /** Holds the results of an import. */
 export interface Findings {
   readonly counts: Counts;
-  readonly done: Done;
+  readonly done: ItemCounts;
   /** Only the first ones. */
   readonly failed: readonly ItemRecord[];
   /** By code: the first skipped item, and the number of them. */
@@ -65,7 +65,7 @@ function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
 }
 
-function importedLines(counts: Counts, { total, succeeded, failed, skipped }: Done): string[] {
+function importedLines(counts: Counts, { total, succeeded, failed, skipped }: ItemCounts): string[] {
   const { documents, tables, rows, files, folders, linksRewritten, linksBroken, usersMapped } = counts;
   return [
     `- ${succeeded} of ${total} items; ${failed} failed, ${skipped} were skipped`,

@@ -72,9 +72,9 @@ export async function openThreadSource(
   }
 
   async function ask<T>(name: string, item: SourceItem, ...args: readonly unknown[]): Promise<T> {
-    const asked = await current();
-    await asked.begun;
-    return asked.ask<T>(itemMs, name, places.get(item), ...args);
+    const active = await current();
+    await active.begun;
+    return active.ask<T>(itemMs, name, places.get(item), ...args);
   }
 
   async function* furtherOf(item: SourceItem): AsyncGenerator<Further> {

@@ -35,14 +35,14 @@ interface Sums extends WorkspaceSums {
   readonly at: string;
 }
 
-type Found = LRUCache<string, LargeNode[]>;
+type LargestCache = LRUCache<string, LargeNode[]>;
 
 export function createStorageHandlers(parts: UsageParts): Handlers<StorageService> {
   const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: KEPT_MS });
-  const found: Found = new LRUCache({ max: 1000, ttl: FOUND_MS });
+  const found: LargestCache = new LRUCache({ max: 1000, ttl: FOUND_MS });
   return {
-    async getStorageUsage({ workspaceId, limit: asked = DEFAULT_LARGEST_COUNT }, context) {
-      const limit = Math.min(asked, MAX_LARGEST_COUNT);
+    async getStorageUsage({ workspaceId, limit: requested = DEFAULT_LARGEST_COUNT }, context) {
+      const limit = Math.min(requested, MAX_LARGEST_COUNT);
       const { ids, administered } = await workspacesOf(parts, workspaceId, context);
       const sums = await sumsOf(parts, known, ids);
       const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);
@@ -122,7 +122,13 @@ async function sumsOf(parts: UsageParts, known: LRUCache<string, Sums>, ids: rea
 }
 
 /** Returns the largest resources of any kind that the caller may read now. */
-async function largestOf(parts: UsageParts, found: Found, ids: readonly string[], limit: number, context: CallContext) {
+async function largestOf(
+  parts: UsageParts,
+  found: LargestCache,
+  ids: readonly string[],
+  limit: number,
+  context: CallContext,
+) {
   const key = [context.caller.userId, limit, ...ids].join(' ');
   // Twice as many as needed, because some may be trashed or become inaccessible while the result is cached.
   const request = { workspaceIds: [...ids], limit: limit * 2 };

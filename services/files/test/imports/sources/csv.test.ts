@@ -3,7 +3,7 @@ import { openCsvSource } from '../../../src/imports/sources/csv/source.js';
 import type { SourceOptions } from '../../../src/imports/sources/port.js';
 import { bundleOf, faultOf, readAll } from './bundle.js';
 
-interface Shown {
+interface ShownTable {
   columns: { id: string; name: string; type: string; options?: unknown }[];
   rows: unknown[][];
 }
@@ -11,7 +11,7 @@ interface Shown {
 async function table(file: string | Buffer, csv: SourceOptions['csv'] = {}) {
   const { content } = await readAll(openCsvSource, { 'data.csv': file }, { csv });
   const { json, warnings = [] } = content('data.csv');
-  const { columns, rows } = json as Shown;
+  const { columns, rows } = json as ShownTable;
   return { columns, rows, warnings, types: columns.map(({ type }) => type), names: columns.map(({ name }) => name) };
 }
 

@@ -18,7 +18,7 @@ export interface OpenAiSettings {
   readonly batch: number;
   /** Milliseconds per attempt. */
   readonly timeoutMs: number;
-  /** Attempts after the first, with backoff or when the endpoint says. */
+  /** Attempts after the first, with backoff or after the delay that the endpoint requests. */
   readonly retries: number;
 }
 

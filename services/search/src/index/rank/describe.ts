@@ -34,12 +34,12 @@ export function described(
 
 async function hitsOf(
   index: RankSource,
-  { asked, filter }: RankQuery,
+  { request, filter }: RankQuery,
   candidates: readonly Candidate[],
 ): Promise<Map<string, Hit>> {
   const ids = idsOf(candidates.filter(({ keyword }) => keyword !== undefined));
   if (ids.length === 0) return new Map();
-  const { plan, narrowing, fields, highlight } = asked;
+  const { plan, narrowing, fields, highlight } = request;
   const { hits } = await index.search({
     plan,
     filter,
@@ -61,24 +61,24 @@ const MAX_PASSAGES = 2000;
 /** Returns a function that finds the passage of a candidate, with its text. */
 async function passagesOf(
   index: RankSource,
-  { asked, filter }: RankQuery,
+  { request, filter }: RankQuery,
   { model, vector }: ModelVector,
   candidates: readonly Candidate[],
 ): Promise<(candidate: Candidate) => NearHit | undefined> {
   const question = { model, vector, filter };
   const best = async (ids: readonly string[]): Promise<Map<string, NearHit>> => {
     if (ids.length === 0) return new Map();
-    const narrowing = { ...asked.narrowing, ids };
+    const narrowing = { ...request.narrowing, ids };
     const found = await index.nearest({ ...question, narrowing, groupBy: 'resource', limit: ids.length });
     return new Map(found.map((hit) => [hit.id, hit]));
   };
-  if (asked.groupBy === 'resource') {
+  if (request.groupBy === 'resource') {
     const found = await best(idsOf(candidates));
     return ({ id }) => found.get(id);
   }
   const near = candidates.filter((candidate) => candidate.near !== undefined);
   const minSimilarity = Math.min(...near.map((candidate) => candidate.near?.similarity ?? 1)) - ROUNDING;
-  const narrowing = { ...asked.narrowing, ids: idsOf(near) };
+  const narrowing = { ...request.narrowing, ids: idsOf(near) };
   const all =
     near.length === 0
       ? []

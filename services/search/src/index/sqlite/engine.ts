@@ -8,7 +8,7 @@ import type {
   NearHit,
   RankAnswer,
   RankQuery,
-  Unembedded,
+  UnembeddedEntry,
   VectorQuery,
   VectorStats,
 } from '../port.js';
@@ -41,7 +41,7 @@ export interface Engine {
   abortRebuild(): void;
   stats(): IndexStats;
   inspect(question: Inspection): unknown;
-  unembedded(model: string, limit: number): Unembedded[];
+  unembedded(model: string, limit: number): UnembeddedEntry[];
   /** Commits vectors, to the new file too. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): void;
   nearest(query: VectorQuery): NearHit[];

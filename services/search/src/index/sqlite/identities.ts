@@ -1,7 +1,7 @@
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { IndexFile } from './file.js';
 
-/** Says which entry a row holds. */
+/** Describes which entry a row holds. */
 export interface Identity {
   readonly id: string;
   readonly type: ResourceType;

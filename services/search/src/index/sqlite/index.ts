@@ -10,7 +10,7 @@ import type {
   RankAnswer,
   Rebuild,
   SearchIndex,
-  Unembedded,
+  UnembeddedEntry,
   VectorStats,
 } from '../port.js';
 import type { Limits } from './file.js';
@@ -87,7 +87,7 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
     states: async (ids) => new Map((await inspect({ about: 'states', ids })) as [string, EntryState][]),
     idsOf: async (workspaceId) => (await inspect({ about: 'idsOf', workspaceId })) as string[],
     sample: async (count) => (await inspect({ about: 'sample', count })) as string[],
-    unembedded: async (model, limit) => (await thread.do({ kind: 'unembedded', model, limit })) as Unembedded[],
+    unembedded: async (model, limit) => (await thread.do({ kind: 'unembedded', model, limit })) as UnembeddedEntry[],
     async putVectors(model, entries) {
       await thread.do({ kind: 'putVectors', model, entries });
     },

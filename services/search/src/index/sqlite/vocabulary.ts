@@ -52,15 +52,15 @@ export function createVocabulary(file: IndexFile, scope: Scope, comments: boolea
 
 /** Returns the candidates with the fewest edits, within the limit. */
 function nearest(word: string, candidates: readonly string[], limit: number): string[] {
-  let least = limit;
+  let fewest = limit;
   let found: string[] = [];
   for (const candidate of candidates) {
     // The word itself may remain from texts that are deleted or not searched.
     if (candidate === word) continue;
-    const edits = editsBetween(word, candidate, least);
-    if (edits > least) continue;
-    if (edits < least) found = [];
-    least = edits;
+    const edits = editsBetween(word, candidate, fewest);
+    if (edits > fewest) continue;
+    if (edits < fewest) found = [];
+    fewest = edits;
     found.push(candidate);
   }
   return found.slice(0, MAX_CORRECTIONS);

@@ -10,7 +10,7 @@ interface Call {
   readonly done: Done;
 }
 
-interface Waiting {
+interface PendingChange {
   readonly change: Change;
   readonly call: Call;
 }
@@ -27,7 +27,7 @@ const SLICE_TEXT = 400_000;
 
 /** Commits writes in small groups and in order; searches are answered between two groups. */
 export function createWriteQueue(engine: Engine): WriteQueue {
-  const queue: (Waiting | (() => void))[] = [];
+  const queue: (PendingChange | (() => void))[] = [];
   let scheduled = false;
 
   function schedule(): void {
@@ -59,8 +59,8 @@ export function createWriteQueue(engine: Engine): WriteQueue {
 }
 
 /** Takes the next changes from the queue, all of different entries. */
-function takeSlice(queue: (Waiting | (() => void))[]): Waiting[] {
-  const slice: Waiting[] = [];
+function takeSlice(queue: (PendingChange | (() => void))[]): PendingChange[] {
+  const slice: PendingChange[] = [];
   const ids = new Set<string>();
   let text = 0;
   for (const waiting of queue) {
@@ -76,7 +76,7 @@ function takeSlice(queue: (Waiting | (() => void))[]): Waiting[] {
 }
 
 /** Commits changes together; if that fails, one by one, so that only the faulty one fails. */
-function writeSlice(engine: Engine, slice: readonly Waiting[]): void {
+function writeSlice(engine: Engine, slice: readonly PendingChange[]): void {
   try {
     engine.change(slice.map(({ change }) => change));
   } catch (error) {

@@ -41,7 +41,7 @@ export function accessOf(entry: IndexEntry): Access {
   };
 }
 
-/** Returns a token that says that an entry lies below another one, within one boundary. */
+/** Returns a token that states that an entry lies below another one, within one boundary. */
 export function belowToken(boundaryId: string, ancestorId: string): Token {
   return pairToken(valueToken(boundaryId), valueToken(ancestorId));
 }

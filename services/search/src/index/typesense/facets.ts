@@ -1,6 +1,6 @@
 import type { FacetName } from '../../domain/narrowing.js';
 import type { IndexAnswer } from '../port.js';
-import type { Document, Found } from './client.js';
+import type { Document, SearchResult } from './client.js';
 import { tokenValue } from './tokens.js';
 
 const FIELDS: Record<FacetName, string> = {
@@ -21,7 +21,7 @@ export function facetParameters(facets: readonly FacetName[]): Record<string, st
   return { facet_by: facets.map((facet) => FIELDS[facet]).join(','), max_facet_values: MAX_FACET_VALUES };
 }
 
-export function facetsOf(facets: readonly FacetName[], { facets: found }: Found): Counts {
+export function facetsOf(facets: readonly FacetName[], { facets: found }: SearchResult): Counts {
   return Object.fromEntries(facets.map((facet) => [facet, sorted(facet, found.get(FIELDS[facet]) ?? [])]));
 }
 

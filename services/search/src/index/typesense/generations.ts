@@ -1,6 +1,6 @@
 import { IndexFailure } from '../port.js';
 import { MissingCollection, type Server } from './client.js';
-import { bornAt, type Names, type Naming, namesOf } from './names.js';
+import { createdAt, type Names, type Naming, namesOf } from './names.js';
 import { entriesSchema, locksSchema, modelsSchema, wordsSchema } from './schema.js';
 
 /**
@@ -10,7 +10,7 @@ import { entriesSchema, locksSchema, modelsSchema, wordsSchema } from './schema.
 export interface Generations {
   /** Creates what is missing: an empty, incomplete index if there is none of this version. */
   ready(): Promise<void>;
-  /** Returns the collection of entries that answers; its name says whether it is complete. */
+  /** Returns the collection of entries that answers; its name shows whether it is complete. */
   current(): Promise<string>;
   /** Calls `work` for the index that answers and the one that is being filled, and for those that appear meanwhile. */
   onEach(work: (names: Names, filling: boolean) => Promise<void>): Promise<void>;
@@ -51,7 +51,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
     }
     const { current } = await listed();
     if (current === undefined || !there.has(current)) await point(await create(true));
-    else if (bornAt(current) < Date.now() - OTHERS_KEPT_MS) await dropAllBut([current, (await listed()).next]);
+    else if (createdAt(current) < Date.now() - OTHERS_KEPT_MS) await dropAllBut([current, (await listed()).next]);
   }
 
   async function dropAllBut(kept: readonly (string | undefined)[]): Promise<void> {

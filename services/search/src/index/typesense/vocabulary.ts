@@ -107,6 +107,6 @@ function nearest(word: string, candidates: readonly string[], limit: number): st
   // The word itself may remain from texts that are deleted or not searched.
   const others = candidates.filter((candidate) => candidate !== word);
   const edits = others.map((candidate) => editsBetween(word, candidate, limit));
-  const least = Math.min(limit, ...edits);
-  return others.filter((_, i) => edits[i] === least).slice(0, MAX_CORRECTIONS);
+  const fewest = Math.min(limit, ...edits);
+  return others.filter((_, i) => edits[i] === fewest).slice(0, MAX_CORRECTIONS);
 }

@@ -50,7 +50,7 @@ export function foldChanges(changes: readonly ({ upsert: IndexEntry } | { remove
   return [...folded.values()];
 }
 
-interface Held extends State {
+interface StoredState extends State {
   readonly text_hash: string;
   readonly access_hash: string;
 }
@@ -172,11 +172,11 @@ async function addWords({ server, knownWords }: WriteParts, names: Names, writte
   for (const id of words.keys()) knownWords.set(`${names.words} ${id}`, true);
 }
 
-async function heldStates(server: Server, names: Names, changes: readonly Change[]): Promise<Map<string, Held>> {
+async function heldStates(server: Server, names: Names, changes: readonly Change[]): Promise<Map<string, StoredState>> {
   const fields = 'version,content_version,updated_at,text_hash,access_hash';
   const ids = changes.map(({ id }) => id);
   const found = await documentsById(server, names.entries, ids, fields);
   // Marks of removed entries have no state.
   for (const [id, document] of found) if (document.version === undefined) found.delete(id);
-  return found as unknown as Map<string, Held>;
+  return found as unknown as Map<string, StoredState>;
 }

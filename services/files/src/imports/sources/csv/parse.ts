@@ -25,7 +25,7 @@ function textOfFile(bytes: Buffer, encoding: string | undefined): string {
   }
 }
 
-interface Parsed {
+interface ParsedRows {
   readonly rows: string[][];
   readonly delimiter: string;
   readonly warnings: string[];
@@ -69,7 +69,7 @@ function guessDelimiter(text: string): string {
 const MAX_LINES = 2 * MAX_ROWS;
 
 /** Parses rows by RFC 4180, tolerating syntax errors. */
-function parseRows(text: string, given: string | undefined, path: string): Parsed {
+function parseRows(text: string, given: string | undefined, path: string): ParsedRows {
   const delimiter = given ?? guessDelimiter(text);
   refuseHuge(text, delimiter, path);
   const { data, errors, meta } = library().parse<string[]>(text, {

@@ -20,7 +20,7 @@ const MONTHS = 'january february march april may june july august september octo
 export type DayOrder = 'day' | 'month' | undefined;
 
 /** Holds a day, or a moment if a time is given. */
-export interface When {
+export interface DayOrTime {
   readonly day: string;
   /** `HH:MM:SS.mmm`, followed by the zone; `Z` if none is given. */
   readonly time?: string;
@@ -63,7 +63,7 @@ function readDay(text: string, order: DayOrder): string | undefined {
 }
 
 /** Parses a day or a moment. Returns undefined for other texts and for ambiguous ones. */
-export function readWhen(given: string, order: DayOrder): When | undefined {
+export function readWhen(given: string, order: DayOrder): DayOrTime | undefined {
   const text = given.trim();
   if (text.length > 64) return undefined;
   const plain = readDay(text, order);
@@ -81,7 +81,7 @@ export function readWhen(given: string, order: DayOrder): When | undefined {
 }
 
 /** Converts to a moment in UTC; a day becomes its midnight. */
-export function momentOfWhen({ day, time }: When): string {
+export function momentOfWhen({ day, time }: DayOrTime): string {
   const zoned = `${day}T${time ?? '00:00:00Z'}`.replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
   return new Date(zoned).toISOString();
 }

@@ -7,7 +7,7 @@ export type Change = 'drop' | 'unwrap' | readonly Node[];
 /** Converts an element that is specific to a tool. Returns undefined to apply the general conversion. */
 export type Rule = (element: Element, losses: Losses) => Change | undefined;
 
-export interface Cleaned {
+export interface CleanedHtml {
   readonly html: string;
   readonly losses: Losses;
 }
@@ -166,7 +166,7 @@ function attributesOf({ name, attributes }: Element): string {
 }
 
 /** Writes nodes as plain HTML, applying the tool's rule first and then the general conversion. */
-export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, losses = createLosses()): Cleaned {
+export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, losses = createLosses()): CleanedHtml {
   const out: string[] = [];
 
   function writeAll(children: readonly Node[]): void {

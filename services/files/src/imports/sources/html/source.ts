@@ -1,7 +1,7 @@
 import { createPathIndex, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, isImage, isLitter, nameOf, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
-import { arrange, type Skipped } from '../common/tree.js';
+import { arrange, type SkippedEntry } from '../common/tree.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
 import { loadHtml } from './dom.js';
 import { MAX_PAGE_BYTES, readPage } from './page.js';
@@ -38,8 +38,8 @@ function ownersOf(pages: readonly string[], folders: ReadonlySet<string>): Map<s
 }
 
 /** Classifies entries: pages, files to import, and files to skip. */
-export function sortOut(bundle: Bundle): { pages: string[]; files: string[]; skipped: Skipped[] } {
-  const skipped: Skipped[] = [];
+export function sortOut(bundle: Bundle): { pages: string[]; files: string[]; skipped: SkippedEntry[] } {
+  const skipped: SkippedEntry[] = [];
   const pages: string[] = [];
   const files: string[] = [];
   for (const { path } of bundle.entries) {

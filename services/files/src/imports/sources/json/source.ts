@@ -11,9 +11,9 @@ function contentOf(shape: Shape, path: string): ItemContent {
   switch (shape.kind) {
     case 'document': {
       const { title, name, ...document } = shape.document;
-      const said = [title, name].find((word) => typeof word === 'string' && word.trim() !== '');
+      const heading = [title, name].find((word) => typeof word === 'string' && word.trim() !== '');
       return {
-        title: said === undefined ? undefined : cleanName(said as string),
+        title: heading === undefined ? undefined : cleanName(heading as string),
         json: { type: document.type, content: document.content },
       };
     }

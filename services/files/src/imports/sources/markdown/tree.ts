@@ -4,7 +4,7 @@ import { baseName, folderOf, isImage, isIndex, isJunk, isPage, nameOfPage } from
 
 export interface Tree {
   readonly items: readonly SourceItem[];
-  /** The page that stands for a folder, by the folder's path. */
+  /** The page that represents a folder, by the folder's path. */
   readonly indexes: ReadonlyMap<string, string>;
   readonly skipped: Source['skipped'];
 }

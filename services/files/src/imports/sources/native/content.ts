@@ -3,7 +3,7 @@ import { type Bundle, ImportFault, type ItemContent } from '../port.js';
 import { type ArchivedContent, type ArchivedResource, readJson } from './shapes.js';
 
 /** Holds an archive whose entries have been listed. */
-export interface Opened {
+export interface OpenedArchive {
   readonly bundle: Bundle;
   /** Ids of its resources. */
   readonly ids: ReadonlySet<string>;
@@ -25,7 +25,7 @@ const STATE_BYTES = 8 * 1024 * 1024;
  * the ids in the archive, and `refs` gives the link that each leads to; the import redirects these links to the new
  * resources.
  */
-export async function contentOf(resource: ArchivedResource, opened: Opened): Promise<ItemContent> {
+export async function contentOf(resource: ArchivedResource, opened: OpenedArchive): Promise<ItemContent> {
   const warnings: string[] = [];
   const body = await bodyOf(resource, opened);
   const comments = await commentsOf(resource, opened);
@@ -35,7 +35,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   // A resource whose children are yet to be created can't be locked.
   if (resource.is_locked && !is_locked)
     warnings.push('It was locked and is now unlocked, because it contains other resources.');
-  const said = {
+  const properties = {
     created_by: by,
     updated_by,
     created_at,
@@ -52,7 +52,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   }
   const { columns, rows, people, ...content } = body;
   const table = rows === undefined ? {} : { columns, people, rows };
-  const archive = { ...said, content, comments, snapshots, form: resource.form };
+  const archive = { ...properties, content, comments, snapshots, form: resource.form };
   const refs = referencesIn(JSON.stringify([archive, table]), opened.ids);
   return {
     ...(resource.icon !== null && { icon: resource.icon }),
@@ -70,7 +70,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
 type Body = Readonly<Record<string, unknown>> & { readonly [field in 'columns' | 'people' | 'rows']?: unknown };
 
 /** Returns the body of a resource: a text with its format, a table's columns and rows, or an artifact's fields. */
-async function bodyOf({ type, content }: ArchivedResource, { bundle }: Opened): Promise<Body> {
+async function bodyOf({ type, content }: ArchivedResource, { bundle }: OpenedArchive): Promise<Body> {
   if (content === null || type === 'folder' || type === 'file') return {};
   const path = pathIn(content);
   if (type === 'table') return (await readJson(bundle, path, TABLE_BYTES)) as Body;
@@ -84,14 +84,14 @@ function pathIn({ path }: ArchivedContent): string {
   throw new ImportFault('item_invalid', 'The archive does not state where its content is.');
 }
 
-async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: Opened): Promise<unknown> {
+async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: OpenedArchive): Promise<unknown> {
   return comments === null || !paths.has(comments) ? [] : readJson(bundle, comments, TALK_BYTES);
 }
 
 /** Reads snapshots, oldest first, up to the limits. */
 async function snapshotsOf(
   { snapshots }: ArchivedResource,
-  { bundle, paths }: Opened,
+  { bundle, paths }: OpenedArchive,
   warnings: string[],
 ): Promise<unknown[]> {
   const all = snapshots.filter((path) => paths.has(path));

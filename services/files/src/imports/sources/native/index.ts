@@ -1,5 +1,5 @@
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
-import { contentOf, type Opened } from './content.js';
+import { contentOf, type OpenedArchive } from './content.js';
 import { type ArchivedResource, type Manifest, readManifest, readResource } from './shapes.js';
 
 const RESOURCE = /^resources\/([0-9a-f-]{36})\.json$/;
@@ -14,7 +14,7 @@ export const openNativeSource: OpenSource = async (bundle) => {
   const found = await readAll(bundle);
   const ids = new Set(found.map(({ id }) => id));
   const parents = new Set(found.flatMap(({ parent_id }) => parent_id ?? []));
-  const opened: Opened = { bundle, ids, parents, paths: new Set(bundle.entries.map(({ path }) => path)) };
+  const opened: OpenedArchive = { bundle, ids, parents, paths: new Set(bundle.entries.map(({ path }) => path)) };
   const byPath = new Map(found.map((one) => [pathOf(one.id), one.id]));
   return {
     items: inOrder(found).map((one) => itemOf(one, ids)),

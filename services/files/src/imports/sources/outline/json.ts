@@ -1,7 +1,7 @@
 import { pathsOf } from '../common/links.js';
 import { isLitter, nameOf } from '../common/paths.js';
 import { cleanName, isRecord, momentOf, parseJson, readText } from '../common/text.js';
-import type { Skipped } from '../common/tree.js';
+import type { SkippedEntry } from '../common/tree.js';
 import { createLosses } from '../common/warnings.js';
 import { type Bundle, ImportFault, type ItemContent, type Source, type SourceItem } from '../port.js';
 import { prosemirrorHtml } from './prosemirror.js';
@@ -37,9 +37,9 @@ async function readCollection(bundle: Bundle, path: string): Promise<Collection 
  * Holds the contents of an export as found on opening. Only ids are kept; texts are read again, one collection at a
  * time.
  */
-interface Found {
+interface ExportContents {
   readonly items: SourceItem[];
-  readonly skipped: Skipped[];
+  readonly skipped: SkippedEntry[];
   /** Items by the ids, URL ids and attachment ids that links use. */
   readonly byId: Map<string, string>;
   /** Entries that are items already. */
@@ -53,7 +53,7 @@ const hasText = (data: unknown): boolean =>
 
 function addCollection(
   path: string,
-  found: Found,
+  found: ExportContents,
   { collection, documents, attachments }: Collection,
   entries: ReadonlySet<string>,
 ): void {
@@ -135,7 +135,7 @@ function contentOf(facts: Facts, data: unknown): ItemContent {
 /** Opens an export of Outline as JSON: a file for each collection with its documents, and their attachments. */
 export async function openOutlineJson(bundle: Bundle): Promise<Source> {
   const entries = new Set(bundle.entries.map(({ path }) => path));
-  const found: Found = { items: [], skipped: [], byId: new Map(), files: new Set() };
+  const found: ExportContents = { items: [], skipped: [], byId: new Map(), files: new Set() };
   for (const { path } of bundle.entries) {
     if (isLitter(path))
       found.skipped.push({ path, code: 'system_file', message: 'A file that the operating system created.' });

@@ -1,7 +1,7 @@
 import { createPathIndex, isOutside, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, isLitter, nameOf, stemOf } from '../common/paths.js';
 import { cleanName, oneLine, readText, wellFormed } from '../common/text.js';
-import { arrange, type Skipped } from '../common/tree.js';
+import { arrange, type SkippedEntry } from '../common/tree.js';
 import { loadHtml } from '../html/dom.js';
 import { MAX_PAGE_BYTES, readPage } from '../html/page.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type Source, type SourceItem } from '../port.js';
@@ -31,8 +31,8 @@ const slugOf = (title: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
 
-function plan(bundle: Bundle): { items: SourceItem[]; skipped: Skipped[] } {
-  const skipped: Skipped[] = [];
+function plan(bundle: Bundle): { items: SourceItem[]; skipped: SkippedEntry[] } {
+  const skipped: SkippedEntry[] = [];
   const leaves: SourceItem[] = [];
   const owners = new Map<string, string>();
   const folders = new Set(bundle.entries.flatMap(({ path }) => foldersAbove(path)));
