@@ -230,4 +230,4 @@ export const UPLOAD_URL_SECONDS = 3600;
 /** Seconds that a download URL is valid by default. */
 export const DOWNLOAD_URL_SECONDS = 300;
 /** Days that an export of a workspace is kept. */
-export const DAYS_KEPT = 7;
+export const EXPORT_DAYS = 7;

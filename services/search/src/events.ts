@@ -5,7 +5,7 @@ import type { IndexService } from '@commonplace/proto/resources/v1/index_service
 import { fetchEntries } from './entries.js';
 import type { SearchIndex } from './index/port.js';
 import { pause } from './pause.js';
-import { createRecent, LONG_TEXT, type Recent } from './recent.js';
+import { createRecent, LONG_TEXT_CHARS, type Recent } from './recent.js';
 
 export interface IndexerParts {
   readonly index: SearchIndex;
@@ -112,7 +112,7 @@ async function putIn({ index, resources, systemCall }: IndexerParts, recent: Rec
       await index.upsert(entries);
       await index.remove(requested.filter((id) => !present.has(id)));
       const longest = entries.reduce((most, { text }) => Math.max(most, text.length), 0);
-      if (longest >= LONG_TEXT) recent.note(entries, performance.now() - began);
+      if (longest >= LONG_TEXT_CHARS) recent.note(entries, performance.now() - began);
       began = performance.now();
     }
   }

@@ -25,7 +25,7 @@ const RETRIES = 3;
 
 /**
  * Opens the configured embedders; returns undefined when semantic search is off. The bundled model stays available
- * beside another one: its vectors are used until the other's are complete. It starts no process and calls nothing.
+ * besides another one: its vectors are used until the other's are complete. It starts no process and calls nothing.
  * Throws `ConfigError`.
  */
 export function openEmbedders(settings: EmbeddingSettings): Embedders | undefined {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { createRecent, LONG_TEXT } from '../src/recent.js';
+import { createRecent, LONG_TEXT_CHARS } from '../src/recent.js';
 
-const long = (id: string) => ({ id, text: 'x'.repeat(LONG_TEXT) });
+const long = (id: string) => ({ id, text: 'x'.repeat(LONG_TEXT_CHARS) });
 
 test('delays a long text in proportion to its indexing time, up to a limit', () => {
   let now = 1000;

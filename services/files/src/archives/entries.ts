@@ -16,7 +16,7 @@ export interface ArchiveWriteState {
   sums: string[];
 }
 
-/** Texts of at most this many bytes are not worth deflating. */
+/** Maximum bytes of a text that is stored without compression. */
 const MAX_STORED_BYTES = 64;
 
 /** Returns the bytes of an entry whose data is available as a whole, and adds it to `written`. */

@@ -12,10 +12,10 @@ import { type ArchiveRecord, archiveKey } from './records.js';
 import { type RunningExport, writeSums } from './running.js';
 import { createSink } from './sink.js';
 
-/** Bytes of content that one read of the tree returns at most. */
-const READ_BYTES = 8 * 1024 * 1024;
+/** Maximum bytes of content that one read of the tree returns. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
 const READ_MS = 120_000;
-/** Faults that an archive lists at most. */
+/** Maximum number of faults that an archive lists. */
 const MAX_LISTED_FAULTS = 100;
 /** Milliseconds between two updates of the displayed progress. */
 const PROGRESS_INTERVAL_MS = 1_000;
@@ -75,7 +75,7 @@ async function begin(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>, total: n
 
 async function continueReading(running: RunningExport, acting: Acting) {
   const { format, include, workspaceId } = running.hold.record;
-  const request = { workspaceId, format, include, after: running.cursor, maxBytes: READ_BYTES };
+  const request = { workspaceId, format, include, after: running.cursor, maxBytes: MAX_READ_BYTES };
   const options: CallOptions = await acting(READ_MS);
   return steps(running, running.parts.treeExports.readTree(request, options));
 }
@@ -145,7 +145,7 @@ async function writeEntry(
 }
 
 /** Entries of more than this many bytes use ZIP64 records. */
-const HUGE_BYTES = 4_000_000_000;
+const ZIP64_BYTES = 4_000_000_000;
 
 async function writeFile(running: RunningExport, path: string, fileId: string, modifiedAt: Date): Promise<void> {
   const { parts, sink, written } = running;
@@ -158,7 +158,7 @@ async function writeFile(running: RunningExport, path: string, fileId: string, m
     return;
   }
   const deflated = /^text\/|[/+](?:json|xml|javascript)\b/.test(version.contentType);
-  const entry = { path, deflated, huge: version.sizeBytes > HUGE_BYTES, modifiedAt };
+  const entry = { path, deflated, huge: version.sizeBytes > ZIP64_BYTES, modifiedAt };
   const source = readUntilError(parts.bytes.read(key), (error) => {
     parts.log.warn('archive.file_unreadable', { resource_id: fileId, error });
     running.faults.push({

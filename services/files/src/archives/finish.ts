@@ -2,7 +2,7 @@ import type { HeldJob } from '@commonplace/kit/jobs';
 import type { DescribeTreeResponse } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { measureAll } from '../blobs/measure.js';
 import { BlobMissing, type StoredBytes, WrongBytes } from '../blobs/port.js';
-import { DAYS_KEPT } from '../config.js';
+import { EXPORT_DAYS } from '../config.js';
 import { wholeEntry } from './entries.js';
 import { expireEarlier, removeSteps } from './expire.js';
 import type { ArchiveParts } from './parts.js';
@@ -65,7 +65,7 @@ export async function complete(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>
     ...(before.heldBytes !== undefined && { heldBytes: stored.sizeBytes }),
     sha256: stored.sha256,
     finishedAt: new Date(now).toISOString(),
-    expiresAt: new Date(now + DAYS_KEPT * DAY_MS).toISOString(),
+    expiresAt: new Date(now + EXPORT_DAYS * DAY_MS).toISOString(),
     activeKey: undefined,
   };
   await hold.finish(change, (work) => settleArchive(parts, work, before, stored.sizeBytes));

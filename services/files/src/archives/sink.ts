@@ -1,7 +1,7 @@
 import type { BlobStore } from '../blobs/port.js';
 
 const MIB = 1024 * 1024;
-/** Bytes of a part. A bucket takes 10,000 parts at most, so later parts are larger. */
+/** Bytes of a part. A bucket accepts at most 10,000 parts, so later parts are larger. */
 const PART_BYTES = 16 * MIB;
 const PARTS_OF_ONE_SIZE = 1000;
 /** The smallest part in bytes that this service puts, except for the last one. */

@@ -11,7 +11,7 @@ import { BlobMissing, type BlobStore, type ExpectedBytes, requireExpected, requi
 export const BLOB_FOLDER = 'blobs';
 /** Folder of bytes whose put is not complete. */
 const PUT_FOLDER = 'put';
-/** Bytes that one read returns at most. */
+/** Maximum bytes that one read returns. */
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
@@ -24,7 +24,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
   return { ...createFolderStore(folder), exclusive: true, close: async () => lock.release() };
 }
 
-/** Opens the folder for a command that runs beside the process that has it open: nothing is deleted on opening. */
+/** Opens the folder for a command while another process has it open: nothing is deleted on opening. */
 export async function openSharedFolderStore(folder: string): Promise<BlobStore> {
   return createFolderStore(folder);
 }

@@ -10,7 +10,7 @@ export interface MeasuredBytes {
 }
 
 /** Bytes that are hashed before the event loop gets a turn. */
-const HASHED_AT_ONCE = 256 * 1024;
+const HASHED_BYTES = 256 * 1024;
 
 /** Measures the size and SHA-256 of bytes while they are read. */
 export function measure(source: Source): MeasuredBytes {
@@ -19,8 +19,8 @@ export function measure(source: Source): MeasuredBytes {
   let sizeBytes = 0;
   async function* pass(): AsyncIterable<Uint8Array> {
     for await (const chunk of source) {
-      for (let from = 0; from < chunk.length; from += HASHED_AT_ONCE) {
-        hash.update(chunk.subarray(from, from + HASHED_AT_ONCE));
+      for (let from = 0; from < chunk.length; from += HASHED_BYTES) {
+        hash.update(chunk.subarray(from, from + HASHED_BYTES));
         await breathe();
       }
       sizeBytes += chunk.length;

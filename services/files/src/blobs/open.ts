@@ -19,7 +19,7 @@ export async function openBlobStore({ s3Url, s3PublicUrl }: BlobSettings, dataDi
   return openS3Store({ url: s3Url, publicUrl: s3PublicUrl });
 }
 
-/** Opens the store for a command that runs beside the system, or while the system is stopped. */
+/** Opens the store for a command while the system is running or stopped. */
 export async function openSharedBlobStore(settings: BlobSettings, dataDir: string): Promise<BlobStore> {
   return settings.s3Url === undefined
     ? openSharedFolderStore(join(dataDir, FILES_FOLDER))

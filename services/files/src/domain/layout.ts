@@ -66,7 +66,7 @@ export function keysOfBlob(blobId: string): string[] {
   return [blobKey(blobId), ...WIDTHS.map((width) => thumbnailKey(blobId, width))];
 }
 
-/** Returns the thumbnail width for a requested width: the next larger one, 2048 at most. */
+/** Returns the thumbnail width for a requested width: the next larger one, at most 2048. */
 export function thumbnailWidth(requested: number): number {
   return WIDTHS.find((width) => width >= requested) ?? 2048;
 }

@@ -74,7 +74,7 @@ export interface Meter {
   admit(bytes: number): Promise<void>;
 }
 
-/** Bytes that one step reserves at most. */
+/** Maximum bytes that one step reserves. */
 const MAX_STEP_BYTES = 4 * 1024 * 1024;
 
 /**

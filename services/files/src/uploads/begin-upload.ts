@@ -20,7 +20,7 @@ export async function beginUpload(
   const facts = uploadFacts(parts, creation, context);
   const after = putRecord(parts, creation, facts, context);
   const reservation = { tenant: file.tenant, account: 'files', bytes: facts.sizeBytes ?? 0 } as const;
-  const intent = await beginAttempt(parts, { fileId: file.id, revision, blobId }, SLACK_MS, reservation);
+  const intent = await beginAttempt(parts, { fileId: file.id, revision, blobId }, ABANDONED_AFTER_MS, reservation);
   const partsId = facts.how === 'parts' ? await parts.bytes.beginParts(blobKey(blobId)) : undefined;
   // The upload takes the reservation over from the attempt.
   const upload = context.work.insert(parts.uploads, {
@@ -35,9 +35,9 @@ export async function beginUpload(
 }
 
 /** Milliseconds after which the request has ended or its process is gone. */
-const SLACK_MS = 60_000;
+const ABANDONED_AFTER_MS = 60_000;
 /** Milliseconds before the first check whether bytes have arrived in a bucket. */
-const FIRST_LOOK_MS = 2_000;
+const FIRST_POLL_MS = 2_000;
 
 function uploadFacts(
   { settings }: UploadParts,
@@ -64,7 +64,7 @@ function uploadFacts(
     blobId,
     sourceUrl: url,
     attempts: 0,
-    lookAt: after(url === undefined ? FIRST_LOOK_MS : 0),
+    lookAt: after(url === undefined ? FIRST_POLL_MS : 0),
     expiresAt: after(settings.uploadHours * 3_600_000),
     actor: context.actor,
     createdAt: after(0),

@@ -27,7 +27,7 @@ export async function createInline(
   const after = await addVersion(parts, context.work, file, facts, reserved);
   const version = await context.work.get(parts.versions, revision);
   const about = { fileId: file.id, revision, blobId };
-  const forMs = Math.max(context.deadline - Date.now(), 0) + SLACK_MS;
+  const forMs = Math.max(context.deadline - Date.now(), 0) + COMMIT_MARGIN_MS;
   const reservation = { tenant: file.tenant, account: 'files', bytes: reserved } as const;
   const intent = await beginAttempt(parts, about, forMs, reservation);
   const summary = { contentType: kind.contentType, sizeBytes: measured.sizeBytes, status: 'ready' };
@@ -41,4 +41,4 @@ export async function createInline(
 }
 
 /** Milliseconds that a commit may take after the request's deadline. */
-const SLACK_MS = 10_000;
+const COMMIT_MARGIN_MS = 10_000;

@@ -31,7 +31,7 @@ const MAX_NAME_CHARS = 120;
 const MAX_TITLE_CHARS = 300;
 const SEPARATOR = ' › ';
 /** Share of the tokens below which a chunk may continue after the next heading, and a rest joins the chunk before it. */
-const SMALL = 0.25;
+const SMALL_SHARE = 0.25;
 /** Minimum share of the tokens that a title leaves to the text. */
 const MIN_TEXT_SHARE = 0.5;
 
@@ -53,7 +53,7 @@ function overviewOf({ type, name, text }: ChunkSource, parts: readonly Chunk[], 
   let read = 0;
   for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * MIN_TEXT_SHARE))) {
     read += piece.tokens;
-    if (read > tokens * (1 + SMALL)) break;
+    if (read > tokens * (1 + SMALL_SHARE)) break;
     end = piece.end;
   }
   return { start, end, title: cut(tidy(name), MAX_NAME_CHARS) };
@@ -85,7 +85,7 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
   for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * MIN_TEXT_SHARE))) {
     const maxTokens = room(piece.path);
     const heading = piece.level !== undefined;
-    if (open !== undefined && heading && open.filled >= tokens * SMALL) close();
+    if (open !== undefined && heading && open.filled >= tokens * SMALL_SHARE) close();
     if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > maxTokens) {
       // A heading at the end moves to the chunk of the text below it.
       const trailing: TrailingHeadings | undefined = open.trailing;
@@ -108,7 +108,7 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
  * title more than of its few words, and resemble every query about the title.
  */
 function isRest(open: OpenChunk, last: OpenChunk, tokens: number): boolean {
-  return open.path === last.path && open.tokens < tokens * SMALL;
+  return open.path === last.path && open.tokens < tokens * SMALL_SHARE;
 }
 
 /** A chunk that may still grow. */

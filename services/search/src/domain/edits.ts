@@ -1,5 +1,5 @@
 /**
- * Returns the number of edits between two words, `limit + 1` at most: insertions, deletions, replacements, and swaps of
+ * Returns the number of edits between two words, at most `limit + 1`: insertions, deletions, replacements, and swaps of
  * adjacent characters (optimal string alignment).
  */
 export function editsBetween(a: string, b: string, limit: number): number {

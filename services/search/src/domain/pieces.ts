@@ -139,7 +139,7 @@ function cutAt(text: string, start: number, to: number, maxTokens: number): numb
   let tokens = 0;
   // Counts in small steps. A word that a step divides counts a little too much.
   while (furthest < to && tokens <= maxTokens) {
-    const next = Math.min(to, furthest + STEP);
+    const next = Math.min(to, furthest + STEP_UNITS);
     tokens += tokensIn(text, furthest, next);
     if (tokens > maxTokens && furthest > start) break;
     furthest = next;
@@ -153,4 +153,4 @@ function cutAt(text: string, start: number, to: number, maxTokens: number): numb
   return (text.charCodeAt(furthest) & 0xfc00) === 0xdc00 ? furthest + 1 : furthest;
 }
 
-const STEP = 24;
+const STEP_UNITS = 24;

@@ -9,13 +9,13 @@ import type { EmbeddingModel } from '../embedding/port.js';
 /** Number of matches up to which totals are exact. */
 export const EXACT_TOTAL = 1000;
 
-/** Matches that are counted for facets at most; they are not necessarily the best ones. */
+/** Maximum number of matches that are counted for facets; they are not necessarily the best ones. */
 export const MAX_FACETED_MATCHES = 10_000;
 
-/** Characters of an entry's text that are searched. */
+/** Maximum characters of an entry's text that are searched. */
 export const MAX_TEXT_CHARS = 1_000_000;
 
-/** Characters of an entry's comments that are searched. */
+/** Maximum characters of an entry's comments that are searched. */
 export const MAX_COMMENT_CHARS = 200_000;
 
 export interface IndexQuery {
@@ -125,7 +125,7 @@ export interface ModelVector {
   readonly vector: Float32Array;
 }
 
-/** Asks for places of a ranking by meaning, or by words and meaning. */
+/** Requests places of a ranking by meaning, or by words and meaning. */
 export interface RankQuery {
   readonly request: Search;
   /** What the caller may find. */

@@ -17,7 +17,7 @@ export interface ShownPlace {
 }
 
 /** Milliseconds that an answer waits for the blocks of its passages. */
-const PATIENCE_MS = 1000;
+const PLACES_TIMEOUT_MS = 1000;
 
 /**
  * Returns what is shown of a page's places. The owner of the contents determines which blocks and rows these are,
@@ -36,7 +36,7 @@ export async function shownOf(
     const places = [snippets[i]?.text?.place, passagePlace(one)];
     return places.flatMap((place) => (place === undefined ? [] : { resourceId: id, type, ...place }));
   });
-  const deadline = Math.min(onward.deadline, Date.now() + PATIENCE_MS);
+  const deadline = Math.min(onward.deadline, Date.now() + PLACES_TIMEOUT_MS);
   const parts = wanted.length === 0 ? [] : await partsOf(resources, wanted, { ...onward, deadline });
   let next = 0;
   return found.map((one, i) => {

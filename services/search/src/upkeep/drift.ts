@@ -42,7 +42,7 @@ export interface DriftCheck {
   of(ids: readonly string[]): Promise<Drift>;
 }
 
-const SAMPLE = 200;
+const SAMPLE_SIZE = 200;
 const AT_ONCE = 100;
 const STREAMED_AT_ONCE = 500;
 const STREAM_TIMEOUT_MS = 3_600_000;
@@ -106,7 +106,7 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
       const held = await index.counts();
       const { counts } = await resources.countResources({ workspaceIds: [...held.keys()] }, systemCall());
       const miscounted = [...held].filter(([id, count]) => (counts[id] ?? 0) !== count);
-      const sample = await index.sample(SAMPLE);
+      const sample = await index.sample(SAMPLE_SIZE);
       const differ = await differing(sample);
       if (miscounted.length === 0 && differ.length === 0) return { ...NONE, checked: sample.length };
       return check.full(signal);

@@ -24,7 +24,7 @@ export interface Schedule {
 
 const POLL_INTERVAL_MS = 30_000;
 /** Number of checks of which one compares everything. */
-const FULL_EACH = 24;
+const CHECKS_PER_FULL_CHECK = 24;
 /** Random share that is added to the interval, so that replicas check at different times. */
 const JITTER = 0.1;
 
@@ -51,7 +51,7 @@ export function startSchedule({
     due = nextAfter(everyMs);
     checks++;
     await ensureBuilt(signal);
-    const drift = back || checks % FULL_EACH === 0 ? await check.full(signal) : await check.quick(signal);
+    const drift = back || checks % CHECKS_PER_FULL_CHECK === 0 ? await check.full(signal) : await check.quick(signal);
     log.debug('index.checked', { ...drift });
   }
 

@@ -45,8 +45,8 @@ export interface EmbeddingWork {
 }
 
 /** Entries taken from the index at once, and texts passed to the model at once. */
-const ENTRIES_AT_ONCE = 16;
-const TEXTS_AT_ONCE = 16;
+const ENTRIES_PER_BATCH = 16;
+const TEXTS_PER_BATCH = 16;
 /** Texts after which vectors are stored, so that recently changed entries are handled next. */
 const TEXTS_PER_PUT = 32;
 const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
@@ -119,7 +119,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
     stats = await index.vectorStats(model.id);
     if (stats.pending > 0 && old === undefined) old = await servingOld();
     for (let last = ''; ; ) {
-      const needy = await index.unembedded(model.id, ENTRIES_AT_ONCE);
+      const needy = await index.unembedded(model.id, ENTRIES_PER_BATCH);
       if (needy.length === 0) break;
       const these = needy.map(({ id, textHash }) => `${id} ${textHash}`).join();
       if (these === last) throw new Error('the index does not accept the vectors');
@@ -216,7 +216,7 @@ async function embedTogether(
     // Chunking a long text takes a while, so other pending work runs in between.
     await setImmediate();
   }
-  const vectors = await known.vectorsOf(texts, TEXTS_AT_ONCE, (these, indices) => {
+  const vectors = await known.vectorsOf(texts, TEXTS_PER_BATCH, (these, indices) => {
     const owners = indices.map((i) => workspaceIds[i] as string);
     const some = embedder.embed(these, 'document', signal, (counted) => {
       const shares = shareTokens(counted.tokens, these, owners);

@@ -18,7 +18,7 @@ export interface Budget {
 }
 
 /** Milliseconds that one image may take. */
-const ONE_MS = 20_000;
+const IMAGE_TIMEOUT_MS = 20_000;
 
 class ImageRefused extends Error {}
 
@@ -33,7 +33,7 @@ export async function fetchImage(
   if (left <= 0) return { message: limit('time', settings.importImagesSeconds, 's', 'IMAGES_SECONDS') };
   if (budget.bytes <= 0) return { message: limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES') };
   try {
-    const signal = AbortSignal.timeout(Math.min(left, ONE_MS));
+    const signal = AbortSignal.timeout(Math.min(left, IMAGE_TIMEOUT_MS));
     const { status, body } = await guard.fetch(url, { signal });
     try {
       if (status !== 200) throw new ImageRefused(`The server answered ${status}.`);

@@ -9,8 +9,8 @@ import { type FetchedImage, fetchImage, nameIn } from './fetch.js';
 import { findRemoteImages, type RemoteImage } from './find.js';
 
 /** Images that are fetched concurrently. */
-const WIDTH = 4;
-/** Images that were not fetched and that a report lists at most. */
+const FETCH_CONCURRENCY = 4;
+/** Maximum number of images that were not fetched and that a report lists. */
 const MAX_LISTED_IMAGES = 200;
 
 export interface WithImages {
@@ -37,9 +37,9 @@ export async function withRemoteImages(
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const images = found.slice(0, maxImages);
-    for (let from = 0; from < images.length; from += WIDTH) {
+    for (let from = 0; from < images.length; from += FETCH_CONCURRENCY) {
       stopped();
-      const some = images.slice(from, from + WIDTH);
+      const some = images.slice(from, from + FETCH_CONCURRENCY);
       const ends = some.map(({ url }, i) => fetchImage(parts, url, join(folder, String(from + i)), budget));
       for (const [i, one] of (await Promise.all(ends)).entries()) fetched.set((some[i] as RemoteImage).url, one);
     }

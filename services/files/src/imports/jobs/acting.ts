@@ -17,15 +17,15 @@ const SCOPES = [
   'share:write',
 ];
 /** Milliseconds before its expiry at which a token is renewed. */
-const SPARE_MS = 10_000;
-const CALL_MS = 60_000;
+const RENEWAL_MARGIN_MS = 10_000;
+const CALL_TIMEOUT_MS = 60_000;
 
 /** Acts as the user who began an import, as long as they belong to its tenant. No token is stored. */
 export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): Acting {
   let token = '';
   let until = 0;
-  return async (timeoutMs = CALL_MS) => {
-    if (Date.now() > until - SPARE_MS) {
+  return async (timeoutMs = CALL_TIMEOUT_MS) => {
+    if (Date.now() > until - RENEWAL_MARGIN_MS) {
       const answer = await parts.auth
         .actAs(
           { userId, orgId, scopes: SCOPES, agent: undefined, workspaceIds: [], automation: undefined, chain: [] },

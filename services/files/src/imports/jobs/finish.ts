@@ -7,7 +7,7 @@ import { type Counts, type ImportRecord, type ItemCounts, type ItemRecord, NO_CO
 import type { Hold } from './hold.js';
 import { type Findings, labelOf, reportOf } from './report.js';
 
-/** Entries of one kind that a report lists at most. */
+/** Maximum number of entries of one kind that a report lists. */
 const MAX_LISTED_ENTRIES = 500;
 
 /** Counts the results of an import, writes its report, publishes the event and finishes the job. */

@@ -11,7 +11,7 @@ export interface Links {
   broken(): string[];
 }
 
-/** Broken links of one item that are kept for the report at most. */
+/** Maximum number of broken links of one item that are kept for the report. */
 const MAX_BROKEN_LINKS = 200;
 
 /**

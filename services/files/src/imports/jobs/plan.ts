@@ -7,7 +7,7 @@ import type { Hold } from './hold.js';
 
 type PlannedItem = Omit<ItemRecord, 'version'>;
 
-/** Records that one unit of work writes at most. */
+/** Maximum number of records that one unit of work writes. */
 const CHUNK = 500;
 
 /** Stores a record for each item of a source, once: for those to import and for those to skip. */

@@ -13,7 +13,7 @@ const BATCH_BYTES = 1024 * 1024;
 /** Bytes of content in one call. */
 const CALL_BYTES = 8 * 1024 * 1024;
 /** Items of a batch that are read concurrently. */
-const READ_WIDTH = 4;
+const READ_CONCURRENCY = 4;
 
 type ReadItem = PreparedItem | RefusedItem;
 
@@ -52,8 +52,8 @@ async function* readBatches(run: Run): AsyncGenerator<ReadItem[]> {
   for (let due = run.items.due(); due.length > 0; due = run.items.newlyDue()) {
     let batch: ReadItem[] = [];
     let bytes = 0;
-    for (let from = 0; from < due.length; from += READ_WIDTH) {
-      const some = await Promise.all(due.slice(from, from + READ_WIDTH).map((seq) => prepareItem(run, seq)));
+    for (let from = 0; from < due.length; from += READ_CONCURRENCY) {
+      const some = await Promise.all(due.slice(from, from + READ_CONCURRENCY).map((seq) => prepareItem(run, seq)));
       batch.push(...some);
       for (const one of some) bytes += 'item' in one ? one.bytes : 0;
       if (batch.length < BATCH_ITEMS && bytes < BATCH_BYTES) continue;

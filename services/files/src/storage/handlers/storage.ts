@@ -21,9 +21,9 @@ export interface UsageParts extends Pick<StorageParts, 'settings' | 'versions' |
 }
 
 /** Milliseconds that the sums of a workspace are cached. */
-const KEPT_MS = 15 * 60_000;
+const SUMS_TTL_MS = 15 * 60_000;
 /** Milliseconds that a caller's largest resources are cached; their access is checked every time. */
-const FOUND_MS = 60_000;
+const LARGEST_TTL_MS = 60_000;
 const DEFAULT_LARGEST_COUNT = 10;
 const MAX_LARGEST_COUNT = 100;
 /** Workspaces per page that the list of workspaces is read in. */
@@ -38,8 +38,8 @@ interface Sums extends WorkspaceSums {
 type LargestCache = LRUCache<string, LargeNode[]>;
 
 export function createStorageHandlers(parts: UsageParts): Handlers<StorageService> {
-  const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: KEPT_MS });
-  const found: LargestCache = new LRUCache({ max: 1000, ttl: FOUND_MS });
+  const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: SUMS_TTL_MS });
+  const found: LargestCache = new LRUCache({ max: 1000, ttl: LARGEST_TTL_MS });
   return {
     async getStorageUsage({ workspaceId, limit: requested = DEFAULT_LARGEST_COUNT }, context) {
       const limit = Math.min(requested, MAX_LARGEST_COUNT);

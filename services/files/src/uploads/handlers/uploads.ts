@@ -23,7 +23,7 @@ export interface Target {
   readonly upload: Upload;
   readonly part: number | undefined;
   readonly expected: ExpectedBytes;
-  /** Bytes that it may have at most. */
+  /** Maximum number of its bytes. */
   readonly limit: number;
   readonly blobId: string;
   /** Only for a whole upload, not for a part. */

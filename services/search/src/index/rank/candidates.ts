@@ -30,8 +30,8 @@ export interface Candidates extends Pick<IndexAnswer, 'facets' | 'total' | 'tota
 }
 
 /** Entries or passages that are ranked by meaning: alone, or together with words. */
-const REACH_ALONE = EXACT_TOTAL;
-const REACH_BESIDE = SCALED_BY;
+const MAX_RANKED_ALONE = EXACT_TOTAL;
+const MAX_RANKED_WITH_WORDS = SCALED_BY;
 /** Hits by words that are ranked; the second number applies to pages beyond the first. */
 const WINDOWS = [EXACT_TOTAL, 10_000] as const;
 
@@ -68,7 +68,7 @@ async function rankings(index: RankSource, question: RankQuery): Promise<Ranking
   const hybrid = mode === 'hybrid';
   const [words, near] = await Promise.all([
     hybrid && alpha < 1 ? wordHits(index, question) : undefined,
-    vector === undefined ? [] : nearHits(index, question, vector, hybrid ? REACH_BESIDE : REACH_ALONE),
+    vector === undefined ? [] : nearHits(index, question, vector, hybrid ? MAX_RANKED_WITH_WORDS : MAX_RANKED_ALONE),
   ]);
   return { words, near, ranking: hybrid ? fused(words?.hits ?? [], near, question) : near.map(alone) };
 }

@@ -13,7 +13,7 @@ interface AdmittedRows {
 export type AdmittedCache = LRUCache<string, AdmittedRows>;
 
 /** Rows that a new bit set has room for beyond the existing ones. */
-const ROOM = 1000;
+const SPARE_ROWS = 1000;
 
 /**
  * Returns the rows that a scope admits, or undefined when it admits all. If `matching` is given, only these rows need
@@ -35,11 +35,11 @@ function upToDate(file: IndexFile, scope: Scope, kept: AdmittedRows | undefined)
   const changes = scope.changes.length;
   const changed = kept === undefined ? undefined : scope.changes.since(kept.changes);
   if (kept === undefined || changed === undefined) {
-    return { bits: mark(new Uint8Array(scope.rows + ROOM), select(file, scope)), changes };
+    return { bits: mark(new Uint8Array(scope.rows + SPARE_ROWS), select(file, scope)), changes };
   }
   let { bits } = kept;
   if (bits.length < scope.rows) {
-    bits = new Uint8Array(Math.ceil(scope.rows * 1.2) + ROOM);
+    bits = new Uint8Array(Math.ceil(scope.rows * 1.2) + SPARE_ROWS);
     bits.set(kept.bits);
   }
   if (changed.length > 0) {

@@ -18,7 +18,7 @@ import type { Inspection } from './inspect.js';
 import { openIndexThread } from './thread.js';
 
 /** Characters of cached answers, of one or two bytes each. */
-const KEPT_ANSWERS = 8_000_000;
+const MAX_CACHED_ANSWER_CHARS = 8_000_000;
 
 /** Entries that are added to a new index at once, so that searches do not wait long. */
 const FILLED_AT_ONCE = 48;
@@ -38,7 +38,7 @@ export interface SqliteIndexOptions {
  */
 export async function openSqliteIndex({ path, limits, keepAnswers = true }: SqliteIndexOptions): Promise<SearchIndex> {
   const thread = openIndexThread({ path, limits });
-  const answers = new LRUCache<string, IndexAnswer>({ maxSize: KEPT_ANSWERS, max: 2000 });
+  const answers = new LRUCache<string, IndexAnswer>({ maxSize: MAX_CACHED_ANSWER_CHARS, max: 2000 });
   const stats = async (): Promise<IndexStats> => (await thread.do({ kind: 'stats' })) as IndexStats;
 
   const inspect = (question: Inspection): Promise<unknown> => thread.do({ kind: 'inspect', question });

@@ -22,8 +22,8 @@ export interface WriteQueue {
 }
 
 /** Limits of a group of writes, after which waiting searches are answered: some 10 ms of work. */
-const SLICE_CHANGES = 100;
-const SLICE_TEXT = 400_000;
+const MAX_SLICE_CHANGES = 100;
+const MAX_SLICE_CHARS = 400_000;
 
 /** Commits writes in small groups and in order; searches are answered between two groups. */
 export function createWriteQueue(engine: Engine): WriteQueue {
@@ -64,7 +64,7 @@ function takeSlice(queue: (PendingChange | (() => void))[]): PendingChange[] {
   const ids = new Set<string>();
   let text = 0;
   for (const waiting of queue) {
-    if (typeof waiting === 'function' || slice.length === SLICE_CHANGES || text > SLICE_TEXT) break;
+    if (typeof waiting === 'function' || slice.length === MAX_SLICE_CHANGES || text > MAX_SLICE_CHARS) break;
     const { change } = waiting;
     if (ids.has(idOf(change))) break;
     ids.add(idOf(change));

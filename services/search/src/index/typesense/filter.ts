@@ -57,11 +57,11 @@ function accessOf(filter: SearchFilter, id: string): Filter[] | undefined {
   const searched = among('workspace', tokens(filter.workspaceIds));
   const open = new Set(filter.openWorkspaceIds);
   if (filter.workspaceIds.every((id) => open.has(id))) return [searched];
-  const ways = waysIn(filter, id);
+  const ways = accessFilters(filter, id);
   return ways.length === 0 ? undefined : [searched, either(...ways)];
 }
 
-function waysIn({ openWorkspaceIds, boundaryIds, principals, granted }: SearchFilter, id: string): Filter[] {
+function accessFilters({ openWorkspaceIds, boundaryIds, principals, granted }: SearchFilter, id: string): Filter[] {
   const lists: [string, readonly string[]][] = [
     ['workspace', openWorkspaceIds],
     ['boundary', boundaryIds],

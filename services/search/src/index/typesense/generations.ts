@@ -22,7 +22,7 @@ export interface Generations {
 }
 
 /** Milliseconds that the index of another version is kept, because its replicas may still be running. */
-const OTHERS_KEPT_MS = 3_600_000;
+const OTHER_VERSION_TTL_MS = 3_600_000;
 
 export function createGenerations(server: Server, naming: Naming): Generations {
   let made: Promise<void> | undefined;
@@ -32,8 +32,8 @@ export function createGenerations(server: Server, naming: Naming): Generations {
     return { current: aliases.get(naming.current.entries), next: aliases.get(naming.next) };
   }
 
-  async function create(young: boolean): Promise<Names> {
-    const names = namesOf(naming.generation(young));
+  async function create(incomplete: boolean): Promise<Names> {
+    const names = namesOf(naming.generation(incomplete));
     await server.create(wordsSchema(names.words));
     await server.create(entriesSchema(names.entries));
     return names;
@@ -51,7 +51,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
     }
     const { current } = await listed();
     if (current === undefined || !there.has(current)) await point(await create(true));
-    else if (createdAt(current) < Date.now() - OTHERS_KEPT_MS) await dropAllBut([current, (await listed()).next]);
+    else if (createdAt(current) < Date.now() - OTHER_VERSION_TTL_MS) await dropAllBut([current, (await listed()).next]);
   }
 
   async function dropAllBut(kept: readonly (string | undefined)[]): Promise<void> {

@@ -30,8 +30,8 @@ export interface TypesenseIndexOptions extends ServerOptions {
   readonly prefix: string;
 }
 
-const KEPT_WORDS = 300_000;
-const KEPT_WORKSPACES = 100_000;
+const MAX_CACHED_WORDS = 300_000;
+const MAX_CACHED_WORKSPACES = 100_000;
 /** Entries that are changed at once. */
 const CHANGED_AT_ONCE = 100;
 
@@ -45,11 +45,11 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   const generations = createGenerations(server, naming);
   const models = createModels(server, naming);
   const vectors = { server, models, generations };
-  const writing = { ...vectors, knownWords: new LRUCache<string, true>(maxEntries(KEPT_WORDS)) };
+  const writing = { ...vectors, knownWords: new LRUCache<string, true>(maxEntries(MAX_CACHED_WORDS)) };
   const searching = {
     server,
     names: naming.current,
-    partitions: new LRUCache<string, Token>(maxEntries(KEPT_WORKSPACES)),
+    partitions: new LRUCache<string, Token>(maxEntries(MAX_CACHED_WORKSPACES)),
   };
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;

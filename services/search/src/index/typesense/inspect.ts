@@ -6,7 +6,7 @@ import { tokenValue, valueToken } from './tokens.js';
 import { MAX_RANDOM } from './write.js';
 
 const PRESENT = 'gone:!=true' as Filter;
-/** Workspaces that are counted at most. */
+/** Maximum number of workspaces that are counted. */
 const MAX_WORKSPACES = 100_000;
 const STATE_FIELDS = 'entry,workspace,boundary,version,content_version,updated_at';
 

@@ -16,7 +16,7 @@ export interface Naming {
   readonly models: string;
   readonly locks: string;
   /** Returns a name for a new index. The name of one that is not filled yet shows this. */
-  generation(young: boolean): string;
+  generation(incomplete: boolean): string;
   /** Returns whether a collection belongs to an index of this installation, of any version. */
   isGeneration(collection: string): boolean;
   chunks(key: string): string;
@@ -32,8 +32,8 @@ export function namingFor(prefix: string): Naming {
     next: `${base}-next`,
     models: `${prefix}-models`,
     locks: `${prefix}-locks`,
-    generation: (young) =>
-      `${base}-g${Date.now().toString(36)}${randomBytes(3).toString('hex')}${young ? INCOMPLETE_SUFFIX : ''}`,
+    generation: (incomplete) =>
+      `${base}-g${Date.now().toString(36)}${randomBytes(3).toString('hex')}${incomplete ? INCOMPLETE_SUFFIX : ''}`,
     isGeneration: (collection) =>
       collection.startsWith(`${prefix}-`) && /^[0-9a-f]{8}-g[0-9a-z]+/.test(collection.slice(prefix.length + 1)),
     chunks: (key) => `${prefix}-chunks-${key}`,

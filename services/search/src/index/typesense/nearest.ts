@@ -19,7 +19,7 @@ interface NearChunk {
 }
 
 /** Number of admitted chunks below which all are compared; otherwise Typesense searches its graph. */
-const COMPARED_ALL = 20_000;
+const EXACT_SEARCH_CHUNKS = 20_000;
 /** Chunks that are requested at first per entry. */
 const CHUNKS_EACH = 3;
 
@@ -58,7 +58,7 @@ async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery
     filter_by: scope,
     include_fields: 'id,of,entry,type,start,end',
   };
-  let compared = COMPARED_ALL;
+  let compared = EXACT_SEARCH_CHUNKS;
   for (let wanted = query.limit * (byEntry ? CHUNKS_EACH : 1); ; wanted *= 4) {
     const vector = (k: number) => vectorQuery(query.vector, k, compared);
     const pages = Array.from({ length: Math.ceil(wanted / PAGE) }, (_, i): Search => {

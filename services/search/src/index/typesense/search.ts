@@ -28,7 +28,7 @@ const NOTHING: Answer = { hits: [], total: 0, totalIsEstimate: false, more: fals
 
 /** Matches that are ranked by weight; further ones follow in Typesense's order. */
 const WINDOW = EXACT_TOTAL;
-/** Characters of tokens that one search weighs at most. */
+/** Maximum characters of tokens that one search weighs. */
 const MAX_WEIGHED_CHARS = 32_000_000;
 
 /** Answers a query from the index that the names refer to. */

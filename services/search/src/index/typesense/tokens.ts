@@ -4,12 +4,12 @@ import { withoutNul } from './text.js';
 /**
  * A token of the characters `a-z0-9`. Everything that Typesense searches or filters by is a token, one for each term or
  * value: its tokenizer leaves tokens unchanged, and no text can be interpreted as syntax of its queries and filters.
- * Letters and digits stand for themselves, except for `z`, which begins an escape; so texts with the same beginning
+ * Letters and digits represent themselves, except for `z`, which begins an escape; so texts with the same beginning
  * have tokens with the same beginning.
  */
 export type Token = string & { readonly token: unique symbol };
 
-/** Characters of a token at most; Typesense truncates tokens at 100. */
+/** Maximum characters of a token; Typesense truncates tokens at 100. */
 const MAX_TOKEN_CHARS = 90;
 const ESCAPES: Readonly<Record<string, string>> = { z: 'zz', '-': 'zm', _: 'zu', ':': 'zk', ' ': 'zs' };
 const UNESCAPED = Object.fromEntries(Object.entries(ESCAPES).map(([plain, written]) => [written, plain]));

@@ -65,7 +65,7 @@ function guessDelimiter(text: string): string {
   return library().parse(whole, { delimitersToGuess: DELIMITERS, preview: 50, skipEmptyLines: true }).meta.delimiter;
 }
 
-/** Lines that are read at most, including empty ones and lines within values. */
+/** Maximum number of lines that are read, including empty ones and lines within values. */
 const MAX_LINES = 2 * MAX_ROWS;
 
 /** Parses rows by RFC 4180, tolerating syntax errors. */

@@ -7,7 +7,7 @@ import type { Bundle, SourceOptions } from '../port.js';
 
 /** Bytes beyond which a workbook is refused, because its archive is held in memory as a whole. */
 const MAX_BOOK_BYTES = 128 * 1024 * 1024;
-/** Title rows above the names of the columns that are recognized at most. */
+/** Maximum number of title rows that are recognized above the names of the columns. */
 const MAX_TITLE_ROWS = 10;
 
 const isFilled = (cell: SheetCell | undefined): boolean =>
