@@ -120,7 +120,7 @@ test('limits the waiting requests of one tenant', async () => {
 
 test.each([
   ['elements', '<div>'],
-  ['elements that close what is not open', '<div></x>'],
+  ['elements that close unopened ones', '<div></x>'],
   ['elements that pages never nest', '<caption>'],
 ])('refuses an extremely nested page at once: %s', async (_, piece) => {
   const reader = open({});

@@ -14,7 +14,7 @@ const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
 describe('type detected from the content', () => {
   test.each<[string, Buffer, string, string | undefined, string]>([
     ['a PNG', png(2, 2), 'a.png', undefined, 'image/png'],
-    ['a PNG that is called a page', png(2, 2), 'a.html', 'text/html', 'image/png'],
+    ['a PNG named like a page', png(2, 2), 'a.html', 'text/html', 'image/png'],
     ['a page in a PNG', HTML_IN_PNG, 'a.html', 'text/html', 'image/png'],
     ['a huge PNG', HUGE_PNG, 'x', undefined, 'image/png'],
     [
@@ -83,8 +83,8 @@ describe('type detected from the content', () => {
     ['CSV', Buffer.from('a,b\n1,2\n'), 'a.CSV', undefined, 'text/csv; charset=utf-8'],
     ['JSON', Buffer.from('{"a":1}'), 'a.json', undefined, 'application/json'],
     ['JSON by declaration', Buffer.from('{"a":1}'), 'a', 'application/json; charset=utf-8', 'application/json'],
-    ['text that is called a page', Buffer.from('hello'), 'a.html', 'text/plain', 'text/html; charset=utf-8'],
-    ['text that is declared a picture', Buffer.from('hello'), 'a', 'image/png', 'text/plain; charset=utf-8'],
+    ['text named like a page', Buffer.from('hello'), 'a.html', 'text/plain', 'text/html; charset=utf-8'],
+    ['text declared as an image', Buffer.from('hello'), 'a', 'image/png', 'text/plain; charset=utf-8'],
     [
       'bytes that are declared a picture',
       Buffer.from([0, 1, 2, 3, 0, 5]),
@@ -106,10 +106,10 @@ describe('type detected from the content', () => {
       'application/vnd.acme',
       'application/vnd.acme',
     ],
-    ['a declaration that is none', Buffer.from([0, 5, 5, 5]), 'a', 'x\r\nSet-Cookie: a=b', 'application/octet-stream'],
+    ['an invalid declared type', Buffer.from([0, 5, 5, 5]), 'a', 'x\r\nSet-Cookie: a=b', 'application/octet-stream'],
     ['text with a stray control', Buffer.from('# A\u0003 title'), 'a.md', undefined, 'text/markdown; charset=utf-8'],
     ['a page with a stray control', Buffer.from('<html>\u0003'), 'a.txt', undefined, 'text/html; charset=utf-8'],
-    ['a picture that is called text', png(2, 2), 'a.txt', undefined, 'image/png'],
+    ['an image named like text', png(2, 2), 'a.txt', undefined, 'image/png'],
     ['nothing', Buffer.alloc(0), 'a.png', 'image/png', 'text/plain; charset=utf-8'],
     ['a ZIP', zip({ 'a.txt': 'x' }), 'a.docx.zip', undefined, 'application/zip'],
   ])('%s', async (_, bytes, name, declared, expected) => {

@@ -152,20 +152,20 @@ describe('limits', () => {
 describe('a file without readable text', () => {
   test.each<[string, () => Buffer | Promise<Buffer>, string, string]>([
     ['of another type', () => Buffer.from('x'), 'image/png', 'unsupported_type'],
-    ['a PDF that is none', () => Buffer.from('%PDF-1.7\nnothing'), 'application/pdf', 'broken'],
+    ['an invalid PDF', () => Buffer.from('%PDF-1.7\nnothing'), 'application/pdf', 'broken'],
     ['half a PDF', async () => (await pdf([['x']])).subarray(0, 300), 'application/pdf', 'broken'],
     ['a PDF with a password', encryptedPdf, 'application/pdf', 'encrypted'],
-    ['a Word document that is none', () => Buffer.from('not a zip'), WORD, 'broken'],
-    ['a ZIP that is no Word document', () => zip({ a: 'b' }), WORD, 'broken'],
+    ['an invalid Word document', () => Buffer.from('not a zip'), WORD, 'broken'],
+    ['a ZIP that is not a Word document', () => zip({ a: 'b' }), WORD, 'broken'],
     ['half a Word document', async () => (await docx('x')).subarray(0, 2000), WORD, 'broken'],
     ['a Word document with a password', () => Buffer.from('d0cf11e0a1b11ae100000000', 'hex'), WORD, 'encrypted'],
-    ['a workbook that is none', () => zip({ a: 'b' }), SHEET, 'broken'],
+    ['an invalid workbook', () => zip({ a: 'b' }), SHEET, 'broken'],
     ['a decompression bomb', bombDocx, WORD, 'suspicious'],
     ['a bomb that hides its size', lyingDocx, WORD, 'broken'],
     ['a bomb in another format', lyingOdt, ODT, 'broken'],
     ['an OpenDocument without content', () => zip({ a: 'b' }), ODT, 'broken'],
     ['a book without a package', () => zip({ a: 'b' }), EPUB, 'broken'],
-    ['XML that is not', () => docxOf('<w:document><w:body'), WORD, 'broken'],
+    ['invalid XML', () => docxOf('<w:document><w:body'), WORD, 'broken'],
   ])('%s', async (_, make, type, reason) => {
     expect(await failure(await make(), type)).toBe(reason);
   });

@@ -142,7 +142,7 @@ describe('the type of a column', () => {
     ['one comma, which may be either', ['1,234', '5']],
     ['days or months', ['1/2/2024', '3/4/2024']],
     ['days and moments', ['2024-01-01', '2024-01-01 10:00']],
-    ['a day that is none', ['2024-02-30', '2024-01-01']],
+    ['an invalid day', ['2024-02-30', '2024-01-01']],
     ['a formula', ['=SUM(A1:A2)', '1']],
     ['all yes', ['yes', 'yes']],
     ['a number and a word', ['1', 'one']],
