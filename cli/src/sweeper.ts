@@ -1,11 +1,11 @@
 import {
   type BlobStore,
   type HeldSweep,
-  openBlobStoreBeside,
+  openSharedBlobStore,
+  parseTrashKey,
   readSweep,
   saveSweep,
   sweepCollection,
-  trashedIn,
 } from '@commonplace/files/blobs';
 import { openStoreBeside, type StoreBeside } from '@commonplace/platform/runtime';
 import { CommandError, EXIT } from './exit.js';
@@ -66,7 +66,7 @@ export function allowHeld(env: NodeJS.ProcessEnv): Promise<number> {
 async function trashOf(bytes: BlobStore) {
   const found: { readonly key: string; readonly place: string; readonly at: number; readonly sizeBytes: number }[] = [];
   for await (const { key: place, sizeBytes } of bytes.list('trash/')) {
-    const trashed = trashedIn(place);
+    const trashed = parseTrashKey(place);
     if (trashed !== undefined) found.push({ ...trashed, place, sizeBytes });
   }
   return found;
@@ -85,7 +85,7 @@ async function withRecords<T>(places: Places, work: (beside: StoreBeside) => Pro
 }
 
 async function withBytes<T>({ s3Url, dataDir }: Places, work: (bytes: BlobStore) => Promise<T>): Promise<T> {
-  const bytes = await openBlobStoreBeside({ s3Url, s3PublicUrl: undefined }, dataDir);
+  const bytes = await openSharedBlobStore({ s3Url, s3PublicUrl: undefined }, dataDir);
   try {
     return await work(bytes);
   } finally {

@@ -5,10 +5,10 @@ export {
   FILES_FOLDER,
   openBlobInstallation,
   openBlobStore,
-  openBlobStoreBeside,
   openBucket,
+  openSharedBlobStore,
 } from './blobs/open.js';
-export { type BlobStore, type Listed, requireKey } from './blobs/port.js';
-export { trashedIn } from './domain/layout.js';
+export { type BlobStore, type ListedBlob, requireKey } from './blobs/port.js';
+export { parseTrashKey } from './domain/layout.js';
 export { isKnown, type KeyRecords, openKeyRecords, usedKeys } from './storage/known.js';
 export { type HeldSweep, readSweep, type SweepRecord, saveSweep, sweepCollection } from './storage/sweep.js';

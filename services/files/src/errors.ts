@@ -3,23 +3,19 @@ import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
 export const FileNotReady = conflict('file_not_ready', 'The file has no bytes yet: its status is {status}.');
 export const UploadIncomplete = conflict(
   'upload_incomplete',
-  'There were {received_bytes} bytes, and {expected_bytes} are to come.',
+  '{received_bytes} bytes were received, but {expected_bytes} were announced.',
 );
 export const ChecksumMismatch = conflict('checksum_mismatch', 'The bytes have the SHA-256 {received}.');
 export const StorageQuotaExceeded = conflict(
   'storage_quota_exceeded',
-  'The files would take more than {quota_bytes} bytes.',
+  'The files would exceed the storage quota of {quota_bytes} bytes.',
 );
 export const UploadInterrupted = defineError(
   'UNAVAILABLE',
   'service_unavailable',
-  'The upload was interrupted. Put the bytes again.',
+  'The upload was interrupted. Upload the bytes again.',
 );
-export const ExpiredLink = defineError(
-  'NOT_FOUND',
-  'expired_link',
-  'This URL is not good any more. Ask for a new one.',
-);
+export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This URL has expired. Request a new one.');
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
   return defineError('ABORTED', reason, template);
@@ -32,8 +28,8 @@ function conflict(reason: string, template: string): (details?: Record<string, u
 export function tooLarge(param: string | undefined, limit: number, setting: string | undefined): AppError {
   const isInline = setting === 'COMMONPLACE_INLINE_FILE_BYTES';
   const message = isInline
-    ? `A request may have ${limit} bytes of a file at the most: larger ones take a signed upload.`
-    : `There may be ${limit} bytes at the most.`;
+    ? `A request may contain at most ${limit} bytes of a file: use a signed upload for a larger one.`
+    : `A file may have at most ${limit} bytes.`;
   const details = { limit, ...(setting === undefined ? {} : { setting }) };
   return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, {
     details,

@@ -1,6 +1,6 @@
 import { createEvent, type DomainEvent } from '@commonplace/kit/events';
 
-interface About {
+interface FileReference {
   readonly resourceId: string;
   readonly workspaceId: string;
   readonly revision: string;
@@ -9,7 +9,7 @@ interface About {
 }
 
 /** Creates the event that an upload has become a version or has failed. */
-export function fileEvent(verb: 'ready' | 'failed', { tenant, ...about }: About): DomainEvent {
+export function fileEvent(verb: 'ready' | 'failed', { tenant, ...about }: FileReference): DomainEvent {
   const data = { ...about, code: about.code ?? '' };
   return createEvent({ service: 'files', type: `file.${verb}`, subject: about.resourceId, data, tenant });
 }

@@ -36,7 +36,7 @@ export type SizeOf = (key: string) => Promise<number | undefined>;
 const PAGE = 200;
 /** Sizes that are requested concurrently. */
 const AT_ONCE = 20;
-const MOST_EXAMPLES = 10;
+const MAX_EXAMPLES = 10;
 
 /**
  * Compares records with the bytes in the store until `until`, in milliseconds of `performance.now()`. It changes
@@ -50,7 +50,7 @@ export async function inspectBytes(source: BlobSource, sizeOf: SizeOf, until: nu
   const look = async ({ id, sizeBytes }: BlobFacts): Promise<void> => {
     if ((await sizeOf(blobKey(id))) === sizeBytes || !(await source.has(id))) return;
     missing++;
-    if (examples.length < MOST_EXAMPLES) examples.push(id);
+    if (examples.length < MAX_EXAMPLES) examples.push(id);
   };
   for (;;) {
     const page = await source.below(last, PAGE);

@@ -13,14 +13,14 @@ import {
   archiveQueue,
   stepCollection,
 } from '../src/archives/records.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 /** These tests check that a worker that dies at the end of an export leaves nothing that its successor could damage. */
 
 const RESOURCES = 5;
 const DATA_BYTES = 3 * 1024 * 1024;
 
-let played: Played;
+let played: TestParts;
 let parts: ArchiveParts;
 
 beforeEach(async () => {
@@ -101,7 +101,7 @@ const killed = () => {
   throw new Error('killed');
 };
 
-test('an export whose worker died behind the completing of its parts is completed as it is', async () => {
+test('keeps an export whose worker died after completing its parts', async () => {
   const { id } = await newExport();
   const completed = async (...about: Parameters<ArchiveParts['bytes']['completeParts']>) => {
     await parts.bytes.completeParts(...about);
@@ -113,14 +113,14 @@ test('an export whose worker died behind the completing of its parts is complete
   await expectWhole(id);
 });
 
-test('an export whose worker died before the completing of its parts is completed', async () => {
+test('completes an export whose worker died before completing its parts', async () => {
   const { id } = await newExport();
   await expect(work(id, { completeParts: killed })).rejects.toThrow('killed');
   await work(id);
   await expectWhole(id);
 });
 
-test('an export whose completed archive an earlier version did not note is written anew', async () => {
+test('writes an export again when an earlier version did not record its archive', async () => {
   const { id } = await newExport();
   const completed = async (...about: Parameters<ArchiveParts['bytes']['completeParts']>) => {
     await parts.bytes.completeParts(...about);
@@ -135,7 +135,7 @@ test('an export whose completed archive an earlier version did not note is writt
   await expectWhole(id);
 });
 
-test('an export some of whose parts are lost before they are completed is written anew', async () => {
+test('writes an export again when some of its parts are lost before completion', async () => {
   const { id } = await newExport();
   await expect(work(id, { completeParts: killed })).rejects.toThrow('killed');
   const { upload = '' } = (await parts.archives.get(id)) as ArchiveRecord;

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { eventually } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
 import { fromBuffer } from 'yauzl';
-import { streamedEntry, type Written, wholeEntry } from '../src/archives/entries.js';
+import { type ArchiveWriteState, streamedEntry, wholeEntry } from '../src/archives/entries.js';
 import { archiveEnd, directoryRecord } from '../src/archives/zip.js';
 
 const AT = new Date('2026-03-04T05:06:08Z');
 
 /** Writes an archive of these entries; every second one is streamed. */
 async function zipOf(files: Readonly<Record<string, Buffer>>, huge = false): Promise<Buffer> {
-  const written: Written = { offset: 0, entries: 0, directory: [], sums: [] };
+  const written: ArchiveWriteState = { offset: 0, entries: 0, directory: [], sums: [] };
   const bytes: Buffer[] = [];
   for (const [i, [path, data]] of Object.entries(files).entries()) {
     if (i % 2 === 0) bytes.push(await wholeEntry(path, data, AT, written));
@@ -61,11 +61,11 @@ const FILES = {
   'last.txt': Buffer.from('x'),
 };
 
-test.each([false, true])('what is written is read by others, with large records: %s', async (huge) => {
+test.each([false, true])('writes archives that other software reads, with large records: %s', async (huge) => {
   expect(await read(await zipOf(FILES, huge))).toEqual(FILES);
 });
 
-test('Python’s reader checks every sum', async () => {
+test('writes checksums that Python accepts', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'commonplace-zip-'));
   const path = join(folder, 'a.zip');
   writeFileSync(path, await zipOf(FILES, true));
@@ -75,7 +75,7 @@ test('Python’s reader checks every sum', async () => {
   if (error === undefined) expect(stdout.trim()).toBe('None 5');
 });
 
-test('beyond 4 GiB and 65,535 entries the larger records say where things are', () => {
+test('uses ZIP64 records beyond 4 GiB and 65,535 entries', () => {
   const far = 5 * 1024 ** 3;
   const fields = { path: 'a', deflated: false, crc: 1, packedBytes: 3, described: false, modifiedAt: AT };
   const record = directoryRecord({ ...fields, sizeBytes: 3, offset: far });
@@ -90,9 +90,9 @@ test('beyond 4 GiB and 65,535 entries the larger records say where things are', 
   expect(archiveEnd(2, 100, 50).length).toBe(22);
 });
 
-test('an entry whose source fails ends, whether the reader waits or the writer does', async () => {
+test('ends an entry whose source fails, while the reader or the writer waits', async () => {
   const entry = { path: 'x', deflated: true, huge: false, modifiedAt: AT };
-  const written = (): Written => ({ offset: 0, entries: 0, directory: [], sums: [] });
+  const written = (): ArchiveWriteState => ({ offset: 0, entries: 0, directory: [], sums: [] });
   async function* failing(pieces: number): AsyncGenerator<Buffer> {
     // Random bytes do not compress, so the deflated data waits to be read.
     for (let at = 0; at < pieces; at++) yield randomBytes(64 * 1024);
@@ -106,7 +106,7 @@ test('an entry whose source fails ends, whether the reader waits or the writer d
   }
 });
 
-test('an entry that is not read to its end lets its source go', async () => {
+test('closes the source of an entry that is not read to its end', async () => {
   const entry = { path: 'x', deflated: true, huge: false, modifiedAt: AT };
   let ended = false;
   async function* endless(): AsyncGenerator<Buffer> {

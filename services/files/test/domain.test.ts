@@ -22,12 +22,12 @@ describe('tokens', () => {
     expires: 1001,
   };
 
-  test('give back what was signed, until it is over', () => {
+  test('return what was signed until they expire', () => {
     expect(tokens.verify(tokens.sign(grant))).toEqual(grant);
     expect(tokens.verify(tokens.sign({ ...grant, expires: 1000 }))).toBeUndefined();
   });
 
-  test('are good for nothing when changed, cut or signed by another key', () => {
+  test('are invalid when changed, truncated or signed by another key', () => {
     const token = tokens.sign(grant);
     const [claims = '', mac = ''] = token.split('.');
     const other = Buffer.from(JSON.stringify({ ...grant, versionId: newId() })).toString('base64url');
@@ -44,17 +44,17 @@ describe('Base64', () => {
     ['V29yZHM=', 'Words'],
     ['V29yZHM', 'Words'],
     ['_-8=', Buffer.from([0xff, 0xef]).toString('latin1')],
-  ])('%j is read', async (text, bytes) => {
+  ])('decodes %j', async (text, bytes) => {
     expect((await decodeBase64(text, async () => {}))?.toString('latin1')).toBe(bytes);
   });
 
   test.each(['!', 'A', 'V29y ZHM=', 'V29yZHM=V', 'data:text/plain;base64,AA==', 'AA\0A', 'ÄÄÄÄ'])(
-    '%j is refused',
+    'refuses %j',
     async (text) => expect(await decodeBase64(text, async () => {})).toBeUndefined(),
   );
 });
 
-test('Base64 of many bytes is decoded with pauses, and so is padding without end', async () => {
+test('decodes long Base64 and endless padding with pauses', async () => {
   const bytes = Buffer.alloc(MIB, 'abc');
   let pauses = 0;
   const breathe = async () => void pauses++;
@@ -63,8 +63,8 @@ test('Base64 of many bytes is decoded with pauses, and so is padding without end
   expect(await decodeBase64(`${'='.repeat(4 * MIB)}A`, breathe)).toBeUndefined();
 });
 
-describe('parts', () => {
-  test('cover the file, each of the same size but the last', () => {
+describe('upload parts', () => {
+  test('cover the file with equal sizes except for the last one', () => {
     const layout = layoutOf(35 * MIB, 16 * MIB);
     expect(layout).toEqual({ partBytes: 16 * MIB, partCount: 3 });
     expect([1, 2, 3].map((number) => partAt(35 * MIB, layout, number))).toEqual([
@@ -75,14 +75,14 @@ describe('parts', () => {
     expect([0, 4, -1].map((number) => partAt(35 * MIB, layout, number))).toEqual([undefined, undefined, undefined]);
   });
 
-  test('are larger where there would be too many', () => {
+  test('are larger when there would be too many', () => {
     const layout = layoutOf(5 * 1024 * 1024 * MIB, 16 * MIB);
     expect(layout.partCount).toBeLessThanOrEqual(1000);
     expect(layout.partBytes * layout.partCount).toBeGreaterThanOrEqual(5 * 1024 * 1024 * MIB);
   });
 });
 
-test('a key tells whose it is', () => {
+test('derives the owner of bytes from their key', () => {
   const id = newId();
   expect(ownerOf(blobKey(id))).toEqual({ blobId: id });
   expect(ownerOf(thumbnailKey(id, 256))).toEqual({ blobId: id });
@@ -90,11 +90,11 @@ test('a key tells whose it is', () => {
   expect(['a', `${id}`, `uploads/${id}x`, 'aa/b'].map(ownerOf)).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test('small images are made in a few widths', () => {
+test('limits thumbnails to a few widths', () => {
   expect([16, 64, 65, 300, 2048, 4000].map(thumbnailWidth)).toEqual([64, 64, 128, 512, 2048, 2048]);
 });
 
-test('the URL of a bucket may hold its credentials', () => {
+test('reads credentials from the URL of a bucket', () => {
   expect(parseS3Url('https://key:se%2Fcret@s3.example:9000/files/there?region=eu-west-1')).toEqual({
     endpoint: 'https://s3.example:9000',
     bucket: 'files',
@@ -111,22 +111,22 @@ test('the URL of a bucket may hold its credentials', () => {
   expect(() => parseS3Url('https://s3.example/')).toThrow('must name a bucket');
 });
 
-describe('a request', () => {
+describe('import request', () => {
   const settings = readConfig(config, {});
   const guard = { check: (url: string) => new URL(url) };
   const read = (fields: Partial<CreateFileRequest>) =>
     readFileRequest(CreateFileRequest.fromPartial({ name: 'a', ...fields }), settings, guard);
 
-  test('says where the bytes come from', async () => {
+  test('returns the origin of the bytes', async () => {
     expect((await read({})).from).toBe('upload');
     expect((await read({ contentBase64: '' })).from).toEqual({ bytes: Buffer.alloc(0) });
     expect((await read({ sourceUrl: 'https://example.com/' })).from).toEqual({ url: 'https://example.com/' });
     expect((await read({ checksumSha256: 'AB'.repeat(32) })).sha256).toBe('ab'.repeat(32));
   });
 
-  test('is told all that is wrong with it', async () => {
+  test('reports all its faults', async () => {
     const wrong = { name: '', contentBase64: '!', sourceUrl: 'https://example.com/', checksumSha256: 'z'.repeat(64) };
     await expect(read(wrong)).rejects.toThrow('4 fields are not valid.');
-    await expect(read({ sizeBytes: settings.fileBytes + 1 })).rejects.toThrow('bytes at the most');
+    await expect(read({ sizeBytes: settings.fileBytes + 1 })).rejects.toThrow(/at most \d+ bytes/);
   });
 });

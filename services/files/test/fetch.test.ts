@@ -8,9 +8,9 @@ import type { BlobStore } from '../src/blobs/port.js';
 import { type Upload, uploadQueue } from '../src/storage/records.js';
 import { fetchUpload } from '../src/uploads/fetcher.js';
 import type { SweeperParts } from '../src/uploads/parts.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
-let played: Played;
+let played: TestParts;
 let parts: SweeperParts;
 let status: number;
 /** What the store of bytes fails with. */
@@ -58,7 +58,7 @@ async function run({ id }: Upload): Promise<unknown> {
 }
 const fileOf = ({ fileId }: Upload) => parts.files.get(fileId);
 
-test('a source that does not answer is asked three times, and then is the reason', async () => {
+test('tries a source that does not answer three times, then reports it', async () => {
   const upload = await newUpload();
   status = 503;
   for (let times = 0; times < 2; times++) {
@@ -69,7 +69,7 @@ test('a source that does not answer is asked three times, and then is the reason
   expect(await fileOf(upload)).toMatchObject({ status: 'failed', error: { code: 'dependency_unavailable' } });
 });
 
-test('what fails here is not put down to the source, and counts as none of its attempts', async () => {
+test('does not count own failures as attempts of the source', async () => {
   const upload = await newUpload();
   failure = new Error('the disk is gone');
   for (let times = 0; times < 5; times++) {

@@ -14,8 +14,8 @@ blobContract(
     return { store, close: async () => rmSync(folder, { recursive: true, force: true }) };
   },
   {
-    'signs a URL that reads one key, as it is to be shown, with ranges': UNSIGNED,
-    'signs a URL that puts what was announced, and nothing else': UNSIGNED,
+    'signs a URL that reads one key, with headers and ranges': UNSIGNED,
+    'signs a URL that accepts only the announced bytes': UNSIGNED,
     'signs URLs of parts': UNSIGNED,
   },
 );

@@ -2,16 +2,16 @@ import { utimes } from 'node:fs/promises';
 import { newId } from '@commonplace/kit/id';
 import { createOwnIds } from '@commonplace/kit/installation';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { blobKey, thumbnailKey, trashedIn, trashKey, uploadKey } from '../src/domain/layout.js';
+import { blobKey, parseTrashKey, thumbnailKey, trashKey, uploadKey } from '../src/domain/layout.js';
 import { readSweep, saveSweep } from '../src/storage/sweep.js';
 import type { SweeperParts } from '../src/uploads/parts.js';
 import { createSweeper } from '../src/uploads/sweeper.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 /** These tests cover what the sweeper does with stored bytes that no record names. */
 
 const DAY_MS = 86_400_000;
-let played: Played;
+let played: TestParts;
 let parts: SweeperParts;
 
 beforeEach(async () => {
@@ -47,14 +47,14 @@ async function known(): Promise<void> {
   await work.commit();
 }
 
-test('bytes that no record names are left alone for days, and go into the trash then', async () => {
+test('moves bytes without a record into the trash after the grace period', async () => {
   const young = await orphan(6.9);
   const old = await orphan(7.1);
   expect(await sweep()).toMatchObject({ orphans: 1 });
   expect(await keys()).toEqual([young, trashKey(old, new Date())].sort());
 });
 
-test('bytes, thumbnails and uploads that this installation has not stored are never touched', async () => {
+test('never touches bytes, thumbnails and uploads that this installation has not stored', async () => {
   const foreign = createOwnIds(newId());
   const kept = [
     await orphan(100, blobKey(foreign.create())),
@@ -69,7 +69,7 @@ test('bytes, thumbnails and uploads that this installation has not stored are ne
   expect(await keys()).toEqual(kept.sort());
 });
 
-test('parts of uploads are given up after the same days, and only one’s own', async () => {
+test('aborts only own parts of uploads after the same period', async () => {
   const own = blobKey(parts.ids.create());
   const foreign = blobKey(createOwnIds(newId()).create());
   for (const key of [own, foreign]) await parts.bytes.beginParts(key);
@@ -80,7 +80,7 @@ test('parts of uploads are given up after the same days, and only one’s own', 
   expect(left).toEqual([foreign]);
 });
 
-test('what is in the trash is deleted when its own days are over', async () => {
+test('deletes bytes from the trash when its period is over', async () => {
   const key = blobKey(parts.ids.create());
   const recent = trashKey(key, new Date(Date.now() - 29 * DAY_MS));
   const over = trashKey(key, new Date(Date.now() - 32 * DAY_MS));
@@ -88,10 +88,10 @@ test('what is in the trash is deleted when its own days are over', async () => {
   await orphan(40, over);
   expect(await sweep()).toMatchObject({ orphans: 0, purged: 1 });
   expect(await keys()).toEqual([recent]);
-  expect(trashedIn(recent)?.key).toBe(key);
+  expect(parseTrashKey(recent)?.key).toBe(key);
 });
 
-test('what is restored from the trash gets its days again', async () => {
+test('starts the grace period again for restored bytes', async () => {
   const key = await orphan(8);
   await sweep();
   await parts.bytes.move(trashKey(key, new Date()), key);
@@ -99,7 +99,7 @@ test('what is restored from the trash gets its days again', async () => {
   expect(await keys()).toEqual([key]);
 });
 
-test('a large share of the store waits for an operator', async () => {
+test('waits for an operator before moving a large share of the store', async () => {
   for (let i = 0; i < 8; i++) await orphan(8);
   for (let i = 0; i < 12; i++) await known();
   const bounds = { sweepObjects: 5, sweepPercent: 10 };
@@ -111,14 +111,14 @@ test('a large share of the store waits for an operator', async () => {
   expect(await readSweep(parts.sweeps)).toMatchObject({ held: 0, allowed: 0 });
 });
 
-test('more than an operator has allowed waits again', async () => {
+test('waits again for more than an operator has allowed', async () => {
   for (let i = 0; i < 9; i++) await orphan(8);
   await saveSweep(parts, { held: 8, objects: 20, allowed: 8 });
   expect(await sweep({ sweepObjects: 5, sweepPercent: 10 })).toMatchObject({ orphans: 0 });
   expect(await readSweep(parts.sweeps)).toMatchObject({ held: 9, allowed: 0 });
 });
 
-test('a few objects are moved whatever their share, and a small share whatever their number', async () => {
+test('moves a few objects of any share, and a small share of any number', async () => {
   for (let i = 0; i < 3; i++) await orphan(8);
   expect(await sweep({ sweepObjects: 3, sweepPercent: 0 })).toMatchObject({ orphans: 3 });
   for (let i = 0; i < 4; i++) await orphan(8);
@@ -126,7 +126,7 @@ test('a few objects are moved whatever their share, and a small share whatever t
   expect(await sweep({ sweepObjects: 0, sweepPercent: 50 })).toMatchObject({ orphans: 4 });
 });
 
-test('bytes that another system with a copy of the records stores make all of them wait', async () => {
+test('waits when another system with a copy of the records stores bytes', async () => {
   for (let i = 0; i < 2; i++) await orphan(8);
   for (let i = 0; i < 4; i++) await orphan(0);
   for (let i = 0; i < 14; i++) await known();
@@ -134,7 +134,7 @@ test('bytes that another system with a copy of the records stores make all of th
   expect(await readSweep(parts.sweeps)).toMatchObject({ held: 6, objects: 20 });
 });
 
-test('nothing is deleted from a store that another installation has taken over', async () => {
+test('deletes nothing from a store that another installation has claimed', async () => {
   const old = await orphan(8);
   const dead = blobKey(parts.ids.create());
   await parts.bytes.put(dead, [Buffer.from('dead')]);

@@ -32,7 +32,7 @@ export interface FakeNode {
 }
 
 /** Holds the parts of the service on stores of their own, with a fake tree. */
-export interface Played {
+export interface TestParts {
   readonly parts: SweeperParts;
   /** Nodes of the fake tree, by id. */
   readonly nodes: Map<string, FakeNode>;
@@ -41,7 +41,7 @@ export interface Played {
   close(): Promise<void>;
 }
 
-export async function openParts(more: Partial<BlobStore> = {}): Promise<Played> {
+export async function openParts(more: Partial<BlobStore> = {}): Promise<TestParts> {
   const folder = mkdtempSync(join(tmpdir(), 'commonplace-files-'));
   const log = createLog('silent');
   const database = await openSqliteDatabase({ file: join(folder, 'test.db'), log });

@@ -14,13 +14,13 @@ import { completeUpload, missingParts } from '../src/uploads/complete.js';
 import type { SweeperParts } from '../src/uploads/parts.js';
 import { purgeFile } from '../src/uploads/purge.js';
 import { createSweeper } from '../src/uploads/sweeper.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 const actor = { type: 'user', id: newId(), name: 'P' } as const;
 const place = { tenant: newId(), workspaceId: newId() };
 const MINUTE = 60_000;
 
-let played: Played;
+let played: TestParts;
 let parts: SweeperParts;
 
 beforeEach(async () => {
@@ -92,8 +92,8 @@ async function newUpload(fields: Partial<Upload> = {}): Promise<Upload> {
   });
 }
 
-describe('what a crash leaves', () => {
-  test('between the bytes and the record is taken away, node and bytes', async () => {
+describe('sweeper after a crash', () => {
+  test('removes node and bytes of a crash before the record', async () => {
     const [fileId, revision, blobId] = [newId(), newId(), newId()];
     await beginAttempt(parts, { fileId, revision, blobId }, MINUTE);
     await parts.bytes.put(blobKey(blobId), [Buffer.from('half a story')]);
@@ -102,7 +102,7 @@ describe('what a crash leaves', () => {
     expect([await keys(), played.nodes.size, await parts.intents.count({ until: { gt: '' } })]).toEqual([[], 0, 0]);
   });
 
-  test('is left alone while its own process is at it, or the time of another is not over', async () => {
+  test('leaves the attempt of a live process or an unexpired one alone', async () => {
     const about = { fileId: newId(), revision: newId(), blobId: newId() };
     await beginAttempt(parts, about, MINUTE);
     await parts.bytes.put(blobKey(about.blobId), [Buffer.from('x')]);
@@ -114,7 +114,7 @@ describe('what a crash leaves', () => {
     expect(await keys()).toEqual([blobKey(about.blobId)]);
   });
 
-  test('takes no node away that a later attempt has made its own', async () => {
+  test('does not remove a node that a later attempt uses', async () => {
     const [fileId, later] = [newId(), newId()];
     await beginAttempt(parts, { fileId, revision: newId(), blobId: newId() }, MINUTE);
     played.nodes.set(fileId, { revision: later, file: undefined });
@@ -122,7 +122,7 @@ describe('what a crash leaves', () => {
     expect(played.nodes.get(fileId)?.revision).toBe(later);
   });
 
-  test('between the record and the tree is told to the tree', async () => {
+  test('reports a crash between record and tree to the tree', async () => {
     const { id, revision, blobId } = await newFile();
     await beginAttempt(parts, { fileId: id, revision, blobId }, MINUTE);
     await sweep();
@@ -133,7 +133,7 @@ describe('what a crash leaves', () => {
     expect(await keys()).toEqual([blobKey(blobId)]);
   });
 
-  test('of a file whose node was purged meanwhile goes', async () => {
+  test('removes the remains of a file whose node was purged', async () => {
     const { id, revision, blobId } = await newFile();
     await beginAttempt(parts, { fileId: id, revision, blobId }, MINUTE);
     played.nodes.delete(id);
@@ -141,7 +141,7 @@ describe('what a crash leaves', () => {
     expect([await parts.files.get(id), await keys()]).toEqual([undefined, []]);
   });
 
-  test('of parts that were put together is a file when it is done once more', async () => {
+  test('creates the file from completed parts', async () => {
     const bytes = randomBytes(3000);
     const blobId = newId();
     const partsId = await parts.bytes.beginParts(blobKey(blobId));
@@ -169,7 +169,7 @@ describe('what a crash leaves', () => {
     expect(played.nodes.get(upload.fileId)?.file?.status).toBe('ready');
   });
 
-  test('of bytes that nobody knows goes, and nothing else', async () => {
+  test('removes only unknown bytes', async () => {
     const { blobId } = await newFile();
     await parts.bytes.put(thumbnailKey(blobId, 64), [Buffer.from('small')]);
     await parts.bytes.put(blobKey(parts.ids.create()), [Buffer.from('orphan')]);
@@ -182,7 +182,7 @@ describe('what a crash leaves', () => {
   });
 });
 
-test('an upload that nobody finishes expires, with what was put of it', async () => {
+test('expires an unfinished upload with its bytes', async () => {
   const blobId = newId();
   const partsId = await parts.bytes.beginParts(blobKey(blobId));
   await parts.bytes.putPart(blobKey(blobId), partsId, 1, [Buffer.from('part')]);
@@ -194,7 +194,7 @@ test('an upload that nobody finishes expires, with what was put of it', async ()
   expect([await parts.uploads.get(id), await parts.bytes.parts(blobKey(blobId), partsId)]).toEqual([undefined, []]);
 });
 
-test('a copy shares the bytes, is made once, and goes again when nobody makes a node for it', async () => {
+test('copies by sharing bytes, once, and removes a copy without a node', async () => {
   const { id, blobId } = await newFile();
   const copyId = newId();
   const request = { fromResourceId: id, toResourceId: copyId, ...place };
@@ -213,7 +213,7 @@ test('a copy shares the bytes, is made once, and goes again when nobody makes a 
   expect(await keys()).toEqual([blobKey(blobId)]);
 });
 
-test('the page of a place is told of the version that is there, of the text that stands there', async () => {
+test('returns the page of a place only for the current version and text', async () => {
   const { id } = await newFile();
   const other = await newFile();
   const text = 'Alpha one\n\nBeta two\n\nGamma two';
@@ -239,7 +239,7 @@ test('the page of a place is told of the version that is there, of the text that
   }
 });
 
-test('bytes that two files share are deleted with the last of them', async () => {
+test('deletes shared bytes with the last file', async () => {
   const { id, blobId } = await newFile();
   const copy = newId();
   await inWork(parts.store, async (work) => {
@@ -259,7 +259,7 @@ test('bytes that two files share are deleted with the last of them', async () =>
   expect([await keys(), (await parts.usage.get(place.tenant))?.bytes]).toEqual([[], 0]);
 });
 
-test('every query has an index', async () => {
+test('has an index for every query', async () => {
   const now = new Date().toISOString();
   const asked = [
     parts.intents.explain({ where: { until: { gt: '' } }, sort: ['until'], limit: 1 }),
@@ -277,7 +277,7 @@ test('every query has an index', async () => {
   for (const { indexed, plan } of await Promise.all(asked)) expect([plan, indexed]).toEqual([plan, true]);
 });
 
-test('an attempt that can not be settled keeps no other, and no upload or dead blob, from being dealt with', async () => {
+test('handles other attempts, uploads and dead blobs when one attempt cannot be settled', async () => {
   const stuck = await newFile();
   const good = await newFile();
   const over = await newUpload({ expiresAt: new Date(Date.now() - MINUTE).toISOString() });
@@ -299,7 +299,7 @@ test('an attempt that can not be settled keeps no other, and no upload or dead b
   ]);
 });
 
-test('texts that keep failing do not keep others from being extracted', async () => {
+test('extracts other texts when some keep failing', async () => {
   const { file } = await newFile();
   const template = (await parts.versions.get(file.versionId as string)) as Version;
   const versions = Array.from({ length: 50 }, (_, i) => ({

@@ -4,12 +4,12 @@ import { inWork } from '@commonplace/kit/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Upload } from '../src/storage/records.js';
 import { createUploadHandlers } from '../src/uploads/handlers/uploads.js';
-import { openParts, type Played } from './parts.js';
+import { openParts, type TestParts } from './parts.js';
 
 const LIMIT = 1000;
 const SETTING = 'COMMONPLACE_SINGLE_UPLOAD_BYTES';
 
-let played: Played;
+let played: TestParts;
 let uploads: ReturnType<typeof createUploadHandlers>;
 beforeAll(async () => {
   played = await openParts();
@@ -44,9 +44,9 @@ async function begin(announced: { sizeBytes?: number }): Promise<string> {
 }
 
 test.each([
-  ['without an announced size name the setting', {}, LIMIT, { limit: LIMIT, setting: SETTING }],
-  ['than were announced name what was announced', { sizeBytes: 500 }, 500, { limit: 500 }],
-])('more bytes %s, by header and by body', async (_, announced, limit, details) => {
+  ['than the limit, naming the setting', {}, LIMIT, { limit: LIMIT, setting: SETTING }],
+  ['than announced, naming the announced size', { sizeBytes: 500 }, 500, { limit: 500 }],
+])('refuses more bytes %s, by header and by body', async (_, announced, limit, details) => {
   const refusal = { reason: 'payload_too_large', details };
   const byHeader = uploads.beginWrite({ token: await begin(announced), contentLength: limit + 1 }, {} as never);
   await expect(byHeader).rejects.toMatchObject(refusal);

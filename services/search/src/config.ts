@@ -8,38 +8,38 @@ const urls = shaped({ kind: 'text', pattern: `${URL_PATTERN}(,${URL_PATTERN})*` 
 
 const PREFIX_PATTERN = '[a-z0-9]{1,32}';
 const prefix = shaped({ kind: 'text', pattern: PREFIX_PATTERN }, (value: string): string => {
-  if (!new RegExp(`^${PREFIX_PATTERN}$`).test(value)) throw new Error('must be 1 to 32 letters a-z and digits');
+  if (!new RegExp(`^${PREFIX_PATTERN}$`).test(value)) throw new Error('must have 1 to 32 letters a-z and digits');
   return value;
 });
 
 export const config = {
   indexBatch: {
     variable: 'COMMONPLACE_INDEX_BATCH',
-    help: 'events that the index takes in at once',
+    help: 'events that the index handles at once',
     parse: integer(1, 1000),
     fallback: 100,
   },
   indexCheckMinutes: {
     variable: 'COMMONPLACE_INDEX_CHECK_MINUTES',
-    help: 'minutes between two looks whether the index is as the tree is, which mend what is not; 0 for none',
+    help: 'minutes between two checks that compare the index with the tree and repair it; 0 for none',
     parse: integer(0, 10_080),
     fallback: 60,
   },
   chunkTokens: {
     variable: 'COMMONPLACE_EMBEDDINGS_CHUNK_TOKENS',
-    help: 'tokens of a text that are embedded as one passage; a change embeds everything anew',
+    help: 'tokens of a text that are embedded as one passage; after a change everything is embedded again',
     parse: integer(50, 2000),
     fallback: 256,
   },
   queryTimeoutMs: {
     variable: 'COMMONPLACE_EMBEDDINGS_QUERY_MS',
-    help: 'milliseconds after which a search goes on without the embedding of its query',
+    help: 'milliseconds after which a search continues without the embedding of its query',
     parse: integer(10, 60_000),
     fallback: 3000,
   },
   vectorMemory: {
     variable: 'COMMONPLACE_VECTOR_MEMORY_MB',
-    help: 'megabytes of vectors kept in memory while they are searched; further ones are read from the file',
+    help: 'maximum megabytes of vectors that are kept in memory while they are searched; further ones are read from the file',
     parse: integer(0, 100_000),
     fallback: 256,
   },
@@ -53,14 +53,14 @@ export const config = {
   },
   typesenseApiKey: {
     variable: 'COMMONPLACE_TYPESENSE_API_KEY',
-    help: 'key of the Typesense server that may make collections, aliases and documents; needed with its URL',
+    help: 'key of the Typesense server with access to collections, aliases and documents; required with its URL',
     parse: text,
     fallback: undefined as string | undefined,
     secret: true,
   },
   typesensePrefix: {
     variable: 'COMMONPLACE_TYPESENSE_PREFIX',
-    help: 'with this the names of all collections begin, so that installations may share a Typesense server',
+    help: 'prefix of the names of all collections, so that installations may share a Typesense server',
     parse: prefix,
     fallback: 'commonplace',
   },

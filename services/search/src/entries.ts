@@ -5,7 +5,7 @@ import type { IndexEntry, IndexService } from '@commonplace/proto/resources/v1/i
 const FETCHED_BYTES = 1024 * 1024;
 
 /** Holds some of the requested ids, and the entries of those that exist. */
-export interface Fetched {
+export interface FetchedEntries {
   readonly ids: readonly string[];
   readonly entries: readonly IndexEntry[];
 }
@@ -15,12 +15,16 @@ export async function* fetchEntries(
   resources: Pick<Client<IndexService>, 'getIndexEntries'>,
   ids: readonly string[],
   options: () => CallOptions,
-): AsyncGenerator<Fetched> {
-  for (let asked = [...ids]; asked.length > 0; ) {
-    const { entries, leftIds } = await resources.getIndexEntries({ ids: asked, mostBytes: FETCHED_BYTES }, options());
+): AsyncGenerator<FetchedEntries> {
+  for (let remaining = [...ids]; remaining.length > 0; ) {
+    const { entries, leftIds } = await resources.getIndexEntries(
+      { ids: remaining, mostBytes: FETCHED_BYTES },
+      options(),
+    );
     const left = new Set(leftIds);
-    yield { ids: asked.filter((id) => !left.has(id)), entries };
-    if (leftIds.length >= asked.length) throw new Error('the owner of the tree gives none of its entries');
-    asked = leftIds;
+    yield { ids: remaining.filter((id) => !left.has(id)), entries };
+    if (leftIds.length >= remaining.length)
+      throw new Error('the owner of the tree returned none of the requested entries');
+    remaining = leftIds;
   }
 }

@@ -5,7 +5,7 @@ import type { IndexService } from '@commonplace/proto/resources/v1/index_service
 import { fetchEntries } from './entries.js';
 import type { SearchIndex } from './index/port.js';
 import { pause } from './pause.js';
-import { createRecent, LONG_TEXT, type Recent } from './recent.js';
+import { createRecent, LONG_TEXT_CHARS, type Recent } from './recent.js';
 
 export interface IndexerParts {
   readonly index: SearchIndex;
@@ -84,7 +84,7 @@ export function createIndexer(parts: IndexerParts): Indexer {
 }
 
 async function apply(parts: IndexerParts, recent: Recent, events: readonly DomainEvent[]): Promise<void> {
-  const { index, changed: tell } = parts;
+  const { index, changed: notify } = parts;
   const gone = new Set<string>();
   const changed = new Set<string>();
   for (const event of events) {
@@ -95,11 +95,11 @@ async function apply(parts: IndexerParts, recent: Recent, events: readonly Domai
   const { now, later, waitMs } = recent.split(changed, Date.now() - oldestOf(events));
   await putIn(parts, recent, now);
   if (later.length > 0) {
-    if (now.length > 0) tell?.();
+    if (now.length > 0) notify?.();
     await pause(waitMs, parts.signal);
     await putIn(parts, recent, later);
   }
-  tell?.();
+  notify?.();
 }
 
 /** Indexes the present state of resources. */
@@ -107,12 +107,12 @@ async function putIn({ index, resources, systemCall }: IndexerParts, recent: Rec
   for (let at = 0; at < ids.length; at += FETCHED_AT_ONCE) {
     const some = ids.slice(at, at + FETCHED_AT_ONCE);
     let began = performance.now();
-    for await (const { ids: asked, entries } of fetchEntries(resources, some, systemCall)) {
+    for await (const { ids: requested, entries } of fetchEntries(resources, some, systemCall)) {
       const present = new Set(entries.map(({ id }) => id));
       await index.upsert(entries);
-      await index.remove(asked.filter((id) => !present.has(id)));
+      await index.remove(requested.filter((id) => !present.has(id)));
       const longest = entries.reduce((most, { text }) => Math.max(most, text.length), 0);
-      if (longest >= LONG_TEXT) recent.note(entries, performance.now() - began);
+      if (longest >= LONG_TEXT_CHARS) recent.note(entries, performance.now() - began);
       began = performance.now();
     }
   }

@@ -5,7 +5,7 @@ import { type IdentifiedStore, openMarkFile } from '@commonplace/kit/installatio
 /** File of the index in the data directory. */
 export const INDEX_FILE = 'search.db';
 
-/** Holds the settings that say where the index is. */
+/** Holds the settings that determine where the index is. */
 export interface IndexPlace {
   readonly typesenseUrl: readonly string[] | undefined;
   readonly typesenseApiKey: string | undefined;

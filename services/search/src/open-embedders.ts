@@ -5,7 +5,7 @@ import { bundledFolder, type LocalModel, readModel } from './embedding/local/mod
 import { openOpenAiEmbedder } from './embedding/openai/embedder.js';
 import type { Embedder } from './embedding/port.js';
 import type { embeddingSettings } from './embedding/settings.js';
-import { type WatchedEmbedder, watched } from './embedding/watched.js';
+import { type WatchedEmbedder, watchEmbedder } from './embedding/watched.js';
 
 /** Holds the available models. */
 export interface Embedders {
@@ -25,13 +25,13 @@ const RETRIES = 3;
 
 /**
  * Opens the configured embedders; returns undefined when semantic search is off. The bundled model stays available
- * beside another one: its vectors are used until the other's are complete. It starts no process and calls nothing.
+ * besides another one: its vectors are used until the other's are complete. It starts no process and calls nothing.
  * Throws `ConfigError`.
  */
 export function openEmbedders(settings: EmbeddingSettings): Embedders | undefined {
   const opened = openEmbedder(settings);
   if (opened === undefined) return undefined;
-  const current = watched(opened);
+  const current = watchEmbedder(opened);
   const provider = settings.embeddings === 'local' ? 'local' : 'openai_compatible';
   const bundled = openLocal(undefined, settings);
   const former = bundled.model.id === current.model.id ? [] : [bundled];
@@ -58,7 +58,7 @@ function localModel(folder: string | undefined): LocalModel {
   try {
     return readModel(folder ?? bundledFolder());
   } catch (error) {
-    throw new ConfigError([`COMMONPLACE_EMBEDDINGS_FOLDER holds no model: ${(error as Error).message}`]);
+    throw new ConfigError([`COMMONPLACE_EMBEDDINGS_FOLDER contains no valid model: ${(error as Error).message}`]);
   }
 }
 
@@ -66,7 +66,7 @@ function openRemote(url: string, settings: EmbeddingSettings): Embedder {
   const { embeddingsModel: model, embeddingsDimensions: dimensions } = settings;
   if (model === undefined || dimensions === undefined) {
     throw new ConfigError([
-      'COMMONPLACE_EMBEDDINGS is a URL: COMMONPLACE_EMBEDDINGS_MODEL and COMMONPLACE_EMBEDDINGS_DIMENSIONS are needed too',
+      'COMMONPLACE_EMBEDDINGS is a URL: set COMMONPLACE_EMBEDDINGS_MODEL and COMMONPLACE_EMBEDDINGS_DIMENSIONS too',
     ]);
   }
   const { embeddingsKey: apiKey, embeddingsMaxTokens: maxTokens, embeddingsBatch: batch } = settings;

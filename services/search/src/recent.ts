@@ -3,11 +3,11 @@ import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.j
 import { LRUCache } from 'lru-cache';
 
 /** Characters of a text from which on its updates are debounced. */
-export const LONG_TEXT = 8192;
+export const LONG_TEXT_CHARS = 8192;
 /** Factor of the time that indexing took, for which a resource is then left alone. */
-const REST = 16;
+const REST_FACTOR = 16;
 /** Maximum of that time and of the age of a change in milliseconds, so that changes are found within two seconds. */
-const MOST_REST_MS = 500;
+const MAX_REST_MS = 500;
 
 /**
  * Remembers what was indexed recently and how long it took. A long text is always indexed as a whole, so one that
@@ -32,7 +32,7 @@ export function createRecent(now: () => number = () => performance.now()): Recen
   return {
     split(ids, ageMs) {
       const at = now();
-      const patience = Math.min(MOST_REST_MS, MOST_REST_MS - ageMs);
+      const patience = Math.min(MAX_REST_MS, MAX_REST_MS - ageMs);
       const parts = { now: [] as string[], later: [] as string[], waitMs: 0 };
       for (const id of ids) {
         const waitMs = Math.min((due.get(id) ?? 0) - at, patience);
@@ -45,8 +45,8 @@ export function createRecent(now: () => number = () => performance.now()): Recen
       return parts;
     },
     note(entries, tookMs) {
-      const until = now() + Math.min(REST * tookMs, MOST_REST_MS);
-      for (const { id, text } of entries) if (text.length >= LONG_TEXT) due.set(id, until);
+      const until = now() + Math.min(REST_FACTOR * tookMs, MAX_REST_MS);
+      for (const { id, text } of entries) if (text.length >= LONG_TEXT_CHARS) due.set(id, until);
     },
   };
 }

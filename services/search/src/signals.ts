@@ -4,7 +4,7 @@ import type { Indexer } from './events.js';
 const lag = gauge({
   name: 'search.index.lag',
   unit: 's',
-  description: 'Time since the oldest change happened that was told of and is not in the index.',
+  description: 'Age of the oldest reported change that is not in the index.',
 });
 
 /** Reports how far the index lags behind as a metric. Returns a function that stops it. */

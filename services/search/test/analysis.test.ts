@@ -35,13 +35,13 @@ describe('analysis', () => {
     expect(terms(text)).toEqual(expected);
   });
 
-  test('composed and decomposed texts give the same terms', () => {
+  test('gives composed and decomposed texts the same terms', () => {
     for (const text of ['Café Ångström', 'ガギグ', '한글 검색', 'क़लम', 'Việt Nam']) {
       expect(terms(text.normalize('NFD'))).toEqual(terms(text.normalize('NFC')));
     }
   });
 
-  test('terms remember where they stand in the original', () => {
+  test('keeps the positions of terms in the original', () => {
     expect(pieces('ﬁne Cafe\u0301s ｶﾞx a\u00adb 𝐛old end')).toEqual([
       ['fine', 'ﬁne'],
       ['cafe', 'Cafe\u0301s'],
@@ -53,12 +53,12 @@ describe('analysis', () => {
     ]);
   });
 
-  test('words are collected as they are written, terms are cut where they are too long', () => {
+  test('collects words as written, and truncates long terms', () => {
     expect([...analyse('Policies 数据 v2').words]).toEqual(['policies', 'v2']);
     expect(terms('x'.repeat(1000))).toEqual(['x'.repeat(64)]);
   });
 
-  test('any text is taken', () => {
+  test('accepts any text', () => {
     for (const text of ['', ' ', '\0', '\ud800', 'a\udc00b', '\u3099', '\u0301', '\uff9e', 'ᅡ', '\u200d']) {
       expect(() => analyse(text)).not.toThrow();
     }

@@ -27,11 +27,11 @@ function expectWhole(text: string, chunks: readonly Chunk[]): void {
 }
 
 describe('chunks', () => {
-  test('a short text is one chunk, with its name as title', () => {
+  test('returns a short text as one chunk with its name as title', () => {
     expect(cut('Just a few words.\n')).toEqual([{ text: 'Just a few words.', title: 'Guide' }]);
   });
 
-  test('the first of several chunks is the beginning of the text, under its name', () => {
+  test('begins several chunks with the beginning of the text, titled by its name', () => {
     const text = `# Travel\n\n${sentence(30)}\n\n## Trains\n\n${sentence(30)}\n\n# Food\n\n${sentence(30)}\n`;
     const [overview, first] = chunksOf({ type: ResourceType.DOCUMENT, name: 'Guide', text }, 100);
     expect([overview?.title, overview?.start]).toEqual(['Guide', first?.start]);
@@ -41,14 +41,14 @@ describe('chunks', () => {
     expect(read).toBeLessThanOrEqual(125);
   });
 
-  test('a small rest of a section belongs to the chunk before it', () => {
+  test('appends a small rest of a section to the chunk before it', () => {
     const paragraphs = (count: number) => Array.from({ length: count }, () => sentence(9)).join('\n\n');
     expect(cut(paragraphs(6))).toHaveLength(1);
     expect(cut(paragraphs(9))).toHaveLength(2);
     expect(cut(`${paragraphs(5)}\n\n# Other\n\n${sentence(9)}`)).toHaveLength(2);
   });
 
-  test('headings begin chunks, and their path is the title', () => {
+  test('begins a chunk at each heading, with the path of headings as title', () => {
     const text = `# Travel\n\n${sentence(30)}\n\n## Trains\n\n${sentence(30)}\n\n# Food\n\n${sentence(30)}\n`;
     expect(cut(text).map(({ title, text: [first] }) => [title, first])).toEqual([
       ['Guide › Travel', '#'],
@@ -58,12 +58,12 @@ describe('chunks', () => {
     expectWhole(text, partsOf(text));
   });
 
-  test('small sections stay together', () => {
+  test('keeps small sections together', () => {
     const text = '# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n';
     expect(cut(text)).toEqual([{ text: text.trim(), title: 'Guide › A' }]);
   });
 
-  test('a heading is not left behind by its text', () => {
+  test('keeps a heading with its text', () => {
     const text = `${sentence(16)}\n\n# Heading\n\n${sentence(33)}\n`;
     const name = 'A rather long name of a guide to many things '.repeat(3);
     const chunks = cut(text, 100, ResourceType.DOCUMENT, name);
@@ -72,12 +72,12 @@ describe('chunks', () => {
     expect(chunks[1]?.text.startsWith('# Heading')).toBe(true);
   });
 
-  test('underlined headings count, those in code do not', () => {
+  test('recognizes underlined headings, but none in code', () => {
     const text = `Title\n=====\n\n${sentence(40)}\n\n\`\`\`\n# comment\n\n\`\`\`\n\nPart\n----\n\n${sentence(40)}\n`;
     expect(cut(text).map(({ title }) => title)).toEqual(['Guide › Title', 'Guide › Title › Part']);
   });
 
-  test('long paragraphs are cut behind sentences, then words', () => {
+  test('splits long paragraphs after sentences, then after words', () => {
     const text = Array.from({ length: 40 }, (_, i) => `Sentence number ${i} says a little more.`).join(' ');
     const chunks = cut(text);
     expect(chunks.length).toBeGreaterThan(3);
@@ -87,7 +87,7 @@ describe('chunks', () => {
     for (const { text: one } of words) expect(one.trim()).toMatch(/^word\d.*word\d$/);
   });
 
-  test('scripts without spaces count by their signs', () => {
+  test('counts scripts without spaces by their characters', () => {
     const text = '我们需要大量训练数据来提高搜索质量。'.repeat(30);
     const chunks = cut(text);
     expect(chunks.length).toBeGreaterThanOrEqual(5);
@@ -96,7 +96,7 @@ describe('chunks', () => {
     expectWhole(text, partsOf(text));
   });
 
-  test('no text and no character is cut in halves', () => {
+  test('neither loses text nor splits a character', () => {
     for (const text of ['🎉'.repeat(500), 'x'.repeat(5000), '\ud800'.repeat(300), `a${' '.repeat(9000)}b`]) {
       const chunks = partsOf(text, 100, ResourceType.FILE, 'n');
       expectWhole(text, chunks);
@@ -106,7 +106,7 @@ describe('chunks', () => {
     }
   });
 
-  test('each part of a table is told its columns', () => {
+  test('titles each part of a table with its columns', () => {
     const text = `Item · Price\n${Array.from({ length: 60 }, (_, i) => `thing ${i} · ${i * 10} euros`).join('\n')}`;
     const chunks = cut(text, 100, ResourceType.TABLE, 'Prices');
     expect(chunks.length).toBeGreaterThan(2);
@@ -114,16 +114,16 @@ describe('chunks', () => {
     for (const { text: one } of chunks.slice(1)) expect(one).toMatch(/^thing \d+ · .* euros$/s);
   });
 
-  test('# is no heading in a file', () => {
+  test('does not treat # as a heading in a file', () => {
     expect(cut(`# not one\n\n${sentence(50)}`, 100, ResourceType.FILE)[0]?.title).toBe('Guide');
   });
 
-  test('a name alone is a chunk without text, and nothing is none', () => {
+  test('returns a chunk without text for a name alone, and none for nothing', () => {
     expect(cut('', 100, ResourceType.FOLDER, 'Budget 2026')).toEqual([{ text: '', title: 'Budget 2026' }]);
     expect(cut(' \n ', 100, ResourceType.DOCUMENT, '')).toEqual([]);
   });
 
-  test('very long texts are read to a limit, and quickly', () => {
+  test('reads very long texts quickly and up to a limit', () => {
     const chunks = chunksOf({ type: ResourceType.DOCUMENT, name: 'n', text: `${sentence(12)}\n\n`.repeat(15_000) }, 50);
     expect(chunks.length).toBe(501);
     for (const text of ['[', '# ', '(', '|-', '`', '~~~\n', ' \n', '\n# a', '=\n']) {
@@ -134,7 +134,7 @@ describe('chunks', () => {
     }
   });
 
-  test('a model is given the title, and the text without what nobody reads', () => {
+  test('embeds the title and the text without markup', () => {
     const text =
       '## Tools\n\nSee [the list](https://example.com/a?b=c "x") and ![logo](logo.png).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
     const [chunk] = chunksOf({ type: ResourceType.DOCUMENT, name: 'Guide', text }, 100);

@@ -62,12 +62,12 @@ describe('dot products with SIMD instructions', () => {
     expect(similarities(createSimdComparer(new Float32Array(16)), new Int8Array(16).fill(5), 16)).toEqual([0]);
   });
 
-  test('are computed without them in dimensions that are no multiple of 16', () => {
+  test('are computed without SIMD when the dimensions are not a multiple of 16', () => {
     const query = Float32Array.from({ length: 10 }, (_, i) => i);
     expect(similarities(createComparer(query), new Int8Array(10).fill(2), 10)).toEqual([90]);
   });
 
-  test('the module is what its source says', async () => {
+  test('use a module that matches its source', async () => {
     const source = readFileSync(new URL('../../src/index/sqlite/dots.wat', import.meta.url), 'utf8');
     const { parseWat } = await wabt();
     const { buffer } = parseWat('dots.wat', source, { simd: true }).toBinary({});

@@ -1,21 +1,21 @@
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { describe, expect, test } from '@jest/globals';
 import { EmbedderFailure } from '../src/embedding/port.js';
-import { watched } from '../src/embedding/watched.js';
+import { watchEmbedder } from '../src/embedding/watched.js';
 import { createEmbeddingModelHandlers } from '../src/handlers/embedding-models.js';
 import type { Embedders } from '../src/open-embedders.js';
 import { createFakeEmbedder } from './embedder.js';
 import { createContext } from './fakes.js';
 
 const fake = createFakeEmbedder('some-model');
-const current = watched(fake);
+const current = watchEmbedder(fake);
 const embedders: Embedders = { current, provider: 'local', former: [], close: async () => undefined };
 
 const list = async (of: Embedders | undefined = embedders) =>
   (await createEmbeddingModelHandlers(of).listEmbeddingModels({}, createContext())).models;
 
-describe('the list of embedding models', () => {
-  test('has the model that texts are embedded with', async () => {
+describe('list of embedding models', () => {
+  test('contains the current model', async () => {
     expect(await list()).toEqual([
       {
         id: 'some-model',
@@ -27,12 +27,12 @@ describe('the list of embedding models', () => {
     ]);
   });
 
-  test('is empty where embeddings are off', async () => {
+  test('is empty when embeddings are off', async () => {
     const { models } = await createEmbeddingModelHandlers(undefined).listEmbeddingModels({}, createContext());
     expect(models).toEqual([]);
   });
 
-  test('says how the model did when it was last asked', async () => {
+  test('contains the outcome of the last call of the model', async () => {
     const statusAfter = async (failure: Error | undefined) => {
       fake.failure = failure;
       await current.embed(['text'], 'query').catch(() => undefined);

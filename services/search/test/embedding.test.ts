@@ -49,8 +49,8 @@ async function near(embedder: FakeEmbedder, words: string): Promise<string[]> {
   return hits.map(({ id }) => id);
 }
 
-describe('the work of embedding', () => {
-  test('embeds what is there, then sleeps until it is woken', async () => {
+describe('background embedding', () => {
+  test('embeds existing entries, then sleeps until it is woken', async () => {
     const embedder = createFakeEmbedder();
     await index.upsert([entry('a', { text: 'about vacation' }), entry('b', { text: 'about cars' })]);
     const { wake, stats, serving } = start(embedder);
@@ -65,7 +65,7 @@ describe('the work of embedding', () => {
     await eventually(async () => expect(await near(embedder, 'wombats')).toEqual(['c']));
   });
 
-  test('embeds of an edited text only the passages that have changed', async () => {
+  test('embeds only the changed passages of an edited text', async () => {
     const embedder = createFakeEmbedder();
     const long = (words: string) => `many words about ${words} of which there are more than enough. `.repeat(12);
     const text = (last: string) => ['travel', 'food', last].map((one) => `# ${one}\n\n${long(one)}`).join('\n\n');
@@ -97,7 +97,7 @@ describe('the work of embedding', () => {
     );
   });
 
-  test('many entries are embedded in small batches', async () => {
+  test('embeds many entries in small batches', async () => {
     const embedder = createFakeEmbedder();
     await index.upsert(Array.from({ length: 70 }, (_, i) => entry(`n${i}`, { text: `number ${i}` })));
     const { stats } = start(embedder);
@@ -105,7 +105,7 @@ describe('the work of embedding', () => {
     for (const { texts } of embedder.calls) expect(texts.length).toBeLessThanOrEqual(16);
   });
 
-  test('what changes while much is embedded comes next', async () => {
+  test('embeds recent changes before the rest of a long pass', async () => {
     const embedder = createFakeEmbedder();
     let isOpen = false;
     const waiting: (() => void)[] = [];
@@ -135,7 +135,7 @@ describe('the work of embedding', () => {
     for (const go of waiting.splice(0)) go();
   });
 
-  test('a model that fails is asked again, and nothing is lost', async () => {
+  test('retries a model that fails, without losing entries', async () => {
     const embedder = createFakeEmbedder();
     embedder.failure = new EmbedderFailure('not now', true);
     await index.upsert([entry('a', { text: 'word' })]);
@@ -146,7 +146,7 @@ describe('the work of embedding', () => {
     await eventually(() => expect(stats()).toMatchObject({ embedded: 1, pending: 0 }));
   });
 
-  test('a text on which the model fails stops nobody else', async () => {
+  test('continues with other entries when the model fails on one', async () => {
     const embedder = createFakeEmbedder();
     const picky = {
       ...embedder,
@@ -158,7 +158,7 @@ describe('the work of embedding', () => {
     await eventually(() => expect(stats()).toEqual({ embedded: 3, pending: 0, chunks: 2 }));
   });
 
-  test('the vectors of a former model serve until the new ones are complete, and go then', async () => {
+  test('uses the vectors of a former model until the new ones are complete, then deletes them', async () => {
     const before = createFakeEmbedder('before');
     await index.upsert([entry('a', { text: 'about vacation' }), entry('b', { text: 'about cars' })]);
     const first = start(before);
@@ -186,7 +186,7 @@ describe('the work of embedding', () => {
     expect(await near(after, 'holiday')).toEqual(['a']);
   });
 
-  test('vectors of other passages serve until the new ones are complete, and go then', async () => {
+  test('uses vectors of other chunks until the new ones are complete, then deletes them', async () => {
     const embedder = createFakeEmbedder();
     await index.upsert([entry('a', { text: 'about vacation' })]);
     const first = start(embedder);
@@ -213,7 +213,7 @@ describe('the work of embedding', () => {
     await eventually(async () => expect((await index.models()).map(({ id }) => id)).toEqual([after]));
   });
 
-  test('ends although a model does not answer', async () => {
+  test('ends even if a model does not answer', async () => {
     const deaf = { ...createFakeEmbedder(), embed: () => new Promise<Float32Array[]>(() => {}) };
     await index.upsert([entry('a', { text: 'word' })]);
     const { close, stats } = start(deaf);
@@ -221,16 +221,16 @@ describe('the work of embedding', () => {
     await close();
   });
 
-  test('other passages are other vectors', async () => {
+  test('uses another model id for other chunks', async () => {
     const embedder = createFakeEmbedder();
     expect(indexedModel(embedder.model, 100).id).not.toBe(indexedModel(embedder.model, 200).id);
   });
 });
 
-describe('the vector of a query', () => {
+describe('query vector', () => {
   const serving = (embedder: FakeEmbedder) => () => ({ embedder, model: 'm', complete: true });
 
-  test('is made once', async () => {
+  test('is computed once', async () => {
     const embedder = createFakeEmbedder();
     const embed = createQueryEmbedder(serving(embedder), 1000);
     const one = await embed('word');
@@ -239,7 +239,7 @@ describe('the vector of a query', () => {
     expect(embedder.calls).toEqual([{ texts: ['word'], kind: 'query' }]);
   });
 
-  test('is not waited for for long, and not at all for a while then', async () => {
+  test('is given up after a timeout, and not requested for a while then', async () => {
     const embedder = createFakeEmbedder();
     embedder.slowness = 60_000;
     const embed = createQueryEmbedder(serving(embedder), 20);
@@ -248,7 +248,7 @@ describe('the vector of a query', () => {
     expect(embedder.calls.length).toBe(1);
   });
 
-  test('is not to be had from a model that fails, without vectors, or where embeddings are off', async () => {
+  test('is missing when the model fails, without vectors, or when embeddings are off', async () => {
     const embedder = createFakeEmbedder();
     embedder.failure = new EmbedderFailure('gone', false);
     expect(await createQueryEmbedder(serving(embedder), 1000)('word')).toBe('no answer');
@@ -264,7 +264,7 @@ describe('traces', () => {
     signals.tracer = undefined;
   });
 
-  test('a pass links to each request whose changes it embeds, and to none that was not sampled', async () => {
+  test('link a pass to each sampled request whose changes it embeds', async () => {
     const started: { name: string; parent: SpanPlace | undefined; links: readonly SpanPlace[] }[] = [];
     let ids = 0;
     signals.tracer = {

@@ -1,18 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { fuse, type Ranked, SCALED_BY } from '../src/domain/fuse.js';
+import { fuse, type RankedResult, SCALED_BY } from '../src/domain/fuse.js';
 
-const ranked = (...scores: readonly [string, number][]): Ranked[] => scores.map(([id, score]) => ({ id, score }));
+const ranked = (...scores: readonly [string, number][]): RankedResult[] => scores.map(([id, score]) => ({ id, score }));
 const ids = (hits: readonly { id: string }[]): string[] => hits.map(({ id }) => id);
 
 const keyword = ranked(['a', 0.8], ['b', 0.4], ['c', 0.2]);
 const semantic = ranked(['d', 0.9], ['b', 0.8], ['e', 0.4]);
 
 describe('fusion', () => {
-  test('what both ways find stands above what one finds a little better', () => {
+  test('ranks a result of both lists above a slightly better one of one list', () => {
     expect(ids(fuse(keyword, semantic, 0.5))[0]).toBe('b');
   });
 
-  test('scores lie between 0 and 1 and fall, and the parts are told', () => {
+  test('returns descending scores from 0 to 1 with the original scores', () => {
     const fused = fuse(keyword, semantic, 0.4);
     const scores = fused.map(({ score }) => score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
@@ -27,26 +27,26 @@ describe('fusion', () => {
     expect(fuse(ranked(['a', 0.5]), ranked(['a', 0.3]), 0.4)[0]?.score).toBeCloseTo(1);
   });
 
-  test('alpha 0 is the order of the words alone, alpha 1 that of the meaning', () => {
+  test('keeps the keyword order at alpha 0, and the semantic order at alpha 1', () => {
     expect(ids(fuse(keyword, semantic, 0))).toEqual(['a', 'b', 'c']);
     expect(ids(fuse(keyword, semantic, 1))).toEqual(['d', 'b', 'e']);
   });
 
-  test('a way that found nothing takes nothing from the other', () => {
+  test('lets an empty list take nothing from the other', () => {
     expect(ids(fuse([], semantic, 0.4))).toEqual(['d', 'b', 'e']);
     expect(ids(fuse(keyword, [], 0.4))).toEqual(['a', 'b', 'c']);
     expect(fuse([], [], 0.4)).toEqual([]);
   });
 
-  test('equal scores are kept in rank order', () => {
+  test('keeps equal scores in rank order', () => {
     const same = ranked(['x', 0.5], ['y', 0.5], ['z', 0.5]);
     expect(ids(fuse([], same, 0.4))).toEqual(['x', 'y', 'z']);
     expect(ids(fuse(same, [], 0.4))).toEqual(['x', 'y', 'z']);
   });
 
-  test('a longer list by meaning does not change what stands at its head', () => {
+  test('keeps the head of the order when the semantic list gets longer', () => {
     const long = Array.from({ length: SCALED_BY * 2 }, (_, i) => ({ id: `s${i}`, score: 1 - i / 1000 }));
-    const head = (list: readonly Ranked[]) => fuse(keyword, list, 0.4).slice(0, 20);
+    const head = (list: readonly RankedResult[]) => fuse(keyword, list, 0.4).slice(0, 20);
     expect(head(long)).toEqual(head(long.slice(0, SCALED_BY)));
   });
 });

@@ -42,14 +42,14 @@ function event(type: string, ...resourceIds: string[]): DomainEvent {
 const found = async (): Promise<string[]> => (await bench.ids('word')).sort();
 
 describe('indexer', () => {
-  test('events bring the present state in, once for each resource', async () => {
+  test('indexes the current state of each changed resource once', async () => {
     tree(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
     await indexer.handle([event('resource.created', 'a', 'b'), event('content.updated', 'a')]);
     expect(await found()).toEqual(['a', 'b']);
     expect(resources.calls).toMatchObject([{ request: { ids: ['a', 'b'] } }]);
   });
 
-  test('trashed and purged go at once, without a question', async () => {
+  test('removes trashed and purged resources without asking their owner', async () => {
     tree(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
     await indexer.handle([event('resource.created', 'a', 'b')]);
     resources.calls.length = 0;
@@ -58,7 +58,7 @@ describe('indexer', () => {
     expect(resources.calls).toEqual([]);
   });
 
-  test('what the owner does not tell any more is removed', async () => {
+  test('removes entries that the owner no longer returns', async () => {
     tree(entry('a', { text: 'word' }));
     await indexer.handle([event('resource.created', 'a')]);
     resources.entries.clear();
@@ -66,7 +66,7 @@ describe('indexer', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('what an answer has no room for is asked for again, and not taken for gone', async () => {
+  test('requests entries again that did not fit into a response, and does not remove them', async () => {
     tree(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
     await bench.index.upsert([entry('b', { text: 'word' }), entry('c', { text: 'word' })]);
     resources.room = 1;
@@ -76,13 +76,13 @@ describe('indexer', () => {
     expect(resources.calls.every(({ request }) => (request as { mostBytes: number }).mostBytes > 0)).toBe(true);
   });
 
-  test('an owner that gives nothing of what it has is no reason to ask for ever', async () => {
+  test('fails when the owner returns none of the requested entries', async () => {
     tree(entry('a', { text: 'word' }));
     resources.room = 0;
-    await expect(indexer.handle([event('resource.updated', 'a')])).rejects.toThrow('gives none');
+    await expect(indexer.handle([event('resource.updated', 'a')])).rejects.toThrow('returned none');
   });
 
-  test('the order of events does not matter, nor how often they come', async () => {
+  test('handles events in any order and with repetitions', async () => {
     tree(entry('a', { text: 'word', version: 3 }));
     await indexer.handle([event('resource.restored', 'a'), event('resource.trashed', 'a')]);
     await indexer.handle([event('resource.trashed', 'a'), event('resource.restored', 'a')]);
@@ -90,7 +90,7 @@ describe('indexer', () => {
     expect(await found()).toEqual(['a']);
   });
 
-  test('batches that come together are worked off one after the other', async () => {
+  test('handles concurrent batches one after the other', async () => {
     tree(entry('a', { text: 'word' }));
     const slow: typeof resources.getIndexEntries = async (request, options) => {
       const answer = await resources.getIndexEntries(request, options);
@@ -107,7 +107,7 @@ describe('indexer', () => {
     expect(await found()).toEqual([]);
   });
 
-  test('at most a hundred are asked for at once', async () => {
+  test('requests at most a hundred entries at once', async () => {
     const ids = Array.from({ length: 250 }, (_, i) => `n${i}`);
     tree(...ids.map((id) => entry(id, { text: 'word' })));
     await indexer.handle([event('resource.moved', ...ids)]);
@@ -115,7 +115,7 @@ describe('indexer', () => {
     expect((await bench.ask('word')).total).toBe(250);
   });
 
-  test('it tells how old the oldest event is that is not in the index yet, and when entries have changed', async () => {
+  test('reports the age of the oldest pending event, and changes of entries', async () => {
     tree(entry('a', { text: 'word' }));
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -144,7 +144,7 @@ describe('indexer', () => {
     expect(changes).toBe(1);
   });
 
-  test('a long text that was indexed a moment ago comes after what was not, once for all its changes', async () => {
+  test('debounces a long text that was indexed a moment ago', async () => {
     const stop = new AbortController();
     const other = createIndexer({
       index: bench.index,
@@ -165,14 +165,14 @@ describe('indexer', () => {
     await other.handle([event('content.updated', 'a')]);
   });
 
-  test('an event that fails is reported, and the next is taken', async () => {
+  test('reports an event that fails and handles the next one', async () => {
     const failing = { ...resources, getIndexEntries: () => Promise.reject(new Error('owner is down')) };
     const other = createIndexer({ index: bench.index, resources: failing, systemCall: () => SYSTEM, log: silentLog });
     await expect(other.handle([event('resource.created', 'a')])).rejects.toThrow('owner is down');
     await other.handle([event('resource.purged', 'a')]);
   });
 
-  test('a rebuild replaces what is there by what the owner has', async () => {
+  test('replaces all entries by those of the owner in a rebuild', async () => {
     tree(entry('a', { text: 'word' }));
     await indexer.handle([event('resource.created', 'a')]);
     resources.entries.clear();
@@ -182,7 +182,7 @@ describe('indexer', () => {
     expect(resources.calls.filter(({ method }) => method === 'streamIndexEntries').length).toBe(1);
   });
 
-  test('a rebuild that fails leaves the index as it is', async () => {
+  test('leaves the index unchanged when a rebuild fails', async () => {
     tree(entry('a', { text: 'word' }));
     await indexer.handle([event('resource.created', 'a')]);
     async function* failing() {
@@ -199,7 +199,7 @@ describe('indexer', () => {
     expect(await found()).toEqual(['a']);
   });
 
-  test('an index that is not complete is built, with another try where that fails', async () => {
+  test('builds an incomplete index, and retries when that fails', async () => {
     const index = await openSqliteIndex({ path: join(folder, 'young.db') });
     let tries = 0;
     const stream: typeof resources.streamIndexEntries = (request, options) => {
@@ -222,7 +222,7 @@ describe('indexer', () => {
     await index.close();
   });
 
-  test('a build is given up when it is no longer wanted', async () => {
+  test('aborts a build with its signal', async () => {
     const index = await openSqliteIndex({ path: join(folder, 'given-up.db') });
     const stop = new AbortController();
     async function* endless() {

@@ -12,7 +12,7 @@ const open = () => openLocalEmbedder(readModel(bundledFolder()), settings);
 
 embedderContract('the local model', { open });
 
-describe('the local model', () => {
+describe('local model', () => {
   let embedder: Embedder;
 
   beforeAll(() => {
@@ -21,7 +21,7 @@ describe('the local model', () => {
 
   afterAll(() => embedder.close());
 
-  test('near in meaning is near in direction, without a common word', async () => {
+  test('embeds texts with similar meaning near each other without a common word', async () => {
     const [query] = await embedder.embed(['How many days off do I get?'], 'query');
     const [near, far] = await embedder.embed(
       ['Employees are entitled to 25 days of paid vacation.', 'The database is backed up every night.'],
@@ -31,13 +31,13 @@ describe('the local model', () => {
     expect(nearness).toBeGreaterThan(dot(query as Float32Array, far as Float32Array) + 0.1);
   });
 
-  test('what lies behind the tokens that it reads is cut off', async () => {
+  test('truncates a text to the tokens that the model reads', async () => {
     const head = 'one two three four '.repeat(100);
     const [a, b] = await embedder.embed([`${head} red`, `${head} blue and much more`], 'document');
     expect(dot(a as Float32Array, b as Float32Array)).toBeCloseTo(1, 5);
   });
 
-  test('its process ends when it was idle, and starts again', async () => {
+  test('ends its process when idle, and starts it again', async () => {
     const brief = openLocalEmbedder(readModel(bundledFolder()), { threads: 1, idleMs: 1 });
     const [first] = await brief.embed(['text'], 'query');
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -46,7 +46,7 @@ describe('the local model', () => {
     await brief.close();
   });
 
-  test('a folder whose model can not be loaded is a failure for good', async () => {
+  test('fails permanently when the model of a folder cannot be loaded', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'commonplace-model-'));
     writeFileSync(join(folder, 'model.onnx'), 'no model');
     writeFileSync(join(folder, 'tokenizer.json'), '{}');
@@ -56,7 +56,7 @@ describe('the local model', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('a description that lacks something is told', () => {
+  test('refuses an incomplete description of a model', () => {
     const folder = mkdtempSync(join(tmpdir(), 'commonplace-model-'));
     const write = (facts: object) => writeFileSync(join(folder, 'model.json'), JSON.stringify(facts));
     expect(() => readModel(folder)).toThrow(/model\.json/);

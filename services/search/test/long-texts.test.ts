@@ -24,7 +24,7 @@ function createAnalyser() {
   };
 }
 
-test('the terms of all blocks are those of the whole', () => {
+test('blocks have together the same terms as the whole text', () => {
   const piece = fc.constantFrom(
     'Deploying',
     "don't",
@@ -59,7 +59,7 @@ test('the terms of all blocks are those of the whole', () => {
 test.each([
   ['all lines are different', tableOf(4000)],
   ['all lines are the same', `${lineOf(1)}\n`.repeat(4000)],
-])('of a long text that changes only what is new is analysed, where %s', (_what, text) => {
+])('analyses only new parts of a changed long text: %s', (_what, text) => {
   const analyser = createAnalyser();
   const first = analyser(text);
   expect(first.terms).toBe(analyse(text).terms);
@@ -71,7 +71,7 @@ test.each([
   expect(analyser(longer).analysed).toBe(0);
 });
 
-test('a change in the middle is a change of few blocks', () => {
+test('a change in the middle changes few blocks', () => {
   const analyser = createAnalyser();
   const first = analyser(tableOf(4000));
   expect(first.analysed).toBeGreaterThan(20);
@@ -81,7 +81,7 @@ test('a change in the middle is a change of few blocks', () => {
   expect(second.analysed).toBeLessThanOrEqual(4);
 });
 
-test('what one tenant has is analysed for another, whose words it brings', () => {
+test('a text that is cached for one tenant adds its words to the vocabulary of another', () => {
   const analyser = createAnalyser();
   const { analysed } = analyser(tableOf(1000));
   expect(analyser(tableOf(1000), 2).analysed).toBe(analysed);

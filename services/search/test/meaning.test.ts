@@ -61,19 +61,23 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Asked = Parameters<typeof SearchRequest.fromPartial>[0];
+type SearchInput = Parameters<typeof SearchRequest.fromPartial>[0];
 
-function find(request: Asked, context = createContext(), parts: Partial<SearchParts> = {}): Promise<SearchResponse> {
+function find(
+  request: SearchInput,
+  context = createContext(),
+  parts: Partial<SearchParts> = {},
+): Promise<SearchResponse> {
   const embedQuery = createQueryEmbedder(() => work.serving(), 5000);
   const handlers = createSearchHandlers({ index, resources, embedQuery, ...parts });
   return handlers.search(SearchRequest.fromPartial(request), context);
 }
 
-const semantic = (query: string, more: Asked = {}) => find({ query, mode: SearchMode.SEMANTIC, ...more });
+const semantic = (query: string, more: SearchInput = {}) => find({ query, mode: SearchMode.SEMANTIC, ...more });
 const ids = ({ items }: SearchResponse): string[] => items.map(({ resource }) => resource?.id ?? '');
 
-describe('search by meaning', () => {
-  test('finds what means the same in other words, with its passage', async () => {
+describe('semantic search', () => {
+  test('finds texts with the same meaning in other words, with their passages', async () => {
     const answer = await semantic('holiday', { page: { limit: 2, offset: 0, cursor: '' } });
     expect(answer).toMatchObject({ mode: SearchMode.SEMANTIC, degraded: false });
     expect(ids(answer)).toEqual(['leave', 'long']);
@@ -90,7 +94,7 @@ describe('search by meaning', () => {
     expect(long?.chunk?.text).not.toContain('# Intro');
   });
 
-  test('passages show where the words stand', async () => {
+  test('shows the words of the query in passages', async () => {
     const { items } = await semantic('vacation people', { page: { limit: 1, offset: 0, cursor: '' } });
     const [highlight] = items[0]?.highlights ?? [];
     expect(highlight?.field).toBe(SearchField.CONTENT);
@@ -100,7 +104,7 @@ describe('search by meaning', () => {
     expect((await semantic('holiday', { highlight: false })).items[0]?.highlights).toEqual([]);
   });
 
-  test('a table answers with rows, a name without text with itself', async () => {
+  test('returns rows of a table, and a name for an entry without text', async () => {
     const { items } = await semantic('cash', { page: { limit: 2, offset: 0, cursor: '' } });
     expect(items.map(({ resource, matchedIn }) => [resource?.id, matchedIn])).toEqual([
       ['folder', [SearchField.NAME]],
@@ -109,7 +113,7 @@ describe('search by meaning', () => {
     expect(ids(await semantic('cash', { in: [SearchField.ROWS] }))).toEqual(['table']);
   });
 
-  test('each passage may stand for itself', async () => {
+  test('returns each passage separately when grouped by chunk', async () => {
     const groupBy = SearchGrouping.CHUNK;
     const { items, page } = await semantic('plain words', { groupBy, page: { limit: 5, offset: 0, cursor: '' } });
     expect(items.filter(({ resource }) => resource?.id === 'long').length).toBeGreaterThan(1);
@@ -121,7 +125,7 @@ describe('search by meaning', () => {
     expect(hybrid.items[0]).toMatchObject({ resource: { id: 'long' }, scores: { keyword: expect.any(Number) } });
   });
 
-  test('pages follow each other, are full, and the total is that of all', async () => {
+  test('returns full consecutive pages and the total of all', async () => {
     for (let i = 0; i < 60; i += 2) resources.refused.add(`page-${i}`);
     for (const mode of [SearchMode.SEMANTIC, SearchMode.HYBRID]) {
       const found: string[] = [];
@@ -143,7 +147,7 @@ describe('search by meaning', () => {
     expect((await semantic('wombat', { page: { limit: 5, offset: 500, cursor: '' } })).page?.total).toBe(67);
   });
 
-  test('phrases and what is left out hold for meaning too', async () => {
+  test('applies phrases and exclusions', async () => {
     expect(ids(await semantic('holiday -automobile -wombat'))).not.toContain('cars');
     expect(ids(await semantic('holiday -vacation', { page: { limit: 50, offset: 0, cursor: '' } }))).not.toContain(
       'leave',
@@ -155,7 +159,7 @@ describe('search by meaning', () => {
     expect(ids(await semantic('holiday', { tagIds: ['t2'] }))).toEqual(['cars']);
   });
 
-  test('a least score leaves out what is less alike', async () => {
+  test('leaves out results below a minimum score', async () => {
     const { items, page } = await semantic('holiday', { minScore: 0.15 });
     expect(items.length).toBeGreaterThan(0);
     expect(items.length).toBeLessThan(5);
@@ -163,7 +167,7 @@ describe('search by meaning', () => {
     for (const { score } of items) expect(score).toBeGreaterThanOrEqual(0.15);
   });
 
-  test('facets count what is found', async () => {
+  test('counts facets of the results', async () => {
     const { facets, page } = await semantic('cash', { facets: [SearchFacet.TYPE], types: [ResourceType.TABLE] });
     expect([facets, page?.total]).toEqual([{ type: { values: [{ value: 'table', count: 1 }] } }, 1]);
     const hybrid = await find({ query: 'wombat', facets: [SearchFacet.TYPE] });
@@ -172,8 +176,8 @@ describe('search by meaning', () => {
   });
 });
 
-describe('search by both', () => {
-  test('what has the words and what means them stand together', async () => {
+describe('hybrid search', () => {
+  test('returns keyword and semantic results together', async () => {
     const answer = await find({
       query: 'vacation',
       mode: SearchMode.HYBRID,
@@ -189,7 +193,7 @@ describe('search by both', () => {
     expect(ids(await find({ query: 'holiday', page: { limit: 1, offset: 0, cursor: '' } }))).toEqual(['leave']);
   });
 
-  test('alpha shifts from words to meaning', async () => {
+  test('shifts from keyword to semantic search with alpha', async () => {
     const words = await find({ query: 'automobile holiday', alpha: 0 });
     const keyword = await find({ query: 'automobile holiday', mode: SearchMode.KEYWORD });
     expect(ids(words)).toEqual(ids(keyword));
@@ -198,7 +202,7 @@ describe('search by both', () => {
     expect(ids(meaning)).toEqual(ids(await semantic('automobile holiday')));
   });
 
-  test('what was found by its words alone has its passage too', async () => {
+  test('returns passages also for results found only by keywords', async () => {
     const { items } = await find({ query: 'vacation', alpha: 0.01 });
     const hit = items.find(({ resource }) => resource?.id === 'long');
     expect(hit?.chunk?.text).toContain('Take a vacation.');
@@ -221,14 +225,14 @@ describe('hostile queries', () => {
   });
 });
 
-describe('without vectors', () => {
+describe('search without vectors', () => {
   const codes = (context: ReturnType<typeof createContext>) => context.reply.warnings?.map(({ code }) => code);
 
   test.each([
     ['off', { embedQuery: createQueryEmbedder(undefined, 10) }],
     ['not there yet', { embedQuery: createQueryEmbedder(() => undefined, 10) }],
     ['failing', { embedQuery: async () => 'no answer' as const }],
-  ])('where embeddings are %s, words answer', async (_why, parts) => {
+  ])('falls back to keywords when embeddings are %s', async (_why, parts) => {
     for (const mode of [SearchMode.SEMANTIC, SearchMode.HYBRID]) {
       const context = createContext();
       const answer = await find({ query: 'vacation', mode }, context, parts);
@@ -238,7 +242,7 @@ describe('without vectors', () => {
     }
   });
 
-  test('where vectors can not be searched, words answer', async () => {
+  test('falls back to keywords when vectors cannot be searched', async () => {
     const broken = { ...index, rank: () => Promise.reject(new IndexFailure('disk I/O error')) };
     const context = createContext();
     const answer = await find({ query: 'vacation' }, context, { index: broken });
@@ -246,13 +250,13 @@ describe('without vectors', () => {
     expect(codes(context)).toEqual(['embeddings_unavailable']);
   });
 
-  test('a model that fails while it is asked is no error', async () => {
+  test('succeeds when the model fails during a query', async () => {
     embedder.failure = new EmbedderFailure('gone', true);
     expect(await find({ query: 'unheard of' })).toMatchObject({ mode: SearchMode.KEYWORD, degraded: true });
     embedder.failure = undefined;
   });
 
-  test('what is not embedded yet is told of', async () => {
+  test('warns of entries that are not embedded yet', async () => {
     const context = createContext();
     const embedQuery: SearchParts['embedQuery'] = async (words) => {
       const vector = await createQueryEmbedder(() => work.serving(), 5000)(words);
@@ -262,7 +266,7 @@ describe('without vectors', () => {
     expect(codes(context)).toEqual(['embeddings_incomplete']);
   });
 
-  test('where nothing is embedded of what could be found, words answer', async () => {
+  test('falls back to keywords when no candidate is embedded', async () => {
     const context = createContext();
     const embedQuery: SearchParts['embedQuery'] = async () => {
       return { model: 'another', vector: new Float32Array(4), complete: false };
@@ -273,14 +277,14 @@ describe('without vectors', () => {
     expect(codes(context)).toEqual(['embeddings_unavailable']);
   });
 
-  test('names are searched by their words', async () => {
+  test('searches names by their words', async () => {
     const context = createContext();
     const answer = await find({ query: 'leave', in: [SearchField.NAME] }, context);
     expect([ids(answer), answer.mode, answer.degraded]).toEqual([['leave'], SearchMode.KEYWORD, true]);
     expect(codes(context)).toEqual(['embeddings_unavailable']);
   });
 
-  test('operators alone have no meaning, and miss none', async () => {
+  test('searches operators alone without a warning', async () => {
     const context = createContext();
     const answer = await find({ query: 'type:table', mode: SearchMode.SEMANTIC }, context);
     expect([ids(answer), answer.degraded, codes(context)]).toEqual([['table'], false, undefined]);

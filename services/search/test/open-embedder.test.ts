@@ -6,15 +6,15 @@ import { openEmbedder } from '../src/open-embedders.js';
 const opened = (env: NodeJS.ProcessEnv) => openEmbedder(readConfig(config, env));
 const URL = 'https://models.example.com/v1/';
 
-describe('the embedder that settings ask for', () => {
-  test('is the bundled model where nothing is set, and none where it is off', async () => {
+describe('configured embedder', () => {
+  test('is the bundled model by default, and none when embeddings are off', async () => {
     const embedder = opened({});
     expect(embedder?.model).toMatchObject({ name: 'all-MiniLM-L6-v2', dimensions: 384, maxTokens: 256 });
     await embedder?.close();
     expect(opened({ COMMONPLACE_EMBEDDINGS: 'off' })).toBeUndefined();
   });
 
-  test('is an endpoint where a URL is set, with its model and its length', async () => {
+  test('is an endpoint with its model and vector length when a URL is set', async () => {
     const embedder = opened({
       COMMONPLACE_EMBEDDINGS: URL,
       COMMONPLACE_EMBEDDINGS_MODEL: 'text-embedding-3-small',
@@ -24,7 +24,7 @@ describe('the embedder that settings ask for', () => {
     await embedder?.close();
   });
 
-  test('settings that name no embedder are refused', () => {
+  test('is refused when the settings are incomplete', () => {
     expect(() => opened({ COMMONPLACE_EMBEDDINGS: URL })).toThrow(/COMMONPLACE_EMBEDDINGS_MODEL/);
     expect(() => opened({ COMMONPLACE_EMBEDDINGS: 'of' })).toThrow(ConfigError);
     expect(() => opened({ COMMONPLACE_EMBEDDINGS: 'ftp://models.example.com' })).toThrow(ConfigError);

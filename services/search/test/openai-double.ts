@@ -4,20 +4,20 @@ import { text } from 'node:stream/consumers';
 
 /** Fields of a request to `POST /embeddings`, by OpenAI's description of its API. */
 const FIELDS = ['input', 'model', 'encoding_format', 'dimensions', 'user'];
-const MOST_INPUTS = 2048;
+const MAX_INPUTS = 2048;
 
-export interface Asked {
+export interface EmbeddingRequest {
   readonly input: string[];
   readonly model: string;
   readonly dimensions: number | undefined;
 }
 
-export type Answer = (response: ServerResponse, asked: Asked) => void;
+export type Answer = (response: ServerResponse, request: EmbeddingRequest) => void;
 
 /** An embeddings endpoint on the loopback interface that accepts only what the description allows. */
 export interface Double {
   readonly url: string;
-  readonly asked: Asked[];
+  readonly requests: EmbeddingRequest[];
   /** Sets the answers to the next requests, one each; the usual answer follows. */
   next(...answers: Answer[]): void;
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export interface Double {
 
 /** Opens the endpoint. `length` is the length of vectors unless a request asks for another. */
 export async function openDouble({ key, length }: { key: string | undefined; length: number }): Promise<Double> {
-  const asked: Asked[] = [];
+  const requests: EmbeddingRequest[] = [];
   const answers: Answer[] = [];
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -36,7 +36,7 @@ export async function openDouble({ key, length }: { key: string | undefined; len
     if (authorization !== (key === undefined ? undefined : `Bearer ${key}`)) return refuse(401, 'Incorrect API key');
     const read = readRequest(request.headers['content-type'], await text(request));
     if (typeof read === 'string') return refuse(400, read);
-    asked.push(read);
+    requests.push(read);
     const answer = answers.shift() ?? embed(length);
     answer(response, read);
   }
@@ -45,7 +45,7 @@ export async function openDouble({ key, length }: { key: string | undefined; len
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    asked,
+    requests,
     next: (...given) => answers.push(...given),
     close: () =>
       new Promise((resolve) => {
@@ -56,14 +56,14 @@ export async function openDouble({ key, length }: { key: string | undefined; len
 }
 
 /** Parses a request, or returns what is wrong with it. */
-function readRequest(contentType: string | undefined, body: string): Asked | string {
+function readRequest(contentType: string | undefined, body: string): EmbeddingRequest | string {
   if (!contentType?.startsWith('application/json')) return 'not JSON';
   const { input, model, encoding_format: format, dimensions, ...rest } = JSON.parse(body) as Record<string, unknown>;
   const others = Object.keys(rest).filter((name) => !FIELDS.includes(name));
   if (others.length > 0) return `Unrecognized request argument supplied: ${others.join()}`;
   if (typeof model !== 'string' || model === '') return 'you must provide a model parameter';
   if (format !== undefined && format !== 'float') return 'this server knows no other encoding_format than float';
-  if (!Array.isArray(input) || input.length === 0 || input.length > MOST_INPUTS) return "'$.input' is invalid";
+  if (!Array.isArray(input) || input.length === 0 || input.length > MAX_INPUTS) return "'$.input' is invalid";
   if (!input.every((one) => typeof one === 'string' && one.trim() !== '')) return "'$.input' is invalid";
   if (dimensions !== undefined && !(Number.isInteger(dimensions) && (dimensions as number) > 0)) return 'dimensions';
   return { input: input as string[], model, dimensions: dimensions as number | undefined };

@@ -39,7 +39,7 @@ embedderContract('an OpenAI-compatible endpoint', { open: () => open() });
 
 describe('an OpenAI-compatible endpoint', () => {
   beforeEach(() => {
-    double.asked.length = 0;
+    double.requests.length = 0;
   });
 
   afterEach(async () => {
@@ -49,31 +49,31 @@ describe('an OpenAI-compatible endpoint', () => {
   const failsWith = (embedder: Embedder, about: { retryable: boolean; message?: unknown }) =>
     expect(embedder.embed(['text'], 'query')).rejects.toMatchObject({ name: 'EmbedderFailure', ...about });
 
-  test('texts go in batches, cut to what the model may read', async () => {
+  test('receives texts in batches, truncated to what the model reads', async () => {
     const embedder = open({ batch: 2 });
     await embedder.embed(['a', 'b', 'x'.repeat(1000)], 'document');
-    expect(double.asked.map(({ input }) => input.map(({ length }) => length))).toEqual([[1, 1], [300]]);
-    expect(double.asked[0]).toMatchObject({ model: 'some-embedding-model', dimensions: undefined });
+    expect(double.requests.map(({ input }) => input.map(({ length }) => length))).toEqual([[1, 1], [300]]);
+    expect(double.requests[0]).toMatchObject({ model: 'some-embedding-model', dimensions: undefined });
   });
 
-  test('the tokens of each request are reported, as the endpoint counts them', async () => {
+  test('reports the tokens of each request as the endpoint counts them', async () => {
     const counted: unknown[] = [];
     await open({ batch: 2 }).embed(['a', 'b', 'c'], 'document', undefined, (tokens) => counted.push(tokens));
     const request = { tokens: 8, isEstimated: false };
     expect(counted).toEqual([request, request]);
   });
 
-  test('a model that gives longer vectors is asked for the length that is set, once known at once', async () => {
+  test('is asked for the configured vector length once it has returned longer vectors', async () => {
     const embedder = open({ dimensions: 8 });
     expect((await embedder.embed(['a'], 'query'))[0]).toHaveLength(8);
     await embedder.embed(['b'], 'query');
-    expect(double.asked.map(({ dimensions }) => dimensions)).toEqual([undefined, 8, 8]);
+    expect(double.requests.map(({ dimensions }) => dimensions)).toEqual([undefined, 8, 8]);
   });
 
-  test('too many requests and failures of the server are asked again', async () => {
+  test('is retried after status 429 and server errors', async () => {
     double.next(fail(429, 'slow down', AT_ONCE), fail(503, 'overloaded', AT_ONCE));
     expect(await open().embed(['text'], 'query')).toHaveLength(1);
-    expect(double.asked).toHaveLength(3);
+    expect(double.requests).toHaveLength(3);
   });
 
   test.each([
@@ -82,14 +82,14 @@ describe('an OpenAI-compatible endpoint', () => {
     [400, false],
     [401, false],
     [404, false],
-  ])('an answer %i that stays is a failure (may help to ask again: %s)', async (status, retryable) => {
+  ])('fails after repeated status %i (retryable: %s)', async (status, retryable) => {
     double.next(...Array.from({ length: retryable ? 3 : 1 }, () => fail(status, 'SECRET TEXT', AT_ONCE)));
     const message = expect.not.stringContaining('SECRET');
     await failsWith(open(), { retryable, message });
-    expect(double.asked).toHaveLength(retryable ? 3 : 1);
+    expect(double.requests).toHaveLength(retryable ? 3 : 1);
   });
 
-  test('an endpoint that does not answer in time, or hangs up, is asked again, then a failure', async () => {
+  test('is retried, then fails, when it does not answer in time or closes the connection', async () => {
     const silent: Answer = () => undefined;
     double.next(silent);
     await failsWith(open({ timeoutMs: 50, retries: 0 }), { retryable: true });
@@ -127,31 +127,31 @@ describe('an OpenAI-compatible endpoint', () => {
     ['no numbers', { data: [{ index: 0, embedding: [] }] }],
     ['nothing but zeros', { data: [{ index: 0, embedding: [0, 0] }] }],
     ['another length', { data: [{ index: 0, embedding: [1, 2, 3] }] }],
-  ])('an answer with %s is a failure', async (_, body) => {
+  ])('fails on a response with %s', async (_, body) => {
     double.next(say(body));
     await expect(open().embed(['text'], 'query')).rejects.toMatchObject({ name: 'EmbedderFailure' });
   });
 
-  test('a redirect is not followed', async () => {
+  test('is not followed to a redirect', async () => {
     const redirect: Answer = (response) => response.writeHead(307, { location: 'http://169.254.169.254/' }).end();
     double.next(redirect);
     await failsWith(open(), { retryable: false });
-    expect(double.asked).toHaveLength(1);
+    expect(double.requests).toHaveLength(1);
   });
 
-  test('where no key is set, none is sent', async () => {
+  test('receives no key when none is set', async () => {
     const free = await openDouble({ key: undefined, length: LENGTH });
     expect(await open({ url: free.url, apiKey: undefined }).embed(['text'], 'query')).toHaveLength(1);
     await free.close();
   });
 
-  test('nobody there is a failure that may pass', async () => {
+  test('is a retryable failure when nothing listens there', async () => {
     const gone = await openDouble({ key: KEY, length: LENGTH });
     await gone.close();
     await failsWith(open({ url: gone.url, retries: 0 }), { retryable: true });
   });
 
-  test('the usual answer again after all that', async () => {
+  test('answers normally again afterwards', async () => {
     double.next(embed(LENGTH));
     expect(await open().embed(['text'], 'query')).toHaveLength(1);
   });

@@ -52,7 +52,7 @@ describe('query language', () => {
     expect(summary(query)).toEqual(expected);
   });
 
-  test('a word counts as often as the query has it', () => {
+  test('counts a word as often as it occurs in the query', () => {
     const { groups } = parseQuery('libraries of a library and their users ');
     expect(groups.map(({ terms, times }) => [terms.join(' '), times])).toEqual([
       ['librari', 2],
@@ -60,7 +60,7 @@ describe('query language', () => {
     ]);
   });
 
-  test('a question of five words or more looks up the words of compounds by themselves, and no particles', () => {
+  test('looks up the parts of compounds separately, and no particles, in a question of five or more words', () => {
     expect(summary('low-carb diet pros ')).toEqual({ groups: ['low carb', 'diet', 'pros'] });
     expect(summary('does a low-carb diet lower blood pressure ')).toEqual({
       groups: ['low', 'carb', 'diet', 'lower', 'blood', 'pressur'],
@@ -80,13 +80,13 @@ describe('query language', () => {
     });
   });
 
-  test('a quoted word is no phrase', () => {
+  test('does not treat a single quoted word as a phrase', () => {
     const phrases = (query: string) => parseQuery(query).phrases.map(({ terms }) => terms.join(' '));
     expect(phrases('what is a "virtual" machine')).toEqual([]);
     expect(phrases('what is a "virtual machine"')).toEqual(['virtual machin']);
   });
 
-  test('only so many terms are looked at', () => {
+  test('limits the number of terms', () => {
     const plan = parseQuery(Array.from({ length: 100 }, (_, i) => `w${i}`).join(' '));
     expect(plan.groups.length).toBe(64);
   });
@@ -114,7 +114,7 @@ describe('expansion', () => {
   const only = (query: string): Group => parseQuery(query).groups[0] as Group;
   const vocabulary = { has: () => false, completions: () => [], corrections: () => ['vacation'] };
 
-  test('a word that is nowhere is corrected, one that is there is not', () => {
+  test('corrects only words that no text contains', () => {
     expect(expand(only('vacatoin '), vocabulary).map(({ terms }) => terms.join())).toEqual(['vacatoin', 'vacat']);
     expect(expand(only('vacatoin '), { ...vocabulary, has: () => true }).length).toBe(1);
     expect(expand(only('"vacatoin"'), vocabulary).length).toBe(1);
@@ -122,7 +122,7 @@ describe('expansion', () => {
     expect(expand(only('v1234567 '), vocabulary).length).toBe(1);
   });
 
-  test('a beginning is completed and then not corrected', () => {
+  test('completes a prefix and then does not correct it', () => {
     const completing = { ...vocabulary, completions: () => ['deploying', 'deployments'] };
     expect(expand(only('deployin'), completing)).toEqual([
       { terms: ['deployin'], prefix: false },

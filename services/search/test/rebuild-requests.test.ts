@@ -18,7 +18,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a requested rebuild is done once, after a failure again, and then forgotten', async () => {
+test('runs a requested rebuild once, retries it after a failure, and then deletes the request', async () => {
   const store = database.store('search');
   let [tries, done] = [0, 0];
   const rebuild = async (): Promise<void> => {
@@ -36,7 +36,7 @@ test('a requested rebuild is done once, after a failure again, and then forgotte
   await rebuilds.close();
 });
 
-test('a rebuild that runs is not disturbed by another request, and one that is cut off is taken up again', async () => {
+test('does not disturb a running rebuild by another request, and resumes an interrupted one', async () => {
   const store = database.store('search');
   let runs = 0;
   const rebuild = (signal?: AbortSignal): Promise<void> =>

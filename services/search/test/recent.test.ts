@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { createRecent, LONG_TEXT } from '../src/recent.js';
+import { createRecent, LONG_TEXT_CHARS } from '../src/recent.js';
 
-const long = (id: string) => ({ id, text: 'x'.repeat(LONG_TEXT) });
+const long = (id: string) => ({ id, text: 'x'.repeat(LONG_TEXT_CHARS) });
 
-test('a long text rests in proportion to what it cost, and never for long', () => {
+test('delays a long text in proportion to its indexing time, up to a limit', () => {
   let now = 1000;
   const recent = createRecent(() => now);
   expect(recent.split(['a', 'b'], 0)).toEqual({ now: ['a', 'b'], later: [], waitMs: 0 });
@@ -17,7 +17,7 @@ test('a long text rests in proportion to what it cost, and never for long', () =
   expect(recent.split(['a'], 0).waitMs).toBeLessThanOrEqual(500);
 });
 
-test('nothing rests while the index is behind', () => {
+test('delays nothing while the index lags behind', () => {
   const recent = createRecent(() => 1000);
   recent.note([long('a')], 60_000);
   expect(recent.split(['a'], 400)).toMatchObject({ later: ['a'], waitMs: 100 });

@@ -43,13 +43,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Asked = Parameters<typeof SearchRequest.fromPartial>[0];
+type SearchInput = Parameters<typeof SearchRequest.fromPartial>[0];
 
-function find(request: Asked, context = createContext()): Promise<SearchResponse> {
+function find(request: SearchInput, context = createContext()): Promise<SearchResponse> {
   return createSearchHandlers({ index, resources }).search(SearchRequest.fromPartial(request), context);
 }
 
-async function faultOf(request: Asked): Promise<[string, string | undefined]> {
+async function faultOf(request: SearchInput): Promise<[string, string | undefined]> {
   const error = await find(request).catch((thrown: unknown) => thrown);
   if (!(error instanceof AppError)) throw new Error('no fault');
   return [error.reason, error.param];
@@ -57,10 +57,10 @@ async function faultOf(request: Asked): Promise<[string, string | undefined]> {
 
 const ids = ({ items }: SearchResponse): (string | undefined)[] => items.map(({ resource }) => resource?.id);
 
-describe('the parts of contents that matches lie in', () => {
+describe('places of matches', () => {
   const request = { query: 'travel', mode: SearchMode.KEYWORD };
 
-  test('are told of the text by its owner', async () => {
+  test('are returned by the owner of the text', async () => {
     const { items } = await find(request);
     const table = items.find(({ resource }) => resource?.id === 'table');
     expect(table?.highlights).toMatchObject([{ field: SearchField.ROWS, blockId: 'table at 8', page: 7 }]);
@@ -68,7 +68,7 @@ describe('the parts of contents that matches lie in', () => {
     expect(named?.highlights[0]).toMatchObject({ field: SearchField.NAME, blockId: undefined, page: undefined });
   });
 
-  test('are left out where the owner does not tell them, and not asked for where nothing is shown', async () => {
+  test('are left out when the owner does not return them, and not requested when nothing is shown', async () => {
     const silent = { ...resources, locatePlaces: () => Promise.reject(new Error('not now')) };
     const handlers = createSearchHandlers({ index, resources: silent });
     const { items } = await handlers.search(SearchRequest.fromPartial(request), createContext());
@@ -81,7 +81,7 @@ describe('the parts of contents that matches lie in', () => {
 });
 
 describe('search', () => {
-  test('an item has the resource as it is now, the match, and its highlights', async () => {
+  test('returns the current resource, the match and its highlights', async () => {
     const { items, mode, degraded, page } = await find({ query: 'travel rows', mode: SearchMode.KEYWORD });
     expect(items.length).toBe(2);
     expect(items[0]).toMatchObject({
@@ -107,7 +107,7 @@ describe('search', () => {
   });
 
   test.each([SearchMode.HYBRID, SearchMode.SEMANTIC, SearchMode.UNSPECIFIED])(
-    '%s falls back on words',
+    'falls back to keywords in %s mode',
     async (mode) => {
       const context = createContext();
       const answer = await find({ query: 'travel', mode }, context);
@@ -116,7 +116,7 @@ describe('search', () => {
     },
   );
 
-  test('the owner of the tree is asked on behalf of the caller', async () => {
+  test('calls the owner of the tree on behalf of the caller', async () => {
     resources.calls.length = 0;
     await find({ query: 'travel', workspaceIds: ['w'], includeArchived: true, parentId: 'p' });
     await find({ query: 'travel', mode: SearchMode.KEYWORD });
@@ -129,7 +129,7 @@ describe('search', () => {
     expect(access?.method).toBe('checkAccess');
   });
 
-  test('pages are full although hits are refused, and go on where they stopped', async () => {
+  test('fills pages although hits are refused, and continues where they ended', async () => {
     for (let i = 0; i < 60; i += 2) resources.refused.add(`page-${i}`);
     const found: (string | undefined)[] = [];
     let offset: number | undefined = 0;
@@ -147,14 +147,14 @@ describe('search', () => {
     expect(found.every((id) => Number(id?.slice(5)) % 2 === 1)).toBe(true);
   });
 
-  test('the total leaves out what was refused', async () => {
+  test('does not count refused hits in the total', async () => {
     resources.refused.add('table');
     const { page, items } = await find({ query: 'travel' });
     resources.refused.clear();
     expect({ total: page?.total, shown: items.length }).toEqual({ total: 1, shown: 1 });
   });
 
-  test('filters and operators narrow together', async () => {
+  test('combines filters and operators', async () => {
     expect(ids(await find({ query: 'travel type:table' }))).toEqual(['table']);
     expect(ids(await find({ query: 'travel type:table', types: [ResourceType.FILE] }))).toEqual([]);
     expect(ids(await find({ query: 'travel -type:table' }))).toEqual(['file']);
@@ -171,7 +171,7 @@ describe('search', () => {
     expect(ids(await find({ query: 'costs', in: [SearchField.NAME, SearchField.CONTENT] }))).toEqual(['table']);
   });
 
-  test('each kind of text is searched alone where it is named alone', async () => {
+  test('searches only the named kind of text', async () => {
     const page = entry('page', { text: 'travel', comments: ['who pays for travel?', 'nobody'] });
     resources.entries.set(page.id, page);
     await index.upsert([page]);
@@ -188,12 +188,12 @@ describe('search', () => {
     await index.remove([page.id]);
   });
 
-  test('a cursor is refused, for none was given', async () => {
+  test('refuses a cursor', async () => {
     const page = { limit: 0, offset: 0, cursor: 'abc' };
     expect(await faultOf({ query: 'travel', page })).toEqual(['invalid_pagination', 'cursor']);
   });
 
-  test('facets, least score and highlights are as asked for', async () => {
+  test('applies facets, minimum score and highlights', async () => {
     const { facets } = await find({ query: 'travel', facets: [SearchFacet.TYPE, SearchFacet.TAG] });
     expect(facets).toEqual({
       type: {
@@ -209,7 +209,7 @@ describe('search', () => {
     expect((await find({ query: 'travel', highlight: false })).items[0]?.highlights).toEqual([]);
   });
 
-  test('faults of a request are told', async () => {
+  test('reports all faults of a request', async () => {
     expect(await faultOf({ query: '  ' })).toEqual(['query_required', 'query']);
     expect(await faultOf({ query: 'x'.repeat(1001) })).toEqual(['invalid_value', 'query']);
     expect((await find({ query: '😀'.repeat(1000) })).items).toEqual([]);
@@ -221,14 +221,14 @@ describe('search', () => {
     ]);
   });
 
-  test('without its index search is not available', async () => {
+  test('is unavailable without its index', async () => {
     const broken = { ...index, search: () => Promise.reject(new IndexFailure('disk I/O error')) };
     const handlers = createSearchHandlers({ index: broken, resources });
     const error = await handlers.search(SearchRequest.fromPartial({ query: 'x' }), createContext()).catch((e) => e);
     expect(error).toMatchObject({ code: 'UNAVAILABLE', reason: 'dependency_unavailable', retryAfter: 1 });
   });
 
-  test('an index that is not complete is said to be so', async () => {
+  test('warns of an incomplete index', async () => {
     const young = await openSqliteIndex({ path: join(folder, 'young.db') });
     const context = createContext();
     const handlers = createSearchHandlers({ index: young, resources });

@@ -28,12 +28,12 @@ async function find(query: string): Promise<SearchResponse> {
 const names = async (query: string): Promise<(string | undefined)[]> =>
   (await find(query)).items.map(({ resource }) => resource?.id);
 
-describe('the service', () => {
-  test('finds what was there before it, once its index is built', async () => {
+describe('search service', () => {
+  test('finds resources created before its start once the index is built', async () => {
     await eventually(async () => expect(await names('before')).toEqual(['old']));
   });
 
-  test('finds what an event tells of, and not what one says is gone', async () => {
+  test('finds resources of events, but not deleted ones', async () => {
     resources.entries.set('new', entry('new', { text: 'fresh' }));
     const about = (verb: string) =>
       createEvent('new', { resourceIds: ['new'] }, `commonplace.resources.resource.${verb}`);
@@ -69,7 +69,7 @@ describe('other services', () => {
     await eventually(async () => expect((await ids(['knots'])).length).toBe(3));
   });
 
-  test('are told what has all words, of one part of the tree', async () => {
+  test('find entries with all words in one part of the tree', async () => {
     expect((await ids(['knots', 'rope'], { parentId: 'home' })).sort()).toEqual(['deeper', 'inside']);
     expect((await ids(['knots', 'rop'])).sort()).toEqual(['beside', 'deeper', 'inside']);
     expect(await ids(['knots', 'rope'], { boundaryId: 'closed' })).toEqual(['closed']);
@@ -80,7 +80,7 @@ describe('other services', () => {
     expect([rest.ids.length, rest.more]).toEqual([3, false]);
   });
 
-  test('can not be made to say operators', async () => {
+  test('cannot pass operators of the query language', async () => {
     expect(await ids(['type:rope'])).toContain('inside');
     expect(await ids(['knots', '-rope'], { parentId: 'home' })).toHaveLength(2);
     expect(await ids(['"rope', 'nothing"'])).toEqual(['some']);

@@ -30,15 +30,15 @@ async function reopen(path: string): Promise<{ needsRebuild: boolean; ids: strin
 }
 
 describe('index file', () => {
-  test('is kept over a restart', async () => {
+  test('survives a restart', async () => {
     expect(await reopen(await filled('kept.db'))).toEqual({ needsRebuild: false, ids: ['a'] });
   });
 
-  test('a new one is to be filled', async () => {
+  test('is incomplete when new', async () => {
     expect(await reopen(join(folder, 'new.db'))).toEqual({ needsRebuild: true, ids: [] });
   });
 
-  test('what was acknowledged before a rebuild began is there without one', async () => {
+  test('contains after a restart what was acknowledged before an unfinished rebuild', async () => {
     const path = join(folder, 'young.db');
     const index = await openSqliteIndex({ path });
     await index.upsert([entry('a', { text: 'word' })]);
@@ -46,7 +46,7 @@ describe('index file', () => {
     expect(await reopen(path)).toEqual({ needsRebuild: true, ids: ['a'] });
   });
 
-  test('one of another version is made anew', async () => {
+  test('is created anew when it has another version', async () => {
     const path = await filled('old.db');
     const db = openConnection(path);
     db.run('UPDATE facts SET value = ? WHERE name = ?', ['0', 'stamp']);
@@ -54,7 +54,7 @@ describe('index file', () => {
     expect(await reopen(path)).toEqual({ needsRebuild: true, ids: [] });
   });
 
-  test('one of another version leaves its vectors to the new one, where texts are the same', async () => {
+  test('takes the vectors of unchanged texts from a file of another version', async () => {
     const path = join(folder, 'former.db');
     const before = await openSqliteIndex({ path });
     const entries = ['a', 'b', 'c'].map((id) => entry(id, { text: `text of ${id}` }));
@@ -82,20 +82,20 @@ describe('index file', () => {
     await after.close();
   });
 
-  test('a damaged one is made anew', async () => {
+  test('is created anew when it is damaged', async () => {
     const path = await filled('damaged.db');
     writeFileSync(path, 'this is no database at all, but it is longer than a header would be'.repeat(100));
     expect(await reopen(path)).toEqual({ needsRebuild: true, ids: [] });
   });
 
-  test('what a rebuild left that did not end is dropped', async () => {
+  test('drops the remains of an interrupted rebuild', async () => {
     const path = await filled('left.db');
     writeFileSync(`${path}.next`, 'half');
     expect(await reopen(path)).toEqual({ needsRebuild: false, ids: ['a'] });
     expect(existsSync(`${path}.next`)).toBe(false);
   });
 
-  test('writes that were taken are done before it closes', async () => {
+  test('completes accepted writes before it closes', async () => {
     const path = await filled('closing.db');
     const index = await openSqliteIndex({ path });
     const writing = index.upsert(Array.from({ length: 200 }, (_, i) => entry(`n${i}`, { text: 'word' })));
@@ -105,13 +105,13 @@ describe('index file', () => {
     await expect(index.stats()).rejects.toThrow(IndexFailure);
   });
 
-  test('a folder that is not there is a failure in words', async () => {
+  test('fails with a readable message when the folder is missing', async () => {
     await expect(openSqliteIndex({ path: join(folder, 'no', 'such', 'folder', 'search.db') })).rejects.toThrow(
       IndexFailure,
     );
   });
 
-  test('a thread that ended is started again by the next task', async () => {
+  test('starts a new thread for the next task when the old one has ended', async () => {
     const path = join(folder, 'later', 'search.db');
     const thread = openIndexThread({ path });
     await expect(thread.do({ kind: 'stats' })).rejects.toThrow(IndexFailure);
@@ -120,7 +120,7 @@ describe('index file', () => {
     await thread.close();
   });
 
-  test('a change that can not be made fails alone', async () => {
+  test('fails only the invalid change of a group', async () => {
     const index = await openSqliteIndex({ path: await filled('poison.db') });
     const poison = index.upsert([entry('p', { metadataJson: 'no JSON' })]);
     const good = index.upsert([entry('g', { text: 'word' })]);
@@ -130,7 +130,7 @@ describe('index file', () => {
     await index.close();
   });
 
-  test('answers from before a write are not given after it', async () => {
+  test('does not return cached answers from before a write', async () => {
     const index = await openSqliteIndex({ path: await filled('answers.db') });
     const { ids } = createBench(index);
     for (let i = 0; i < 20; i++) {

@@ -72,8 +72,8 @@ function everything(engine: Engine): unknown[] {
   );
 }
 
-describe('what is kept in memory', () => {
-  test('gives what the file has, whatever changes', () => {
+describe('caches of the SQLite index', () => {
+  test('equal the file after any change', () => {
     const random = createRandom(7);
     const usual = openEngine(join(folder, 'usual.db'));
     const alone = openEngine(join(folder, 'alone.db'), { ...DEFAULT_LIMITS, listed: 0, scope: -1, vectors: 0 });
@@ -90,7 +90,7 @@ describe('what is kept in memory', () => {
     alone.close();
   });
 
-  test('knows names in the lists of words that most entries have', () => {
+  test('contain names in the lists of frequent words', () => {
     const engine = openEngine(join(folder, 'common.db'), DEFAULT_LIMITS);
     const others = Array.from({ length: 20 }, (_, i) => entry(`text-${i}`, { text: 'apple and banana' }));
     const named = [entry('first', { name: 'apple' }), entry('second', { text: 'banana' })];
@@ -114,7 +114,7 @@ describe('what is kept in memory', () => {
     engine.close();
   });
 
-  test('weighs terms by how rare they are now', () => {
+  test('weigh terms by their current frequency', () => {
     const engine = openEngine(join(folder, 'grown.db'));
     const ids = (query: string) => {
       const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, offset: 0, limit: 10, highlight: false };
@@ -130,7 +130,7 @@ describe('what is kept in memory', () => {
     engine.close();
   });
 
-  test('vectors are as the file has them, whatever changes, and after a rest', () => {
+  test('contain the vectors of the file after any change and after being freed', () => {
     const random = createRandom(13);
     const usual = openEngine(join(folder, 'vectors-usual.db'));
     const alone = openEngine(join(folder, 'vectors-alone.db'), { ...DEFAULT_LIMITS, listed: 0, scope: -1, vectors: 0 });
@@ -149,10 +149,10 @@ describe('what is kept in memory', () => {
       });
       for (const engine of [usual, alone]) engine.putVectors(MODEL, put);
       if (round === 40) usual.rest();
-      const asked = { model: MODEL.id, vector: direction(), narrowing: {}, limit: 10 };
+      const shared = { model: MODEL.id, vector: direction(), narrowing: {}, limit: 10 };
       for (const filter of FILTERS) {
         for (const groupBy of ['resource', 'chunk'] as const) {
-          const question = { ...asked, filter, groupBy };
+          const question = { ...shared, filter, groupBy };
           expect(usual.nearest(question)).toEqual(alone.nearest(question));
         }
       }

@@ -45,7 +45,7 @@ function scores(engine: Engine, query: string, workspaceIds: readonly string[]):
   return new Map(engine.search({ ...ask, highlight: false }).hits.map(({ id, score }) => [id, score]));
 }
 
-describe('what words weigh', () => {
+describe('weights of words', () => {
   const engine = openEngine(join(folder, 'weights.db'));
   afterAll(() => engine.close());
   const held = new Map<string, IndexEntry>();
@@ -65,7 +65,7 @@ describe('what words weigh', () => {
     }
   };
 
-  test('is BM25 over the workspaces that are searched, whatever else is there', () => {
+  test('are BM25 over the searched workspaces only', () => {
     put(entriesOf('one', 'org', 30, 1));
     expectFormula(['one']);
     put(entriesOf('two', 'org', 60, 9));
@@ -73,7 +73,7 @@ describe('what words weigh', () => {
     for (const ids of [['one'], ['two'], ['three'], ['one', 'two']]) expectFormula(ids);
   });
 
-  test('of a phrase is that of its rarest word in the row', () => {
+  test('of a phrase are those of its rarest word in the row', () => {
     const inPlace = (id: string, text: string) =>
       entry(id, { tenant: 'phrases', workspaceId: 'five', boundaryId: 'five', name: `${id} x`, text });
     put([
@@ -91,7 +91,7 @@ describe('what words weigh', () => {
     }
   });
 
-  test('follows what is changed, moved and removed', () => {
+  test('follow changes, moves and removals', () => {
     const [first, second, third, ...rest] = entriesOf('two', 'org', 60, 9) as [IndexEntry, IndexEntry, IndexEntry];
     put([
       { ...first, version: 2, name: 'lemon lemon', text: 'fig' },
@@ -104,7 +104,7 @@ describe('what words weigh', () => {
     for (const ids of [['one'], ['two'], ['three'], ['one', 'two']]) expectFormula(ids);
   });
 
-  test('is the same in an index that is opened again', () => {
+  test('are the same in a reopened index', () => {
     const path = join(folder, 'again.db');
     const before = openEngine(path);
     before.change(entriesOf('one', 'org', 30, 1).map((upsert) => ({ upsert })));

@@ -39,14 +39,14 @@ beforeEach(async () => {
 
 const methods = (): string[] => resources.calls.map(({ method }) => method);
 
-describe('the check for drift', () => {
-  test('finds nothing where the index is as the tree is, and looks at little', async () => {
+describe('drift check', () => {
+  test('finds nothing when the index matches the tree, and reads few entries', async () => {
     expect(await check.quick(never)).toEqual({ checked: 3, missing: 0, outdated: 0, surplus: 0 });
     expect(methods()).toEqual(['getIndexStates']);
     expect(said).toEqual([]);
   });
 
-  test('mends what is missing, outdated and surplus, and says how much there was', async () => {
+  test('repairs missing, outdated and surplus entries, and counts them', async () => {
     resources.entries.set('d', entry('d', { text: 'word d' }));
     resources.entries.set('a', entry('a', { text: 'newer', version: 4 }));
     resources.entries.set('b', { ...entry('b', { text: 'word b', version: 3 }), boundaryId: 'restricted' });
@@ -59,7 +59,7 @@ describe('the check for drift', () => {
     expect(await check.full(never)).toEqual({ checked: 4, missing: 0, outdated: 0, surplus: 0 });
   });
 
-  test('a whole check finds workspaces that the index knows nothing of', async () => {
+  test('finds workspaces that are missing from the index in a full check', async () => {
     resources.entries.set('e', entry('e', { workspaceId: 'ws-new', text: 'word' }));
     expect(await check.quick(never)).toMatchObject({ missing: 0 });
     expect(await check.full(never)).toMatchObject({ checked: 4, missing: 1 });
@@ -69,13 +69,13 @@ describe('the check for drift', () => {
     ]);
   });
 
-  test('an index that is ahead of a tree that was taken back follows it', async () => {
+  test('resets entries that are ahead of a restored tree', async () => {
     resources.entries.set('a', entry('a', { text: 'restored', version: 1 }));
     expect(await check.full(never)).toMatchObject({ outdated: 1 });
     expect(await bench.ids('restored')).toEqual(['a']);
   });
 
-  test('what was on its way is no drift', async () => {
+  test('does not count events in transit as drift', async () => {
     resources.entries.set('d', entry('d', { text: 'word' }));
     const late = {
       ...resources,
@@ -96,7 +96,7 @@ describe('the check for drift', () => {
     expect(said).toEqual([]);
   });
 
-  test('ends with the signal', async () => {
+  test('ends when the signal aborts', async () => {
     resources.entries.set('d', entry('d'));
     const stop = new AbortController();
     const slow = createDriftCheck({ index: bench.index, resources, systemCall: () => SYSTEM, log, settleMs: 60_000 });
@@ -106,7 +106,7 @@ describe('the check for drift', () => {
   });
 });
 
-describe('the schedule', () => {
+describe('schedule of checks', () => {
   const NONE = { checked: 0, missing: 0, outdated: 0, surplus: 0 };
 
   function recorded(): DriftCheck & { done: string[] } {
@@ -118,7 +118,7 @@ describe('the schedule', () => {
     return { done, quick: note('quick'), full: note('full'), of: note('of') };
   }
 
-  test('checks each so often, everything once in a while, and goes on after a failure', async () => {
+  test('checks periodically, everything once in a while, and continues after a failure', async () => {
     const check = recorded();
     let failures = 2;
     let built = 0;
@@ -133,7 +133,7 @@ describe('the schedule', () => {
       waitingEvents: async () => 0,
       log,
       everyMs: 1,
-      lookMs: 1000,
+      pollMs: 1000,
     });
     await eventually(async () => expect(check.done).toContain('full'));
     await schedule.close();
@@ -145,7 +145,7 @@ describe('the schedule', () => {
     expect(check.done.length).toBe(length);
   });
 
-  test('checks everything once when the broker is back after a loss', async () => {
+  test('checks everything once when the broker is reachable again', async () => {
     const check = recorded();
     let there = true;
     let looks = 0;
@@ -154,7 +154,7 @@ describe('the schedule', () => {
       if (!there) throw new Error('no broker');
       return 0;
     };
-    const schedule = startSchedule({ check, ensureBuilt: async () => {}, waitingEvents, log, everyMs: 0, lookMs: 5 });
+    const schedule = startSchedule({ check, ensureBuilt: async () => {}, waitingEvents, log, everyMs: 0, pollMs: 5 });
     await eventually(async () => expect(looks).toBeGreaterThan(2));
     expect(check.done).toEqual([]);
     there = false;
@@ -170,8 +170,8 @@ describe('the schedule', () => {
   });
 });
 
-describe('a second look at what was written', () => {
-  test('mends what another process has overwritten, and brings nothing back that is gone', async () => {
+describe('recheck of writes', () => {
+  test('repairs what another process has overwritten, and does not restore deleted entries', async () => {
     const recheck = createRecheck({ check: { of: (ids) => own.of(ids) }, log, afterMs: 20 });
     const watched = recheck.watch(bench.index);
     const own = createDriftCheck({ index: watched, resources, systemCall: () => SYSTEM, log, settleMs: 1 });
@@ -187,7 +187,7 @@ describe('a second look at what was written', () => {
     await recheck.close();
   });
 
-  test('tries again where the owner does not answer', async () => {
+  test('retries when the owner does not answer', async () => {
     let tries = 0;
     const flaky = async () => {
       tries++;
@@ -201,8 +201,8 @@ describe('a second look at what was written', () => {
   });
 });
 
-describe('operators', () => {
-  test('have the index checked and made anew, and are told how it stands', async () => {
+describe('operator calls', () => {
+  test('check and rebuild the index, and report its state', async () => {
     let rebuilt = 0;
     const indexer = { rebuild: async () => void rebuilt++, lag: () => 12 };
     const stop = new AbortController();

@@ -7,8 +7,8 @@ export type Acting = (timeoutMs?: number) => Promise<CallOptions>;
 
 const SCOPES = ['resource:read', 'content:read', 'file:read', 'comment:read', 'snapshot:read', 'tag:read'];
 /** Milliseconds before its expiry at which a token is renewed. */
-const SPARE_MS = 10_000;
-const CALL_MS = 30_000;
+const RENEWAL_MARGIN_MS = 10_000;
+const CALL_TIMEOUT_MS = 30_000;
 
 /** Acts as the administrator who requested an export, as long as they belong to its tenant. No token is stored. */
 export function actingFor(
@@ -17,8 +17,8 @@ export function actingFor(
 ): Acting {
   let token = '';
   let until = 0;
-  return async (timeoutMs = CALL_MS) => {
-    if (Date.now() > until - SPARE_MS) {
+  return async (timeoutMs = CALL_TIMEOUT_MS) => {
+    if (Date.now() > until - RENEWAL_MARGIN_MS) {
       const answer = await parts.auth.actAs(
         { userId, orgId, scopes: SCOPES, agent: undefined, workspaceIds: [], automation: undefined, chain: [] },
         parts.systemCall(),

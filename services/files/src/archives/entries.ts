@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createDeflateRaw, deflateRaw } from 'node:zlib';
-import { crc32, descriptor, directoryRecord, type Listed, localHeader } from './zip.js';
+import { crc32, type DirectoryEntry, descriptor, directoryRecord, localHeader } from './zip.js';
 
 const deflate = promisify(deflateRaw);
 
 /** Holds the position in an archive that is being written and the entries that its directory does not store yet. */
-export interface Written {
+export interface ArchiveWriteState {
   offset: number;
   entries: number;
   /** Directory records since they were last stored. */
@@ -16,12 +16,17 @@ export interface Written {
   sums: string[];
 }
 
-/** Texts of at most this many bytes are not worth deflating. */
-const WORTH_BYTES = 64;
+/** Maximum bytes of a text that is stored without compression. */
+const MAX_STORED_BYTES = 64;
 
 /** Returns the bytes of an entry whose data is available as a whole, and adds it to `written`. */
-export async function wholeEntry(path: string, data: Buffer, modifiedAt: Date, written: Written): Promise<Buffer> {
-  const deflated = data.length > WORTH_BYTES;
+export async function wholeEntry(
+  path: string,
+  data: Buffer,
+  modifiedAt: Date,
+  written: ArchiveWriteState,
+): Promise<Buffer> {
+  const deflated = data.length > MAX_STORED_BYTES;
   const packed = deflated ? await deflate(data) : data;
   const sizes = { crc: crc32(data), packedBytes: packed.length, sizeBytes: data.length };
   const begun = { path, deflated, modifiedAt, described: false, ...sizes };
@@ -30,7 +35,7 @@ export async function wholeEntry(path: string, data: Buffer, modifiedAt: Date, w
   return bytes;
 }
 
-export interface Streamed {
+export interface StreamedEntry {
   readonly path: string;
   readonly deflated: boolean;
   /** The entry may exceed 4 GiB. */
@@ -40,9 +45,9 @@ export interface Streamed {
 
 /** Yields the bytes of an entry whose data arrives in chunks, and adds it to `written`. */
 export async function* streamedEntry(
-  { path, deflated, huge, modifiedAt }: Streamed,
+  { path, deflated, huge, modifiedAt }: StreamedEntry,
   source: AsyncIterable<Uint8Array>,
-  written: Written,
+  written: ArchiveWriteState,
 ): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   const { offset } = written;
@@ -74,7 +79,7 @@ function deflating(source: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
   return pipeline(source, createDeflateRaw(), () => undefined);
 }
 
-function list(written: Written, entry: Listed, sha256: string, bytes: number): void {
+function list(written: ArchiveWriteState, entry: DirectoryEntry, sha256: string, bytes: number): void {
   written.directory.push(directoryRecord(entry));
   written.sums.push(`${sha256}  ${entry.path}\n`);
   written.entries++;

@@ -9,16 +9,16 @@ import { complete, finish, startOver } from './finish.js';
 import { archiveMeter } from './meter.js';
 import type { ArchiveParts } from './parts.js';
 import { type ArchiveRecord, archiveKey } from './records.js';
-import { type Running, writeSums } from './running.js';
+import { type RunningExport, writeSums } from './running.js';
 import { createSink } from './sink.js';
 
-/** Bytes of content that one read of the tree returns at most. */
-const READ_BYTES = 8 * 1024 * 1024;
+/** Maximum bytes of content that one read of the tree returns. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
 const READ_MS = 120_000;
-/** Faults that an archive lists at most. */
-const FAULTS = 100;
+/** Maximum number of faults that an archive lists. */
+const MAX_LISTED_FAULTS = 100;
 /** Milliseconds between two updates of the displayed progress. */
-const TELL_MS = 1_000;
+const PROGRESS_INTERVAL_MS = 1_000;
 
 /**
  * Continues an export from its last committed step. A step ends after a resource, once enough bytes for a part of the
@@ -35,15 +35,15 @@ export async function runExport(parts: ArchiveParts, hold: HeldJob<ArchiveRecord
     await acting(),
   );
   const running = await begin(parts, hold, resourceCount);
-  let told = Date.now();
+  let savedAt = Date.now();
   for (let last = false; !last; ) {
-    const reading = await readOn(running, acting);
+    const reading = await continueReading(running, acting);
     for await (const step of reading) {
       if (hold.isStopping) return;
       if (step.last) last = true;
       if (step.done && running.sink.ripe) await endStep(running);
-      else if (step.done && Date.now() - told > TELL_MS) {
-        told = Date.now();
+      else if (step.done && Date.now() - savedAt > PROGRESS_INTERVAL_MS) {
+        savedAt = Date.now();
         const { resources, failed, files } = running;
         await hold.save({ shown: { resources, failed, files } });
       }
@@ -52,7 +52,7 @@ export async function runExport(parts: ArchiveParts, hold: HeldJob<ArchiveRecord
   await finish(running, described);
 }
 
-async function begin(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>, total: number): Promise<Running> {
+async function begin(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>, total: number): Promise<RunningExport> {
   const { record } = hold;
   const key = archiveKey(record.id);
   if (record.upload === undefined) await removeSteps(parts, record.id);
@@ -73,9 +73,9 @@ async function begin(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>, total: n
   };
 }
 
-async function readOn(running: Running, acting: Acting) {
+async function continueReading(running: RunningExport, acting: Acting) {
   const { format, include, workspaceId } = running.hold.record;
-  const request = { workspaceId, format, include, after: running.cursor, maxBytes: READ_BYTES };
+  const request = { workspaceId, format, include, after: running.cursor, maxBytes: MAX_READ_BYTES };
   const options: CallOptions = await acting(READ_MS);
   return steps(running, running.parts.treeExports.readTree(request, options));
 }
@@ -86,7 +86,7 @@ interface Step {
 }
 
 /** Writes the entries of one read of the tree. Yields after each resource and at the end of the tree. */
-async function* steps(running: Running, pieces: AsyncIterable<TreePiece>): AsyncGenerator<Step> {
+async function* steps(running: RunningExport, pieces: AsyncIterable<TreePiece>): AsyncGenerator<Step> {
   const iterator = pieces[Symbol.asyncIterator]();
   let faulty = false;
   for (let next = await iterator.next(); !next.done; ) {
@@ -102,7 +102,7 @@ async function* steps(running: Running, pieces: AsyncIterable<TreePiece>): Async
     if (piece.done !== '') {
       running.faults = running.faults
         .map((fault) => (fault.resourceId === '' ? { ...fault, resourceId: piece.done } : fault))
-        .slice(0, FAULTS);
+        .slice(0, MAX_LISTED_FAULTS);
       if (faulty) running.failed++;
       else running.resources++;
       faulty = false;
@@ -115,7 +115,7 @@ async function* steps(running: Running, pieces: AsyncIterable<TreePiece>): Async
 
 /** Writes the entry that a piece begins. Returns the next result of the iterator after the entry. */
 async function writeEntry(
-  running: Running,
+  running: RunningExport,
   first: TreePiece,
   iterator: AsyncIterator<TreePiece>,
 ): Promise<IteratorResult<TreePiece>> {
@@ -145,21 +145,21 @@ async function writeEntry(
 }
 
 /** Entries of more than this many bytes use ZIP64 records. */
-const HUGE_BYTES = 4_000_000_000;
+const ZIP64_BYTES = 4_000_000_000;
 
-async function writeFile(running: Running, path: string, fileId: string, modifiedAt: Date): Promise<void> {
+async function writeFile(running: RunningExport, path: string, fileId: string, modifiedAt: Date): Promise<void> {
   const { parts, sink, written } = running;
   const file = await parts.files.get(fileId);
   const version = file?.versionId === undefined ? undefined : await parts.versions.get(file.versionId);
   const key = version === undefined ? undefined : blobKey(version.blobId);
   if (version === undefined || key === undefined || (await parts.bytes.size(key)) === undefined) {
-    running.faults.push({ resourceId: '', code: 'file_missing', message: 'The bytes of the file are not there.' });
+    running.faults.push({ resourceId: '', code: 'file_missing', message: 'The bytes of the file are missing.' });
     running.failed++;
     return;
   }
   const deflated = /^text\/|[/+](?:json|xml|javascript)\b/.test(version.contentType);
-  const entry = { path, deflated, huge: version.sizeBytes > HUGE_BYTES, modifiedAt };
-  const source = asFarAsItGoes(parts.bytes.read(key), (error) => {
+  const entry = { path, deflated, huge: version.sizeBytes > ZIP64_BYTES, modifiedAt };
+  const source = readUntilError(parts.bytes.read(key), (error) => {
     parts.log.warn('archive.file_unreadable', { resource_id: fileId, error });
     running.faults.push({
       resourceId: fileId,
@@ -176,16 +176,19 @@ async function writeFile(running: Running, path: string, fileId: string, modifie
  * Yields what can be read and reports an error instead of throwing it, so that one unreadable file does not stop the
  * export.
  */
-async function* asFarAsItGoes(source: AsyncIterable<Buffer>, tell: (error: unknown) => void): AsyncGenerator<Buffer> {
+async function* readUntilError(
+  source: AsyncIterable<Buffer>,
+  onError: (error: unknown) => void,
+): AsyncGenerator<Buffer> {
   try {
     yield* source;
   } catch (error) {
-    tell(error);
+    onError(error);
   }
 }
 
 /** Puts a part, and commits that everything up to here is in the archive. */
-export async function endStep(running: Running): Promise<void> {
+export async function endStep(running: RunningExport): Promise<void> {
   const { hold, sink, written, parts } = running;
   const { id, tenant } = hold.record;
   const { sums, sha256 } = await writeSums(running);

@@ -1,14 +1,14 @@
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { DescribeTreeResponse } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { measureAll } from '../blobs/measure.js';
-import { BlobMissing, type Stored, WrongBytes } from '../blobs/port.js';
-import { DAYS_KEPT } from '../config.js';
+import { BlobMissing, type StoredBytes, WrongBytes } from '../blobs/port.js';
+import { EXPORT_DAYS } from '../config.js';
 import { wholeEntry } from './entries.js';
 import { expireEarlier, removeSteps } from './expire.js';
 import type { ArchiveParts } from './parts.js';
 import { type ArchiveRecord, archiveKey, type StepRecord } from './records.js';
 import { settleArchive } from './room.js';
-import { type Running, writeSums } from './running.js';
+import { type RunningExport, writeSums } from './running.js';
 import { archiveEnd } from './zip.js';
 
 /** Version of the format that `docs/archive-format.md` describes. */
@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 
 /** Ends an archive: writes the tags, the manifest and the directory of all entries. */
 export async function finish(
-  running: Running,
+  running: RunningExport,
   { tagsJson, publicationJson }: Pick<DescribeTreeResponse, 'tagsJson' | 'publicationJson'>,
 ): Promise<void> {
   const { parts, hold, sink, written } = running;
@@ -65,7 +65,7 @@ export async function complete(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>
     ...(before.heldBytes !== undefined && { heldBytes: stored.sizeBytes }),
     sha256: stored.sha256,
     finishedAt: new Date(now).toISOString(),
-    expiresAt: new Date(now + DAYS_KEPT * DAY_MS).toISOString(),
+    expiresAt: new Date(now + EXPORT_DAYS * DAY_MS).toISOString(),
     activeKey: undefined,
   };
   await hold.finish(change, (work) => settleArchive(parts, work, before, stored.sizeBytes));
@@ -74,7 +74,7 @@ export async function complete(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>
 }
 
 /** Completes the parts, or measures the blob that an earlier worker has completed. */
-async function completeOnce(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>): Promise<Stored> {
+async function completeOnce(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>): Promise<StoredBytes> {
   const { id, upload = '', wholeBytes } = hold.record;
   const key = archiveKey(id);
   try {
@@ -95,7 +95,7 @@ async function completeOnce(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>): 
  * Checks that the stored parts are those of this archive. A dead process may have put more parts after its last step
  * than were rewritten, when a file has shrunk meanwhile; the export then starts over.
  */
-async function isWhole({ parts, hold, sink }: Running, key: string): Promise<boolean> {
+async function isWhole({ parts, hold, sink }: RunningExport, key: string): Promise<boolean> {
   const there = await parts.bytes.parts(key, hold.record.upload ?? '');
   if (there.length <= sink.parts) return true;
   await startOver(parts, hold);
@@ -124,7 +124,7 @@ export async function startOver(parts: ArchiveParts, hold: HeldJob<ArchiveRecord
 }
 
 function manifestOf(
-  { hold: { record }, resources, files, faults, written, failed }: Running,
+  { hold: { record }, resources, files, faults, written, failed }: RunningExport,
   publication: unknown,
   checksums: readonly object[],
 ): Buffer {

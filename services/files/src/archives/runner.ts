@@ -51,14 +51,14 @@ function isRefusal(error: unknown): boolean {
 }
 
 const NO_ROOM =
-  'There is no room for it. Exports and import sources share COMMONPLACE_TEMPORARY_STORAGE_BYTES; exports expire.';
+  'There is not enough storage for the export. Exports and import sources share COMMONPLACE_TEMPORARY_STORAGE_BYTES; exports expire.';
 
 function faultOf(error: unknown): NonNullable<ArchiveRecord['error']> {
   if (isOverQuota(error)) return { code: 'storage_quota_exceeded', message: NO_ROOM, retryable: true };
   if (!isRefusal(error)) {
-    return { code: 'internal_error', message: 'It could not be written. Ask for it again.', retryable: true };
+    return { code: 'internal_error', message: 'The export could not be written. Request it again.', retryable: true };
   }
-  const message = 'Who asked for it does not administer the workspace any more.';
+  const message = 'The person who requested the export no longer administers the workspace.';
   return { code: 'access_lost', message, retryable: false };
 }
 

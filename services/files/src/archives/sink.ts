@@ -1,11 +1,11 @@
 import type { BlobStore } from '../blobs/port.js';
 
 const MIB = 1024 * 1024;
-/** Bytes of a part. A bucket takes 10,000 parts at most, so later parts are larger. */
+/** Bytes of a part. A bucket accepts at most 10,000 parts, so later parts are larger. */
 const PART_BYTES = 16 * MIB;
 const PARTS_OF_ONE_SIZE = 1000;
 /** The smallest part in bytes that this service puts, except for the last one. */
-const LEAST_BYTES = 8 * MIB;
+const MIN_PART_BYTES = 8 * MIB;
 
 /** Writes the bytes of an archive into numbered parts of one upload. */
 export interface Sink {
@@ -36,7 +36,7 @@ export function createSink(bytes: BlobStore, { key, upload, before, admit }: Sin
       return parts;
     },
     get ripe() {
-      return size >= LEAST_BYTES;
+      return size >= MIN_PART_BYTES;
     },
     async write(chunk) {
       held.push(chunk);

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
  */
 
 /** Describes an entry as the directory at the archive's end lists it. */
-export interface Listed {
+export interface DirectoryEntry {
   readonly path: string;
   readonly deflated: boolean;
   readonly crc: number;
@@ -20,14 +20,14 @@ export interface Listed {
 }
 
 /** Describes what is known of an entry when its header is written. */
-export type Begun = Pick<Listed, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
-  Partial<Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>> & {
+export type EntryHeader = Pick<DirectoryEntry, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
+  Partial<Pick<DirectoryEntry, 'crc' | 'packedBytes' | 'sizeBytes'>> & {
     /** The entry may exceed 4 GiB. */
     readonly huge: boolean;
   };
 
 /** Marker for a value that does not fit into 32 bits: the greatest 32-bit number. */
-const MOST = 0xffffffff;
+const MAX_UINT32 = 0xffffffff;
 const VERSION = 20;
 const VERSION_64 = 45;
 const UTF8 = 0x800;
@@ -35,7 +35,7 @@ const DESCRIBED = 0x8;
 const ZIP64 = 0x0001;
 
 /** Encodes the local header, which precedes an entry's data. */
-export function localHeader({ path, deflated, modifiedAt, described, huge, ...sizes }: Begun): Buffer {
+export function localHeader({ path, deflated, modifiedAt, described, huge, ...sizes }: EntryHeader): Buffer {
   const name = Buffer.from(path);
   const { crc = 0, packedBytes = 0, sizeBytes = 0 } = sizes;
   const extra = huge ? extraField([sizeBytes, packedBytes]) : Buffer.alloc(0);
@@ -46,8 +46,8 @@ export function localHeader({ path, deflated, modifiedAt, described, huge, ...si
   fixed.writeUInt16LE(deflated ? 8 : 0, 8);
   fixed.writeUInt32LE(dosTime(modifiedAt), 10);
   fixed.writeUInt32LE(crc, 14);
-  fixed.writeUInt32LE(huge ? MOST : packedBytes, 18);
-  fixed.writeUInt32LE(huge ? MOST : sizeBytes, 22);
+  fixed.writeUInt32LE(huge ? MAX_UINT32 : packedBytes, 18);
+  fixed.writeUInt32LE(huge ? MAX_UINT32 : sizeBytes, 22);
   fixed.writeUInt16LE(name.length, 26);
   fixed.writeUInt16LE(extra.length, 28);
   return Buffer.concat([fixed, name, extra]);
@@ -55,7 +55,7 @@ export function localHeader({ path, deflated, modifiedAt, described, huge, ...si
 
 /** Encodes the data descriptor, which follows an entry whose size was unknown before. */
 export function descriptor(
-  { crc, packedBytes, sizeBytes }: Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>,
+  { crc, packedBytes, sizeBytes }: Pick<DirectoryEntry, 'crc' | 'packedBytes' | 'sizeBytes'>,
   huge: boolean,
 ): Buffer {
   const record = Buffer.alloc(huge ? 24 : 16);
@@ -72,35 +72,35 @@ export function descriptor(
 }
 
 /** Encodes an entry of the directory. */
-export function directoryRecord(entry: Listed): Buffer {
+export function directoryRecord(entry: DirectoryEntry): Buffer {
   const { path, deflated, crc, packedBytes, sizeBytes, offset, described, modifiedAt } = entry;
   const name = Buffer.from(path);
-  const large = [sizeBytes, packedBytes, offset].filter((value) => value >= MOST);
+  const large = [sizeBytes, packedBytes, offset].filter((value) => value >= MAX_UINT32);
   const extra = large.length === 0 ? Buffer.alloc(0) : extraField(large);
   const version = large.length === 0 ? VERSION : VERSION_64;
   const fixed = Buffer.alloc(46);
   fixed.writeUInt32LE(0x02014b50, 0);
-  // Made on Unix: the upper byte says how to read the attributes.
+  // Made on Unix: the upper byte determines how the attributes are read.
   fixed.writeUInt16LE((3 << 8) | version, 4);
   fixed.writeUInt16LE(version, 6);
   fixed.writeUInt16LE(UTF8 | (described ? DESCRIBED : 0), 8);
   fixed.writeUInt16LE(deflated ? 8 : 0, 10);
   fixed.writeUInt32LE(dosTime(modifiedAt), 12);
   fixed.writeUInt32LE(crc, 16);
-  fixed.writeUInt32LE(Math.min(packedBytes, MOST), 20);
-  fixed.writeUInt32LE(Math.min(sizeBytes, MOST), 24);
+  fixed.writeUInt32LE(Math.min(packedBytes, MAX_UINT32), 20);
+  fixed.writeUInt32LE(Math.min(sizeBytes, MAX_UINT32), 24);
   fixed.writeUInt16LE(name.length, 28);
   fixed.writeUInt16LE(extra.length, 30);
-  // A regular file that its owner may write and everybody may read.
+  // A regular file that its owner may write and all users may read.
   fixed.writeUInt32LE(((0o100644 << 16) >>> 0) as number, 38);
-  fixed.writeUInt32LE(Math.min(offset, MOST), 42);
+  fixed.writeUInt32LE(Math.min(offset, MAX_UINT32), 42);
   return Buffer.concat([fixed, name, extra]);
 }
 
 /** Encodes the end of an archive: where its directory begins, and how many entries it lists. */
 export function archiveEnd(entries: number, offset: number, sizeBytes: number): Buffer {
   const records: Buffer[] = [];
-  if (entries >= 0xffff || offset >= MOST || sizeBytes >= MOST) {
+  if (entries >= 0xffff || offset >= MAX_UINT32 || sizeBytes >= MAX_UINT32) {
     const end = Buffer.alloc(56);
     end.writeUInt32LE(0x06064b50, 0);
     end.writeBigUInt64LE(44n, 4);
@@ -120,8 +120,8 @@ export function archiveEnd(entries: number, offset: number, sizeBytes: number): 
   last.writeUInt32LE(0x06054b50, 0);
   last.writeUInt16LE(Math.min(entries, 0xffff), 8);
   last.writeUInt16LE(Math.min(entries, 0xffff), 10);
-  last.writeUInt32LE(Math.min(sizeBytes, MOST), 12);
-  last.writeUInt32LE(Math.min(offset, MOST), 16);
+  last.writeUInt32LE(Math.min(sizeBytes, MAX_UINT32), 12);
+  last.writeUInt32LE(Math.min(offset, MAX_UINT32), 16);
   return Buffer.concat([...records, last]);
 }
 

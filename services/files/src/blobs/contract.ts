@@ -26,7 +26,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
     };
     const newKey = () => `aa/${randomUUID()}`;
 
-    duty('gives back what was put, and tells its size and checksum', async () => {
+    duty('returns what was put, with its size and checksum', async () => {
       const [store, key] = [use(), newKey()];
       const bytes = randomBytes(300_000);
       const stored = await store.put(key, cut(bytes, 70_000));
@@ -35,14 +35,14 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await all(store.read(key))).toEqual(bytes);
     });
 
-    duty('keeps no bytes as well', async () => {
+    duty('stores empty blobs', async () => {
       const [store, key] = [use(), newKey()];
       expect(await store.put(key, [])).toEqual(factsOf(Buffer.alloc(0)));
       expect(await store.size(key)).toBe(0);
       expect(await all(store.read(key))).toEqual(Buffer.alloc(0));
     });
 
-    duty('takes more than it holds in memory', async () => {
+    duty('stores more bytes than it holds in memory', async () => {
       const [store, key] = [use(), newKey()];
       const bytes = randomBytes(20 * 1024 * 1024);
       expect(await store.put(key, cut(bytes, 1024 * 1024))).toEqual(factsOf(bytes));
@@ -60,7 +60,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await range(1000, 100)).toEqual(Buffer.alloc(0));
     });
 
-    duty('puts all or nothing where the source fails', async () => {
+    duty('stores nothing when the source fails', async () => {
       const [store, key] = [use(), newKey()];
       await expect(store.put(key, failing(PART * 2))).rejects.toThrow('no more');
       expect(await store.size(key)).toBeUndefined();
@@ -69,7 +69,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await all(store.read(key))).toEqual(Buffer.from('before'));
     });
 
-    duty('refuses bytes that are not what was expected, and keeps none', async () => {
+    duty('refuses unexpected bytes and keeps none', async () => {
       const store = use();
       for (const bytes of [randomBytes(100), randomBytes(PART * 2)]) {
         const key = newKey();
@@ -82,7 +82,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       }
     });
 
-    duty('shows nobody half of a put', async () => {
+    duty('never shows an incomplete put', async () => {
       const [store, key] = [use(), newKey()];
       const [before, after] = [randomBytes(200_000), randomBytes(200_000)];
       await store.put(key, [before]);
@@ -95,7 +95,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await all(store.read(key))).toEqual(after);
     });
 
-    duty('says that there is nothing under a key, and deletes it silently', async () => {
+    duty('reports a missing key, and ignores its deletion', async () => {
       const [store, key] = [use(), newKey()];
       expect(await store.size(key)).toBeUndefined();
       await expect(all(store.read(key))).rejects.toThrow(BlobMissing);
@@ -105,9 +105,9 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await store.size(key)).toBeUndefined();
     });
 
-    duty('refuses keys that are no plain paths', async () => {
+    duty('refuses keys that are not plain paths', async () => {
       for (const key of ['', '/a', 'a/', '../a', 'a/../b', 'a//b', 'A', 'a b', 'a\0b']) {
-        await expect(async () => use().put(key, [])).rejects.toThrow('is no key');
+        await expect(async () => use().put(key, [])).rejects.toThrow('is not a valid key');
       }
     });
 
@@ -123,7 +123,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       await store.abortParts(`${folder}/d`, begun);
     });
 
-    duty('puts parts together, in their order, whatever order they came in and how often', async () => {
+    duty('joins parts in order, even if they arrive out of order or repeatedly', async () => {
       const [store, key] = [use(), newKey()];
       const bytes = randomBytes(PART * 2 + 1000);
       const upload = await store.beginParts(key);
@@ -145,7 +145,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await unfinishedOf(store)).not.toContain(key);
     });
 
-    duty('completes once more what a crash has left completed', async () => {
+    duty('completes again after a crash what was already completed', async () => {
       const [store, key] = [use(), newKey()];
       const upload = await store.beginParts(key);
       await store.putPart(key, upload, 1, [Buffer.from('all of it')]);
@@ -153,7 +153,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await store.completeParts(key, upload)).toEqual(stored);
     });
 
-    duty('leaves nothing under the key of parts that are not what was expected', async () => {
+    duty('stores nothing from unexpected parts', async () => {
       const [store, key] = [use(), newKey()];
       const upload = await store.beginParts(key);
       await store.putPart(key, upload, 1, [Buffer.from('something')]);
@@ -162,7 +162,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       await store.abortParts(key, upload);
     });
 
-    duty('names the parts that nobody completed, and forgets them when told', async () => {
+    duty('lists incomplete parts and aborts them', async () => {
       const [store, key] = [use(), newKey()];
       const upload = await store.beginParts(key);
       await store.putPart(key, upload, 1, [Buffer.from('part')]);
@@ -173,7 +173,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await store.parts(key, upload)).toEqual([]);
     });
 
-    duty('moves bytes to another key, checked on the way', async () => {
+    duty('moves bytes to another key and checks them', async () => {
       const [store, from, to] = [use(), newKey(), newKey()];
       const bytes = randomBytes(1000);
       await store.put(from, [bytes]);
@@ -185,7 +185,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       await expect(store.move(from, newKey())).rejects.toThrow(BlobMissing);
     });
 
-    duty('signs a URL that reads one key, as it is to be shown, with ranges', async () => {
+    duty('signs a URL that reads one key, with headers and ranges', async () => {
       const [store, key, other] = [use(), newKey(), newKey()];
       await store.put(key, [Buffer.from('0123456789')]);
       await store.put(other, [Buffer.from('secret')]);
@@ -202,7 +202,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect((await fetch(url.replace('x.txt', 'x.html'))).ok).toBe(false);
     });
 
-    duty('signs a URL that puts what was announced, and nothing else', async () => {
+    duty('signs a URL that accepts only the announced bytes', async () => {
       const [store, key] = [use(), newKey()];
       const bytes = randomBytes(1000);
       const { url, headers } = await required(store.signPut(key, 60, factsOf(bytes)));
@@ -228,7 +228,7 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
 
 async function required<T>(value: Promise<T | undefined>): Promise<T> {
   const given = await value;
-  if (given === undefined) throw new Error('the store signs nothing');
+  if (given === undefined) throw new Error('the store does not sign URLs');
   return given;
 }
 

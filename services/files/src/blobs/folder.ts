@@ -5,13 +5,13 @@ import * as durable from '@commonplace/kit/durable';
 import { lockFolder } from '@commonplace/kit/folder-lock';
 import { type IdentifiedStore, MARK_FILE, openMarkFile } from '@commonplace/kit/installation';
 import { measure, measureAll } from './measure.js';
-import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type Source } from './port.js';
+import { BlobMissing, type BlobStore, type ExpectedBytes, requireExpected, requireKey, type Source } from './port.js';
 
 /** Folder of complete blobs, relative to the store's folder. */
 export const BLOB_FOLDER = 'blobs';
 /** Folder of bytes whose put is not complete. */
 const PUT_FOLDER = 'put';
-/** Bytes that one read returns at most. */
+/** Maximum bytes that one read returns. */
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
@@ -24,8 +24,8 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
   return { ...createFolderStore(folder), exclusive: true, close: async () => lock.release() };
 }
 
-/** Opens the folder for a command that runs beside the process that has it open: nothing is deleted on opening. */
-export async function openFolderStoreBeside(folder: string): Promise<BlobStore> {
+/** Opens the folder for a command while another process has it open: nothing is deleted on opening. */
+export async function openSharedFolderStore(folder: string): Promise<BlobStore> {
   return createFolderStore(folder);
 }
 
@@ -47,7 +47,7 @@ function createFolderStore(folder: string): BlobStore {
   const known = new Set<string>();
   const partsOf = (key: string, upload: string) => join(parts, requireKey(upload), ...requireKey(key).split('/'));
 
-  async function putAt(path: string, source: Source, expected?: Expected) {
+  async function putAt(path: string, source: Source, expected?: ExpectedBytes) {
     const temporary = join(puts, randomUUID());
     const { bytes, stored } = measure(source);
     try {
@@ -80,7 +80,7 @@ function createFolderStore(folder: string): BlobStore {
   }
 
   /** Measures a blob that was assembled before a crash and whose parts are gone. */
-  async function completedBefore(key: string, expected?: Expected) {
+  async function completedBefore(key: string, expected?: ExpectedBytes) {
     const stored = await measureAll(readFile(key, pathOf(key), 0));
     requireExpected(stored, expected);
     return stored;

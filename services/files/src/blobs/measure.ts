@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto';
 import { createBreathe } from '@commonplace/kit/slices';
-import type { Source, Stored } from './port.js';
+import type { Source, StoredBytes } from './port.js';
 
-export interface Measured {
+export interface MeasuredBytes {
   /** The same bytes, measured as they pass. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Returns the size and checksum of what has passed so far. */
-  stored(): Stored;
+  stored(): StoredBytes;
 }
 
 /** Bytes that are hashed before the event loop gets a turn. */
-const HASHED_AT_ONCE = 256 * 1024;
+const HASHED_BYTES = 256 * 1024;
 
 /** Measures the size and SHA-256 of bytes while they are read. */
-export function measure(source: Source): Measured {
+export function measure(source: Source): MeasuredBytes {
   const hash = createHash('sha256');
   const breathe = createBreathe();
   let sizeBytes = 0;
   async function* pass(): AsyncIterable<Uint8Array> {
     for await (const chunk of source) {
-      for (let from = 0; from < chunk.length; from += HASHED_AT_ONCE) {
-        hash.update(chunk.subarray(from, from + HASHED_AT_ONCE));
+      for (let from = 0; from < chunk.length; from += HASHED_BYTES) {
+        hash.update(chunk.subarray(from, from + HASHED_BYTES));
         await breathe();
       }
       sizeBytes += chunk.length;
@@ -31,7 +31,7 @@ export function measure(source: Source): Measured {
 }
 
 /** Reads all bytes and returns their size and SHA-256. */
-export async function measureAll(source: Source): Promise<Stored> {
+export async function measureAll(source: Source): Promise<StoredBytes> {
   const { bytes, stored } = measure(source);
   for await (const _ of bytes);
   return stored();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { IdentifiedStore } from '@commonplace/kit/installation';
-import { openFolderInstallation, openFolderStore, openFolderStoreBeside } from './folder.js';
+import { openFolderInstallation, openFolderStore, openSharedFolderStore } from './folder.js';
 import type { BlobStore } from './port.js';
 
 export interface BlobSettings {
@@ -19,10 +19,10 @@ export async function openBlobStore({ s3Url, s3PublicUrl }: BlobSettings, dataDi
   return openS3Store({ url: s3Url, publicUrl: s3PublicUrl });
 }
 
-/** Opens the store for a command that runs beside the system, or while the system is stopped. */
-export async function openBlobStoreBeside(settings: BlobSettings, dataDir: string): Promise<BlobStore> {
+/** Opens the store for a command while the system is running or stopped. */
+export async function openSharedBlobStore(settings: BlobSettings, dataDir: string): Promise<BlobStore> {
   return settings.s3Url === undefined
-    ? openFolderStoreBeside(join(dataDir, FILES_FOLDER))
+    ? openSharedFolderStore(join(dataDir, FILES_FOLDER))
     : openBlobStore(settings, dataDir);
 }
 

@@ -2,13 +2,13 @@ import { AppError } from '@commonplace/kit/errors';
 import { counter } from '@commonplace/kit/telemetry';
 
 /** Describes stored bytes: their number, and their SHA-256 in lower-case hexadecimal. */
-export interface Stored {
+export interface StoredBytes {
   readonly sizeBytes: number;
   readonly sha256: string;
 }
 
 /** Describes what bytes have to be; a put of other bytes rejects with `WrongBytes` and leaves nothing. */
-export interface Expected {
+export interface ExpectedBytes {
   readonly sizeBytes?: number | undefined;
   readonly sha256?: string | undefined;
 }
@@ -21,19 +21,19 @@ export interface Range {
   readonly length: number;
 }
 
-export interface Listed {
+export interface ListedBlob {
   readonly key: string;
   readonly sizeBytes: number;
 }
 
 /** Describes a key as the store reports it. */
-export interface Found extends Listed {
+export interface FoundBlob extends ListedBlob {
   /** When its bytes came under this key, in milliseconds since 1970 by the store's clock. */
   readonly storedAt: number;
 }
 
 /** Describes a multipart upload that was neither completed nor aborted. */
-export interface Unfinished {
+export interface UnfinishedUpload {
   readonly key: string;
   readonly upload: string;
   /** When it was begun, in milliseconds since 1970 by the store's clock. */
@@ -52,7 +52,7 @@ export interface SignedUrl {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Shown {
+export interface DisplayHeaders {
   readonly contentType: string;
   /** Value of the `Content-Disposition` header. */
   readonly contentDisposition: string;
@@ -74,31 +74,31 @@ export interface Shown {
  * - A signed URL permits one method on one key for a limited time; a store that clients can't reach signs none.
  */
 export interface BlobStore {
-  put(key: string, source: Source, expected?: Expected): Promise<Stored>;
+  put(key: string, source: Source, expected?: ExpectedBytes): Promise<StoredBytes>;
   /** Returns the number of bytes under a key, or undefined when there are none. */
   size(key: string): Promise<number | undefined>;
   read(key: string, range?: Range): AsyncIterable<Buffer>;
   delete(key: string): Promise<void>;
-  list(prefix: string): AsyncIterable<Found>;
+  list(prefix: string): AsyncIterable<FoundBlob>;
 
   /** Begins a multipart upload and returns its id. */
   beginParts(key: string): Promise<string>;
-  putPart(key: string, upload: string, number: number, source: Source, expected?: Expected): Promise<Stored>;
+  putPart(key: string, upload: string, number: number, source: Source, expected?: ExpectedBytes): Promise<StoredBytes>;
   /** Lists the stored parts, sorted by number. */
   parts(key: string, upload: string): Promise<Part[]>;
-  completeParts(key: string, upload: string, expected?: Expected): Promise<Stored>;
+  completeParts(key: string, upload: string, expected?: ExpectedBytes): Promise<StoredBytes>;
   abortParts(key: string, upload: string): Promise<void>;
   /** Lists multipart uploads below a prefix that were neither completed nor aborted. */
-  unfinished(prefix: string): AsyncIterable<Unfinished>;
+  unfinished(prefix: string): AsyncIterable<UnfinishedUpload>;
   /**
    * Moves the bytes under one key to another, as they were at one moment. A repeated call after a completed move
    * returns the same result.
    */
-  move(from: string, to: string, expected?: Expected): Promise<Stored>;
+  move(from: string, to: string, expected?: ExpectedBytes): Promise<StoredBytes>;
 
   /** Signs a URL that is valid for `seconds`; undefined when clients can't reach the store. */
-  signGet(key: string, seconds: number, shown: Shown): Promise<SignedUrl | undefined>;
-  signPut(key: string, seconds: number, expected?: Expected): Promise<SignedUrl | undefined>;
+  signGet(key: string, seconds: number, shown: DisplayHeaders): Promise<SignedUrl | undefined>;
+  signPut(key: string, seconds: number, expected?: ExpectedBytes): Promise<SignedUrl | undefined>;
   signPart(key: string, upload: string, number: number, seconds: number): Promise<SignedUrl | undefined>;
 
   /** Returns a path in the file system that holds the bytes, or undefined when there is none. */
@@ -110,10 +110,7 @@ export interface BlobStore {
   close(): Promise<void>;
 }
 
-/**
- * Reports that the store lacks the bytes of a record, or has fewer than the record says. Clients get 500
- * `bytes_missing`.
- */
+/** Reports that the store lacks the bytes of a record, or has fewer than recorded. Clients get 500 `bytes_missing`. */
 export class BlobMissing extends AppError {
   constructor(readonly key: string) {
     const cause = new Error(`the store has no bytes, or too few, under ${key}`);
@@ -143,7 +140,7 @@ export function countMissing(store: BlobStore): BlobStore {
   };
 }
 
-/** Throws `BlobMissing` and counts it when a key does not hold the bytes that its record says. Returns their number. */
+/** Throws `BlobMissing` and counts it when a key does not hold the bytes of its record. Returns their number. */
 export async function requireBytes(store: Pick<BlobStore, 'size'>, key: string, sizeBytes?: number): Promise<number> {
   const size = await store.size(key);
   if (size === undefined || (sizeBytes !== undefined && size !== sizeBytes)) {
@@ -157,7 +154,7 @@ export async function requireBytes(store: Pick<BlobStore, 'size'>, key: string, 
 export class WrongBytes extends Error {
   constructor(
     readonly what: 'size' | 'checksum',
-    readonly stored: Stored,
+    readonly stored: StoredBytes,
   ) {
     super(`the bytes have another ${what} than they should`);
     this.name = 'WrongBytes';
@@ -167,13 +164,13 @@ export class WrongBytes extends Error {
 /** Returns `key`; throws when it is not a plain path. */
 export function requireKey(key: string): string {
   if (!/^[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)*$/.test(key) || key.includes('..')) {
-    throw new Error(`${JSON.stringify(key)} is no key`);
+    throw new Error(`${JSON.stringify(key)} is not a valid key`);
   }
   return key;
 }
 
 /** Throws `WrongBytes` when bytes are not as expected. */
-export function requireExpected(stored: Stored, { sizeBytes, sha256 }: Expected = {}): void {
+export function requireExpected(stored: StoredBytes, { sizeBytes, sha256 }: ExpectedBytes = {}): void {
   if (sizeBytes !== undefined && stored.sizeBytes !== sizeBytes) throw new WrongBytes('size', stored);
   if (sha256 !== undefined && stored.sha256 !== sha256) throw new WrongBytes('checksum', stored);
 }

@@ -4,10 +4,10 @@ import { AppError, StorageFull } from '@commonplace/kit/errors';
 import type { S3Place } from './s3-url.js';
 
 /** Milliseconds that connecting may take, and that a connection may be silent. */
-const CONNECT_MS = 5_000;
-const SILENT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const SOCKET_TIMEOUT_MS = 30_000;
 /** Attempts per request. The SDK is the only layer that retries; every request to a bucket is safe to repeat. */
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
 type Place = Pick<S3Place, 'endpoint' | 'region' | 'credentials'>;
 
@@ -21,8 +21,8 @@ export function openS3Client({ endpoint, region, credentials }: Place): S3Client
     region,
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: true,
-    maxAttempts: TRIES,
-    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
+    maxAttempts: MAX_ATTEMPTS,
+    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS },
     // Older servers reject checksums that the protocol does not require.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -64,6 +64,6 @@ function isAway(error: unknown): boolean {
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_SOCKET)/;
 
 function unavailable(cause: unknown): AppError {
-  const message = 'The store of files does not answer. Try again shortly.';
+  const message = 'The file store does not answer. Try again shortly.';
   return new AppError('UNAVAILABLE', 'dependency_unavailable', message, { retryAfter: 1, cause });
 }

@@ -4,7 +4,7 @@ import { ownerOf } from '../domain/layout.js';
 import { openS3Client } from './s3-client.js';
 import { parseS3Url } from './s3-url.js';
 
-/** Object that says which of several databases with the same installation id uses the bucket. */
+/** Object that records which of several databases with the same installation id uses the bucket. */
 const HOLD_FILE = 'holder.json';
 
 /** Names a bucket and the prefix of the keys in it. */

@@ -12,7 +12,7 @@ export interface S3Place {
 export function parseS3Url(text: string): S3Place {
   const url = new URL(text);
   const [bucket = '', ...rest] = url.pathname.split('/').filter((part) => part !== '');
-  if (!/^[a-z0-9][a-z0-9.-]{2,62}$/.test(bucket)) throw new Error('must name a bucket: https://host/bucket');
+  if (!/^[a-z0-9][a-z0-9.-]{2,62}$/.test(bucket)) throw new Error('must name a bucket, as in https://host/bucket');
   const prefix = rest.length === 0 ? '' : `${rest.join('/')}/`;
   const region = url.searchParams.get('region') ?? 'us-east-1';
   const place = { endpoint: url.origin, bucket, prefix, region };

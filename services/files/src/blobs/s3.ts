@@ -17,11 +17,11 @@ import { measure, measureAll } from './measure.js';
 import {
   BlobMissing,
   type BlobStore,
-  type Expected,
+  type ExpectedBytes,
   requireExpected,
   requireKey,
   type SignedUrl,
-  type Stored,
+  type StoredBytes,
 } from './port.js';
 import { openS3Client } from './s3-client.js';
 import { readInstallation } from './s3-installation.js';
@@ -194,7 +194,7 @@ export function openS3Store({ url, publicUrl, partBytes = PART_BYTES }: S3Option
   return store;
 }
 
-function required(stored: Stored, expected?: Expected): Stored {
+function required(stored: StoredBytes, expected?: ExpectedBytes): StoredBytes {
   requireExpected(stored, expected);
   return stored;
 }
@@ -206,7 +206,7 @@ async function signPut(
   client: S3Client,
   place: { Bucket: string; Key: string },
   seconds: number,
-  { sha256, sizeBytes }: Expected = {},
+  { sha256, sizeBytes }: ExpectedBytes = {},
 ): Promise<SignedUrl> {
   const ChecksumSHA256 = sha256 === undefined ? undefined : Buffer.from(sha256, 'hex').toString('base64');
   const command = new PutObjectCommand({ ...place, ChecksumSHA256, ContentLength: sizeBytes });

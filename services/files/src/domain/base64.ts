@@ -1,10 +1,10 @@
 import type { Breathe } from '@commonplace/kit/slices';
 
 /**
- * Characters that are decoded before the event loop gets a turn; a multiple of four, so that each piece stands for
+ * Characters that are decoded before the event loop gets a turn; a multiple of four, so that each piece represents
  * whole bytes. The engine interprets the first use of a pattern, at 40 ns a character.
  */
-const PIECE = 64 * 1024;
+const PIECE_CHARS = 64 * 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/_-]/;
 
 /**
@@ -16,8 +16,8 @@ export async function decodeBase64(text: string, breathe: Breathe): Promise<Buff
   if (length % 4 === 1) return undefined;
   const bytes = Buffer.allocUnsafe(Math.floor((length * 3) / 4));
   let written = 0;
-  for (let from = 0; from < length; from += PIECE) {
-    const piece = text.slice(from, Math.min(from + PIECE, length));
+  for (let from = 0; from < length; from += PIECE_CHARS) {
+    const piece = text.slice(from, Math.min(from + PIECE_CHARS, length));
     if (NOT_BASE64.test(piece)) return undefined;
     written += bytes.write(piece, written, 'base64');
     await breathe();

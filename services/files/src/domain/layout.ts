@@ -5,10 +5,10 @@ export interface Layout {
   readonly partCount: number;
 }
 
-/** Divides a file into parts: of at least `least` bytes, larger when there would be too many. */
-export function layoutOf(sizeBytes: number, least: number): Layout {
-  const needed = Math.ceil(sizeBytes / MOST_PARTS / MIB) * MIB;
-  const partBytes = Math.max(least, needed);
+/** Divides a file into parts: of at least `minPartBytes` bytes, larger when there would be too many. */
+export function layoutOf(sizeBytes: number, minPartBytes: number): Layout {
+  const needed = Math.ceil(sizeBytes / MAX_PARTS / MIB) * MIB;
+  const partBytes = Math.max(minPartBytes, needed);
   return { partBytes, partCount: Math.max(1, Math.ceil(sizeBytes / partBytes)) };
 }
 
@@ -42,16 +42,16 @@ export function ownerOf(key: string): { readonly blobId: string } | { readonly u
   return blob === null ? undefined : { blobId: blob[1] as string };
 }
 
-/** Returns the key under which bytes lie in the trash; it contains the day (UTC) on which they were moved. */
+/** Returns the key of bytes in the trash; it contains the day (UTC) on which they were moved. */
 export function trashKey(key: string, at: Date): string {
   return `trash/${at.toISOString().slice(0, 10)}/${key}`;
 }
 
 /**
- * Parses a key in the trash: since when it lies there, in milliseconds since 1970, and its original key. Returns
+ * Parses a key in the trash: when the bytes were moved there, in milliseconds since 1970, and its original key. Returns
  * undefined for any other key.
  */
-export function trashedIn(key: string): { readonly at: number; readonly key: string } | undefined {
+export function parseTrashKey(key: string): { readonly at: number; readonly key: string } | undefined {
   const found = /^trash\/(\d{4}-\d{2}-\d{2})\/(.+)$/.exec(key);
   if (found === null || ownerOf(found[2] as string) === undefined) return undefined;
   // The key holds only the day; its end is used, so that bytes are never deleted early.
@@ -66,10 +66,10 @@ export function keysOfBlob(blobId: string): string[] {
   return [blobKey(blobId), ...WIDTHS.map((width) => thumbnailKey(blobId, width))];
 }
 
-/** Returns the thumbnail width for a requested width: the next larger one, 2048 at most. */
-export function thumbnailWidth(asked: number): number {
-  return WIDTHS.find((width) => width >= asked) ?? 2048;
+/** Returns the thumbnail width for a requested width: the next larger one, at most 2048. */
+export function thumbnailWidth(requested: number): number {
+  return WIDTHS.find((width) => width >= requested) ?? 2048;
 }
 
-/** Parts that an upload may have at most. */
-export const MOST_PARTS = 1000;
+/** Maximum number of parts of an upload. */
+export const MAX_PARTS = 1000;

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Says what a signed URL permits: reading the bytes of one version in one form or of one archive, or writing one upload
- * or part.
+ * Describes what a signed URL permits: reading the bytes of one version in one form or of one archive, or writing one
+ * upload or part.
  */
 export type Grant =
   | {

@@ -1,18 +1,18 @@
 import { defineError } from '@commonplace/kit/errors';
 
-export const ImportActive = defineError('ABORTED', 'import_active', 'The import is not over: it is {status}.');
+export const ImportActive = defineError('ABORTED', 'import_active', 'The import has not ended: it is {status}.');
 export const ImportNotRetryable = defineError(
   'ABORTED',
   'import_not_retryable',
-  'Only imports are run again that have failed, were canceled or have items that failed, as long as their bytes are there.',
+  'Only an import that has failed, was canceled or has failed items can be retried, as long as its bytes are stored.',
 );
 export const WorkspaceArchived = defineError(
   'ABORTED',
   'workspace_archived',
-  'The workspace is archived and can not be changed.',
+  'The workspace is archived and cannot be changed.',
 );
 export const TooManyImports = defineError(
   'ABORTED',
   'limit_reached',
-  'There are {limit} imports waiting in the workspace already. The operator can raise this by {setting}.',
+  'At most {limit} imports may wait in one workspace. The operator can raise this by {setting}.',
 );

@@ -14,8 +14,8 @@ import { tooLarge } from '../errors.js';
 import { FORMATS } from './formats.js';
 import type { Conflict, ImportOptions } from './stores/records.js';
 
-/** Says where the bytes of an import come from. */
-export type From =
+/** Describes where the bytes of an import come from. */
+export type SourceOrigin =
   | { readonly fileId: string }
   | { readonly bytes: Buffer }
   | { readonly url: string }
@@ -24,7 +24,7 @@ export type From =
 /** Holds a request to create an import, checked as far as that is possible without reading any state. */
 export interface ImportRequest {
   readonly sourceType: string;
-  readonly from: From;
+  readonly from: SourceOrigin;
   readonly conflict: Conflict;
   readonly options: ImportOptions;
 }
@@ -59,7 +59,7 @@ type Add = (param: string, code: string, message: string) => void;
 
 function requireReadable({ sourceType, sourceUrl }: CreateImportRequest, name: string, add: Add): void {
   if (sourceType === ImportSourceType.CONNECTION) {
-    add('source_type', 'unsupported_format', 'Connections can’t be read by this server.');
+    add('source_type', 'unsupported_format', 'This server can’t read connections.');
   } else if (sourceType === ImportSourceType.URL) {
     if (sourceUrl === undefined) {
       add('source_url', 'missing_field', 'source_url is required for source_type "url".');
@@ -77,7 +77,7 @@ async function readFrom(
   name: string,
   guard: Pick<Guard, 'check'>,
   add: Add,
-): Promise<From | undefined> {
+): Promise<SourceOrigin | undefined> {
   const { fileId, content, contentBase64, upload, sourceUrl, connectionId, selection } = request;
   const given = {
     file_id: fileId,
@@ -88,7 +88,7 @@ async function readFrom(
   };
   const names = SOURCES.filter((one) => (one === 'upload' ? upload : given[one] !== undefined));
   for (const extra of names.slice(1)) {
-    add(extra, 'ambiguous_target', `${names[0]} and ${extra} both say where the bytes are: send one of them.`);
+    add(extra, 'ambiguous_target', `${names[0]} and ${extra} both state where the bytes are: send one of them.`);
   }
   if (selection.length > 0 && connectionId === undefined) {
     add('selection', 'invalid_value', 'selection belongs to a connection_id.');
@@ -98,7 +98,7 @@ async function readFrom(
       return { fileId: fileId ?? '' };
     case 'content':
       if (FORMATS[name]?.text === false)
-        add('content', 'unsupported_format', `${name} is no text: send content_base64.`);
+        add('content', 'unsupported_format', `${name} is not text: send content_base64.`);
       return { bytes: await encodeInSlices(content ?? '', createBreathe()) };
     case 'content_base64':
       return { bytes: await bytesOf(contentBase64 ?? '', add) };
@@ -109,12 +109,12 @@ async function readFrom(
       return { url: sourceUrl ?? '' };
     case 'connection_id':
       if (request.sourceType !== ImportSourceType.CONNECTION) {
-        add('connection_id', 'unsupported_format', 'Connections can’t be read by this server.');
+        add('connection_id', 'unsupported_format', 'This server can’t read connections.');
       }
       return undefined;
     default:
       if (request.sourceType !== ImportSourceType.CONNECTION && request.sourceType !== ImportSourceType.URL) {
-        const message = 'Say where the bytes are: file_id, content, content_base64, upload or source_url.';
+        const message = 'State where the bytes are: file_id, content, content_base64, upload or source_url.';
         add('file_id', 'missing_field', message);
       }
       return undefined;
@@ -154,19 +154,20 @@ function conflictOf(conflict: ImportConflict): Conflict {
   return CONFLICTS[conflict] ?? 'rename';
 }
 
-/** Entries that a user map may have at most. */
-const MOST_USERS = 10_000;
+/** Maximum number of entries of a user map. */
+const MAX_USER_MAP_ENTRIES = 10_000;
 
 /** Converts the options of a request to the form in which they are stored, and adds their faults. */
 export function readOptions(options: OptionsMessage | undefined, add: Add): ImportOptions {
   if (options === undefined) return {};
   const { csv, splitHeadings, downloadRemoteImages, keepDates, userMap } = options;
   if (csv?.encoding !== undefined && !isEncoding(csv.encoding)) {
-    add('options.csv.encoding', 'invalid_value', 'There is no such encoding.');
+    add('options.csv.encoding', 'invalid_value', 'is not a known encoding.');
   }
   const users: Record<string, unknown> = userMap.length === 0 ? {} : JSON.parse(userMap.toString());
   const entries = Object.entries(users);
-  if (entries.length > MOST_USERS) add('options.user_map', 'too_many_items', `names ${MOST_USERS} people at the most.`);
+  if (entries.length > MAX_USER_MAP_ENTRIES)
+    add('options.user_map', 'too_many_items', `may name at most ${MAX_USER_MAP_ENTRIES} people.`);
   for (const [name, value] of entries) {
     if (typeof value === 'string' && value.length <= 320) continue;
     add(`options.user_map.${name}`, 'invalid_type', 'must be the id or the e-mail address of a member.');

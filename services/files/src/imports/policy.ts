@@ -55,7 +55,7 @@ function requireReach(caller: Caller, workspaceId: string, orgId: string): void 
 }
 
 /**
- * Returns the caller's membership of a workspace. The cache is never trusted for a refusal: when it says no membership
+ * Returns the caller's membership of a workspace. The cache is never trusted for a refusal: when it has no membership
  * or an archived workspace, the membership is read again.
  */
 async function membershipOf(

@@ -12,9 +12,9 @@ import {
 import type { ImportEvent } from '@commonplace/proto/files/v1/import_service.js';
 import { actorMessage } from '../storage/wire.js';
 import {
-  type Done,
   type ImportRecord,
   type ImportState,
+  type ItemCounts,
   type ItemRecord,
   isActive,
   type Phase,
@@ -121,7 +121,7 @@ function progressOf(record: ImportRecord): Import['progress'] {
   };
 }
 
-function percentOf(record: ImportRecord, { total }: Done, processed: number): number {
+function percentOf(record: ImportRecord, { total }: ItemCounts, processed: number): number {
   if (!isActive(record)) return record.status.startsWith('completed') ? 100 : share(record.phase, total, processed);
   return record.status === 'running' ? share(record.phase, total, processed) : 0;
 }

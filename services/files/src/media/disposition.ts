@@ -1,6 +1,6 @@
 import contentDispositionOf from 'content-disposition';
 
-const LONGEST = 200;
+const MAX_NAME_CHARS = 200;
 
 /**
  * Removes what could mislead a header, a path or a reader from a name: control characters, bidirectional marks,
@@ -18,9 +18,9 @@ function plainName(name: string): string {
 /** Truncates a name between whole characters so that the extension stays. */
 function shortened(name: string): string {
   const characters = [...name];
-  return characters.length <= LONGEST
+  return characters.length <= MAX_NAME_CHARS
     ? name
-    : [...characters.slice(0, LONGEST - 20), '…', ...characters.slice(-19)].join('');
+    : [...characters.slice(0, MAX_NAME_CHARS - 20), '…', ...characters.slice(-19)].join('');
 }
 
 /** Returns the `Content-Disposition` of a file by RFC 6266, in ASCII whatever the name contains. */

@@ -45,7 +45,7 @@ export interface SheetLimits {
   readonly maxColumns: number;
 }
 
-const LARGEST_BOX = 4096;
+const MAX_BOX_PIXELS = 4096;
 
 /** Creates the parser pool without starting a process: each one starts with a task and ends when idle. */
 export function openMedia(given: Partial<MediaSettings> = {}): Media {
@@ -57,7 +57,7 @@ export function openMedia(given: Partial<MediaSettings> = {}): Media {
     start: () => startParserProcess(settings),
     isSpent: (reply) => reply.isSpent,
     idleMs: settings.idleMs,
-    closed: () => new MediaFailure('closed', 'the reader of files is closed'),
+    closed: () => new MediaFailure('closed', 'the file reader is closed'),
   });
 
   async function perform<Answer>(tenant: string, task: Task, timeoutMs: number): Promise<Answer> {
@@ -68,14 +68,15 @@ export function openMedia(given: Partial<MediaSettings> = {}): Media {
 
   return {
     async thumbnail(tenant, source, { width, height = width }) {
-      const box = (side: number) => Math.min(Math.max(Math.round(side), 1), LARGEST_BOX);
+      const box = (side: number) => Math.min(Math.max(Math.round(side), 1), MAX_BOX_PIXELS);
       const known = await admit(source, settings.maxFileBytes);
       const { maxPixels, thumbnailTimeoutMs } = settings;
       const task: Task = { kind: 'thumbnail', source: known, width: box(width), height: box(height), maxPixels };
       return asThumbnail(await perform<Thumbnail>(tenant, task, thumbnailTimeoutMs));
     },
     async extractText(tenant, source, contentType, { maxChars = settings.maxChars } = {}) {
-      if (!isExtractable(contentType)) throw new MediaFailure('unsupported_type', `${contentType} has no known text`);
+      if (!isExtractable(contentType))
+        throw new MediaFailure('unsupported_type', `text cannot be extracted from ${contentType}`);
       const known = await admit(source, settings.maxFileBytes);
       const { maxPages, maxUnpacked } = settings;
       const limits = { maxChars: Math.min(maxChars, settings.maxChars), maxPages, maxUnpacked };
@@ -102,8 +103,7 @@ export function openMedia(given: Partial<MediaSettings> = {}): Media {
 /** Checks the size of a source and makes its path absolute, so that it is valid in another process. */
 async function admit(source: Source, maxBytes: number): Promise<string | Buffer> {
   const size = typeof source === 'string' ? await sizeOf(source) : source.length;
-  if (size > maxBytes)
-    throw new MediaFailure('too_large', `the file has ${size} bytes, more than ${maxBytes} are not read`);
+  if (size > maxBytes) throw new MediaFailure('too_large', `the file has ${size} bytes; at most ${maxBytes} are read`);
   return typeof source === 'string' ? absolute(source) : source;
 }
 
@@ -111,7 +111,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (cause) {
-    throw new MediaFailure('broken', 'the file can not be read', { cause });
+    throw new MediaFailure('broken', 'the file cannot be read', { cause });
   }
 }
 

@@ -62,7 +62,7 @@ function extensionOf(name: string): string {
   return /\.([a-z0-9]{1,10})$/i.exec(name.trim())?.[1]?.toLowerCase() ?? '';
 }
 
-/** Returns the text type that a name's extension stands for, or undefined. */
+/** Returns the text type that a name's extension denotes, or undefined. */
 export function textTypeByName(name: string): string | undefined {
   return TEXTS[extensionOf(name)];
 }

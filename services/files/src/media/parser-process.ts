@@ -14,10 +14,10 @@ const ENTRY = new URL('./worker/main.js', import.meta.url);
 const HEAP_SHARE = 0.6;
 
 const failures = {
-  notStarted: (cause: unknown) => new MediaFailure('crashed', 'the reader of files did not start', { cause }),
+  notStarted: (cause: unknown) => new MediaFailure('crashed', 'the file reader did not start', { cause }),
   ended: causeOf,
   late: (timeoutMs: number) => new MediaFailure('timeout', `reading the file took more than ${timeoutMs} ms`),
-  closed: () => new MediaFailure('closed', 'the reader of files is closed'),
+  closed: () => new MediaFailure('closed', 'the file reader is closed'),
 };
 
 /**
@@ -27,7 +27,7 @@ const failures = {
 function causeOf(code: number | null, signal: NodeJS.Signals | null): MediaFailure {
   return signal === 'SIGKILL' || signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134
     ? new MediaFailure('out_of_memory', 'reading the file took too much memory')
-    : new MediaFailure('crashed', `the reader of the file ended (${signal ?? code})`);
+    : new MediaFailure('crashed', `the file reader ended (${signal ?? code})`);
 }
 
 export function startParserProcess(about: ProcessData): ParserProcess {

@@ -38,16 +38,18 @@ function hidesPdf(head: Buffer): boolean {
 }
 
 /**
- * Returns the type of a text. Its name and declared type can make it more dangerous than its content says, but never
- * less.
+ * Returns the type of a text. Its name and declared type can make it more dangerous than its content suggests, but
+ * never less.
  */
 function textType(text: string, name: string, declared: string): string {
   const markup = markupOf(text);
   if (markup !== undefined && markup !== 'fragment') return ACTIVE_MARKUP[markup];
   if (/^(?:mime-version|content-type|from|subject):/i.test(text) && /^content-type:\s*multipart\/related/im.test(text))
     return 'multipart/related';
-  const told = textTypeByName(name) ?? (DECLARABLE_TEXT.test(declared) ? declared : 'text/plain');
-  return markup === 'fragment' && told === 'text/plain' && textTypeByName(name) === undefined ? 'text/html' : told;
+  const namedType = textTypeByName(name) ?? (DECLARABLE_TEXT.test(declared) ? declared : 'text/plain');
+  return markup === 'fragment' && namedType === 'text/plain' && textTypeByName(name) === undefined
+    ? 'text/html'
+    : namedType;
 }
 
 /**
@@ -57,7 +59,7 @@ function textType(text: string, name: string, declared: string): string {
  */
 export async function sniff(head: Buffer, name: string, declared = ''): Promise<string> {
   const bytes = head.subarray(0, SNIFF_BYTES);
-  const said = isType(essenceOf(declared)) ? essenceOf(declared) : 'application/octet-stream';
+  const declaredType = isType(essenceOf(declared)) ? essenceOf(declared) : 'application/octet-stream';
   const isText = isWideText(bytes) || !hasBinary(bytes);
   const signed = bytes.length === 0 ? undefined : await signature(bytes);
   if (signed !== undefined && (!isText || TEXTUAL.has(signed))) return containedType(signed, name);
@@ -65,9 +67,9 @@ export async function sniff(head: Buffer, name: string, declared = ''): Promise<
   const { charsetOf, isUtf8 } = await import('./charset.js');
   // Editors may leave a control character in a text: its name counts for more than that.
   const isBlotted = textTypeByName(name) !== undefined && !bytes.includes(0) && isUtf8(bytes);
-  if (!isText && !isBlotted) return binaryType(said);
+  if (!isText && !isBlotted) return binaryType(declaredType);
   const charset = charsetOf(bytes);
-  const type = textType(new TextDecoder(charset).decode(bytes, { stream: true }), name, said);
+  const type = textType(new TextDecoder(charset).decode(bytes, { stream: true }), name, declaredType);
   return /^text\/|xml$|javascript$/.test(type) ? `${type}; charset=${charset}` : type;
 }
 
@@ -81,6 +83,8 @@ async function signature(bytes: Buffer): Promise<string | undefined> {
 }
 
 /** Accepts a declared type for bytes without a signature only if no browser renders it. */
-function binaryType(said: string): string {
-  return DECLARABLE_BINARY.test(said) && !isActive(said) && !mayInline(said) ? said : 'application/octet-stream';
+function binaryType(declaredType: string): string {
+  return DECLARABLE_BINARY.test(declaredType) && !isActive(declaredType) && !mayInline(declaredType)
+    ? declaredType
+    : 'application/octet-stream';
 }

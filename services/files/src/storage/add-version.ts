@@ -1,6 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { Stored } from '../blobs/port.js';
+import type { StoredBytes } from '../blobs/port.js';
 import { fileEvent } from '../events.js';
 import { isExtractable } from '../media/index.js';
 import type { StorageParts } from './parts.js';
@@ -9,7 +9,7 @@ import type { FileRecord, Version } from './records.js';
 import { releaseVersion } from './release.js';
 
 /** Describes bytes that are stored durably and have passed verification. */
-export interface NewBytes extends Stored {
+export interface NewBytes extends StoredBytes {
   /** Id of the version that these bytes become. */
   readonly revision: string;
   readonly blobId: string;

@@ -1,5 +1,5 @@
 import { type Collection, keyset, type Scalar, type Store } from '@commonplace/kit/store';
-import type { Listed } from '../blobs/port.js';
+import type { ListedBlob } from '../blobs/port.js';
 import { blobKey, ownerOf } from '../domain/layout.js';
 import { type Blob, blobCollection, type Intent, intentCollection, type Upload, uploadCollection } from './records.js';
 
@@ -35,7 +35,7 @@ export async function isKnown(records: KeyRecords, key: string): Promise<boolean
 }
 
 /** Yields key and size of all bytes that versions use. */
-export async function* usedKeys({ blobs }: KeyRecords): AsyncIterable<Listed> {
+export async function* usedKeys({ blobs }: KeyRecords): AsyncIterable<ListedBlob> {
   let after: Scalar[] | undefined;
   for (;;) {
     const chunk = await blobs.find({ where: {}, limit: CHUNK, ...(after && { after }) });

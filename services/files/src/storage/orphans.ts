@@ -1,6 +1,6 @@
 import { counter, gauge } from '@commonplace/kit/telemetry';
 import { BlobMissing, type BlobStore } from '../blobs/port.js';
-import { ownerOf, trashedIn, trashKey } from '../domain/layout.js';
+import { ownerOf, parseTrashKey, trashKey } from '../domain/layout.js';
 import { isKnown, type KeyRecords } from './known.js';
 import type { SweepParts } from './parts.js';
 import { type HeldSweep, readSweep, saveSweep } from './sweep.js';
@@ -138,7 +138,7 @@ export async function emptyTrash(parts: OrphanParts, stopped: () => boolean): Pr
   let count = 0;
   for await (const { key } of parts.bytes.list(TRASH_PREFIX)) {
     if (stopped()) return count;
-    const trashed = trashedIn(key);
+    const trashed = parseTrashKey(key);
     if (trashed === undefined || trashed.at > before || !isOwn(parts, trashed.key)) continue;
     await parts.bytes.delete(key);
     count++;

@@ -37,8 +37,8 @@ function limitOf({ quotaBytes, temporaryBytes }: StorageParts['settings'], accou
 }
 
 /**
- * Returns the id of the record that counts an account. The id of temporary bytes says `sources` because it once counted
- * sources only.
+ * Returns the id of the record that counts an account. The id of temporary bytes contains `sources` because it once
+ * counted sources only.
  */
 function accountId({ tenant, account }: Pick<Reservation, 'tenant' | 'account'>): string {
   return account === 'files' ? tenant : `${tenant}:sources`;
@@ -61,7 +61,7 @@ async function growReservation(parts: QuotaParts, { id }: Intent, more: Reservat
   await inWork(parts.store, async (work) => {
     const present = await work.get(parts.intents, id);
     // The code that abandoned the attempt has released its reservation.
-    if (present === undefined) throw new Error(`the attempt ${id} was given up`);
+    if (present === undefined) throw new Error(`the attempt ${id} was abandoned`);
     await reserveBytes(parts, work, more);
     const bytes = (present.reserved?.bytes ?? 0) + more.bytes;
     work.replace(parts.intents, present, { ...present, reserved: { ...more, bytes } });
@@ -74,7 +74,7 @@ export interface Meter {
   admit(bytes: number): Promise<void>;
 }
 
-/** Bytes that one step reserves at most. */
+/** Maximum bytes that one step reserves. */
 const MAX_STEP_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -115,7 +115,7 @@ export async function* metered(source: AsyncIterable<Uint8Array>, meter: Meter):
   }
 }
 
-/** Checks whether an error says that the storage quota is exceeded. */
+/** Checks whether an error reports that the storage quota is exceeded. */
 export function isOverQuota(error: unknown): error is Error {
   return error instanceof Error && (error as { reason?: string }).reason === 'storage_quota_exceeded';
 }

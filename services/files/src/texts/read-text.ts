@@ -4,7 +4,7 @@ import { blobKey } from '../domain/layout.js';
 import { type Extraction, MediaFailure } from '../media/index.js';
 import { withLocalCopy } from '../storage/local-copy.js';
 import type { Version } from '../storage/records.js';
-import { tell } from '../storage/tell.js';
+import { updateNode } from '../storage/update-node.js';
 import type { TextParts } from './parts.js';
 
 /** Extracts the text of a version that is pending, stores it, and reports it to the node so that search indexes it. */
@@ -24,7 +24,7 @@ export async function readText(parts: TextParts, versionId: string): Promise<voi
     const of = await work.get(parts.files, present.fileId);
     return of?.versionId === versionId ? of : undefined;
   });
-  if (file !== undefined) await tell(parts, file, { textChanged: true });
+  if (file !== undefined) await updateNode(parts, file, { textChanged: true });
 }
 
 async function extract(

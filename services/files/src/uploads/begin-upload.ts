@@ -20,7 +20,7 @@ export async function beginUpload(
   const facts = uploadFacts(parts, creation, context);
   const after = putRecord(parts, creation, facts, context);
   const reservation = { tenant: file.tenant, account: 'files', bytes: facts.sizeBytes ?? 0 } as const;
-  const intent = await beginAttempt(parts, { fileId: file.id, revision, blobId }, SLACK_MS, reservation);
+  const intent = await beginAttempt(parts, { fileId: file.id, revision, blobId }, ABANDONED_AFTER_MS, reservation);
   const partsId = facts.how === 'parts' ? await parts.bytes.beginParts(blobKey(blobId)) : undefined;
   // The upload takes the reservation over from the attempt.
   const upload = context.work.insert(parts.uploads, {
@@ -35,19 +35,19 @@ export async function beginUpload(
 }
 
 /** Milliseconds after which the request has ended or its process is gone. */
-const SLACK_MS = 60_000;
+const ABANDONED_AFTER_MS = 60_000;
 /** Milliseconds before the first check whether bytes have arrived in a bucket. */
-const FIRST_LOOK_MS = 2_000;
+const FIRST_POLL_MS = 2_000;
 
 function uploadFacts(
   { settings }: UploadParts,
-  { wish, file, revision, blobId, replaces }: Creation,
+  { parsed, file, revision, blobId, replaces }: Creation,
   context: CallContext,
 ): Omit<Upload, 'version'> {
   const now = Date.now();
   const after = (ms: number) => new Date(now + ms).toISOString();
-  const url = typeof wish.from === 'object' && 'url' in wish.from ? wish.from.url : undefined;
-  const { sizeBytes } = wish;
+  const url = typeof parsed.from === 'object' && 'url' in parsed.from ? parsed.from.url : undefined;
+  const { sizeBytes } = parsed;
   const inParts = url === undefined && sizeBytes !== undefined && sizeBytes > settings.singleBytes;
   return {
     id: revision,
@@ -56,15 +56,15 @@ function uploadFacts(
     fileId: file.id,
     replaces,
     how: url !== undefined ? 'fetch' : inParts ? 'parts' : 'single',
-    name: wish.name === '' ? file.id : wish.name,
-    saidType: wish.contentType,
+    name: parsed.name === '' ? file.id : parsed.name,
+    saidType: parsed.contentType,
     sizeBytes,
-    sha256: wish.sha256,
+    sha256: parsed.sha256,
     ...(inParts ? layoutOf(sizeBytes, settings.partBytes) : {}),
     blobId,
     sourceUrl: url,
     attempts: 0,
-    lookAt: after(url === undefined ? FIRST_LOOK_MS : 0),
+    lookAt: after(url === undefined ? FIRST_POLL_MS : 0),
     expiresAt: after(settings.uploadHours * 3_600_000),
     actor: context.actor,
     createdAt: after(0),

@@ -2,7 +2,7 @@ import { AppError } from '@commonplace/kit/errors';
 import { attemptId, endAttempt, leaveAttempt } from '../storage/attempt.js';
 import type { Intent } from '../storage/records.js';
 import { trashBytes } from '../storage/release.js';
-import { tell } from '../storage/tell.js';
+import { updateNode } from '../storage/update-node.js';
 import type { UploadParts } from './parts.js';
 import { purgeFile } from './purge.js';
 
@@ -17,7 +17,7 @@ export async function cleanUpAttempt(parts: UploadParts, intent: Intent): Promis
   if (present?.until !== intent.until || present.process !== intent.process) return;
   const file = await parts.files.get(fileId);
   if (file === undefined) await parts.nodes.dropFileNode({ id: fileId, revision }, parts.systemCall());
-  else if (!(await tell(parts, file, { bytesChanged: true }))) await purgeFile(parts, fileId);
+  else if (!(await updateNode(parts, file, { bytesChanged: true }))) await purgeFile(parts, fileId);
   // An upload that is still open continues with the bytes that were assembled for it.
   const open = await parts.uploads.get(revision);
   if (open?.blobId !== blobId && (await parts.blobs.get(blobId)) === undefined) await trashBytes(parts, blobId);

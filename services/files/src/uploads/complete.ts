@@ -3,7 +3,7 @@ import { blobKey, uploadKey } from '../domain/layout.js';
 import { beginAttempt, endAttempt } from '../storage/attempt.js';
 import type { Upload } from '../storage/records.js';
 import { deleteBytes } from '../storage/release.js';
-import { tell } from '../storage/tell.js';
+import { updateNode } from '../storage/update-node.js';
 import { failUpload, finishUpload } from './finish.js';
 import type { UploadParts } from './parts.js';
 import { faultOfPut } from './wrong-bytes.js';
@@ -62,5 +62,5 @@ async function sayProcessing(parts: UploadParts, { fileId, replaces }: Upload): 
     if (before?.status !== 'pending_upload') return undefined;
     return work.replace(parts.files, before, { ...before, status: 'processing', updatedAt: new Date().toISOString() });
   });
-  if (file !== undefined) await tell(parts, file);
+  if (file !== undefined) await updateNode(parts, file);
 }

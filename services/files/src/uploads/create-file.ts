@@ -12,7 +12,7 @@ import type { UploadParts } from './parts.js';
 /** Holds the ids that a file creation uses, where the file goes, and what existed before. */
 export interface Creation {
   readonly request: CreateFileRequest;
-  readonly wish: FileRequest;
+  readonly parsed: FileRequest;
   /** The existing file record, or the ids of a new file. */
   readonly file: FileBefore;
   /** Id of the version that the bytes become. */
@@ -28,7 +28,7 @@ export interface Creation {
 export async function beginCreation(
   parts: UploadParts,
   request: CreateFileRequest,
-  wish: FileRequest,
+  parsed: FileRequest,
   place: FilePlace,
   context: CallContext,
 ): Promise<Creation> {
@@ -39,7 +39,7 @@ export async function beginCreation(
   const { tenant, workspaceId } = place;
   return {
     request,
-    wish,
+    parsed,
     file: before ?? { id, tenant, workspaceId },
     revision: parts.ids.derive(`version:${operation}:${requestId}`),
     blobId: parts.ids.derive(`blob:${operation}:${requestId}`),
@@ -53,13 +53,13 @@ export async function beginCreation(
  */
 export async function putNode(
   parts: UploadParts,
-  { request, wish, file, revision, replaces }: Creation,
+  { request, parsed, file, revision, replaces }: Creation,
   summary: FileSummary,
   context: CallContext,
 ): Promise<Resource> {
   if (!replaces) {
     const { workspaceId, parentId, sourceUrl } = request;
-    const made = { id: file.id, revision, name: wish.name, workspaceId, parentId, file: summary, sourceUrl };
+    const made = { id: file.id, revision, name: parsed.name, workspaceId, parentId, file: summary, sourceUrl };
     const { resource } = await parts.nodes.createFileNode(made, context.onward);
     return resource as Resource;
   }

@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CreateFileResponse } from '@commonplace/proto/files/v1/file_service.js';
-import type { Stored } from '../blobs/port.js';
+import type { StoredBytes } from '../blobs/port.js';
 import { blobKey } from '../domain/layout.js';
 import { kindOf } from '../media/index.js';
 import { addVersion } from '../storage/add-version.js';
@@ -16,18 +16,18 @@ export async function createInline(
   parts: UploadParts,
   creation: Creation,
   bytes: Buffer,
-  measured: Stored,
+  measured: StoredBytes,
   context: CallContext,
 ): Promise<CreateFileResponse> {
-  const { wish, file, revision, blobId } = creation;
-  const name = wish.name === '' ? revision : wish.name;
-  const kind = await kindOf(bytes, name, wish.contentType);
+  const { parsed, file, revision, blobId } = creation;
+  const name = parsed.name === '' ? revision : parsed.name;
+  const kind = await kindOf(bytes, name, parsed.contentType);
   const facts = { ...measured, ...kind, revision, blobId, name, actor: context.actor };
   const reserved = parts.settings.quotaBytes === undefined ? 0 : measured.sizeBytes;
   const after = await addVersion(parts, context.work, file, facts, reserved);
   const version = await context.work.get(parts.versions, revision);
   const about = { fileId: file.id, revision, blobId };
-  const forMs = Math.max(context.deadline - Date.now(), 0) + SLACK_MS;
+  const forMs = Math.max(context.deadline - Date.now(), 0) + COMMIT_MARGIN_MS;
   const reservation = { tenant: file.tenant, account: 'files', bytes: reserved } as const;
   const intent = await beginAttempt(parts, about, forMs, reservation);
   const summary = { contentType: kind.contentType, sizeBytes: measured.sizeBytes, status: 'ready' };
@@ -41,4 +41,4 @@ export async function createInline(
 }
 
 /** Milliseconds that a commit may take after the request's deadline. */
-const SLACK_MS = 10_000;
+const COMMIT_MARGIN_MS = 10_000;

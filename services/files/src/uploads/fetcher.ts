@@ -22,7 +22,7 @@ class SourceRefused extends Error {
   }
 }
 
-/** Reports that a source could not be reached, or did not answer as it should; a retry may succeed. */
+/** Reports that a source could not be reached, or did not answer as expected; a retry may succeed. */
 export class SourceUnavailable extends Error {}
 
 /**
@@ -63,7 +63,7 @@ async function refuseBytes(parts: UploadParts, upload: Upload, fault: Fault): Pr
   if ((await parts.blobs.get(upload.blobId)) === undefined) await deleteBytes(parts, upload.blobId);
 }
 
-const UNREACHABLE: Fault = { code: 'dependency_unavailable', message: 'The source did not answer as it should.' };
+const UNREACHABLE: Fault = { code: 'dependency_unavailable', message: 'The source did not answer as expected.' };
 
 export async function* openUrl(parts: UploadParts, url: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
   const { status, headers, body } = await parts.guard.fetch(url, { signal }).catch(refuseOrRetry);
@@ -102,7 +102,7 @@ function refuseOrRetry(error: unknown): never {
 }
 
 function tooLarge(limit: number): SourceRefused {
-  return new SourceRefused({ code: 'payload_too_large', message: `There may be ${limit} bytes at the most.` });
+  return new SourceRefused({ code: 'payload_too_large', message: `A file may have at most ${limit} bytes.` });
 }
 
 /** Returns why a source can't become a file, or undefined when a retry may succeed. */

@@ -31,7 +31,11 @@ export async function readFileRequest(
     add('source_url', 'ambiguous_target', 'content_base64 and source_url are both given: send one of them.');
   }
   if (replaceResourceId !== undefined && (request.parentId ?? request.workspaceId) !== undefined) {
-    add('replace_resource_id', 'ambiguous_target', 'A new version stays where its file is: leave its place out.');
+    add(
+      'replace_resource_id',
+      'ambiguous_target',
+      'A new version stays where its file is: omit parent_id and workspace_id.',
+    );
   }
   if (checksumSha256 !== undefined && !/^[0-9a-fA-F]{64}$/.test(checksumSha256)) {
     add('checksum_sha256', 'invalid_value', 'must be 64 hexadecimal digits.');

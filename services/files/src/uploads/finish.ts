@@ -1,5 +1,5 @@
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
-import type { Stored } from '../blobs/port.js';
+import type { StoredBytes } from '../blobs/port.js';
 import { blobKey } from '../domain/layout.js';
 import { fileEvent } from '../events.js';
 import { kindOf, SNIFF_BYTES } from '../media/index.js';
@@ -7,7 +7,7 @@ import { addVersion } from '../storage/add-version.js';
 import { endAttempt, leaveAttempt } from '../storage/attempt.js';
 import type { Fault, FileRecord, Intent, Upload } from '../storage/records.js';
 import { deleteBytes } from '../storage/release.js';
-import { tell } from '../storage/tell.js';
+import { updateNode } from '../storage/update-node.js';
 import { readTextSoon } from '../texts/read-text.js';
 import type { UploadParts } from './parts.js';
 import { dropBytes, removeUpload } from './purge.js';
@@ -20,7 +20,7 @@ export async function finishUpload(
   parts: UploadParts,
   upload: Upload,
   blobId: string,
-  stored: Stored,
+  stored: StoredBytes,
   intent: Intent,
 ): Promise<FileRecord | undefined> {
   if (upload.importId !== undefined) return finishForImport(parts, upload, blobId, stored, intent);
@@ -41,7 +41,7 @@ export async function finishUpload(
     readTextSoon(parts, upload.id);
     try {
       await dropBytes(parts, upload);
-      await tell(parts, file, { bytesChanged: true, actor: upload.actor });
+      await updateNode(parts, file, { bytesChanged: true, actor: upload.actor });
     } catch (error) {
       // The file is complete; the sweeper updates its node later.
       parts.log.warn('file.not_told', { resource_id: file.id, error });
@@ -58,7 +58,7 @@ async function finishForImport(
   parts: UploadParts,
   upload: Upload,
   blobId: string,
-  stored: Stored,
+  stored: StoredBytes,
   intent: Intent,
 ): Promise<undefined> {
   const landed = await inWork(parts.store, async (work) => {
@@ -106,5 +106,5 @@ export async function failUpload(parts: UploadParts, upload: Upload, error: Faul
     return work.replace(parts.files, before, { ...before, status, error, updatedAt: new Date().toISOString() });
   });
   await dropBytes(parts, upload);
-  if (file !== undefined) await tell(parts, file);
+  if (file !== undefined) await updateNode(parts, file);
 }

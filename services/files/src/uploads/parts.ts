@@ -1,7 +1,7 @@
 import type { Guard } from '@commonplace/kit/fetch';
 import type { Queue } from '@commonplace/kit/jobs';
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
-import type { Stored } from '../blobs/port.js';
+import type { StoredBytes } from '../blobs/port.js';
 import type { Tokens } from '../domain/tokens.js';
 import type { SweepParts } from '../storage/parts.js';
 import type { Fault, Upload } from '../storage/records.js';
@@ -20,7 +20,7 @@ export interface UploadParts extends TextParts {
 /** Receives the outcome of uploads that imports wait for. */
 export interface ImportUploads {
   /** Hands an import the bytes that it waits for. Returns false when it no longer waits. */
-  receive(work: UnitOfWork, upload: Upload, blobId: string, stored: Stored, reserved: number): Promise<boolean>;
+  receive(work: UnitOfWork, upload: Upload, blobId: string, stored: StoredBytes, reserved: number): Promise<boolean>;
   /** Marks an import as failed because its upload failed or expired. */
   fail(work: UnitOfWork, upload: Upload, fault: Fault): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Upload } from '../storage/records.js';
 import { releaseVersion } from '../storage/release.js';
 import type { UploadParts } from './parts.js';
 
-/** Versions of a file that one transaction deletes at most. */
+/** Maximum number of versions of a file that one transaction deletes. */
 const CHUNK = 200;
 
 /** Deletes a file whose node is gone, with its versions and pending uploads. */

@@ -2,7 +2,7 @@ import { inWork } from '@commonplace/kit/store';
 import { abortOrphans, emptyTrash, observeHeld, ownsBytes, sweepOrphans } from '../storage/orphans.js';
 import type { Intent, Upload } from '../storage/records.js';
 import { deleteDeadBlobs } from '../storage/release.js';
-import { tell } from '../storage/tell.js';
+import { updateNode } from '../storage/update-node.js';
 import { createPendingTexts } from '../texts/read-text.js';
 import { cleanUpAttempt } from './clean-up-attempt.js';
 import { failUpload } from './finish.js';
@@ -12,11 +12,11 @@ import { dropUpload } from './purge.js';
 export interface Sweeper {
   /** Starts with a full pass, which also looks for unreferenced bytes; then runs one pass a minute. */
   begin(): void;
-  pass(whole: boolean): Promise<Swept>;
+  pass(whole: boolean): Promise<SweepCounts>;
   close(): Promise<void>;
 }
 
-export interface Swept {
+export interface SweepCounts {
   readonly settled: number;
   readonly expired: number;
   readonly deleted: number;
@@ -28,7 +28,7 @@ export interface Swept {
   readonly failed: number;
 }
 
-const NOTHING: Swept = { settled: 0, expired: 0, deleted: 0, orphans: 0, purged: 0, failed: 0 };
+const NOTHING: SweepCounts = { settled: 0, expired: 0, deleted: 0, orphans: 0, purged: 0, failed: 0 };
 
 const PASS_MS = 60_000;
 /**
@@ -57,7 +57,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   const unobserve = observeHeld(parts);
   const readPendingTexts = createPendingTexts(parts);
 
-  async function pass(whole: boolean): Promise<Swept> {
+  async function pass(whole: boolean): Promise<SweepCounts> {
     const stopped = () => closed;
     if (!(await ownsBytes(parts))) return NOTHING;
     const attempts = await cleanUpDeadAttempts(parts, stopped);
@@ -101,7 +101,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 }
 
 /** Returns whether the process is ending; the rest of a pass is left to the next process. */
-type Stopped = () => boolean;
+type StopCheck = () => boolean;
 
 /** Counts what a pass has handled, and failures that are left for the next pass. */
 interface Tally {
@@ -114,7 +114,7 @@ async function forEach<T extends { readonly id: string }>(
   { log }: SweeperParts,
   found: readonly T[],
   tally: Tally,
-  stopped: Stopped,
+  stopped: StopCheck,
   what: string,
   act: (one: T) => Promise<void>,
 ): Promise<void> {
@@ -131,7 +131,7 @@ async function forEach<T extends { readonly id: string }>(
 }
 
 /** Cleans up after attempts whose time is over or whose process is gone. */
-async function cleanUpDeadAttempts(parts: SweeperParts, stopped: Stopped): Promise<Tally> {
+async function cleanUpDeadAttempts(parts: SweeperParts, stopped: StopCheck): Promise<Tally> {
   const now = new Date().toISOString();
   const isDead = (intent: Intent) => intent.until <= now || (parts.bytes.exclusive && intent.process !== parts.process);
   const tally: Tally = { done: 0, failed: 0 };
@@ -148,7 +148,7 @@ async function cleanUpDeadAttempts(parts: SweeperParts, stopped: Stopped): Promi
 }
 
 /** Expires uploads that were not finished in time. */
-async function expireUploads(parts: SweeperParts, stopped: Stopped): Promise<Tally> {
+async function expireUploads(parts: SweeperParts, stopped: StopCheck): Promise<Tally> {
   const where = { expiresAt: { lte: new Date().toISOString() } };
   const tally: Tally = { done: 0, failed: 0 };
   let after: readonly (string | number | boolean)[] | undefined;
@@ -163,11 +163,11 @@ async function expireUploads(parts: SweeperParts, stopped: Stopped): Promise<Tal
 
 async function expire(parts: SweeperParts, upload: Upload): Promise<void> {
   if (upload.importId !== undefined) {
-    await failUpload(parts, upload, { code: 'upload_incomplete', message: 'The bytes did not come in time.' });
+    await failUpload(parts, upload, { code: 'upload_incomplete', message: 'The bytes were not uploaded in time.' });
     return;
   }
   if (upload.how === 'fetch') {
-    await failUpload(parts, upload, { code: 'timeout', message: 'The source was not fetched in time.' });
+    await failUpload(parts, upload, { code: 'timeout', message: 'The source could not be fetched in time.' });
     return;
   }
   await dropUpload(parts, upload);
@@ -176,5 +176,5 @@ async function expire(parts: SweeperParts, upload: Upload): Promise<void> {
     if (before === undefined || before.versionId !== undefined || before.revision !== upload.id) return undefined;
     return work.replace(parts.files, before, { ...before, status: 'expired', updatedAt: new Date().toISOString() });
   });
-  if (file !== undefined) await tell(parts, file);
+  if (file !== undefined) await updateNode(parts, file);
 }

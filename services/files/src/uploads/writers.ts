@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { newId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
-import type { Stored } from '../blobs/port.js';
+import type { StoredBytes } from '../blobs/port.js';
 
 interface Writer<Target> {
   readonly target: Target;
   readonly stream: PassThrough;
-  readonly done: Promise<Stored>;
+  readonly done: Promise<StoredBytes>;
   written: number;
   touched: number;
   /** Why the put has failed, if it has. */
@@ -15,12 +15,12 @@ interface Writer<Target> {
 
 export interface Writers<Target> {
   /** Begins a put of the bytes that `write` receives. Returns the id of the writer. */
-  begin(target: Target, put: (source: AsyncIterable<Uint8Array>) => Promise<Stored>): string;
+  begin(target: Target, put: (source: AsyncIterable<Uint8Array>) => Promise<StoredBytes>): string;
   /** Returns the writer if it exists and has received exactly `offset` bytes. */
   find(name: string, offset?: number): { readonly target: Target } | undefined;
   /** Resolves when more bytes can be accepted. */
   write(name: string, data: Uint8Array): Promise<void>;
-  finish(name: string): Promise<Stored>;
+  finish(name: string): Promise<StoredBytes>;
   abort(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export function createWriters<Target>(log: Log): Writers<Target> {
       const writer = open.get(name);
       if (writer === undefined) return;
       open.delete(name);
-      writer.stream.destroy(new Error('the upload was given up'));
+      writer.stream.destroy(new Error('the upload was abandoned'));
       await writer.done.catch(() => {});
     },
     async close() {

@@ -20,7 +20,7 @@ async function refused(zip: Buffer, limits = {}): Promise<{ code?: string; messa
 }
 
 describe('an archive', () => {
-  test('is read in any order, by whole entries and as streams', async () => {
+  test('is read in any order, as whole entries and as streams', async () => {
     const big = 'abcdefghijklmnop'.repeat(200_000).replace(/a/g, () => String(Math.random()).slice(2, 3));
     const bundle = await openArchive(archive({ 'a/b.md': '# Hi', './c.txt': big, 'd/': '', 'Pa\u0301.md': 'x' }));
     expect(bundle.entries.map(({ path, sizeBytes }) => [path, sizeBytes])).toEqual([
@@ -37,7 +37,7 @@ describe('an archive', () => {
     await bundle.close();
   });
 
-  test('of several parts is one, and leaves nothing behind', async () => {
+  test('of several parts is read as one, and leaves no files behind', async () => {
     const first = archive({ 'Team/a.md': 'A', 'index.md': '1' });
     const second = archive({ 'Team/b.md': 'B', 'index.md': '2' });
     const outer = archive({ 'Export-Part-1.zip': [first, {}], 'Export-Part-2.zip': [second, {}] });
@@ -87,7 +87,7 @@ describe('an archive', () => {
     }
   });
 
-  test('within archives within archives is not followed for ever', async () => {
+  test('is nested only up to a limit', async () => {
     let zip = archive({ 'a.md': 'x' });
     for (let i = 0; i < 4; i++) zip = archive({ [`${i}.zip`]: [zip, {}] });
     expect(await refused(zip)).toMatchObject({ code: 'archive_too_deep' });
@@ -98,7 +98,7 @@ describe('an archive', () => {
     expect(readdirSync(join(folder, 'scratch'))).toEqual([]);
   });
 
-  test('with one damaged entry still gives the others', async () => {
+  test('with one damaged entry still returns the others', async () => {
     const zip = archive({ a: [Buffer.from('damaged'), { level: 0 }], b: 'fine' });
     zip.write('D', zip.indexOf('damaged'));
     const bundle = await openArchive(zip);

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchSource } from '../../src/imports/jobs/fetch-source.js';
 import type { Hold } from '../../src/imports/jobs/hold.js';
 import { ImportFault } from '../../src/imports/sources/port.js';
-import { openParts, type Played } from '../parts.js';
+import { openParts, type TestParts } from '../parts.js';
 
-let played: Played;
+let played: TestParts;
 beforeAll(async () => {
   played = await openParts();
 });
@@ -23,7 +23,7 @@ function fetchFrom(fetch: () => Promise<unknown>, more: object = {}): Promise<vo
 const answer = (body: Readable, status = 200) => ({ status, headers: {}, body });
 
 describe('the source of an import', () => {
-  test('is not blamed, nor fetched again, because its bytes can not be stored', async () => {
+  test('is neither blamed nor fetched again when its bytes cannot be stored', async () => {
     let fetched = 0;
     const fetch = async () => {
       fetched++;
@@ -38,7 +38,7 @@ describe('the source of an import', () => {
     expect(fetched).toBe(1);
   });
 
-  test('is fetched again where it fails, and then named as the reason', async () => {
+  test('is fetched again when it fails, then reported as the reason', async () => {
     const failures = [
       () => Promise.reject(new Error('connect ECONNREFUSED')),
       async () => answer(Readable.from([]), 503),

@@ -37,20 +37,20 @@ describe('links of Markdown', () => {
     expect(redirected(text)).toBe(expected ?? text);
   });
 
-  test('behind front matter alone', () => {
+  test('skip only front matter', () => {
     const text = '---\ntitle: "[a](b.md)"\n---\n[a](b.md)';
     expect(redirectMarkdown(text, shout, text.lastIndexOf('[a]'))).toBe('---\ntitle: "[a](b.md)"\n---\n[a](<B.MD>)');
   });
 });
 
-test('links of HTML are found whatever stands around them', () => {
+test('finds links of HTML in any context', () => {
   const html = '<A HREF="a.html">x</A><script>"<a href=b>"</script><img srcset="x" src=c.png><a href="d&amp;e">';
   expect(redirectHtml(html, shout)).toBe(
     '<A HREF="<A.HTML>">x</A><script>"<a href=b>"</script><img srcset="x" src=<C.PNG>><a href="<D&E>">',
   );
 });
 
-test('links lead to pages, folders and files as sites and readers take them', () => {
+test('resolves links to pages, folders and files as web sites and readers do', () => {
   const paths = [
     'top/index.md',
     'top/a/README.md',
@@ -85,7 +85,7 @@ test('links lead to pages, folders and files as sites and readers take them', ()
   for (const href of ['https://a.test', '//a.test', 'mailto:a@b.c', '']) expect(leads(href)).toEqual({ outside: true });
 });
 
-test('of paths that differ in case alone each is found as it is written, and a page before a folder', () => {
+test('resolves paths that differ only in case exactly, and prefers a page to a folder', () => {
   const paths = ['a/Page.md', 'a/page.md', 'a/PAGE.md', 'a/b/x.md', 'a/b', 'a/C/x.md', 'a/c.md'];
   const { items, indexes } = itemsOf(paths.map((path) => ({ path, sizeBytes: 1 })));
   const resolve = resolverOf(items, indexes);

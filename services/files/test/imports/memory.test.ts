@@ -87,7 +87,7 @@ function readArchive(zip: Buffer): { code: string; megabytes: number } {
   return runOn(zip, './read-archive.js') as ReturnType<typeof readArchive>;
 }
 
-describe('an archive is stopped at its limit, with little memory', () => {
+describe('archive beyond a limit is refused with little memory', () => {
   test.each([
     ['a bomb', 'archive_ratio_exceeded', zipOf([{ path: 'a', data: packed, crc, size: zeros.length }])],
     [
@@ -112,7 +112,7 @@ describe('an archive is stopped at its limit, with little memory', () => {
   });
 });
 
-describe('of an entry little is held while an import runs', () => {
+describe('memory per entry during an import is small', () => {
   const count = 20_000;
   const data = deflateRawSync(Buffer.from('text'));
   const pages = (ending: string): Buffer =>
@@ -131,11 +131,11 @@ describe('of an entry little is held while an import runs', () => {
     ['markdown_zip', 'md', 550],
     ['html_zip', 'html', 900],
     ['outline_zip', 'md', 900],
-  ])('%s', (kind, ending, most) => {
+  ])('%s', (kind, ending, maxBytes) => {
     const held = runOn(pages(ending), './hold-archive.js', kind) as { items: number; each: number; found: number };
     expect(held.items).toBeGreaterThan(count);
     expect(held.found).toBe(held.items - 1);
-    expect(held.each).toBeLessThan(most);
+    expect(held.each).toBeLessThan(maxBytes);
   });
 });
 

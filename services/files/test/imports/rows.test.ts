@@ -3,14 +3,14 @@ import { splitJson } from '../../src/imports/thread/rows.js';
 
 const read = (bytes: Buffer) => JSON.parse(bytes.toString()) as Record<string, unknown>;
 
-test('what fits into one call stays together', () => {
+test('keeps rows together that fit into one call', () => {
   for (const json of [{ type: 'doc' }, [1], { archive: { refs: [], snapshots: [] }, rows: [['a']] }, null]) {
     const { first, further } = splitJson(json);
     expect([JSON.parse(first.toString()), further]).toEqual([json, undefined]);
   }
 });
 
-test('rows follow in calls that say how many come before, with what tells their people and links', () => {
+test('sends further rows with their offset, people and links', () => {
   const rows = Array.from({ length: 25_000 }, (_, i) => ({ id: `r${i}`, cells: { a: i } }));
   const json = { archive: { refs: [1], created_at: 'x' }, columns: ['c'], people: ['p'], rows };
   const { first, further } = splitJson(json);
@@ -25,7 +25,7 @@ test('rows follow in calls that say how many come before, with what tells their 
   expect(third?.rows).toEqual(rows.slice(20_000));
 });
 
-test('kept states follow all that they are of, as many together as a call has room for', () => {
+test('sends snapshots after their resources, as many per call as fit', () => {
   const state = (name: string) => ({ name, content: { text: 'x'.repeat(1024 * 1024) } });
   const snapshots = ['a', 'b', 'c', 'd', 'e'].map(state);
   const json = { archive: { refs: [1], snapshots, created_at: 'x' }, rows: Array.from({ length: 10_001 }, () => []) };

@@ -21,7 +21,7 @@ async function open(type: string, files: Record<string, string>, bounds?: { heap
 }
 
 describe('a source in a thread', () => {
-  test('gives items, what is known of them, and their bodies with links redirected', async () => {
+  test('returns items, their properties, and contents with redirected links', async () => {
     const source = await open('html_zip', {
       'a.html':
         '<title>First</title><p><a href="b.html#x">b</a> <a href="b.html#x">again</a> <a href="gone.html">gone</a></p>',
@@ -33,13 +33,13 @@ describe('a source in a thread', () => {
     const [first] = source.items;
     if (first === undefined) throw new Error('no item');
     expect(await source.read(first)).toMatchObject({ title: 'First' });
-    const asked: unknown[] = [];
+    const received: unknown[] = [];
     const { fields } = await source.body(first, (href, times) => {
       const target = source.resolve(first, href.split('#')[0] as string);
-      asked.push([href, times, target]);
+      received.push([href, times, target]);
       return 'item' in target ? 'resource:1#x' : undefined;
     });
-    expect(asked).toEqual([
+    expect(received).toEqual([
       ['b.html#x', 2, { item: 'b.html' }],
       ['gone.html', 1, { broken: true }],
     ]);
@@ -47,7 +47,7 @@ describe('a source in a thread', () => {
     expect(fields.html).toContain('gone.html');
   });
 
-  test('asks about every link, in however many parts these come', async () => {
+  test('resolves every link in any number of parts', async () => {
     const links = Array.from({ length: 2500 }, (_, i) => `[a](${i}.md)`).join('\n\n');
     const source = await open('markdown', { 'a.md': links });
     const [page] = source.items;
@@ -62,7 +62,7 @@ describe('a source in a thread', () => {
     expect(fields.markdown).toContain('(resource:2499.md)');
   });
 
-  test('gives a large table in pieces', async () => {
+  test('returns a large table in parts', async () => {
     const rows = Array.from({ length: 25_000 }, (_, i) => `${i},text`).join('\n');
     const source = await open('csv', { 'a.csv': `A,B\n${rows}` });
     const [table] = source.items;
@@ -88,11 +88,11 @@ describe('a source in a thread', () => {
     await expect(page && source.read(page)).rejects.toBe(fault);
   });
 
-  test('rejects where a source is not what it is said to be', async () => {
+  test('rejects a source of another type than stated', async () => {
     await expect(open('html_zip', { 'a.txt': 'a', 'b.txt': 'b' })).rejects.toMatchObject({ code: 'no_pages' });
   });
 
-  test('a page that takes too much memory is refused, and the next one is read', async () => {
+  test('refuses a page that takes too much memory, and reads the next one', async () => {
     const files = { 'a.html': '<b>x</b>'.repeat(1_400_000), 'b.html': '<title>Second</title><p>b</p>' };
     const source = await open('html_zip', files, { heapMiB: 64, itemMs: 120_000 });
     const [large, small] = source.items;
@@ -101,7 +101,7 @@ describe('a source in a thread', () => {
     expect(await source.read(small)).toMatchObject({ title: 'Second' });
   }, 180_000);
 
-  test('a page that takes too long is refused, and the next one is read', async () => {
+  test('refuses a page that takes too long, and reads the next one', async () => {
     const files = { 'a.html': '<b>x</b>'.repeat(1_400_000), 'b.html': '<title>Second</title><p>b</p>' };
     const source = await open('html_zip', files);
     await source.close();

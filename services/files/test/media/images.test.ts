@@ -31,38 +31,38 @@ const failure = (file: Buffer) =>
     (error) => error.reason,
   );
 
-describe('the size of a picture', () => {
-  test('by its header', async () => {
+describe('size of an image', () => {
+  test('is read from the header', async () => {
     expect(await imageSize(png(7, 5))).toEqual({ width: 7, height: 5 });
     expect(await imageSize(HUGE_PNG)).toEqual({ width: 50_000, height: 50_000 });
     for (const format of ['jpeg', 'webp', 'gif', 'avif'] as const)
       expect(await imageSize(await picture(40, 20).toFormat(format).toBuffer())).toEqual({ width: 40, height: 20 });
   });
 
-  test('as it is seen', async () => {
+  test('respects the orientation', async () => {
     expect(await imageSize(await turned())).toEqual({ width: 200, height: 400 });
   });
 
-  test('of a file', async () => {
+  test('is measured for a stored file', async () => {
     const path = join(folder, 'a.png');
     writeFileSync(path, png(7, 5));
     expect(await imageSize(path)).toEqual({ width: 7, height: 5 });
     await expect(imageSize(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('of what has none', async () => {
+  test('is missing for files without one', async () => {
     for (const file of [SVG_WITH_SCRIPT, Buffer.alloc(0), Buffer.from('text'), png(1, 1).subarray(0, 12)])
       expect(await imageSize(file)).toBeUndefined();
   });
 
-  test('ends at a JPEG and a HEIF whose parts have no length', async () => {
+  test('stops at a JPEG and a HEIF with parts of length 0', async () => {
     expect(await imageSize(Buffer.concat([Buffer.from('ffd8ffe00000', 'hex'), Buffer.alloc(1000)]))).toBeUndefined();
     const box = Buffer.from('00000018667479706176696600000000617669666d69663100000000', 'hex');
     expect(await imageSize(Buffer.concat([box, Buffer.alloc(1000)]))).toBeUndefined();
   });
 });
 
-describe('a thumbnail', () => {
+describe('thumbnail', () => {
   test('fits the box and is not enlarged', async () => {
     const file = await picture(400, 200).png().toBuffer();
     expect(await media.thumbnail('org', file, { width: 100 })).toMatchObject({
@@ -74,7 +74,7 @@ describe('a thumbnail', () => {
     expect(await media.thumbnail('org', file, { width: 9999 })).toMatchObject({ width: 400, height: 200 });
   });
 
-  test('of each format that has one', async () => {
+  test('is created for each supported format', async () => {
     for (const format of ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff'] as const) {
       const { bytes } = await media.thumbnail('org', await picture(40, 20).toFormat(format).toBuffer(), { width: 10 });
       expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 10, height: 5 });
@@ -84,7 +84,7 @@ describe('a thumbnail', () => {
       expect(isThumbnailable(type)).toBe(false);
   });
 
-  test('is upright and tells nothing of the camera', async () => {
+  test('is upright and contains no metadata of the camera', async () => {
     const path = join(folder, 'turned.jpg');
     const original = await turned();
     writeFileSync(path, original);
@@ -96,7 +96,7 @@ describe('a thumbnail', () => {
     expect([exif, orientation, icc, xmp]).toEqual([undefined, undefined, undefined, undefined]);
   });
 
-  test('of a PDF is its first page', async () => {
+  test('shows the first page of a PDF', async () => {
     const file = await pdf([['Black words on white'.repeat(3)], ['second']]);
     const { bytes, width, height } = await media.thumbnail('org', file, { width: 200 });
     expect([width, height]).toEqual([141, 200]);
@@ -105,18 +105,18 @@ describe('a thumbnail', () => {
     expect(channels[0]?.min).toBeLessThan(200);
   });
 
-  test('of a PDF with an endless page is no larger than the box', async () => {
+  test('fits the box for a PDF with an endless page', async () => {
     const { width, height } = await media.thumbnail('org', vastPdf(), { width: 200 });
     expect(Math.max(width, height)).toBe(200);
   });
 
-  test('of a page in a picture is a picture', async () => {
+  test('of an image of a page is an image', async () => {
     const { bytes } = await media.thumbnail('org', HTML_IN_PNG, { width: 4 });
     expect(bytes.subarray(0, 4).toString()).toBe('RIFF');
     expect(bytes.includes('script')).toBe(false);
   });
 
-  test('is refused where it would do harm', async () => {
+  test('is refused for harmful files', async () => {
     expect(await failure(HUGE_PNG)).toBe('too_large');
     expect(await failure(SVG_WITH_SCRIPT)).toBe('unsupported_type');
     expect(await failure(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'))).toBe(

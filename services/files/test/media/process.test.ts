@@ -14,26 +14,26 @@ function open(settings: Partial<MediaSettings>): Media {
 
 const HTML = Buffer.from(`<p>${'words and more '.repeat(2_000_000)}`);
 
-test('a reader that takes too long is killed, and the next file is read', async () => {
+test('kills a reader that takes too long, and reads the next file', async () => {
   const slow = open({ textTimeoutMs: 1 });
   await expect(slow.extractText('org', HTML, 'text/html')).rejects.toMatchObject({ reason: 'timeout' });
   const other = await slow.thumbnail('org', Buffer.from('no image'), { width: 10 }).catch((error) => error.reason);
   expect(other).toBe('unsupported_type');
 });
 
-test('a reader that takes too much memory is killed, and the next file is read', async () => {
+test('kills a reader that takes too much memory, and reads the next file', async () => {
   const small = open({ memoryBytes: 100 * 1024 * 1024, maxChars: 100_000_000 });
   await expect(small.extractText('org', HTML, 'text/html')).rejects.toMatchObject({ reason: 'out_of_memory' });
   expect((await small.extractText('org', Buffer.from('fine'), 'text/plain')).text).toBe('fine');
 });
 
-test('memory counts that is not in the heap of the language', async () => {
+test('counts memory outside of the JavaScript heap', async () => {
   const small = open({ memoryBytes: 90 * 1024 * 1024 });
   const noise = Buffer.alloc(120 * 1024 * 1024, 'no image ');
   await expect(small.thumbnail('org', noise, { width: 10 })).rejects.toMatchObject({ reason: 'out_of_memory' });
 });
 
-test('files of one tenant are read in the order asked', async () => {
+test('reads files of one tenant in the order of requests', async () => {
   const all = open({});
   const order: number[] = [];
   const file = await pdf([['x']]);
@@ -50,7 +50,7 @@ test('files of one tenant are read in the order asked', async () => {
   expect(order).toEqual([0, 1, 2, 3]);
 });
 
-test('what waits when it is closed is rejected, and what is asked afterwards', async () => {
+test('rejects waiting and further requests when closed', async () => {
   const closing = open({});
   const waiting = [closing.extractText('org', HTML, 'text/html'), closing.extractText('org', HTML, 'text/html')].map(
     (one) => one.catch((error) => error.reason),
@@ -61,7 +61,7 @@ test('what waits when it is closed is rejected, and what is asked afterwards', a
   await expect(closing.extractText('org', HTML, 'text/html')).rejects.toMatchObject({ reason: 'closed' });
 });
 
-test('the process ends when it is idle, and starts again', async () => {
+test('ends the process when idle, and starts it again', async () => {
   const resting = open({ idleMs: 50 });
   expect((await resting.extractText('org', Buffer.from('one'), 'text/plain')).text).toBe('one');
   await eventually(() => {
@@ -71,7 +71,7 @@ test('the process ends when it is idle, and starts again', async () => {
   expect((await resting.extractText('org', Buffer.from('two'), 'text/plain')).text).toBe('two');
 });
 
-test('a program that closes it goes on, and ends by itself where it does not', () => {
+test('lets a program continue after closing, and exit without closing', () => {
   const program = (end: string) => `
     import { openMedia } from ${JSON.stringify(new URL('../../src/media/index.js', import.meta.url).href)};
     const media = openMedia({ idleMs: 600_000 });
@@ -87,7 +87,7 @@ test('a program that closes it goes on, and ends by itself where it does not', (
   }
 });
 
-test('one tenant whose files take long does not keep another waiting', async () => {
+test('does not delay one tenant by slow files of another', async () => {
   const shared = open({ maxChars: 100_000_000, textTimeoutMs: 5_000 });
   const order: string[] = [];
   const slow = [1, 2, 3, 4].map(() =>
@@ -104,7 +104,7 @@ test('one tenant whose files take long does not keep another waiting', async () 
   expect(order.slice(order.lastIndexOf('other')).filter((name) => name === 'slow').length).toBeGreaterThanOrEqual(2);
 });
 
-test('what one tenant has waiting is bounded', async () => {
+test('limits the waiting requests of one tenant', async () => {
   const shared = open({ processes: 1, maxWaitingPerTenant: 1 });
   const first = shared.extractText('org', Buffer.from('one'), 'text/plain');
   const second = shared.extractText('org', Buffer.from('two'), 'text/plain');
@@ -120,9 +120,9 @@ test('what one tenant has waiting is bounded', async () => {
 
 test.each([
   ['elements', '<div>'],
-  ['elements that close what is not open', '<div></x>'],
+  ['elements that close unopened ones', '<div></x>'],
   ['elements that pages never nest', '<caption>'],
-])('a page that is nested beyond all measure is refused at once: %s', async (_, piece) => {
+])('refuses an extremely nested page at once: %s', async (_, piece) => {
   const reader = open({});
   const page = Buffer.from(piece.repeat(500_000));
   await expect(reader.extractText('org', page, 'text/html')).rejects.toMatchObject({ reason: 'suspicious' });

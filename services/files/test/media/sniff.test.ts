@@ -11,10 +11,10 @@ const SLIDES = 'application/vnd.openxmlformats-officedocument.presentationml.pre
 
 const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
 
-describe('a file by its content', () => {
+describe('type detected from the content', () => {
   test.each<[string, Buffer, string, string | undefined, string]>([
     ['a PNG', png(2, 2), 'a.png', undefined, 'image/png'],
-    ['a PNG that is called a page', png(2, 2), 'a.html', 'text/html', 'image/png'],
+    ['a PNG named like a page', png(2, 2), 'a.html', 'text/html', 'image/png'],
     ['a page in a PNG', HTML_IN_PNG, 'a.html', 'text/html', 'image/png'],
     ['a huge PNG', HUGE_PNG, 'x', undefined, 'image/png'],
     [
@@ -83,8 +83,8 @@ describe('a file by its content', () => {
     ['CSV', Buffer.from('a,b\n1,2\n'), 'a.CSV', undefined, 'text/csv; charset=utf-8'],
     ['JSON', Buffer.from('{"a":1}'), 'a.json', undefined, 'application/json'],
     ['JSON by declaration', Buffer.from('{"a":1}'), 'a', 'application/json; charset=utf-8', 'application/json'],
-    ['text that is called a page', Buffer.from('hello'), 'a.html', 'text/plain', 'text/html; charset=utf-8'],
-    ['text that is declared a picture', Buffer.from('hello'), 'a', 'image/png', 'text/plain; charset=utf-8'],
+    ['text named like a page', Buffer.from('hello'), 'a.html', 'text/plain', 'text/html; charset=utf-8'],
+    ['text declared as an image', Buffer.from('hello'), 'a', 'image/png', 'text/plain; charset=utf-8'],
     [
       'bytes that are declared a picture',
       Buffer.from([0, 1, 2, 3, 0, 5]),
@@ -106,17 +106,17 @@ describe('a file by its content', () => {
       'application/vnd.acme',
       'application/vnd.acme',
     ],
-    ['a declaration that is none', Buffer.from([0, 5, 5, 5]), 'a', 'x\r\nSet-Cookie: a=b', 'application/octet-stream'],
+    ['an invalid declared type', Buffer.from([0, 5, 5, 5]), 'a', 'x\r\nSet-Cookie: a=b', 'application/octet-stream'],
     ['text with a stray control', Buffer.from('# A\u0003 title'), 'a.md', undefined, 'text/markdown; charset=utf-8'],
     ['a page with a stray control', Buffer.from('<html>\u0003'), 'a.txt', undefined, 'text/html; charset=utf-8'],
-    ['a picture that is called text', png(2, 2), 'a.txt', undefined, 'image/png'],
+    ['an image named like text', png(2, 2), 'a.txt', undefined, 'image/png'],
     ['nothing', Buffer.alloc(0), 'a.png', 'image/png', 'text/plain; charset=utf-8'],
     ['a ZIP', zip({ 'a.txt': 'x' }), 'a.docx.zip', undefined, 'application/zip'],
   ])('%s', async (_, bytes, name, declared, expected) => {
     expect(await sniff(bytes, name, declared)).toBe(expected);
   });
 
-  test('documents of office programs', async () => {
+  test('of office documents', async () => {
     expect(await sniff(await docx('x'), 'a.docx')).toBe(WORD);
     expect(await sniff(xlsx({ S: [['x']] }), 'a.xlsx')).toBe(SHEET);
     expect(await sniff(pptx('x'), 'a.pptx')).toBe(SLIDES);
@@ -125,15 +125,15 @@ describe('a file by its content', () => {
     expect(await sniff(await pdf([['x']]), 'a.png', 'image/png')).toBe('application/pdf');
   });
 
-  test('pictures of other formats', async () => {
+  test('of other image formats', async () => {
     const picture = sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } });
     for (const format of ['jpeg', 'webp', 'gif', 'avif', 'tiff'] as const)
       expect(await sniff(await picture.clone().toFormat(format).toBuffer(), 'a.txt')).toBe(`image/${format}`);
   });
 });
 
-describe('what is served', () => {
-  test('nothing that can script is inline', () => {
+describe('inline display', () => {
+  test('is refused for types that can script', () => {
     for (const type of [
       'text/html; charset=utf-8',
       'IMAGE/SVG+XML',
@@ -152,7 +152,7 @@ describe('what is served', () => {
     }
   });
 
-  test('pictures and text are, text as plain text', () => {
+  test('is allowed for images and text, which is shown as plain text', () => {
     for (const type of ['image/png', 'image/jpeg', 'image/webp', 'text/plain', 'text/markdown', 'application/json'])
       expect([type, isActive(type), mayInline(type)]).toEqual([type, false, true]);
     expect(servedType('image/png', 'inline')).toBe('image/png');
@@ -164,7 +164,7 @@ describe('what is served', () => {
     expect(servedType('text/x-python', 'inline')).toBe('text/plain; charset=utf-8');
   });
 
-  test('the unknown is not', () => {
+  test('is refused for unknown types', () => {
     expect(mayInline('application/octet-stream')).toBe(false);
     expect(mayInline('application/vnd.acme')).toBe(false);
     expect(mayInline('video/mp4')).toBe(false);

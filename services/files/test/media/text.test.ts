@@ -21,7 +21,7 @@ const failure = (file: Buffer, type: string) =>
     (error) => error.reason,
   );
 
-describe('the text of', () => {
+describe('extracted text of', () => {
   test('a PDF', async () => {
     const file = await pdf([['First line', 'second line'], [], ['third page']], 'app.alert("x")');
     expect(await media.extractText('org', file, 'application/pdf')).toEqual({
@@ -63,7 +63,7 @@ describe('the text of', () => {
     expect(words.match(/end of a note/g)).toHaveLength(1);
   });
 
-  test('slides that are shown in another order than they are named', async () => {
+  test('slides whose order differs from their names', async () => {
     const { text: words, pages, pageStarts } = await media.extractText('org', shuffledPptx(), SLIDES);
     const [first, last] = [words.indexOf('shown first'), words.indexOf('shown last')];
     expect([pages, first, last > first, words.includes('not shown')]).toEqual([2, 0, true, false]);
@@ -91,7 +91,7 @@ describe('the text of', () => {
     expect(words).not.toContain('evil');
   });
 
-  test('a page, without what nobody sees', async () => {
+  test('a page, without invisible parts', async () => {
     const page =
       '<title>Title</title><style>p{}</style><script>evil()</script><h1>Head</h1><p>a &amp; b<br>c<template>no</template><img alt="a cat"><table><tr><td>1<td>2</table>';
     expect(await text(Buffer.from(page), 'text/html; charset=utf-8')).toMatch(
@@ -117,7 +117,7 @@ describe('the text of', () => {
     expect(await text(Buffer.from('<a><b>x</b><b>y</b></a>'), 'application/atom+xml')).toBe('x\ny');
   });
 
-  test('nothing, is empty', async () => {
+  test('an empty file is empty', async () => {
     expect(await text(Buffer.alloc(0), 'text/plain')).toBe('');
     expect(await text(Buffer.alloc(0), 'text/html')).toBe('');
   });
@@ -149,28 +149,28 @@ describe('limits', () => {
   });
 });
 
-describe('a file that gives none', () => {
+describe('a file without readable text', () => {
   test.each<[string, () => Buffer | Promise<Buffer>, string, string]>([
     ['of another type', () => Buffer.from('x'), 'image/png', 'unsupported_type'],
-    ['a PDF that is none', () => Buffer.from('%PDF-1.7\nnothing'), 'application/pdf', 'broken'],
+    ['an invalid PDF', () => Buffer.from('%PDF-1.7\nnothing'), 'application/pdf', 'broken'],
     ['half a PDF', async () => (await pdf([['x']])).subarray(0, 300), 'application/pdf', 'broken'],
     ['a PDF with a password', encryptedPdf, 'application/pdf', 'encrypted'],
-    ['a Word document that is none', () => Buffer.from('not a zip'), WORD, 'broken'],
-    ['a ZIP that is no Word document', () => zip({ a: 'b' }), WORD, 'broken'],
+    ['an invalid Word document', () => Buffer.from('not a zip'), WORD, 'broken'],
+    ['a ZIP that is not a Word document', () => zip({ a: 'b' }), WORD, 'broken'],
     ['half a Word document', async () => (await docx('x')).subarray(0, 2000), WORD, 'broken'],
     ['a Word document with a password', () => Buffer.from('d0cf11e0a1b11ae100000000', 'hex'), WORD, 'encrypted'],
-    ['a workbook that is none', () => zip({ a: 'b' }), SHEET, 'broken'],
+    ['an invalid workbook', () => zip({ a: 'b' }), SHEET, 'broken'],
     ['a decompression bomb', bombDocx, WORD, 'suspicious'],
     ['a bomb that hides its size', lyingDocx, WORD, 'broken'],
     ['a bomb in another format', lyingOdt, ODT, 'broken'],
     ['an OpenDocument without content', () => zip({ a: 'b' }), ODT, 'broken'],
     ['a book without a package', () => zip({ a: 'b' }), EPUB, 'broken'],
-    ['XML that is not', () => docxOf('<w:document><w:body'), WORD, 'broken'],
+    ['invalid XML', () => docxOf('<w:document><w:body'), WORD, 'broken'],
   ])('%s', async (_, make, type, reason) => {
     expect(await failure(await make(), type)).toBe(reason);
   });
 
-  test('entities that grow are not resolved', async () => {
+  test('does not resolve growing entities', async () => {
     expect(await text(BILLION_LAUGHS, 'application/xml')).toMatch(/^before .{0,20} after$/);
     const inWord = BILLION_LAUGHS.toString().replace(
       /<lolz>.*/,
@@ -191,16 +191,16 @@ describe('a file that gives none', () => {
     expect(['', 'broken']).toContain(outcome);
   });
 
-  test('a path to nowhere', async () => {
+  test('fails for a missing path', async () => {
     await expect(media.extractText('org', '/nowhere/at/all', 'text/plain')).rejects.toMatchObject({ reason: 'broken' });
   });
 
-  test('the next file is read all the same', async () => {
+  test('does not affect the next file', async () => {
     expect(await text(Buffer.from('fine'), 'text/plain')).toBe('fine');
   });
 });
 
-test('types whose text is known', () => {
+test('lists the types whose text can be extracted', () => {
   for (const type of ['text/x-python; charset=utf-8', 'application/ld+json', 'application/rss+xml', WORD])
     expect(isExtractable(type)).toBe(true);
   for (const type of ['image/png', 'application/zip', 'video/mp4', 'constructor', ''])

@@ -1,11 +1,11 @@
 import { Kind, pageOf } from '@commonplace/kit/analysis';
 
 /** Characters after which a block ends with its current line. */
-const LONG_BLOCK = 8192;
+const LONG_BLOCK_CHARS = 8192;
 /** Bit mask: a line ends its block when these bits of its hash are 0, as for one line in 32. */
 const END_BITS = 0x1f;
 /** Characters of a line that are hashed. */
-const HASHED = 64;
+const HASHED_CHARS = 64;
 
 /**
  * Splits a text into blocks of whole lines whose concatenated terms are those of the text. Only a block's own lines
@@ -16,7 +16,10 @@ export function blocksOf(text: string): string[] {
   let from = 0;
   for (let line = 0; line < text.length; ) {
     const end = text.indexOf('\n', line) + 1 || text.length;
-    if (end === text.length || ((endsBlock(text, line, end) || end - from >= LONG_BLOCK) && beginsAlone(text, end))) {
+    if (
+      end === text.length ||
+      ((endsBlock(text, line, end) || end - from >= LONG_BLOCK_CHARS) && beginsAlone(text, end))
+    ) {
       blocks.push(text.slice(from, end));
       from = end;
     }
@@ -27,7 +30,8 @@ export function blocksOf(text: string): string[] {
 
 function endsBlock(text: string, from: number, to: number): boolean {
   let hash = 0x811c9dc5;
-  for (let at = from; at < Math.min(to, from + HASHED); at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let at = from; at < Math.min(to, from + HASHED_CHARS); at++)
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return ((hash ^ (hash >>> 15)) & END_BITS) === 0;
 }
 

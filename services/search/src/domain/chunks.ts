@@ -25,20 +25,20 @@ export interface Chunk {
 }
 
 /** Chunks per entry; text beyond them is found by its words only. */
-const MOST_CHUNKS = 500;
+const MAX_CHUNKS = 500;
 /** Lengths of a title's parts and of the whole title, in UTF-16 units. */
-const LONGEST_NAME = 120;
-const LONGEST_TITLE = 300;
+const MAX_NAME_CHARS = 120;
+const MAX_TITLE_CHARS = 300;
 const SEPARATOR = ' › ';
 /** Share of the tokens below which a chunk may continue after the next heading, and a rest joins the chunk before it. */
-const SMALL = 0.25;
+const SMALL_SHARE = 0.25;
 /** Minimum share of the tokens that a title leaves to the text. */
-const LEAST_TEXT = 0.5;
+const MIN_TEXT_SHARE = 0.5;
 
 /**
  * Splits a text into chunks of at most `tokens` tokens including their titles: first at headings, then between
  * paragraphs, lines, sentences and words. The last one may exceed that by a small rest. If there are several, the first
- * is the beginning of the text as far as a model reads, which overlaps the others: it tells what the text is about as a
+ * is the beginning of the text as far as a model reads, which overlaps the others: it shows what the text is about as a
  * whole. An entry without text gets one empty chunk for its name.
  */
 export function chunksOf(source: ChunkSource, tokens: number): Chunk[] {
@@ -51,12 +51,12 @@ function overviewOf({ type, name, text }: ChunkSource, parts: readonly Chunk[], 
   const start = parts[0]?.start ?? 0;
   let end = start;
   let read = 0;
-  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * LEAST_TEXT))) {
+  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * MIN_TEXT_SHARE))) {
     read += piece.tokens;
-    if (read > tokens * (1 + SMALL)) break;
+    if (read > tokens * (1 + SMALL_SHARE)) break;
     end = piece.end;
   }
-  return { start, end, title: cut(tidy(name), LONGEST_NAME) };
+  return { start, end, title: cut(tidy(name), MAX_NAME_CHARS) };
 }
 
 function tidy(name: string): string {
@@ -65,13 +65,14 @@ function tidy(name: string): string {
 
 /** Returns chunks that do not overlap and contain the whole text. */
 function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
-  const about = cut(tidy(name), LONGEST_NAME);
-  const columns = type === ResourceType.TABLE ? cut(text.slice(0, Math.max(0, text.indexOf('\n'))), LONGEST_NAME) : '';
+  const about = cut(tidy(name), MAX_NAME_CHARS);
+  const columns =
+    type === ResourceType.TABLE ? cut(text.slice(0, Math.max(0, text.indexOf('\n'))), MAX_NAME_CHARS) : '';
   const room = (path: readonly string[]): number =>
-    Math.max(tokens * LEAST_TEXT, tokens - tokensIn(titleOf(about, columns, path)));
+    Math.max(tokens * MIN_TEXT_SHARE, tokens - tokensIn(titleOf(about, columns, path)));
   const chunks: Chunk[] = [];
-  let open: Open | undefined;
-  let last: Open | undefined;
+  let open: OpenChunk | undefined;
+  let last: OpenChunk | undefined;
 
   const close = (): void => {
     if (open === undefined) return;
@@ -81,18 +82,18 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
     open = undefined;
   };
 
-  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * LEAST_TEXT))) {
-    const most = room(piece.path);
+  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * MIN_TEXT_SHARE))) {
+    const maxTokens = room(piece.path);
     const heading = piece.level !== undefined;
-    if (open !== undefined && heading && open.filled >= tokens * SMALL) close();
-    if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > most) {
+    if (open !== undefined && heading && open.filled >= tokens * SMALL_SHARE) close();
+    if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > maxTokens) {
       // A heading at the end moves to the chunk of the text below it.
-      const trailing: Trailing | undefined = open.trailing;
+      const trailing: TrailingHeadings | undefined = open.trailing;
       if (trailing !== undefined) open.end = trailing.end;
       close();
       open = trailing?.begins;
     }
-    if (chunks.length >= MOST_CHUNKS) return chunks;
+    if (chunks.length >= MAX_CHUNKS) return chunks;
     open = extended(open, piece);
   }
   if (open !== undefined && last !== undefined && isRest(open, last, tokens)) {
@@ -106,35 +107,35 @@ function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
  * Returns whether a chunk is the small rest of the section of the one before. On its own its vector would be that of the
  * title more than of its few words, and resemble every query about the title.
  */
-function isRest(open: Open, last: Open, tokens: number): boolean {
-  return open.path === last.path && open.tokens < tokens * SMALL;
+function isRest(open: OpenChunk, last: OpenChunk, tokens: number): boolean {
+  return open.path === last.path && open.tokens < tokens * SMALL_SHARE;
 }
 
 /** A chunk that may still grow. */
-interface Open {
+interface OpenChunk {
   start: number;
   end: number;
   tokens: number;
   /** Tokens outside of headings. */
   filled: number;
   path: readonly string[];
-  trailing?: Trailing;
+  trailing?: TrailingHeadings;
 }
 
 /** Headings at the end of a chunk. */
-interface Trailing {
+interface TrailingHeadings {
   /** Where the chunk would end without them. */
   readonly end: number;
   /** The chunk that they would begin. */
-  readonly begins: Open;
+  readonly begins: OpenChunk;
 }
 
-function extended(open: Open | undefined, piece: Piece): Open {
+function extended(open: OpenChunk | undefined, piece: Piece): OpenChunk {
   const { start, end, tokens, path, level } = piece;
   const heading = level !== undefined;
-  const alone: Open = { start, end, tokens, filled: heading ? 0 : tokens, path };
+  const alone: OpenChunk = { start, end, tokens, filled: heading ? 0 : tokens, path };
   if (open === undefined) return alone;
-  const grown: Open = {
+  const grown: OpenChunk = {
     start: open.start,
     end,
     tokens: open.tokens + tokens,
@@ -149,7 +150,7 @@ function extended(open: Open | undefined, piece: Piece): Open {
 
 function titleOf(name: string, columns: string, path: readonly string[]): string {
   const parts = [name, columns, ...path].filter((part, i, all) => part !== '' && part !== all[i - 1]);
-  return cut(parts.join(SEPARATOR), LONGEST_TITLE);
+  return cut(parts.join(SEPARATOR), MAX_TITLE_CHARS);
 }
 
 function cut(text: string, length: number): string {

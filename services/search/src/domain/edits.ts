@@ -1,5 +1,5 @@
 /**
- * Returns the number of edits between two words, `limit + 1` at most: insertions, deletions, replacements, and swaps of
+ * Returns the number of edits between two words, at most `limit + 1`: insertions, deletions, replacements, and swaps of
  * adjacent characters (optimal string alignment).
  */
 export function editsBetween(a: string, b: string, limit: number): number {
@@ -22,15 +22,15 @@ function align(a: string, b: string, limit: number): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
-    let least = i;
+    let lowest = i;
     for (let j = 1; j <= b.length; j++) {
       const same = a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1;
       let cost = Math.min(at(previous, j) + 1, at(row, j - 1) + 1, at(previous, j - 1) + same);
       if (swapped(a, b, i, j)) cost = Math.min(cost, at(before, j - 2) + 1);
       row.push(cost);
-      if (cost < least) least = cost;
+      if (cost < lowest) lowest = cost;
     }
-    if (least > limit) return limit + 1;
+    if (lowest > limit) return limit + 1;
     before = previous;
     previous = row;
   }

@@ -3,7 +3,7 @@ import { allowedEdits, type Patterns, type Vocabulary } from './pattern.js';
 import type { Group } from './query.js';
 
 /** Characters of a word from which its stem may be shorter than the typed prefix. */
-const SHORTEST_COMPLETED = 5;
+const MIN_COMPLETED_CHARS = 5;
 const WORD = /^\p{L}+$/u;
 
 /**
@@ -18,8 +18,8 @@ export function expand(group: Group, vocabulary: Vocabulary): Patterns {
 
   const exact = { terms, prefix: false };
   const stems = new Set<string>();
-  let known = !group.correctable || surface.length < SHORTEST_COMPLETED;
-  if (group.prefix && surface.length >= SHORTEST_COMPLETED) {
+  let known = !group.correctable || surface.length < MIN_COMPLETED_CHARS;
+  if (group.prefix && surface.length >= MIN_COMPLETED_CHARS) {
     const completions = vocabulary.completions(surface);
     known ||= completions.length > 0;
     for (const word of completions) stems.add(stemOf(word));

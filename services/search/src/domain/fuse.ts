@@ -1,11 +1,11 @@
 /** A result of one search method. */
-export interface Ranked {
+export interface RankedResult {
   readonly id: string;
   /** Higher is better; 0 or more for keywords, on any scale for semantic search. */
   readonly score: number;
 }
 
-export interface Fused {
+export interface FusedResult {
   readonly id: string;
   /** From 0 to 1. */
   readonly score: number;
@@ -15,7 +15,7 @@ export interface Fused {
 }
 
 /** A result whose score is being added up. */
-type Mutable = { -readonly [K in keyof Fused]: Fused[K] };
+type Mutable = { -readonly [K in keyof FusedResult]: FusedResult[K] };
 
 /** Number of best results that determine the scale of a list; results after them count like the last of these. */
 export const SCALED_BY = 500;
@@ -26,7 +26,11 @@ export const SCALED_BY = 500;
  * contains are left out. Equal scores are ordered by the keyword ranking, then by the semantic one. The head of the
  * order depends only on the first `SCALED_BY` results of each list, so that pages cut from longer lists fit together.
  */
-export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], alpha: number): Fused[] {
+export function fuse(
+  keyword: readonly RankedResult[],
+  semantic: readonly RankedResult[],
+  alpha: number,
+): FusedResult[] {
   const wordShare = keyword.length === 0 ? 0 : 1 - alpha;
   const meaningShare = semantic.length === 0 ? 0 : alpha;
   const all = wordShare + meaningShare;
@@ -56,10 +60,10 @@ export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], al
 }
 
 /** Returns a function that places a score between the lowest of a list (0) and the best (1). */
-function scaleOf(list: readonly Ranked[], foot?: number): (score: number) => number {
+function scaleOf(list: readonly RankedResult[], foot?: number): (score: number) => number {
   const best = list[0]?.score ?? 0;
-  const least = foot ?? list[Math.min(list.length, SCALED_BY) - 1]?.score ?? 0;
-  const room = best - least;
+  const lowest = foot ?? list[Math.min(list.length, SCALED_BY) - 1]?.score ?? 0;
+  const room = best - lowest;
   if (room <= 0) return (score) => (score >= best ? 1 : 0);
-  return (score) => Math.min(1, Math.max(0, (score - least) / room));
+  return (score) => Math.min(1, Math.max(0, (score - lowest) / room));
 }

@@ -17,19 +17,19 @@ export interface Place {
 }
 
 /** Characters that identify a place. */
-const KNOWN_BY = 40;
+const PLACE_CHARS = 40;
 
 /** Returns the place of the first character at or after an offset that is not white space. */
 export function placeAt(text: string, offset: number): Place {
   let at = offset;
   while (at < text.length && isSpace(text.charCodeAt(at))) at++;
-  return { offset: at, text: text.slice(at, at + KNOWN_BY) };
+  return { offset: at, text: text.slice(at, at + PLACE_CHARS) };
 }
 
 /** Length of a snippet in UTF-16 units. */
-const SNIPPET = 240;
+const SNIPPET_UNITS = 240;
 /** Units before the first match, if there are as many. */
-const LEAD = 60;
+const LEAD_UNITS = 60;
 const ELLIPSIS = '…';
 const SPACE = /\s/;
 
@@ -49,7 +49,7 @@ export function snippetOf(original: string, folded: Folded, matches: readonly Ma
     return { start: from, end: to, group };
   });
   const cluster = bestCluster(ranges);
-  const [start, end] = original.length <= SNIPPET ? [0, original.length] : around(original, cluster);
+  const [start, end] = original.length <= SNIPPET_UNITS ? [0, original.length] : around(original, cluster);
   const first = ranges.find((range) => range.start >= start && range.end <= end);
   return { ...compose(original, start, end, ranges), place: placeAt(original, first?.start ?? start) };
 }
@@ -65,7 +65,7 @@ function bestCluster(ranges: readonly Range[]): { start: number; end: number } {
     let last = first;
     for (; last < ranges.length; last++) {
       const range = ranges[last] as Range;
-      if (range.end - start > SNIPPET - LEAD && last > first) break;
+      if (range.end - start > SNIPPET_UNITS - LEAD_UNITS && last > first) break;
       groups.add(range.group);
       end = Math.max(end, range.end);
     }
@@ -80,15 +80,15 @@ function bestCluster(ranges: readonly Range[]): { start: number; end: number } {
 
 /** Returns the range to show for a cluster, cut at white space if there is any. */
 function around(text: string, cluster: { start: number; end: number }): [number, number] {
-  let start = Math.max(0, cluster.start - LEAD);
+  let start = Math.max(0, cluster.start - LEAD_UNITS);
   if (start > 0) {
     const space = text.slice(start, cluster.start).search(SPACE);
     if (space >= 0) start += space + 1;
     else if (isLowSurrogate(text, start)) start++;
   }
-  let end = Math.min(text.length, start + Math.max(SNIPPET, cluster.end - cluster.start));
+  let end = Math.min(text.length, start + Math.max(SNIPPET_UNITS, cluster.end - cluster.start));
   if (end < text.length) {
-    for (let at = end; at > cluster.end && at > end - LEAD; at--) {
+    for (let at = end; at > cluster.end && at > end - LEAD_UNITS; at--) {
       if (SPACE.test(text.charAt(at))) return [start, at];
     }
     if (isLowSurrogate(text, end)) end--;

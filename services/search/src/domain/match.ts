@@ -10,12 +10,12 @@ export interface Match {
 }
 
 /** Matches per group that are searched from the beginning, and candidates that are examined. */
-const FIRST_MATCHES = 8;
-const MOST_CANDIDATES = 300;
+const MAX_FIRST_MATCHES = 8;
+const MAX_CANDIDATES = 300;
 /** Units around a match of one group within which other groups are searched. */
-const NEAR = 160;
+const NEAR_UNITS = 160;
 /** Units of a text that are read word by word when the fast search found nothing. */
-const READ_THROUGH = 20_000;
+const MAX_READ_UNITS = 20_000;
 
 /**
  * Returns the matches of groups in a folded text, sorted: the first ones of each group, and for frequent groups also
@@ -28,13 +28,13 @@ export function findMatches(text: string, groups: readonly Patterns[]): Match[] 
   roots.forEach((ofGroup, group) => {
     const before = matches.length;
     for (const root of ofGroup) matchRoot(text, root, group, 0, text.length, matches);
-    if (matches.length - before >= FIRST_MATCHES) frequent.push(group);
+    if (matches.length - before >= MAX_FIRST_MATCHES) frequent.push(group);
   });
   if (frequent.length > 0 && groups.length > 1) {
     for (const match of matches.filter(({ group }) => !frequent.includes(group))) {
       for (const group of frequent) {
         for (const root of roots[group] ?? []) {
-          matchRoot(text, root, group, Math.max(0, match.start - NEAR), match.end + NEAR, matches);
+          matchRoot(text, root, group, Math.max(0, match.start - NEAR_UNITS), match.end + NEAR_UNITS, matches);
         }
       }
     }
@@ -46,7 +46,11 @@ export function findMatches(text: string, groups: readonly Patterns[]): Match[] 
 export function readMatches(text: string, groups: readonly Patterns[]): Match[] {
   const matches: Match[] = [];
   const token = emptyToken();
-  for (let at = 0; at < READ_THROUGH && nextToken(text, at, token) && matches.length < FIRST_MATCHES; at = token.next) {
+  for (
+    let at = 0;
+    at < MAX_READ_UNITS && nextToken(text, at, token) && matches.length < MAX_FIRST_MATCHES;
+    at = token.next
+  ) {
     groups.forEach((patterns, group) => {
       const end = endOf(text, token.start, patterns);
       if (end > 0) matches.push({ start: token.start, end, group });
@@ -91,8 +95,8 @@ function matchRoot(
   into: Match[],
 ): void {
   const gram = kindAt(root, 0) === Kind.GRAM;
-  let left = FIRST_MATCHES;
-  let looks = MOST_CANDIDATES;
+  let left = MAX_FIRST_MATCHES;
+  let looks = MAX_CANDIDATES;
   for (
     let at = text.indexOf(root, from);
     at >= 0 && at < to && left > 0 && looks > 0;

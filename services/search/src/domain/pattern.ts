@@ -16,7 +16,7 @@ export interface Vocabulary {
   has(term: string): boolean;
   /** Returns some of the words that begin with `beginning`. */
   completions(beginning: string): readonly string[];
-  /** Returns the words nearest to a misspelt one, `edits` edits away at most. */
+  /** Returns the words nearest to a misspelt one, at most `edits` edits away. */
   corrections(word: string, edits: number): readonly string[];
 }
 

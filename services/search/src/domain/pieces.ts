@@ -14,7 +14,7 @@ export interface Piece {
 const ATX = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
-const LONGEST_HEADING = 120;
+const MAX_HEADING_CHARS = 120;
 
 interface Line {
   readonly start: number;
@@ -27,8 +27,8 @@ interface Heading {
   readonly title: string;
 }
 
-/** Reads a text piece by piece, each of at most `most` tokens. Headings are recognized only in Markdown. */
-export function* readPieces(text: string, markdown: boolean, most: number): Generator<Piece> {
+/** Reads a text piece by piece, each of at most `maxTokens` tokens. Headings are recognized only in Markdown. */
+export function* readPieces(text: string, markdown: boolean, maxTokens: number): Generator<Piece> {
   let headings: Heading[] = [];
   let path: readonly string[] = [];
   let paragraph: Line[] = [];
@@ -42,20 +42,20 @@ export function* readPieces(text: string, markdown: boolean, most: number): Gene
     }
     const found = markdown ? headingOf(paragraph, line) : undefined;
     if (found !== undefined) {
-      if (found.start === line.start) yield* piecesOf(text, paragraph, most, path);
+      if (found.start === line.start) yield* piecesOf(text, paragraph, maxTokens, path);
       paragraph = [];
       headings = [...headings.filter(({ level }) => level < found.level), found];
       path = headings.map(({ title }) => title).filter((title) => title !== '');
-      yield* headingPieces(text, found, most, path);
+      yield* headingPieces(text, found, maxTokens, path);
     } else if (line.text.trim() === '') {
-      yield* piecesOf(text, paragraph, most, path);
+      yield* piecesOf(text, paragraph, maxTokens, path);
       paragraph = [];
     } else {
       fence = mark;
       paragraph.push(line);
     }
   }
-  yield* piecesOf(text, paragraph, most, path);
+  yield* piecesOf(text, paragraph, maxTokens, path);
 }
 
 /** Returns the heading that a line is, or that it makes of the preceding line by underlining it. */
@@ -72,11 +72,11 @@ function headingOf(paragraph: readonly Line[], line: Line): (Heading & { start: 
 function* headingPieces(
   text: string,
   { level, start, end }: Heading & { readonly start: number; readonly end: number },
-  most: number,
+  maxTokens: number,
   path: readonly string[],
 ): Generator<Piece> {
   const tokens = tokensIn(text, start, end);
-  if (tokens > most) yield* partsOf(text, start, end, most, path);
+  if (tokens > maxTokens) yield* partsOf(text, start, end, maxTokens, path);
   else yield { start, end, tokens, level, path };
 }
 
@@ -86,7 +86,7 @@ function plain(title: string): string {
     .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, '$1')
     .replace(/[*`]/g, '')
     .trim()
-    .slice(0, LONGEST_HEADING);
+    .slice(0, MAX_HEADING_CHARS);
 }
 
 function* linesOf(text: string): Generator<Line> {
@@ -101,25 +101,31 @@ function* linesOf(text: string): Generator<Line> {
 }
 
 /** Yields a paragraph as one piece, or line by line in parts if it is too long. */
-function* piecesOf(text: string, lines: readonly Line[], most: number, path: readonly string[]): Generator<Piece> {
+function* piecesOf(text: string, lines: readonly Line[], maxTokens: number, path: readonly string[]): Generator<Piece> {
   const start = lines[0]?.start ?? 0;
   const end = lines.at(-1)?.end ?? start;
   if (end === start) return;
   const tokens = tokensIn(text, start, end);
-  if (tokens <= most) yield { start, end, tokens, path };
-  else for (const line of lines) yield* partsOf(text, line.start, line.end, most, path);
+  if (tokens <= maxTokens) yield { start, end, tokens, path };
+  else for (const line of lines) yield* partsOf(text, line.start, line.end, maxTokens, path);
 }
 
 /** Ends of sentences; then white space between words. */
 const SENTENCE = /[.!?…]["'”’)\]]*\s|[。！？；]/g;
 const SPACE = /\s/;
 
-function* partsOf(text: string, from: number, to: number, most: number, path: readonly string[]): Generator<Piece> {
+function* partsOf(
+  text: string,
+  from: number,
+  to: number,
+  maxTokens: number,
+  path: readonly string[],
+): Generator<Piece> {
   let start = from;
   while (start < to) {
     while (start < to && SPACE.test(text.charAt(start))) start++;
     if (start >= to) return;
-    const end = cutAt(text, start, to, most);
+    const end = cutAt(text, start, to, maxTokens);
     yield { start, end, tokens: tokensIn(text, start, end), path };
     start = end;
   }
@@ -128,14 +134,14 @@ function* partsOf(text: string, from: number, to: number, most: number, path: re
 /**
  * Returns where a part that begins at `start` ends: after a sentence if possible, else after a word, else at the limit.
  */
-function cutAt(text: string, start: number, to: number, most: number): number {
+function cutAt(text: string, start: number, to: number, maxTokens: number): number {
   let furthest = start;
   let tokens = 0;
   // Counts in small steps. A word that a step divides counts a little too much.
-  while (furthest < to && tokens <= most) {
-    const next = Math.min(to, furthest + STEP);
+  while (furthest < to && tokens <= maxTokens) {
+    const next = Math.min(to, furthest + STEP_UNITS);
     tokens += tokensIn(text, furthest, next);
-    if (tokens > most && furthest > start) break;
+    if (tokens > maxTokens && furthest > start) break;
     furthest = next;
   }
   if (furthest >= to) return to;
@@ -147,4 +153,4 @@ function cutAt(text: string, start: number, to: number, most: number): number {
   return (text.charCodeAt(furthest) & 0xfc00) === 0xdc00 ? furthest + 1 : furthest;
 }
 
-const STEP = 24;
+const STEP_UNITS = 24;

@@ -38,7 +38,7 @@ export interface Group {
 }
 
 /** The forms of a group that are looked up. */
-export interface Asked {
+export interface GroupPatterns {
   /** Its words as they are, then their other forms. */
   readonly patterns: Patterns;
   readonly times: number;
@@ -122,8 +122,8 @@ export function parseQuery(query: string): QueryPlan {
       if (groups.length > 1) plan.boosts.push(...phraseOf(chunk));
     }
   }
-  const telling = withoutStopWords(words);
-  const groups = telling.length < QUESTION_WORDS ? telling : questionOf(telling);
+  const significant = withoutStopWords(words);
+  const groups = significant.length < QUESTION_WORDS ? significant : questionOf(significant);
   plan.groups = withoutRepeats(groups).slice(0, MAX_GROUPS);
   if (plan.groups.length > 1) plan.groups = plan.groups.map(closeLetter);
   plan.boosts = plan.boosts.slice(0, MAX_GROUPS);
@@ -174,8 +174,8 @@ function groupsOf(chunk: Chunk): Group[] {
     const group = phrase(folded, index, index + segment.length, chunk);
     if (group !== undefined) groups.push(group);
   }
-  const telling = groups.filter((group) => group.terms.length > 1 || (group.terms[0] as string).length > 1);
-  return telling.length > 0 ? telling : phraseOf(chunk);
+  const significant = groups.filter((group) => group.terms.length > 1 || (group.terms[0] as string).length > 1);
+  return significant.length > 0 ? significant : phraseOf(chunk);
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
@@ -219,14 +219,14 @@ function phrase(folded: string, start: number, end: number, chunk: Chunk): Group
 
 /** Removes stop words, unless there is nothing else. */
 function withoutStopWords(groups: Group[]): Group[] {
-  const telling = groups.filter((group) => !(group.correctable && isStopWord(group.surface)));
-  return telling.length > 0 ? telling : groups;
+  const significant = groups.filter((group) => !(group.correctable && isStopWord(group.surface)));
+  return significant.length > 0 ? significant : groups;
 }
 
 /** Returns the groups of a question: without particles, if enough remains, and with the words of compounds by themselves. */
-function questionOf(telling: readonly Group[]): Group[] {
-  const bare = telling.filter((group) => !(group.correctable && isParticle(group.surface)));
-  return (bare.length < QUESTION_WORDS ? telling : bare).flatMap((group) =>
+function questionOf(significant: readonly Group[]): Group[] {
+  const bare = significant.filter((group) => !(group.correctable && isParticle(group.surface)));
+  return (bare.length < QUESTION_WORDS ? significant : bare).flatMap((group) =>
     group.compound ? wordsOf(group) : [group],
   );
 }

@@ -11,10 +11,10 @@ import {
 import { type FacetName, type Field, type Narrowing, USUAL_FIELDS } from './narrowing.js';
 import { parseQuery, type QUERY_TYPES, type QueryPlan } from './query.js';
 
-const LONGEST_QUERY = 1000;
+const MAX_QUERY_CHARS = 1000;
 const DEFAULT_LIMIT = 20;
-const MOST_ITEMS = 50;
-const DEEPEST = 10_000;
+const MAX_PAGE_ITEMS = 50;
+const MAX_READABLE_ITEMS = 10_000;
 const DEFAULT_ALPHA = 0.4;
 
 /** Holds a validated search request. */
@@ -46,10 +46,10 @@ export function tagQuestion(
 }
 
 /** Restricts a search to the tags in the owner's answer. */
-export function withTags(search: Search, asked: readonly string[], { tagIds, tagTerms }: SearchFilter): Search {
+export function withTags(search: Search, requested: readonly string[], { tagIds, tagTerms }: SearchFilter): Search {
   const { plan } = search;
   const named = tagTerms.map(({ ids }) => ids);
-  const tags = [...(asked.length > 0 ? [tagIds] : []), ...named.slice(0, plan.tags.length)];
+  const tags = [...(requested.length > 0 ? [tagIds] : []), ...named.slice(0, plan.tags.length)];
   const excludedTags = named.slice(plan.tags.length).flat();
   return { ...search, narrowing: { ...search.narrowing, tags, excludedTags } };
 }
@@ -62,17 +62,25 @@ export function readRequest(request: SearchRequest): Search {
   const faults: Fault[] = [];
   const query = request.query.trim();
   const length = [...query].length;
-  if (length === 0) faults.push({ param: 'query', code: 'query_required', message: 'What is to be found?' });
-  if (length > LONGEST_QUERY) {
-    faults.push({ param: 'query', code: 'invalid_value', message: `A query has at most ${LONGEST_QUERY} characters.` });
+  if (length === 0) faults.push({ param: 'query', code: 'query_required', message: 'query must not be empty.' });
+  if (length > MAX_QUERY_CHARS) {
+    faults.push({
+      param: 'query',
+      code: 'invalid_value',
+      message: `A query may have at most ${MAX_QUERY_CHARS} characters.`,
+    });
   }
   const offset = Math.max(0, request.page?.offset ?? 0);
-  const limit = Math.min(MOST_ITEMS, request.page?.limit || DEFAULT_LIMIT);
-  if (offset + limit > DEEPEST) {
-    faults.push({ param: 'offset', code: 'offset_too_deep', message: `Only the first ${DEEPEST} items can be read.` });
+  const limit = Math.min(MAX_PAGE_ITEMS, request.page?.limit || DEFAULT_LIMIT);
+  if (offset + limit > MAX_READABLE_ITEMS) {
+    faults.push({
+      param: 'offset',
+      code: 'offset_too_deep',
+      message: `Only the first ${MAX_READABLE_ITEMS} items can be read.`,
+    });
   }
   if (request.page?.cursor) {
-    const message = 'A search goes on by offset: it gives no cursor.';
+    const message = 'A search is continued by offset: it has no cursor.';
     faults.push({ param: 'cursor', code: 'invalid_pagination', message });
   }
   // An invalid query is not parsed.
@@ -134,14 +142,14 @@ export function nameOfType(type: string): string {
 }
 
 /** Returns the types that both the request's field and the query's operators allow. */
-function typesOf(asked: readonly ResourceType[], plan: QueryPlan, faults: Fault[]): ResourceType[] | undefined {
-  asked.forEach((type, i) => {
+function typesOf(requested: readonly ResourceType[], plan: QueryPlan, faults: Fault[]): ResourceType[] | undefined {
+  requested.forEach((type, i) => {
     if (!Object.values(TYPES).includes(type)) {
-      faults.push({ param: `types[${i}]`, code: 'invalid_value', message: 'This is not a type of resources.' });
+      faults.push({ param: `types[${i}]`, code: 'invalid_value', message: 'must be a type of resource.' });
     }
   });
   return intersection(
-    asked.length > 0 ? [...asked] : undefined,
+    requested.length > 0 ? [...requested] : undefined,
     plan.types.length > 0 ? plan.types.map(typeNamed) : undefined,
   );
 }
@@ -155,7 +163,7 @@ interface Fields {
   readonly fieldTypes: ResourceType[] | undefined;
 }
 
-/** Resource types whose text each field stands for. */
+/** Resource types whose text each field contains. */
 const TEXTS: Partial<Record<SearchField, readonly ResourceType[]>> = {
   [SearchField.CONTENT]: [ResourceType.DOCUMENT, ResourceType.ARTIFACT, ResourceType.FOLDER],
   [SearchField.ROWS]: [ResourceType.TABLE],
@@ -166,9 +174,9 @@ const TEXTS: Partial<Record<SearchField, readonly ResourceType[]>> = {
  * Returns the fields to search and the types that they imply. The text of a table is its rows, that of a file is what
  * was extracted from it, and comments are on documents: unless names are searched too, the fields restrict the types.
  */
-function fieldsOf(asked: readonly SearchField[]): Fields {
-  if (asked.length === 0) return { fields: USUAL_FIELDS, fieldTypes: undefined };
-  const wanted = new Set(asked);
+function fieldsOf(requested: readonly SearchField[]): Fields {
+  if (requested.length === 0) return { fields: USUAL_FIELDS, fieldTypes: undefined };
+  const wanted = new Set(requested);
   const texts = [...wanted].flatMap((field) => TEXTS[field] ?? []);
   const fields: Field[] = [];
   if (wanted.has(SearchField.NAME)) fields.push('name');

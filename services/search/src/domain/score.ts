@@ -5,14 +5,14 @@ export const NAME_TIMES = 3;
 export const OTHER_FORM = 0.5;
 
 /** BM25 weight that is mapped to the middle of a tier's range of scores. */
-const HALF = 6;
+const HALF_WEIGHT = 6;
 
 /**
  * Converts a BM25 weight to a score from 0 to 1 that is the same on each page: at least 0.5 for an entry with all
  * terms, less for one with some of them.
  */
 export function scoreOf(weight: number, all: boolean): number {
-  const within = Math.max(0, weight) / (Math.max(0, weight) + HALF);
+  const within = Math.max(0, weight) / (Math.max(0, weight) + HALF_WEIGHT);
   return all ? 0.5 + within / 2 : Math.min(within / 2, 0.499_999);
 }
 

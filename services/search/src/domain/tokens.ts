@@ -9,7 +9,7 @@ export function tokensIn(text: string, start = 0, end = text.length): number {
   for (let at = start; at < end; at++) {
     const unit = text.charCodeAt(at);
     if (isLatin(unit)) {
-      if (letters % LETTERS === 0) tokens++;
+      if (letters % LETTERS_PER_TOKEN === 0) tokens++;
       letters++;
     } else {
       letters = 0;
@@ -20,7 +20,7 @@ export function tokensIn(text: string, start = 0, end = text.length): number {
 }
 
 /** Approximate number of letters per token. */
-const LETTERS = 6;
+const LETTERS_PER_TOKEN = 6;
 
 function isLatin(unit: number): boolean {
   const lower = unit | 0x20;

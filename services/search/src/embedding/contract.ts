@@ -24,7 +24,7 @@ const MILLISECONDS = 60_000;
 
 /** Tests an adapter against each duty of the port. */
 export function embedderContract(name: string, { open }: Subject): void {
-  describe(`${name} keeps the duties of an embedder`, () => {
+  describe(`${name} fulfils the contract of an embedder`, () => {
     let embedder: Embedder;
 
     beforeAll(async () => {
@@ -34,7 +34,7 @@ export function embedderContract(name: string, { open }: Subject): void {
     afterAll(() => embedder.close());
 
     test(
-      'one vector for each text, of the length that the model names, of length 1',
+      'returns one normalized vector for each text, with the dimensions of the model',
       async () => {
         const vectors = await embedder.embed(TEXTS, 'document');
         expect(vectors).toHaveLength(TEXTS.length);
@@ -50,7 +50,7 @@ export function embedderContract(name: string, { open }: Subject): void {
     );
 
     test(
-      'the same text gives the same vector, alone, among others and in any order',
+      'returns the same vector for the same text, alone, among others and in any order',
       async () => {
         const together = await embedder.embed([...TEXTS, 'word '.repeat(300)], 'document');
         const reversed = (await embedder.embed([...TEXTS].reverse(), 'document')).reverse();
@@ -64,7 +64,7 @@ export function embedderContract(name: string, { open }: Subject): void {
     );
 
     test(
-      'more texts than go anywhere at once come back in order',
+      'returns more texts than fit into one batch in order',
       async () => {
         const many = Array.from({ length: 150 }, (_, i) => `number ${i}`);
         const vectors = await embedder.embed(many, 'document');
@@ -76,7 +76,7 @@ export function embedderContract(name: string, { open }: Subject): void {
     );
 
     test(
-      'takes any text',
+      'accepts any text',
       async () => {
         const vectors = await embedder.embed(ODD, 'document');
         for (const vector of [...vectors, ...(await embedder.embed(ODD.slice(0, 4), 'query'))]) {
@@ -87,7 +87,7 @@ export function embedderContract(name: string, { open }: Subject): void {
     );
 
     test(
-      'a query is served before documents that wait',
+      'embeds a query before waiting documents',
       async () => {
         const order: string[] = [];
         const many = Array.from({ length: 300 }, (_, i) => `document ${i}`);
@@ -102,9 +102,9 @@ export function embedderContract(name: string, { open }: Subject): void {
     );
 
     test(
-      'a signal ends a call with its reason, and the embedder serves on',
+      'aborts a call with the reason of its signal, and continues to serve',
       async () => {
-        const reason = new Error('nobody waits any more');
+        const reason = new Error('the caller has given up');
         await expect(embedder.embed(TEXTS, 'document', AbortSignal.abort(reason))).rejects.toBe(reason);
         const stop = new AbortController();
         const call = embedder.embed(
@@ -120,7 +120,7 @@ export function embedderContract(name: string, { open }: Subject): void {
     );
 
     test(
-      'closed, it rejects what runs and what comes',
+      'rejects running and further calls when closed',
       async () => {
         const closing = await open();
         const running = closing.embed(

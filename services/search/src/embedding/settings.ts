@@ -7,7 +7,7 @@ export const embeddingSettings = {
   embeddings: {
     variable: 'COMMONPLACE_EMBEDDINGS',
     common: 'search by meaning: local, off, or a URL',
-    help: 'where texts get their vectors: local, off, or the URL of an OpenAI-compatible API (https://api.openai.com/v1)',
+    help: 'how texts are embedded: local, off, or the URL of an OpenAI-compatible API (https://api.openai.com/v1)',
     parse: shaped({ kind: 'url', schemes: ['http', 'https'], words: ['local', 'off'] }, (value: string): string =>
       value === 'local' || value === 'off' ? value : endpointOf(value),
     ),
@@ -16,13 +16,13 @@ export const embeddingSettings = {
   },
   embeddingsThreads: {
     variable: 'COMMONPLACE_EMBEDDINGS_THREADS',
-    help: 'processor threads of the local model for documents; queries take one',
+    help: 'processor threads of the local model for documents; queries use one',
     parse: integer(1, 64),
     fallback: 2,
   },
   embeddingsIdleSeconds: {
     variable: 'COMMONPLACE_EMBEDDINGS_IDLE_SECONDS',
-    help: 'the local model leaves the memory when it had nothing to do for so long',
+    help: 'seconds without work after which the local model is unloaded',
     parse: integer(1, 86_400),
     fallback: 60,
   },
@@ -40,19 +40,19 @@ export const embeddingSettings = {
   },
   embeddingsDimensions: {
     variable: 'COMMONPLACE_EMBEDDINGS_DIMENSIONS',
-    help: 'numbers of one vector of that model',
+    help: 'dimensions of the vectors of that model',
     parse: integer(1, 4096),
     fallback: undefined as number | undefined,
   },
   embeddingsMaxTokens: {
     variable: 'COMMONPLACE_EMBEDDINGS_MAX_TOKENS',
-    help: 'tokens of a text that the model at the URL reads',
+    help: 'maximum tokens of a text that the model at the URL reads',
     parse: integer(16, 1_000_000),
     fallback: 512,
   },
   embeddingsBatch: {
     variable: 'COMMONPLACE_EMBEDDINGS_BATCH',
-    help: 'texts that are sent to the URL at once',
+    help: 'maximum texts of one request to the URL',
     parse: integer(1, 2048),
     fallback: 64,
   },
@@ -69,6 +69,6 @@ function endpointOf(value: string): string {
   try {
     return endpoint(value);
   } catch {
-    throw new Error('must be local, off, or a URL with http or https');
+    throw new Error('must be local, off, or an http or https URL');
   }
 }

@@ -9,7 +9,7 @@ export interface WatchedEmbedder extends Embedder {
 }
 
 /** Wraps an embedder and remembers the outcome of its last call. */
-export function watched(embedder: Embedder): WatchedEmbedder {
+export function watchEmbedder(embedder: Embedder): WatchedEmbedder {
   let health: Health = 'available';
   return {
     model: embedder.model,

@@ -8,7 +8,7 @@ import { parseQuery } from '../domain/query.js';
 import { DependencyUnavailable } from '../errors.js';
 import { IndexFailure, type SearchIndex } from '../index/port.js';
 
-const MOST = 500;
+const MAX_ENTRIES = 500;
 
 /** Serves the calls of other services on the index. They check the access to the returned candidates themselves. */
 export function createEntryHandlers(index: Pick<SearchIndex, 'search'>): Handlers<EntryService> {
@@ -41,7 +41,7 @@ async function find(
     },
     narrowing: parentId === '' ? {} : { parentId },
     offset: Math.max(offset, 0),
-    limit: Math.min(Math.max(limit, 1), MOST),
+    limit: Math.min(Math.max(limit, 1), MAX_ENTRIES),
     highlight: false,
     bare: true,
     every: true,

@@ -10,7 +10,7 @@ import { DependencyUnavailable } from '../errors.js';
 import { IndexFailure, type SearchIndex } from '../index/port.js';
 import type { FilledPage, Question } from '../ranking/found.js';
 import { pageByMeaning } from '../ranking/meaning.js';
-import { type Shown, shownOf } from '../ranking/places.js';
+import { type ShownPlace, shownOf } from '../ranking/places.js';
 import type { TreeOwner } from '../ranking/recheck.js';
 import { pageByWords } from '../ranking/words.js';
 import { attributionOf, type UsageRecorder } from '../usage/recorder.js';
@@ -42,20 +42,20 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
     },
     context.onward,
   );
-  const asked = withTags(read, request.tagIds, filter);
-  const answered = await answer(parts, { asked, filter }, context);
+  const parsed = withTags(read, request.tagIds, filter);
+  const answered = await answer(parts, { request: parsed, filter }, context);
   const { mode, page, degraded } = answered;
   warn(answered, context);
-  const shown = await shownOf(parts.resources, page.found, asked, context);
+  const shown = await shownOf(parts.resources, page.found, parsed, context);
   return {
     items: page.found.map((found, i) => searchItem(found, shown[i] ?? NOTHING_SHOWN)),
-    facets: facetCounts(page.facets, asked.facets),
+    facets: facetCounts(page.facets, parsed.facets),
     mode,
     degraded: degraded !== undefined,
     tookMs: Math.round(performance.now() - began),
     page: {
-      limit: asked.limit,
-      offset: asked.offset,
+      limit: parsed.limit,
+      offset: parsed.offset,
       total: page.total,
       totalIsEstimate: page.totalIsEstimate,
       hasMore: page.more,
@@ -65,7 +65,7 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
   };
 }
 
-const NOTHING_SHOWN: Shown = { snippets: {} };
+const NOTHING_SHOWN: ShownPlace = { snippets: {} };
 
 interface Warning {
   readonly code: string;
@@ -88,8 +88,8 @@ const MODES = {
 };
 
 async function answer(parts: SearchParts, question: Question, context: CallContext): Promise<Answer> {
-  const { asked } = question;
-  const mode = MODES[asked.mode];
+  const { request } = question;
+  const mode = MODES[request.mode];
   const means = await meaningOf(parts, question, context);
   if (means === undefined) return { mode, page: await byWords(parts, question, context) };
   const answered = 'vector' in means ? await byMeaning(parts, question, means.vector, context) : means.degraded;
@@ -104,7 +104,7 @@ async function byMeaning(
   vector: QueryVector | undefined,
   context: CallContext,
 ): Promise<Answer | Warning> {
-  const { mode, minScore } = question.asked;
+  const { mode, minScore } = question.request;
   try {
     const page = await pageByMeaning(index, resources, question, vector, context);
     const incomplete = vector?.complete === false;
@@ -139,11 +139,11 @@ const UNAVAILABLE = {
   off: unavailable('embeddings are off'),
   'no vectors': unavailable('nothing is embedded yet'),
   'no answer': unavailable('the embedding model does not answer'),
-  failed: unavailable('the vectors can not be read'),
-  'no texts': unavailable('names and comments are searched by their words alone'),
+  failed: unavailable('the vectors cannot be read'),
+  'no texts': unavailable('names and comments are searched only by their words'),
 };
 
-type Means = { readonly vector: QueryVector | undefined } | { readonly degraded: Warning };
+type VectorOrWarning = { readonly vector: QueryVector | undefined } | { readonly degraded: Warning };
 
 /**
  * Returns the vector to search with, which is undefined when meaning has weight 0, or the reason why only keywords are
@@ -151,10 +151,10 @@ type Means = { readonly vector: QueryVector | undefined } | { readonly degraded:
  */
 async function meaningOf(
   { embedQuery, usage }: SearchParts,
-  { asked }: Question,
+  { request }: Question,
   context: CallContext,
-): Promise<Means | undefined> {
-  const { mode, alpha, plan, fields } = asked;
+): Promise<VectorOrWarning | undefined> {
+  const { mode, alpha, plan, fields } = request;
   if (mode === 'keyword' || plan.words === '') return undefined;
   if (mode === 'hybrid' && alpha === 0) return { vector: undefined };
   if (!fields.includes('text')) return { degraded: UNAVAILABLE['no texts'] };
@@ -168,11 +168,11 @@ function warn({ page, degraded, incomplete }: Answer, { reply }: CallContext): v
   const warnings: Warning[] = [];
   if (degraded !== undefined) warnings.push(degraded);
   if (incomplete) {
-    const message = 'Not everything is embedded yet: the rest is found by its words alone.';
+    const message = 'Not everything is embedded yet: the rest is found only by its words.';
     warnings.push({ code: 'embeddings_incomplete', message });
   }
   if (!page.complete) {
-    warnings.push({ code: 'index_incomplete', message: 'The index is being made: some resources are not in it yet.' });
+    warnings.push({ code: 'index_incomplete', message: 'The index is being built: some resources are not in it yet.' });
   }
   if (warnings.length > 0) reply.warnings = [...(reply.warnings ?? []), ...warnings];
 }

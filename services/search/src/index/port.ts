@@ -9,14 +9,14 @@ import type { EmbeddingModel } from '../embedding/port.js';
 /** Number of matches up to which totals are exact. */
 export const EXACT_TOTAL = 1000;
 
-/** Matches that are counted for facets at most; they are not necessarily the best ones. */
-export const MOST_FACETED = 10_000;
+/** Maximum number of matches that are counted for facets; they are not necessarily the best ones. */
+export const MAX_FACETED_MATCHES = 10_000;
 
-/** Characters of an entry's text that are searched. */
-export const MOST_TEXT = 1_000_000;
+/** Maximum characters of an entry's text that are searched. */
+export const MAX_TEXT_CHARS = 1_000_000;
 
-/** Characters of an entry's comments that are searched. */
-export const MOST_COMMENTS = 200_000;
+/** Maximum characters of an entry's comments that are searched. */
+export const MAX_COMMENT_CHARS = 200_000;
 
 export interface IndexQuery {
   readonly plan: QueryPlan;
@@ -67,7 +67,7 @@ export interface IndexStats {
 }
 
 /** Describes an entry whose text has no vectors of a model yet. */
-export interface Unembedded {
+export interface UnembeddedEntry {
   readonly id: string;
   readonly workspaceId: string;
   readonly type: ResourceType;
@@ -125,9 +125,9 @@ export interface ModelVector {
   readonly vector: Float32Array;
 }
 
-/** Asks for places of a ranking by meaning, or by words and meaning. */
+/** Requests places of a ranking by meaning, or by words and meaning. */
 export interface RankQuery {
-  readonly asked: Search;
+  readonly request: Search;
   /** What the caller may find. */
   readonly filter: SearchFilter;
   /** Without a vector only words count. */
@@ -189,7 +189,7 @@ export interface Rebuild {
  */
 export interface VectorIndex {
   /** Returns entries that need vectors of a model, the most recently changed first. */
-  unembedded(model: string, limit: number): Promise<readonly Unembedded[]>;
+  unembedded(model: string, limit: number): Promise<readonly UnembeddedEntry[]>;
   /** Replaces the vectors of this model that the entries have. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): Promise<void>;
   nearest(query: VectorQuery): Promise<readonly NearHit[]>;

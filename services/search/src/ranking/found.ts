@@ -4,17 +4,17 @@ import type { IndexAnswer, RankedPlace } from '../index/port.js';
 
 /** Holds what is searched for: the request, and what the caller may find. */
 export interface Question {
-  readonly asked: Search;
+  readonly request: Search;
   readonly filter: SearchFilter;
 }
 
 /** A place in an answer. */
-export interface Found extends Omit<RankedPlace, 'id'> {
+export interface FoundPlace extends Omit<RankedPlace, 'id'> {
   readonly resource: AccessibleResource;
 }
 
 export interface FilledPage extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete' | 'more'> {
-  readonly found: readonly Found[];
+  readonly found: readonly FoundPlace[];
   /** Offset after the last hit that was examined. */
   readonly next: number;
 }

@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ModelVector, SearchIndex } from '../index/port.js';
-import type { FilledPage, Found, Question } from './found.js';
-import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
+import type { FilledPage, FoundPlace, Question } from './found.js';
+import { MAX_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 
 /**
  * Returns a page by meaning, or by words and meaning, that the caller may read; refused places are replaced. Without a
@@ -10,13 +10,13 @@ import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 export async function pageByMeaning(
   index: SearchIndex,
   resources: TreeOwner,
-  { asked, filter }: Question,
+  { request, filter }: Question,
   vector: ModelVector | undefined,
   context: CallContext,
 ): Promise<FilledPage> {
-  const { offset, limit } = asked;
-  const first = await index.rank({ asked, filter, vector, offset, limit });
-  const found: Found[] = [];
+  const { offset, limit } = request;
+  const first = await index.rank({ request, filter, vector, offset, limit });
+  const found: FoundPlace[] = [];
   let answer = first;
   let next = offset;
   for (let refills = 0; ; refills++) {
@@ -27,9 +27,9 @@ export async function pageByMeaning(
       const resource = allowed.get(id);
       if (resource !== undefined) found.push({ ...place, resource });
     }
-    if (found.length === limit || next >= answer.ranked || refills === MOST_REFILLS) break;
+    if (found.length === limit || next >= answer.ranked || refills === MAX_REFILLS) break;
     const missing = limit - found.length;
-    answer = await index.rank({ asked, filter, vector, offset: next, limit: missing * OVERFETCH });
+    answer = await index.rank({ request, filter, vector, offset: next, limit: missing * OVERFETCH });
   }
   const { facets, totalIsEstimate, complete } = first;
   const left = first.total - (next - offset - found.length);

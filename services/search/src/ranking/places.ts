@@ -4,11 +4,11 @@ import { type Place, placeAt, type Snippet } from '../domain/highlight.js';
 import type { Field } from '../domain/narrowing.js';
 import { passageSnippet } from '../domain/passage.js';
 import type { Search } from '../domain/request.js';
-import type { Found } from './found.js';
+import type { FoundPlace } from './found.js';
 import type { TreeOwner } from './recheck.js';
 
 /** Holds what is shown of a place, and which parts of its content contain that. */
-export interface Shown {
+export interface ShownPlace {
   readonly snippets: Readonly<Partial<Record<Field, Snippet>>>;
   /** Part that contains the snippet of the text. */
   readonly snippetPart?: PlacePart | undefined;
@@ -17,26 +17,26 @@ export interface Shown {
 }
 
 /** Milliseconds that an answer waits for the blocks of its passages. */
-const PATIENCE_MS = 1000;
+const PLACES_TIMEOUT_MS = 1000;
 
 /**
- * Returns what is shown of a page's places. The owner of the contents says which blocks and rows these are, because an
- * index of them would need an update of all blocks with each change of a text. If it does not answer, the blocks are
- * left out.
+ * Returns what is shown of a page's places. The owner of the contents determines which blocks and rows these are,
+ * because an index of them would need an update of all blocks with each change of a text. If it does not answer, the
+ * blocks are left out.
  */
 export async function shownOf(
   resources: Pick<TreeOwner, 'locatePlaces'>,
-  found: readonly Found[],
-  asked: Pick<Search, 'plan' | 'highlight'>,
+  found: readonly FoundPlace[],
+  request: Pick<Search, 'plan' | 'highlight'>,
   { onward }: Pick<CallContext, 'onward'>,
-): Promise<Shown[]> {
-  const snippets = found.map((one) => (asked.highlight ? snippetsOf(one, asked) : {}));
+): Promise<ShownPlace[]> {
+  const snippets = found.map((one) => (request.highlight ? snippetsOf(one, request) : {}));
   const wanted = found.flatMap((one, i) => {
     const { id, type } = one.resource;
     const places = [snippets[i]?.text?.place, passagePlace(one)];
     return places.flatMap((place) => (place === undefined ? [] : { resourceId: id, type, ...place }));
   });
-  const deadline = Math.min(onward.deadline, Date.now() + PATIENCE_MS);
+  const deadline = Math.min(onward.deadline, Date.now() + PLACES_TIMEOUT_MS);
   const parts = wanted.length === 0 ? [] : await partsOf(resources, wanted, { ...onward, deadline });
   let next = 0;
   return found.map((one, i) => {
@@ -59,14 +59,14 @@ async function partsOf(
   }
 }
 
-function snippetsOf({ hit, chunk }: Found, { plan }: Pick<Search, 'plan'>): Shown['snippets'] {
+function snippetsOf({ hit, chunk }: FoundPlace, { plan }: Pick<Search, 'plan'>): ShownPlace['snippets'] {
   if (hit?.snippets.text !== undefined || chunk === undefined || chunk.text === '') return hit?.snippets ?? {};
   const snippet = passageSnippet(chunk.text, plan);
   const place = { ...snippet.place, offset: chunk.start + snippet.place.offset };
   return { ...hit?.snippets, text: { ...snippet, place } };
 }
 
-function passagePlace({ chunk }: Found): Place | undefined {
+function passagePlace({ chunk }: FoundPlace): Place | undefined {
   if (chunk === undefined || chunk.text === '') return undefined;
   const { offset, text } = placeAt(chunk.text, 0);
   return { offset: chunk.start + offset, text };

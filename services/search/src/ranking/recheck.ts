@@ -6,8 +6,8 @@ export type TreeOwner = Pick<Client<IndexService>, 'getSearchFilter' | 'checkAcc
 
 /** Hits that are requested per missing one when some were refused. */
 export const OVERFETCH = 3;
-/** Refills of a page at most; a shorter page then says where to continue. */
-export const MOST_REFILLS = 8;
+/** Maximum refills of a page; a shorter page then states where to continue. */
+export const MAX_REFILLS = 8;
 
 /** Returns those of the hits that the caller may read now, by id. */
 export async function recheck(

@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { IndexAnswer, SearchIndex } from '../index/port.js';
-import type { FilledPage, Found, Question } from './found.js';
-import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
+import type { FilledPage, FoundPlace, Question } from './found.js';
+import { MAX_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 
 /**
  * Returns a page of keyword results that the caller may read; refused hits are replaced. Rejects with `IndexFailure`.
@@ -9,22 +9,22 @@ import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 export async function pageByWords(
   index: SearchIndex,
   resources: TreeOwner,
-  { asked, filter }: Question,
+  { request, filter }: Question,
   context: CallContext,
 ): Promise<FilledPage> {
-  const { plan, narrowing, fields, minScore, facets, highlight } = asked;
+  const { plan, narrowing, fields, minScore, facets, highlight } = request;
   const question = { plan, narrowing, fields, minScore, highlight, filter };
-  const found: Found[] = [];
-  const first = await index.search({ ...question, facets, offset: asked.offset, limit: asked.limit });
+  const found: FoundPlace[] = [];
+  const first = await index.search({ ...question, facets, offset: request.offset, limit: request.limit });
   let answer: IndexAnswer = first;
-  let next = asked.offset;
+  let next = request.offset;
   let refused = 0;
   let more = false;
   for (let refills = 0; ; refills++) {
     const readable = await recheck(resources, answer.hits, context);
     for (const hit of answer.hits) {
       const resource = readable.get(hit.id);
-      if (found.length === asked.limit) {
+      if (found.length === request.limit) {
         more ||= resource !== undefined;
         continue;
       }
@@ -32,12 +32,12 @@ export async function pageByWords(
       if (resource === undefined) refused++;
       else found.push({ hit, resource, score: hit.score, keyword: hit.score, byMeaning: false });
     }
-    if (found.length === asked.limit || !answer.more || refills === MOST_REFILLS) break;
-    const missing = asked.limit - found.length;
+    if (found.length === request.limit || !answer.more || refills === MAX_REFILLS) break;
+    const missing = request.limit - found.length;
     answer = await index.search({ ...question, offset: next, limit: missing * OVERFETCH });
   }
   const { totalIsEstimate, complete } = first;
   const left = first.total - refused;
-  const total = found.length === 0 ? left : Math.max(asked.offset + found.length, left);
+  const total = found.length === 0 ? left : Math.max(request.offset + found.length, left);
   return { found, facets: first.facets, total, totalIsEstimate, complete, more: more || answer.more, next };
 }

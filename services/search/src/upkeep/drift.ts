@@ -1,7 +1,7 @@
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexEntry, IndexService } from '@commonplace/proto/resources/v1/index_service.js';
-import { type Fetched, fetchEntries } from '../entries.js';
+import { type FetchedEntries, fetchEntries } from '../entries.js';
 import type { EntryState, SearchIndex } from '../index/port.js';
 import { pause } from '../pause.js';
 
@@ -42,7 +42,7 @@ export interface DriftCheck {
   of(ids: readonly string[]): Promise<Drift>;
 }
 
-const SAMPLE = 200;
+const SAMPLE_SIZE = 200;
 const AT_ONCE = 100;
 const STREAMED_AT_ONCE = 500;
 const STREAM_TIMEOUT_MS = 3_600_000;
@@ -54,10 +54,10 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
   const { index, resources, systemCall, log, settleMs = SETTLE_MS } = parts;
 
   /** Repairs those entries that still differ, and returns the differences. */
-  async function mend(ids: readonly string[]): Promise<Drift> {
+  async function repair(ids: readonly string[]): Promise<Drift> {
     let drift = NONE;
     for (let at = 0; at < ids.length; at += AT_ONCE) {
-      drift = sum(drift, await mendSome(parts, ids.slice(at, at + AT_ONCE)));
+      drift = sum(drift, await repairSome(parts, ids.slice(at, at + AT_ONCE)));
     }
     return drift;
   }
@@ -96,7 +96,7 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
     if (suspects.length === 0) return { ...NONE, checked };
     await pause(settleMs, signal);
     signal.throwIfAborted();
-    const drift = { ...(await mend([...new Set(suspects)])), checked };
+    const drift = { ...(await repair([...new Set(suspects)])), checked };
     if (drift.missing + drift.outdated + drift.surplus > 0) log.warn('index.drift', { ...drift });
     return drift;
   }
@@ -106,7 +106,7 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
       const held = await index.counts();
       const { counts } = await resources.countResources({ workspaceIds: [...held.keys()] }, systemCall());
       const miscounted = [...held].filter(([id, count]) => (counts[id] ?? 0) !== count);
-      const sample = await index.sample(SAMPLE);
+      const sample = await index.sample(SAMPLE_SIZE);
       const differ = await differing(sample);
       if (miscounted.length === 0 && differ.length === 0) return { ...NONE, checked: sample.length };
       return check.full(signal);
@@ -116,7 +116,7 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
       return settled(suspects, checked, signal);
     },
     async of(ids) {
-      const drift = { ...(await mend(await differing(ids))), checked: ids.length };
+      const drift = { ...(await repair(await differing(ids))), checked: ids.length };
       if (drift.missing + drift.outdated + drift.surplus > 0) log.warn('index.drift', { ...drift });
       return drift;
     },
@@ -124,15 +124,15 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
   return check;
 }
 
-async function mendSome({ index, resources, systemCall }: DriftParts, ids: readonly string[]): Promise<Drift> {
+async function repairSome({ index, resources, systemCall }: DriftParts, ids: readonly string[]): Promise<Drift> {
   let drift = NONE;
   for await (const fetched of fetchEntries(resources, ids, systemCall)) {
-    drift = sum(drift, await mendFetched(index, fetched));
+    drift = sum(drift, await repairFetched(index, fetched));
   }
   return drift;
 }
 
-async function mendFetched(index: SearchIndex, { ids, entries }: Fetched): Promise<Drift> {
+async function repairFetched(index: SearchIndex, { ids, entries }: FetchedEntries): Promise<Drift> {
   const [present, states] = [byId(entries), await index.states(ids)];
   const wrong = differences(ids, present, states);
   const missing = wrong.filter((id) => !states.has(id));

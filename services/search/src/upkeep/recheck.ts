@@ -17,7 +17,7 @@ export interface Recheck {
   close(): Promise<void>;
 }
 
-const AFTER_MS = 2000;
+const RECHECK_DELAY_MS = 2000;
 const AT_ONCE = 500;
 
 /**
@@ -25,7 +25,7 @@ const AT_ONCE = 500;
  * process may have written a newer one. Each writer therefore checks later that the index has the owner's state, and
  * otherwise repairs it, which is checked in turn: so the index converges to the tree without a lock.
  */
-export function createRecheck({ check, log, afterMs = AFTER_MS }: RecheckParts): Recheck {
+export function createRecheck({ check, log, afterMs = RECHECK_DELAY_MS }: RecheckParts): Recheck {
   const stop = new AbortController();
   let noted = new Set<string>();
   let running: Promise<void> | undefined;

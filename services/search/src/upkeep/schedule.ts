@@ -14,7 +14,7 @@ export interface ScheduleParts {
   /** Milliseconds between two checks; 0 checks only after a loss of the broker. */
   readonly everyMs: number;
   /** Milliseconds between two polls of the broker; 30,000 by default. */
-  readonly lookMs?: number;
+  readonly pollMs?: number;
 }
 
 /** Runs checks of the index until it is closed. */
@@ -22,11 +22,11 @@ export interface Schedule {
   close(): Promise<void>;
 }
 
-const LOOK_MS = 30_000;
+const POLL_INTERVAL_MS = 30_000;
 /** Number of checks of which one compares everything. */
-const FULL_EACH = 24;
+const CHECKS_PER_FULL_CHECK = 24;
 /** Random share that is added to the interval, so that replicas check at different times. */
-const APART = 0.1;
+const JITTER = 0.1;
 
 /** Starts a periodic check, and a full one each time the broker is reachable again. */
 export function startSchedule({
@@ -35,7 +35,7 @@ export function startSchedule({
   waitingEvents,
   log,
   everyMs,
-  lookMs = LOOK_MS,
+  pollMs: lookMs = POLL_INTERVAL_MS,
 }: ScheduleParts): Schedule {
   const stop = new AbortController();
   const { signal } = stop;
@@ -51,7 +51,7 @@ export function startSchedule({
     due = nextAfter(everyMs);
     checks++;
     await ensureBuilt(signal);
-    const drift = back || checks % FULL_EACH === 0 ? await check.full(signal) : await check.quick(signal);
+    const drift = back || checks % CHECKS_PER_FULL_CHECK === 0 ? await check.full(signal) : await check.quick(signal);
     log.debug('index.checked', { ...drift });
   }
 
@@ -78,7 +78,7 @@ export function startSchedule({
 }
 
 function nextAfter(everyMs: number): number {
-  return everyMs === 0 ? Number.POSITIVE_INFINITY : Date.now() + everyMs * (1 + Math.random() * APART);
+  return everyMs === 0 ? Number.POSITIVE_INFINITY : Date.now() + everyMs * (1 + Math.random() * JITTER);
 }
 
 async function withinTime(work: Promise<unknown>, ms: number): Promise<boolean> {

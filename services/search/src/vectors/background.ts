@@ -3,7 +3,7 @@ import type { Log } from '@commonplace/kit/log';
 import { continuingAll, traceparentNow } from '@commonplace/kit/telemetry';
 import { CHUNKER_VERSION, type Chunk, chunksOf, embeddedText } from '../domain/chunks.js';
 import { type CountedTokens, type Embedder, EmbedderFailure, type EmbeddingModel } from '../embedding/port.js';
-import type { ChunkVector, EntryVectors, SearchIndex, Unembedded, VectorStats } from '../index/port.js';
+import type { ChunkVector, EntryVectors, SearchIndex, UnembeddedEntry, VectorStats } from '../index/port.js';
 import { pause } from '../pause.js';
 import { createKnownPassages, type KnownPassages } from './known-passages.js';
 
@@ -24,7 +24,7 @@ export interface EmbeddingParts {
 }
 
 /** Describes the vectors that answer queries at present. */
-export interface Serving {
+export interface ServingModel {
   readonly embedder: Embedder;
   /** Id of the model in the index. */
   readonly model: string;
@@ -37,7 +37,7 @@ export interface EmbeddingWork {
   /** Reports that entries may have changed. The next pass is traced as caused by the current request. */
   wake(): void;
   /** Returns undefined while there are no vectors to search. */
-  serving(): Serving | undefined;
+  serving(): ServingModel | undefined;
   /** Returns the progress after the last batch. */
   stats(): VectorStats;
   /** Aborts the current batch and resolves when the work has stopped. */
@@ -45,17 +45,17 @@ export interface EmbeddingWork {
 }
 
 /** Entries taken from the index at once, and texts passed to the model at once. */
-const ENTRIES_AT_ONCE = 16;
-const TEXTS_AT_ONCE = 16;
+const ENTRIES_PER_BATCH = 16;
+const TEXTS_PER_BATCH = 16;
 /** Texts after which vectors are stored, so that recently changed entries are handled next. */
 const TEXTS_PER_PUT = 32;
 const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
 /** Milliseconds until a retry after a failure that is not retryable, because an operator may fix it. */
-const HOPELESS_MS = 600_000;
+const PERMANENT_RETRY_MS = 600_000;
 /** Maximum number of requests that one pass is traced for. */
 const MAX_CAUSES = 32;
 /** Share of entries without vectors up to which the vectors count as complete. */
-const LACKING = 0.1;
+const MAX_MISSING_SHARE = 0.1;
 
 /**
  * Returns the model under the id that the index uses, which includes the version and size of the chunks: other chunks
@@ -77,7 +77,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
   const stop = new AbortController();
   const model = indexedModel(embedder.model, chunkTokens);
   let stats: VectorStats = { embedded: 0, pending: 0, chunks: 0 };
-  let old: Serving | undefined;
+  let old: ServingModel | undefined;
   let wakeUp: (() => void) | undefined;
   let woken = true;
   /** Trace contexts of the requests since the last pass that changed entries. */
@@ -98,7 +98,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
       } catch (error) {
         if (stop.signal.aborted) return;
         const hopeless = error instanceof EmbedderFailure && !error.retryable;
-        const wait = hopeless ? HOPELESS_MS : (RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] as number);
+        const wait = hopeless ? PERMANENT_RETRY_MS : (RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] as number);
         log.warn('embedding.failed', { error, retryInSeconds: wait / 1000 });
         failures++;
         await pause(wait, stop.signal);
@@ -119,10 +119,10 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
     stats = await index.vectorStats(model.id);
     if (stats.pending > 0 && old === undefined) old = await servingOld();
     for (let last = ''; ; ) {
-      const needy = await index.unembedded(model.id, ENTRIES_AT_ONCE);
+      const needy = await index.unembedded(model.id, ENTRIES_PER_BATCH);
       if (needy.length === 0) break;
       const these = needy.map(({ id, textHash }) => `${id} ${textHash}`).join();
-      if (these === last) throw new Error('the index does not take the vectors');
+      if (these === last) throw new Error('the index does not accept the vectors');
       last = these;
       await index.putVectors(model, await embedEntries({ ...parts, known }, needy, stop.signal));
       stats = await index.vectorStats(model.id);
@@ -130,7 +130,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
     if (stats.embedded > 0) await dropOld();
   }
 
-  async function servingOld(): Promise<Serving | undefined> {
+  async function servingOld(): Promise<ServingModel | undefined> {
     const held = (await index.models()).map(({ id }) => id).filter((id) => id !== model.id);
     for (const one of [embedder, ...former]) {
       const id = held.find((other) => isOf(one.model, other));
@@ -162,7 +162,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
       if (old !== undefined) return old;
       const { embedded, pending } = stats;
       if (embedded === 0) return undefined;
-      return { embedder, model: model.id, complete: pending <= LACKING * (embedded + pending) };
+      return { embedder, model: model.id, complete: pending <= MAX_MISSING_SHARE * (embedded + pending) };
     },
     stats: () => stats,
     async close() {
@@ -180,7 +180,7 @@ interface BatchParts extends EmbeddingParts {
 /** Embeds the first or all of some entries. An entry that the model fails on gets no vectors. */
 async function embedEntries(
   parts: BatchParts,
-  entries: readonly Unembedded[],
+  entries: readonly UnembeddedEntry[],
   signal: AbortSignal,
 ): Promise<EntryVectors[]> {
   try {
@@ -199,10 +199,10 @@ async function embedEntries(
 
 async function embedTogether(
   { embedder, chunkTokens, count, known }: BatchParts,
-  entries: readonly Unembedded[],
+  entries: readonly UnembeddedEntry[],
   signal: AbortSignal,
 ): Promise<EntryVectors[]> {
-  const chunked: { readonly entry: Unembedded; readonly chunks: readonly Chunk[] }[] = [];
+  const chunked: { readonly entry: UnembeddedEntry; readonly chunks: readonly Chunk[] }[] = [];
   const texts: string[] = [];
   const workspaceIds: string[] = [];
   for (const entry of entries) {
@@ -216,7 +216,7 @@ async function embedTogether(
     // Chunking a long text takes a while, so other pending work runs in between.
     await setImmediate();
   }
-  const vectors = await known.vectorsOf(texts, TEXTS_AT_ONCE, (these, indices) => {
+  const vectors = await known.vectorsOf(texts, TEXTS_PER_BATCH, (these, indices) => {
     const owners = indices.map((i) => workspaceIds[i] as string);
     const some = embedder.embed(these, 'document', signal, (counted) => {
       const shares = shareTokens(counted.tokens, these, owners);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 /** Passages whose vectors are cached: 1.5 kB each with 384 dimensions. */
-const REMEMBERED = 2000;
+const MAX_CACHED_PASSAGES = 2000;
 
 /**
  * Caches the vectors of recently embedded passages of one model, so that an edit of an entry embeds only the passages
@@ -21,7 +21,7 @@ export interface KnownPassages {
 }
 
 export function createKnownPassages(): KnownPassages {
-  const known = new LRUCache<string, Float32Array>({ max: REMEMBERED });
+  const known = new LRUCache<string, Float32Array>({ max: MAX_CACHED_PASSAGES });
   return {
     async vectorsOf(texts, atOnce, embed) {
       const keys = texts.map((text) => createHash('sha256').update(text).digest('base64url'));

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { CountedTokens } from '../embedding/port.js';
 import type { ModelVector } from '../index/port.js';
-import type { Serving } from './background.js';
+import type { ServingModel } from './background.js';
 
 /** Holds the vector of a query, the model in the index that it can be compared with, and how much has such vectors. */
 export interface QueryVector extends ModelVector {
@@ -17,16 +17,19 @@ export type EmbedQuery = (words: string, count?: CountQuery) => Promise<QueryVec
 export type CountQuery = (counted: CountedTokens, model: string) => void;
 
 /** Cached vectors of earlier queries, because users page through a search. */
-const KEPT = 500;
+const MAX_CACHED_VECTORS = 500;
 /** Milliseconds after a failure during which the model is not called. */
-const SPARED_MS = 3000;
+const FAILURE_PAUSE_MS = 3000;
 
 /**
  * Creates a function that embeds queries and gives up after `timeoutMs`. `serving` is undefined when embeddings are
  * off.
  */
-export function createQueryEmbedder(serving: (() => Serving | undefined) | undefined, timeoutMs: number): EmbedQuery {
-  const known = new LRUCache<string, Float32Array>({ max: KEPT });
+export function createQueryEmbedder(
+  serving: (() => ServingModel | undefined) | undefined,
+  timeoutMs: number,
+): EmbedQuery {
+  const known = new LRUCache<string, Float32Array>({ max: MAX_CACHED_VECTORS });
   let sparedUntil = 0;
 
   return async (words, count) => {
@@ -41,9 +44,9 @@ export function createQueryEmbedder(serving: (() => Serving | undefined) | undef
       const { name } = embedder.model;
       const counted = count && ((tokens: CountedTokens) => count(tokens, name));
       const embedded = embedder.embed([words], 'query', AbortSignal.timeout(timeoutMs), counted);
-      vector = await answered(embedded, timeoutMs);
+      vector = await vectorInTime(embedded, timeoutMs);
       if (vector === undefined) {
-        sparedUntil = Date.now() + SPARED_MS;
+        sparedUntil = Date.now() + FAILURE_PAUSE_MS;
         return 'no answer';
       }
       known.set(key, vector);
@@ -53,7 +56,7 @@ export function createQueryEmbedder(serving: (() => Serving | undefined) | undef
 }
 
 /** Returns the only vector, or undefined when the model fails or is late, even if it ignores the signal. */
-async function answered(vectors: Promise<Float32Array[]>, timeoutMs: number): Promise<Float32Array | undefined> {
+async function vectorInTime(vectors: Promise<Float32Array[]>, timeoutMs: number): Promise<Float32Array | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), timeoutMs + 50).unref();

@@ -9,13 +9,13 @@ import {
 import type { Field } from '../domain/narrowing.js';
 import { nameOfType } from '../domain/request.js';
 import type { IndexAnswer } from '../index/port.js';
-import type { Found } from '../ranking/found.js';
-import type { Shown } from '../ranking/places.js';
+import type { FoundPlace } from '../ranking/found.js';
+import type { ShownPlace } from '../ranking/places.js';
 
 const FIELDS: readonly Field[] = ['name', 'text', 'comments'];
 
 /** Converts a place in an answer to its message. Everything except the match is the present state in the tree. */
-export function searchItem(found: Found, shown: Shown): SearchItem {
+export function searchItem(found: FoundPlace, shown: ShownPlace): SearchItem {
   const { id, type, name, workspaceId, path, icon, updatedAt, tags, role } = found.resource;
   return {
     resource: { id, type, name, workspaceId, path, icon, updatedAt, tags },
@@ -28,19 +28,19 @@ export function searchItem(found: Found, shown: Shown): SearchItem {
   };
 }
 
-function chunkOf({ chunk }: Found, { passagePart }: Shown): SearchChunk | undefined {
+function chunkOf({ chunk }: FoundPlace, { passagePart }: ShownPlace): SearchChunk | undefined {
   if (chunk === undefined) return undefined;
   return { text: chunk.text, blockId: passagePart?.blockId, page: passagePart?.page };
 }
 
-function fieldsOf({ hit, chunk, byMeaning, resource: { type } }: Found): SearchField[] {
+function fieldsOf({ hit, chunk, byMeaning, resource: { type } }: FoundPlace): SearchField[] {
   const fields = (hit?.matchedIn ?? []).map((field) => fieldOf(field, type));
   // A passage without text was embedded for its name.
   if (byMeaning) fields.push(fieldOf(chunk?.text === '' ? 'name' : 'text', type));
   return [...new Set(fields)];
 }
 
-function highlightsOf({ resource: { type } }: Found, { snippets, snippetPart }: Shown): Highlight[] {
+function highlightsOf({ resource: { type } }: FoundPlace, { snippets, snippetPart }: ShownPlace): Highlight[] {
   return FIELDS.flatMap((field) => {
     const snippet = snippets[field];
     if (snippet === undefined) return [];
@@ -60,9 +60,9 @@ function fieldOf(field: Field, type: ResourceType): SearchField {
 
 export function facetCounts(
   facets: IndexAnswer['facets'],
-  asked: readonly (keyof IndexAnswer['facets'])[],
+  requested: readonly (keyof IndexAnswer['facets'])[],
 ): { [facet: string]: FacetCounts } {
-  const counts = asked.map((facet) => [
+  const counts = requested.map((facet) => [
     facet,
     {
       values: (facets[facet] ?? []).map(([value, count]) => ({

@@ -26,13 +26,13 @@ indexContract('typesense', async () => {
 /** The description is not part of the project. */
 const described = existsSync(DESCRIPTION) ? test : test.skip;
 
-describe('requests to typesense', () => {
-  described('are all as its description has them', () => {
+describe('requests to Typesense', () => {
+  described('all follow the OpenAPI description', () => {
     expect(proxy?.faults).toEqual([]);
-    const asked = new Set(
+    const requested = new Set(
       proxy?.requests.map(({ method, url }) => `${method} ${url.replace(/[a-z]+\d+-[^/?]+|\?.*/g, '')}`),
     );
-    expect([...asked].sort()).toEqual([
+    expect([...requested].sort()).toEqual([
       'DELETE /aliases/',
       'DELETE /collections/',
       'DELETE /collections//documents',
@@ -46,7 +46,7 @@ describe('requests to typesense', () => {
     ]);
   });
 
-  described('are told where they are not', () => {
+  described('are reported when they do not follow the description', () => {
     const check = readDescription(DESCRIPTION);
     const headers = { 'x-typesense-api-key': 'k' };
     const faultsOf = (method: string, url: string, body: unknown = ''): string[] =>

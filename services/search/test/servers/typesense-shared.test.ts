@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 describe('several processes with one index', () => {
-  test('see what the others have written, and start at the same time', async () => {
+  test('start at the same time and see the writes of others', async () => {
     const { indexes } = processes(3);
     const [a, b, c] = indexes as [SearchIndex, SearchIndex, SearchIndex];
     expect(await Promise.all(indexes.map((index) => index.needsRebuild()))).toEqual([true, true, true]);
@@ -53,7 +53,7 @@ describe('several processes with one index', () => {
     expect(await createBench(c).ids('newer')).toEqual(['n0']);
   });
 
-  test('one rebuilds, and takes what the others write meanwhile', async () => {
+  test('include writes of others in a rebuild', async () => {
     const { indexes } = processes(2);
     const [a, b] = indexes as [SearchIndex, SearchIndex];
     await b.upsert([
@@ -76,7 +76,7 @@ describe('several processes with one index', () => {
     await (await b.rebuild()).abort();
   });
 
-  test('vectors are those of all, whoever removes their entry', async () => {
+  test('share vectors, and remove them with their entry', async () => {
     const { indexes } = processes(2);
     const [a, b] = indexes as [SearchIndex, SearchIndex];
     const [first, second] = [createBench(a), createBench(b)];
@@ -90,7 +90,7 @@ describe('several processes with one index', () => {
     expect(await first.near(unit(1, 0, 0, 0))).toEqual([]);
   });
 
-  test('an index that somebody took away is a failure once, and then one to be made anew', async () => {
+  test('fail once when the index was deleted, then create it anew', async () => {
     const { prefix, indexes } = processes(1);
     const [a] = indexes as [SearchIndex];
     await (await a.rebuild()).commit();
@@ -104,7 +104,7 @@ describe('several processes with one index', () => {
     expect(await createBench(a).ids('word')).toEqual(['a']);
   });
 
-  test('a process that ended within a rebuild holds nobody up for long', async () => {
+  test('are not blocked for long by a process that ended during a rebuild', async () => {
     const { prefix, indexes } = processes(2);
     const [a, b] = indexes as [SearchIndex, SearchIndex];
     const lost = await a.rebuild();
@@ -122,8 +122,8 @@ describe('several processes with one index', () => {
   });
 });
 
-describe('more matches than are weighed', () => {
-  test('are counted, paged without gap or repetition, and all admitted', async () => {
+describe('matches beyond the limit of weighed ones', () => {
+  test('are counted, and paged without gaps or repetitions', async () => {
     const { indexes } = processes(1);
     const bench = createBench(indexes[0] as SearchIndex);
     const hidden = { boundaryId: 'hidden' };
@@ -161,7 +161,7 @@ describe('more matches than are weighed', () => {
 });
 
 describe('hostile values', () => {
-  test('are data in every filter, and come back as they were', async () => {
+  test('are treated as data in every filter and returned unchanged', async () => {
     const { indexes } = processes(1);
     const bench = createBench(indexes[0] as SearchIndex);
     const hostile = [
@@ -217,7 +217,7 @@ describe('hostile values', () => {
   }, 120_000);
 });
 
-describe('a server that does not do as it is asked', () => {
+describe('failing Typesense server', () => {
   const question = {
     highlight: false,
     plan: undefined as never,
@@ -234,15 +234,15 @@ describe('a server that does not do as it is asked', () => {
     await index.close();
   };
 
-  test('is a failure where it is not there', async () => {
+  test('fails when it cannot be reached', async () => {
     await failing(openTypesenseIndex({ urls: ['http://127.0.0.1:9'], apiKey: 'k', prefix: 'none', timeoutMs: 500 }));
   });
 
-  test('is a failure where it refuses the key', async () => {
+  test('fails when it refuses the key', async () => {
     await failing(openTypesenseIndex({ ...typesense(), apiKey: 'wrong', prefix: 'none' }));
   });
 
-  test('is a failure where it does not answer in time, and once it does, the next call succeeds', async () => {
+  test('fails when it does not answer in time; the next call succeeds', async () => {
     const { urls } = typesense();
     const silent: Server = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

@@ -10,7 +10,7 @@ import type { Version } from '../../storage/records.js';
 import type { DownloadParts } from '../parts.js';
 import { ensureThumbnail, THUMBNAIL_TYPE } from '../thumbnails.js';
 
-/** Bytes that one read returns at most. */
+/** Maximum bytes that one read returns. */
 const READ_BYTES = 1024 * 1024;
 
 /** Creates the handlers of downloads. The holder of a signed URL's token may read the bytes for which it was signed. */

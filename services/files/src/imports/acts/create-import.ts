@@ -24,8 +24,8 @@ export interface NewImport {
 }
 
 /** Milliseconds after which the request has ended or its process is gone. */
-const SLACK_MS = 60_000;
-const FIRST_LOOK_MS = 2_000;
+const ABANDONED_AFTER_MS = 60_000;
+const FIRST_POLL_MS = 2_000;
 
 function importId({ requestId, metadata }: CallContext): string {
   return derivedId(`import:${metadata.idempotency?.id ?? requestId}`);
@@ -53,12 +53,12 @@ export function attemptsOf(parts: Pick<ImportParts, 'ids'>, context: CallContext
 export async function createImport(
   parts: ImportParts,
   request: CreateImportRequest,
-  wish: ImportRequest,
+  parsed: ImportRequest,
   place: ImportPlace,
   context: CallContext,
 ): Promise<NewImport> {
   const id = importId(context);
-  const { from } = wish;
+  const { from } = parsed;
   const file = 'fileId' in from ? await fileOf(parts, from.fileId, context) : undefined;
   const blobId =
     file?.blobId ?? ('bytes' in from ? await putInline(parts, id, place.tenant, from.bytes, context) : undefined);
@@ -67,11 +67,11 @@ export async function createImport(
   const heldBytes = file?.sizeBytes ?? ('bytes' in from ? from.bytes.length : undefined);
   const fileName = file?.name ?? ('url' in from ? lastWord(from.url) : undefined);
   const record = context.work.insert(parts.imports, {
-    ...recordOf(request, wish, place, context),
+    ...recordOf(request, parsed, place, context),
     id,
     traceparent: traceparentNow(),
     ...(fileName !== undefined && { fileName }),
-    name: request.name ?? nameFrom(fileName, wish),
+    name: request.name ?? nameFrom(fileName, parsed),
     status: 'upload' in from ? 'pending_upload' : 'queued',
     ...('upload' in from && { phase: 'upload' as const }),
     ...(blobId !== undefined && { blobId, heldBytes }),
@@ -134,7 +134,7 @@ async function putInline(
 ): Promise<string> {
   const { blobId } = idsOf(parts, id, context);
   const measured = await measureAll([bytes]);
-  const forMs = Math.max(context.deadline - Date.now(), 0) + SLACK_MS;
+  const forMs = Math.max(context.deadline - Date.now(), 0) + ABANDONED_AFTER_MS;
   const reservation = { tenant, account: 'sources', bytes: measured.sizeBytes } as const;
   const intent = await beginAttempt(parts, { fileId: id, revision: id, blobId }, forMs, reservation);
   await parts.bytes.put(blobKey(blobId), [bytes], measured);
@@ -155,7 +155,7 @@ async function beginUpload(
   const { uploadId, blobId } = idsOf(parts, id, context);
   const inParts = sizeBytes !== undefined && sizeBytes > settings.singleBytes;
   const reservation = { tenant, account: 'sources', bytes: sizeBytes ?? 0 } as const;
-  const intent = await beginAttempt(parts, { fileId: id, revision: uploadId, blobId }, SLACK_MS, reservation);
+  const intent = await beginAttempt(parts, { fileId: id, revision: uploadId, blobId }, ABANDONED_AFTER_MS, reservation);
   const partsId = inParts ? await parts.bytes.beginParts(blobKey(blobId)) : undefined;
   const now = Date.now();
   const after = (ms: number) => new Date(now + ms).toISOString();
@@ -176,7 +176,7 @@ async function beginUpload(
     blobId,
     reserved: intent.reserved,
     attempts: 0,
-    lookAt: after(FIRST_LOOK_MS),
+    lookAt: after(FIRST_POLL_MS),
     expiresAt: after(settings.uploadHours * 3_600_000),
     actor: context.actor,
     createdAt: after(0),

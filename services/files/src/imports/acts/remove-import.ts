@@ -53,7 +53,7 @@ async function trash(parts: ImportParts, { id, rootResourceId }: ImportRecord, c
   let count = await trashOne(parts, root, context);
   if (count > 0 || rootResourceId === root) return count;
   for await (const chunk of itemRecords(parts, id)) {
-    // The first item may exist before its record says so.
+    // The first item may exist before its record is stored.
     const own = chunk.filter(({ status, seq }) => status === 'created' || seq === 0);
     for (const { path } of own) count += await trashOne(parts, resourceIdOf(id, path), context);
   }

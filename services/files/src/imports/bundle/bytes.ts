@@ -48,8 +48,8 @@ export async function blobBytes(store: BlobStore, key: string): Promise<Bytes> {
   };
 }
 
-/** Bytes that one read fetches at least, because a directory is read in many small consecutive pieces. */
-const AHEAD_BYTES = 256 * 1024;
+/** Minimum bytes that one read fetches, because a directory is read in many small consecutive pieces. */
+const MIN_READ_BYTES = 256 * 1024;
 
 type Done = (error: Error | null, bytesRead?: number) => void;
 
@@ -75,7 +75,7 @@ export class DirectoryReader extends RandomAccessReader {
   async #piece(position: number, length: number): Promise<Buffer> {
     const held = position >= this.#from && position + length <= this.#from + this.#ahead.length;
     if (!held) {
-      this.#ahead = await this.bytes.read(position, Math.max(length, AHEAD_BYTES));
+      this.#ahead = await this.bytes.read(position, Math.max(length, MIN_READ_BYTES));
       this.#from = position;
     }
     const start = position - this.#from;

@@ -7,15 +7,15 @@ import { type Bytes, DirectoryReader } from './bytes.js';
 import {
   ArchiveFault,
   type ArchiveLimits,
-  beyond,
   countEntries,
   countEntry,
+  limitFault,
   requireRatio,
   type Tally,
 } from './limits.js';
 
 /** Describes an entry of an archive. It is kept small, because an archive may have 100,000 of them. */
-export interface Packed extends Entry {
+export interface PackedEntry extends Entry {
   /** The archive that contains it. */
   readonly archive: Bytes;
   readonly offset: number;
@@ -28,25 +28,26 @@ export interface Packed extends Entry {
 }
 
 /** Reads an archive's directory. Rejects with an `ArchiveFault` when it is not a ZIP archive that may be unpacked. */
-export async function readDirectory(bytes: Bytes, limits: ArchiveLimits, tally: Tally): Promise<Packed[]> {
-  if (bytes.size > limits.archiveBytes) throw beyond(limits, 'archiveBytes', `The archive has ${bytes.size} bytes.`);
+export async function readDirectory(bytes: Bytes, limits: ArchiveLimits, tally: Tally): Promise<PackedEntry[]> {
+  if (bytes.size > limits.archiveBytes)
+    throw limitFault(limits, 'archiveBytes', `The archive has ${bytes.size} bytes.`);
   try {
     return await readEntries(bytes, limits, tally);
   } catch (error) {
     if (error instanceof ImportFault) throw error;
     const { message } = error as Error;
-    if (/encrypt/.test(message)) throw encrypted();
-    throw new ArchiveFault('archive_invalid', `This is no ZIP archive that can be read: ${message}.`, false, {
+    if (/encrypt/.test(message)) throw encryptedFault();
+    throw new ArchiveFault('archive_invalid', `The file is not a readable ZIP archive: ${message}.`, false, {
       cause: error,
     });
   }
 }
 
-async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): Promise<Packed[]> {
+async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): Promise<PackedEntry[]> {
   const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
   const zip = await fromRandomAccessReaderPromise(new DirectoryReader(bytes), bytes.size, options);
   countEntries(tally, zip.entryCount, limits);
-  const entries: Packed[] = [];
+  const entries: PackedEntry[] = [];
   const seen = new Set<string>();
   const timeOf = createTimes();
   const breathe = createBreathe();
@@ -79,9 +80,12 @@ function nameOf(entry: ZipEntry): string {
 
 /** Returns the path that the name of an entry means, relative and without empty or `.` segments; empty for the archive's root folder. */
 function safePath(name: string, limits: ArchiveLimits): string {
-  if (name.length > limits.pathLength) throw beyond(limits, 'pathLength', `A path has ${name.length} characters.`);
+  if (name.length > limits.pathLength) throw limitFault(limits, 'pathLength', `A path has ${name.length} characters.`);
   if (validateFileName(name) !== null || name.includes('\0')) {
-    throw new ArchiveFault('archive_unsafe_path', `An entry leads out of the archive: ${JSON.stringify(name)}.`);
+    throw new ArchiveFault(
+      'archive_unsafe_path',
+      `An entry has a path outside of the archive: ${JSON.stringify(name)}.`,
+    );
   }
   return name
     .normalize('NFC')
@@ -99,19 +103,19 @@ function refuseSpecial(entry: ZipEntry, path: string): void {
   const host = entry.versionMadeBy >>> 8;
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
   if ((host === UNIX || host === MAC || type === 0o120000) && !PLAIN.has(type)) {
-    throw new ArchiveFault('archive_link', `${path} is a link or a device, and no file.`);
+    throw new ArchiveFault('archive_link', `${path} is a link or a device, not a file.`);
   }
-  if (entry.isEncrypted()) throw encrypted();
-  if (entry.compressionMethod === 0 && entry.compressedSize !== entry.uncompressedSize) throw lying(path);
+  if (entry.isEncrypted()) throw encryptedFault();
+  if (entry.compressionMethod === 0 && entry.compressedSize !== entry.uncompressedSize) throw sizeMismatch(path);
 }
 
-function encrypted(): ArchiveFault {
-  return new ArchiveFault('archive_encrypted', 'The archive has a password. Make one without.');
+function encryptedFault(): ArchiveFault {
+  return new ArchiveFault('archive_encrypted', 'The archive has a password. Create one without a password.');
 }
 
-/** Creates the fault of an entry that unpacks to more or less than its directory says. */
-export function lying(path: string): ArchiveFault {
-  return new ArchiveFault('archive_size_mismatch', `${path} does not unpack to the size that the archive says.`);
+/** Creates the fault of an entry that unpacks to more or less than its directory declares. */
+export function sizeMismatch(path: string): ArchiveFault {
+  return new ArchiveFault('archive_size_mismatch', `${path} does not unpack to the size that the archive states.`);
 }
 
 /**
@@ -130,7 +134,7 @@ function createTimes(): (entry: ZipEntry) => string | undefined {
   };
 }
 
-function packed(entry: ZipEntry, path: string, archive: Bytes, modifiedAt: string | undefined): Packed {
+function packed(entry: ZipEntry, path: string, archive: Bytes, modifiedAt: string | undefined): PackedEntry {
   const { relativeOffsetOfLocalHeader: offset, compressedSize, uncompressedSize, crc32, compressionMethod } = entry;
   return {
     path,

@@ -41,7 +41,7 @@ const CODES: Record<keyof ArchiveLimits, string> = {
 export class ArchiveFault extends ImportFault {}
 
 /** Creates the fault of an archive beyond a limit; it names the setting that raises the limit. */
-export function beyond(limits: ArchiveLimits, which: keyof ArchiveLimits, what: string): ArchiveFault {
+export function limitFault(limits: ArchiveLimits, which: keyof ArchiveLimits, what: string): ArchiveFault {
   const raise = `The limit is ${limits[which]}; the operator can raise it by ${SETTINGS[which]}.`;
   return new ArchiveFault(CODES[which], `${what} ${raise}`);
 }
@@ -59,21 +59,21 @@ export interface Tally {
 export function countEntries(tally: Tally, more: number, limits: ArchiveLimits): void {
   tally.entries += more;
   if (tally.entries > limits.entries) {
-    throw beyond(limits, 'entries', `The archive has ${tally.entries} entries or more.`);
+    throw limitFault(limits, 'entries', `The archive has ${tally.entries} entries or more.`);
   }
 }
 
 /** Counts the unpacked size that the directory gives for one entry. */
 export function countEntry(tally: Tally, path: string, bytes: number, limits: ArchiveLimits): void {
-  if (bytes > limits.entryBytes) throw beyond(limits, 'entryBytes', `${path} unpacks to ${bytes} bytes.`);
+  if (bytes > limits.entryBytes) throw limitFault(limits, 'entryBytes', `${path} unpacks to ${bytes} bytes.`);
   tally.unpacked += bytes;
   if (tally.unpacked > limits.unpackedBytes) {
-    throw beyond(limits, 'unpackedBytes', `The archive unpacks to ${tally.unpacked} bytes or more.`);
+    throw limitFault(limits, 'unpackedBytes', `The archive unpacks to ${tally.unpacked} bytes or more.`);
   }
 }
 
 /** Refuses an archive that unpacks to more than the allowed multiple of its size. */
 export function requireRatio(unpacked: number, archiveBytes: number, limits: ArchiveLimits): void {
   if (unpacked <= RATIO_FROM_BYTES || unpacked <= archiveBytes * limits.ratio) return;
-  throw beyond(limits, 'ratio', `The archive unpacks to ${Math.round(unpacked / archiveBytes)} times its size.`);
+  throw limitFault(limits, 'ratio', `The archive unpacks to ${Math.round(unpacked / archiveBytes)} times its size.`);
 }

@@ -2,7 +2,7 @@ import { PassThrough, pipeline, type Readable, Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import { crc32, createInflateRaw, inflateRaw } from 'node:zlib';
 import { ImportFault } from '../sources/port.js';
-import { lying, type Packed } from './directory.js';
+import { type PackedEntry, sizeMismatch } from './directory.js';
 
 const HEADER_BYTES = 30;
 const SIGNATURE = 0x04034b50;
@@ -13,8 +13,8 @@ const SMALL_BYTES = 1024 * 1024;
 
 const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
 
-/** Returns all bytes of an entry. Throws when their size or checksum is not what the archive says. */
-export async function readEntry(entry: Packed): Promise<Buffer> {
+/** Returns all bytes of an entry. Throws when their size or checksum is not what the archive declares. */
+export async function readEntry(entry: PackedEntry): Promise<Buffer> {
   if (!isSmall(entry)) return gather(await openEntry(entry), entry);
   const guess = HEADER_BYTES + entry.nameBytes + EXTRA_BYTES + entry.packedBytes;
   const { archive, offset } = entry;
@@ -23,19 +23,19 @@ export async function readEntry(entry: Packed): Promise<Buffer> {
   const missing = start + entry.packedBytes - piece.length;
   const more = missing > 0 ? await archive.read(offset + piece.length, missing) : undefined;
   const data = (more === undefined ? piece : Buffer.concat([piece, more])).subarray(start, start + entry.packedBytes);
-  if (data.length < entry.packedBytes) throw damaged(entry.path);
+  if (data.length < entry.packedBytes) throw damagedFault(entry.path);
   const unpacked = await unpack(data, entry);
-  if (unpacked.length !== entry.sizeBytes) throw lying(entry.path);
-  if (crc32(unpacked) !== entry.crc) throw damaged(entry.path);
+  if (unpacked.length !== entry.sizeBytes) throw sizeMismatch(entry.path);
+  if (crc32(unpacked) !== entry.crc) throw damagedFault(entry.path);
   return unpacked;
 }
 
 /** Returns whether an entry is small enough to be unpacked in memory. */
-export function isSmall({ packedBytes, sizeBytes }: Packed): boolean {
+export function isSmall({ packedBytes, sizeBytes }: PackedEntry): boolean {
   return packedBytes <= SMALL_BYTES && sizeBytes <= SMALL_BYTES;
 }
 
-async function gather(stream: Readable, { path }: Packed): Promise<Buffer> {
+async function gather(stream: Readable, { path }: PackedEntry): Promise<Buffer> {
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of stream) chunks.push(chunk as Buffer);
@@ -45,18 +45,20 @@ async function gather(stream: Readable, { path }: Packed): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-async function unpack(data: Buffer, entry: Packed): Promise<Buffer> {
+async function unpack(data: Buffer, entry: PackedEntry): Promise<Buffer> {
   requireMethod(entry);
   if (entry.method === 0) return data;
   try {
     return await inflate(data, { maxOutputLength: entry.sizeBytes + 1 });
   } catch (error) {
-    throw (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE' ? lying(entry.path) : damaged(entry.path);
+    throw (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE'
+      ? sizeMismatch(entry.path)
+      : damagedFault(entry.path);
   }
 }
 
-/** Streams the bytes of an entry. The stream fails when their size or checksum is not what the archive says. */
-export async function openEntry(entry: Packed): Promise<Readable> {
+/** Streams the bytes of an entry. The stream fails when their size or checksum is not what the archive declares. */
+export async function openEntry(entry: PackedEntry): Promise<Readable> {
   requireMethod(entry);
   const { archive, offset } = entry;
   const header = await archive.read(offset, HEADER_BYTES);
@@ -68,42 +70,44 @@ export async function openEntry(entry: Packed): Promise<Readable> {
   return checked;
 }
 
-/** Passes bytes on; fails as soon as there are more than the archive says, or at the end if size or checksum differ. */
-function checkAll(entry: Packed): Transform {
+/**
+ * Passes bytes on; fails as soon as there are more than the archive declares, or at the end if size or checksum differ.
+ */
+function checkAll(entry: PackedEntry): Transform {
   let count = 0;
   let sum = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       count += chunk.length;
       sum = crc32(chunk, sum);
-      if (count > entry.sizeBytes) done(lying(entry.path));
+      if (count > entry.sizeBytes) done(sizeMismatch(entry.path));
       else done(null, chunk);
     },
     flush(done) {
-      if (count !== entry.sizeBytes) done(lying(entry.path));
-      else if (sum !== entry.crc) done(damaged(entry.path));
+      if (count !== entry.sizeBytes) done(sizeMismatch(entry.path));
+      else if (sum !== entry.crc) done(damagedFault(entry.path));
       else done();
     },
   });
 }
 
 /** Returns the offset of the data after an entry's local header. */
-function dataStart(header: Buffer, { path }: Packed): number {
-  if (header.length < HEADER_BYTES || header.readUInt32LE(0) !== SIGNATURE) throw damaged(path);
+function dataStart(header: Buffer, { path }: PackedEntry): number {
+  if (header.length < HEADER_BYTES || header.readUInt32LE(0) !== SIGNATURE) throw damagedFault(path);
   return HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
 }
 
-function requireMethod({ method, path }: Packed): void {
+function requireMethod({ method, path }: PackedEntry): void {
   if (method === 0 || method === 8) return;
-  throw new ImportFault('archive_entry_unsupported', `${path} is packed by a method that is not read (${method}).`);
+  throw new ImportFault('archive_entry_unsupported', `${path} is compressed by an unsupported method (${method}).`);
 }
 
-function damaged(path: string): ImportFault {
+function damagedFault(path: string): ImportFault {
   return new ImportFault('archive_entry_damaged', `${path} is damaged in the archive.`);
 }
 
 /** Converts an error of a stream of `openEntry` to the fault of a damaged entry if zlib reports it. */
 export function entryFault(error: unknown, path: string): unknown {
   const isZlib = ((error as { code?: string }).code ?? '').startsWith('Z_');
-  return isZlib ? damaged(path) : error;
+  return isZlib ? damagedFault(path) : error;
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Bundle, type Entry, ImportFault } from '../sources/port.js';
 import { type Bytes, fileBytes } from './bytes.js';
-import { type Packed, readDirectory } from './directory.js';
-import { type ArchiveLimits, beyond, type Tally } from './limits.js';
+import { type PackedEntry, readDirectory } from './directory.js';
+import { type ArchiveLimits, limitFault, type Tally } from './limits.js';
 import { entryFault, isSmall, openEntry, readEntry } from './unpack.js';
 
 /** A bundle that has to be closed. */
@@ -29,28 +29,29 @@ const AT_ONCE = 4;
  * `scratch` and their entries added to the others. Closing the bundle closes `bytes`.
  */
 export async function openZipBundle(bytes: Bytes, limits: ArchiveLimits, scratch: string): Promise<OpenBundle> {
-  const found = new Map<string, Packed>();
+  const found = new Map<string, PackedEntry>();
   const opened: Bytes[] = [bytes];
   const temporary: string[] = [];
   const tally: Tally = { entries: 0, unpacked: 0 };
 
-  async function look(entries: readonly Packed[], prefix: string, depth: number): Promise<void> {
-    const isPart = (entry: Packed) => PART.test(entry.path) || (entries.length === 1 && /\.zip$/i.test(entry.path));
+  async function look(entries: readonly PackedEntry[], prefix: string, depth: number): Promise<void> {
+    const isPart = (entry: PackedEntry) =>
+      PART.test(entry.path) || (entries.length === 1 && /\.zip$/i.test(entry.path));
     const parts = entries.filter(isPart);
     for (const entry of entries) if (!isPart(entry)) add(entry, prefix);
     for (const entry of parts) {
       if (depth >= limits.nesting)
-        throw beyond(limits, 'nesting', `${entry.path} is an archive within too many others.`);
+        throw limitFault(limits, 'nesting', `${entry.path} is an archive within too many other archives.`);
       await look(await unpackPart(entry), entry.path.replace(/\.zip$/i, ''), depth + 1);
     }
   }
 
-  function add(entry: Packed, prefix: string): void {
+  function add(entry: PackedEntry, prefix: string): void {
     const path = found.has(entry.path) ? `${prefix}/${entry.path}` : entry.path;
     found.set(path, path === entry.path ? entry : { ...entry, path });
   }
 
-  async function unpackPart(entry: Packed): Promise<Packed[]> {
+  async function unpackPart(entry: PackedEntry): Promise<PackedEntry[]> {
     await mkdir(scratch, { recursive: true, mode: 0o700 });
     const path = join(scratch, randomUUID());
     temporary.push(path);
@@ -103,11 +104,11 @@ export async function openZipBundle(bytes: Bytes, limits: ArchiveLimits, scratch
 
 export function requireSize({ path, sizeBytes }: Entry, limit: number): void {
   if (sizeBytes <= limit) return;
-  throw new ImportFault('item_too_large', `${path} has ${sizeBytes} bytes; ${limit} are read at the most.`);
+  throw new ImportFault('item_too_large', `${path} has ${sizeBytes} bytes; at most ${limit} are read.`);
 }
 
 /** Ignores damaged entries, which are reported when they are needed; throws when an entry's size is not as declared. */
-async function verifyEntry(entry: Packed): Promise<void> {
+async function verifyEntry(entry: PackedEntry): Promise<void> {
   try {
     if (isSmall(entry)) await readEntry(entry);
     else for await (const _ of await openEntry(entry));

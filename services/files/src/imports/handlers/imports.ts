@@ -40,9 +40,9 @@ export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportS
     },
 
     async createImport(request, context) {
-      const { wish, place } = await admit(parts, request, context);
+      const { parsed, place } = await admit(parts, request, context);
       await reserveTurn(parts, place, context);
-      const { record, upload } = await createImport(parts, request, wish, place, context);
+      const { record, upload } = await createImport(parts, request, parsed, place, context);
       const signed = upload === undefined ? undefined : await signUpload(parts, upload);
       return { ...importMessage(record), upload: signed };
     },
@@ -62,8 +62,8 @@ export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportS
     async retryImport({ importId, scope, options }, context) {
       const record = await seeImport(parts, importId, context);
       const faults: Fault[] = [];
-      const asked = readOptions(options, (param, code, message) => faults.push({ param, code, message }));
-      if (record.planned === true && asked.splitHeadings && !record.options.splitHeadings) faults.push(SPLIT_LATER);
+      const requested = readOptions(options, (param, code, message) => faults.push({ param, code, message }));
+      if (record.planned === true && requested.splitHeadings && !record.options.splitHeadings) faults.push(SPLIT_LATER);
       if (faults.length > 0) throw invalidFields(faults);
       await requireUnarchived(parts, record, context);
       if (isActive(record)) throw ImportActive({ status: record.status });
@@ -78,7 +78,7 @@ export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportS
         status: 'queued',
         attempt: record.attempt + 1,
         scope: scope === ImportRetryScope.ALL ? 'all' : 'failed',
-        ...(options === undefined ? {} : { options: { ...asked, ...(splitHeadings && { splitHeadings }) } }),
+        ...(options === undefined ? {} : { options: { ...requested, ...(splitHeadings && { splitHeadings }) } }),
         queuedAt: now,
         leaseUntil: now,
       });
@@ -93,7 +93,7 @@ export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportS
 const SPLIT_LATER: Fault = {
   param: 'options.split_headings',
   code: 'invalid_value',
-  message: 'The items of the import are known already: make a new import to split them.',
+  message: 'The items of the import are already determined: create a new import to split them.',
 };
 
 /**
@@ -104,11 +104,11 @@ async function admit(
   parts: ImportPolicyParts,
   request: CreateImportRequest,
   context: CallContext,
-): Promise<{ wish: ImportRequest; place: ImportPlace }> {
-  let wish: ImportRequest | undefined;
+): Promise<{ parsed: ImportRequest; place: ImportPlace }> {
+  let parsed: ImportRequest | undefined;
   let faults: unknown;
   try {
-    wish = await readImportRequest(request, parts.settings, parts.guard);
+    parsed = await readImportRequest(request, parts.settings, parts.guard);
   } catch (error) {
     faults = error;
   }
@@ -117,8 +117,8 @@ async function admit(
     const state = error instanceof AppError && error.code === 'ABORTED';
     throw state && faults !== undefined ? faults : error;
   });
-  if (wish === undefined) throw faults;
-  return { wish, place };
+  if (parsed === undefined) throw faults;
+  return { parsed, place };
 }
 
 /**
@@ -194,9 +194,9 @@ async function getImport(parts: ImportPolicyParts, request: GetImportRequest, co
 /**
  * Decodes the position that a cursor names, or returns undefined for the first page. Throws when the cursor is invalid.
  */
-function placeOf(asked: PageRequest | undefined) {
-  if (asked === undefined || asked.cursor === '') return undefined;
-  const after = decodeCursor(asked.cursor);
+function placeOf(requested: PageRequest | undefined) {
+  if (requested === undefined || requested.cursor === '') return undefined;
+  const after = decodeCursor(requested.cursor);
   if (after.length !== 2 || typeof after[1] !== 'string') throw invalidCursor();
   return after;
 }
@@ -206,11 +206,11 @@ async function pageOf<T extends ImportRecord | ItemRecord>(
   records: Collection<T>,
   where: Where<T>,
   sort: readonly ['-createdAt'] | readonly ['seq'],
-  asked: PageRequest | undefined,
+  requested: PageRequest | undefined,
 ): Promise<{ items: T[]; page: Page }> {
-  const { limit, offset } = asked ?? { limit: 50, offset: 0 };
+  const { limit, offset } = requested ?? { limit: 50, offset: 0 };
   const order = sort as never;
-  const after = placeOf(asked);
+  const after = placeOf(requested);
   const [found, total] = await Promise.all([
     records.find({ where, sort: order, limit: limit + 1, offset, ...(after && { after }) }),
     records.count(where),

@@ -6,7 +6,7 @@ import { lastSegmentOf } from '../domain/url-name.js';
 import type { ImportParts } from '../parts.js';
 
 /** Holds the result for one image: where its bytes were stored, or why it stays a remote link. */
-export type Fetched =
+export type FetchedImage =
   | { readonly path: string; readonly sizeBytes: number; readonly contentType: string }
   | { readonly message: string };
 
@@ -18,9 +18,9 @@ export interface Budget {
 }
 
 /** Milliseconds that one image may take. */
-const ONE_MS = 20_000;
+const IMAGE_TIMEOUT_MS = 20_000;
 
-class Refused extends Error {}
+class ImageRefused extends Error {}
 
 /** Fetches one image through the URL guard into a file. Never rejects because of what the remote server does. */
 export async function fetchImage(
@@ -28,15 +28,15 @@ export async function fetchImage(
   url: string,
   path: string,
   budget: Budget,
-): Promise<Fetched> {
+): Promise<FetchedImage> {
   const left = budget.until - Date.now();
   if (left <= 0) return { message: limit('time', settings.importImagesSeconds, 's', 'IMAGES_SECONDS') };
   if (budget.bytes <= 0) return { message: limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES') };
   try {
-    const signal = AbortSignal.timeout(Math.min(left, ONE_MS));
+    const signal = AbortSignal.timeout(Math.min(left, IMAGE_TIMEOUT_MS));
     const { status, body } = await guard.fetch(url, { signal });
     try {
-      if (status !== 200) throw new Refused(`The answer was ${status}.`);
+      if (status !== 200) throw new ImageRefused(`The server answered ${status}.`);
       const head: Buffer[] = [];
       let sizeBytes = 0;
       const counted = async function* (): AsyncGenerator<Buffer> {
@@ -45,29 +45,34 @@ export async function fetchImage(
           sizeBytes += chunk.length;
           budget.bytes -= chunk.length;
           if (sizeBytes > settings.importImageBytes) {
-            throw new Refused(limit('one', settings.importImageBytes, 'bytes', 'IMAGE_BYTES'));
+            throw new ImageRefused(limit('one', settings.importImageBytes, 'bytes', 'IMAGE_BYTES'));
           }
-          if (budget.bytes < 0) throw new Refused(limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES'));
+          if (budget.bytes < 0)
+            throw new ImageRefused(limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES'));
           yield chunk;
         }
       };
       await pipeline(counted, createWriteStream(path, { mode: 0o600 }), { signal });
       const { contentType } = await kindOf(Buffer.concat(head), nameIn(url), undefined);
-      if (!contentType.startsWith('image/')) throw new Refused(`It is no image, but ${contentType}.`);
+      if (!contentType.startsWith('image/')) throw new ImageRefused(`The file is not an image, but ${contentType}.`);
       return { path, sizeBytes, contentType };
     } finally {
       body.destroy();
     }
   } catch (error) {
-    if (error instanceof Refused || error instanceof UrlNotAllowed) return { message: error.message };
-    return { message: 'It did not answer as it should.' };
+    if (error instanceof ImageRefused || error instanceof UrlNotAllowed) return { message: error.message };
+    return { message: 'The server did not answer as expected.' };
   }
 }
 
-const WHAT = { one: 'An image may have', all: 'All images may have', time: 'Fetching all images may take' };
+const WHAT = {
+  one: 'An image may have at most',
+  all: 'All images together may have at most',
+  time: 'Fetching all images may take at most',
+};
 
-function limit(what: keyof typeof WHAT, most: number, unit: string, setting: string): string {
-  return `${WHAT[what]} ${most} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;
+function limit(what: keyof typeof WHAT, max: number, unit: string, setting: string): string {
+  return `${WHAT[what]} ${max} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;
 }
 
 /** Returns the last segment of a URL's path as a file name. */

@@ -8,12 +8,12 @@ export interface RemoteImage {
 }
 
 /**
- * Finds the images on other servers that the pages of a source show, each once, in the order of the pages. Returns
- * `most` images at most.
+ * Finds the images on other servers that the pages of a source show, each once, in the order of the pages. Returns at
+ * most `limit` images.
  */
 export async function findRemoteImages(
   source: ThreadSource,
-  most: number,
+  limit: number,
   stopped: () => void,
 ): Promise<RemoteImage[]> {
   const found = new Map<string, RemoteImage>();
@@ -23,7 +23,7 @@ export async function findRemoteImages(
     for (const src of await imagesOf(source, page)) {
       const url = src.split('#')[0] as string;
       if (/^https?:\/\//i.test(url) && URL.canParse(url) && !found.has(url)) found.set(url, { url, page });
-      if (found.size >= most) return [...found.values()];
+      if (found.size >= limit) return [...found.values()];
     }
   }
   return [...found.values()];

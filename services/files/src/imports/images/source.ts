@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { ImportParts } from '../parts.js';
 import { ImportFault, type SourceItem } from '../sources/port.js';
 import type { ThreadSource } from '../thread/source.js';
-import { type Fetched, fetchImage, nameIn } from './fetch.js';
+import { type FetchedImage, fetchImage, nameIn } from './fetch.js';
 import { findRemoteImages, type RemoteImage } from './find.js';
 
 /** Images that are fetched concurrently. */
-const WIDTH = 4;
-/** Images that were not fetched and that a report lists at most. */
-const NAMED = 200;
+const FETCH_CONCURRENCY = 4;
+/** Maximum number of images that were not fetched and that a report lists. */
+const MAX_LISTED_IMAGES = 200;
 
 export interface WithImages {
   readonly source: ThreadSource;
@@ -28,23 +28,23 @@ export async function withRemoteImages(
   source: ThreadSource,
   stopped: () => void,
 ): Promise<WithImages> {
-  const { importImages: most, importImagesBytes: bytes, importImagesSeconds: seconds } = parts.settings;
-  const found = await findRemoteImages(source, most + 1, stopped);
+  const { importImages: maxImages, importImagesBytes: bytes, importImagesSeconds: seconds } = parts.settings;
+  const found = await findRemoteImages(source, maxImages + 1, stopped);
   const folder = join(parts.scratch, randomUUID());
   const close = () => rm(folder, { recursive: true, force: true });
-  const fetched = new Map<string, Fetched>();
+  const fetched = new Map<string, FetchedImage>();
   const budget = { bytes, until: Date.now() + seconds * 1000 };
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const images = found.slice(0, most);
-    for (let from = 0; from < images.length; from += WIDTH) {
+    const images = found.slice(0, maxImages);
+    for (let from = 0; from < images.length; from += FETCH_CONCURRENCY) {
       stopped();
-      const some = images.slice(from, from + WIDTH);
+      const some = images.slice(from, from + FETCH_CONCURRENCY);
       const ends = some.map(({ url }, i) => fetchImage(parts, url, join(folder, String(from + i)), budget));
       for (const [i, one] of (await Promise.all(ends)).entries()) fetched.set((some[i] as RemoteImage).url, one);
     }
-    const more = `Only ${most} images are fetched; the operator can raise that by COMMONPLACE_IMPORT_IMAGES.`;
-    return { source: joined(source, images, fetched, found.length > most ? [more] : []), close };
+    const more = `Only ${maxImages} images are fetched; the operator can raise that by COMMONPLACE_IMPORT_IMAGES.`;
+    return { source: joined(source, images, fetched, found.length > maxImages ? [more] : []), close };
   } catch (error) {
     await close();
     throw error;
@@ -54,8 +54,8 @@ export async function withRemoteImages(
 function joined(
   source: ThreadSource,
   images: readonly RemoteImage[],
-  fetched: ReadonlyMap<string, Fetched>,
-  said: readonly string[],
+  fetched: ReadonlyMap<string, FetchedImage>,
+  notes: readonly string[],
 ): ThreadSource {
   const kept = images.flatMap(({ url }) => {
     const one = fetched.get(url);
@@ -78,9 +78,9 @@ function joined(
       const held = bytesOf(item.path);
       if (held !== undefined) return createReadStream(held.path);
       if (source.openFile !== undefined) return source.openFile(item);
-      throw new ImportFault('archive_entry_missing', `There are no bytes of ${item.path}.`);
+      throw new ImportFault('archive_entry_missing', `The bytes of ${item.path} are missing.`);
     },
-    notes: [...(source.notes ?? []), ...kept.slice(0, NAMED), ...said],
+    notes: [...(source.notes ?? []), ...kept.slice(0, MAX_LISTED_IMAGES), ...notes],
   };
 }
 
@@ -88,7 +88,7 @@ function joined(
  * Returns the item of an image. Images that could not be fetched are items too, so that the order of items is the same
  * whenever the source is read.
  */
-function itemOf({ url, page }: RemoteImage, fetched: Fetched | undefined): SourceItem {
+function itemOf({ url, page }: RemoteImage, fetched: FetchedImage | undefined): SourceItem {
   const isThere = fetched !== undefined && 'path' in fetched;
   return {
     path: url,

@@ -17,15 +17,15 @@ const SCOPES = [
   'share:write',
 ];
 /** Milliseconds before its expiry at which a token is renewed. */
-const SPARE_MS = 10_000;
-const CALL_MS = 60_000;
+const RENEWAL_MARGIN_MS = 10_000;
+const CALL_TIMEOUT_MS = 60_000;
 
 /** Acts as the user who began an import, as long as they belong to its tenant. No token is stored. */
 export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): Acting {
   let token = '';
   let until = 0;
-  return async (timeoutMs = CALL_MS) => {
-    if (Date.now() > until - SPARE_MS) {
+  return async (timeoutMs = CALL_TIMEOUT_MS) => {
+    if (Date.now() > until - RENEWAL_MARGIN_MS) {
       const answer = await parts.auth
         .actAs(
           { userId, orgId, scopes: SCOPES, agent: undefined, workspaceIds: [], automation: undefined, chain: [] },
@@ -46,7 +46,7 @@ export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): 
 export function lostAccess(error: unknown): never {
   const isRefusal = error instanceof AppError && REFUSALS.has(error.code);
   if (!isRefusal) throw error;
-  const message = `Who began the import may not write there any more: ${error.message}`;
+  const message = `The person who started the import may no longer write there: ${error.message}`;
   throw new ImportFault('access_lost', message, true, { cause: error });
 }
 

@@ -5,9 +5,9 @@ import type { Items } from './items.js';
 
 const CHUNK = 500;
 
-/** Says which items already exist in the workspace, by their external ids. */
-export interface Existing {
-  /** Items whose external id another resource has; the import's `conflict` option says what is done with them. */
+/** Describes which items already exist in the workspace, by their external ids. */
+export interface ExistingItems {
+  /** Items whose external id another resource has; the import's `conflict` option determines what happens to them. */
   readonly conflicts: ReadonlySet<number>;
   /** Folders that would be empty, because all of their content exists elsewhere and stays there. */
   readonly covered: ReadonlySet<number>;
@@ -16,7 +16,12 @@ export interface Existing {
 }
 
 /** Looks for resources that have the items' external ids. When they replace the items, links lead to them. */
-export async function findExisting(parts: ImportParts, hold: Hold, items: Items, acting: Acting): Promise<Existing> {
+export async function findExisting(
+  parts: ImportParts,
+  hold: Hold,
+  items: Items,
+  acting: Acting,
+): Promise<ExistingItems> {
   const { workspaceId, conflict } = hold.record;
   const byExternalId = new Map<string, number>();
   for (let seq = 0; seq < items.count; seq++) {
@@ -26,8 +31,8 @@ export async function findExisting(parts: ImportParts, hold: Hold, items: Items,
   const conflicts = new Set<number>();
   const externalIds = [...byExternalId.keys()];
   for (let from = 0; from < externalIds.length; from += CHUNK) {
-    const asked = { workspaceId, parentId: undefined, externalIds: externalIds.slice(from, from + CHUNK) };
-    const { resources } = await parts.treeImports.findByExternalId(asked, await acting());
+    const request = { workspaceId, parentId: undefined, externalIds: externalIds.slice(from, from + CHUNK) };
+    const { resources } = await parts.treeImports.findByExternalId(request, await acting());
     for (const { externalId, resourceId } of resources) {
       const seq = byExternalId.get(externalId);
       if (seq === undefined || resourceId === items.resourceId(seq)) continue;

@@ -9,8 +9,8 @@ import type { Hold } from './hold.js';
 import { typeOfUrl } from './url-type.js';
 
 /** Attempts to fetch a URL, and milliseconds of the linear backoff between them. */
-const TRIES = 3;
-const PAUSE_MS = 2_000;
+const MAX_ATTEMPTS = 3;
+const BACKOFF_MS = 2_000;
 
 /** Fetches the bytes of an import from its URL. For the source type `url` it detects what they are. */
 export async function fetchSource(parts: ImportParts, hold: Hold): Promise<void> {
@@ -26,11 +26,11 @@ export async function fetchSource(parts: ImportParts, hold: Hold): Promise<void>
         throw new ImportFault(fault.code, fault.message, retryable, { cause: error });
       }
       if (!(error instanceof SourceUnavailable)) throw error;
-      if (tries === TRIES) {
-        const message = 'The source did not answer as it should.';
+      if (tries === MAX_ATTEMPTS) {
+        const message = 'The source did not answer as expected.';
         throw new ImportFault('dependency_unavailable', message, true, { cause: error });
       }
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries));
+      await new Promise((resolve) => setTimeout(resolve, BACKOFF_MS * tries));
     }
   }
 }

@@ -110,5 +110,5 @@ function openItem({ bundle, items }: Run, seq: number): Promise<Readable> {
   const item = items.item(seq);
   if (item.entry !== undefined) return bundle.open(item.entry);
   if (items.source.openFile !== undefined) return items.source.openFile(item);
-  throw new ImportFault('archive_entry_missing', `There are no bytes of ${item.path}.`);
+  throw new ImportFault('archive_entry_missing', `The bytes of ${item.path} are missing.`);
 }

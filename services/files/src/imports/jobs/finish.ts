@@ -3,12 +3,12 @@ import { finishedEvent } from '../events.js';
 import type { ImportParts } from '../parts.js';
 import type { ImportFault } from '../sources/port.js';
 import { itemRecords } from '../stores/item-records.js';
-import { type Counts, type Done, type ImportRecord, type ItemRecord, NO_COUNTS } from '../stores/records.js';
+import { type Counts, type ImportRecord, type ItemCounts, type ItemRecord, NO_COUNTS } from '../stores/records.js';
 import type { Hold } from './hold.js';
 import { type Findings, labelOf, reportOf } from './report.js';
 
-/** Entries of one kind that a report lists at most. */
-const NAMED = 500;
+/** Maximum number of entries of one kind that a report lists. */
+const MAX_LISTED_ENTRIES = 500;
 
 /** Counts the results of an import, writes its report, publishes the event and finishes the job. */
 export async function finishImport(
@@ -43,12 +43,14 @@ export async function failImport(parts: ImportParts, hold: Hold, fault: ImportFa
   await end(parts, hold, ended, reportOf({ ...hold.record, error }, found, []));
 }
 
-type Ended = Pick<ImportRecord, 'status' | 'counts' | 'done'> & { readonly error: ImportRecord['error'] | undefined };
+type ImportOutcome = Pick<ImportRecord, 'status' | 'counts' | 'done'> & {
+  readonly error: ImportRecord['error'] | undefined;
+};
 
 async function end(
   parts: ImportParts,
   hold: Hold,
-  { error, ...ended }: Ended,
+  { error, ...ended }: ImportOutcome,
   text: string,
   imagesKept = 0,
 ): Promise<void> {
@@ -79,12 +81,15 @@ async function end(
 }
 
 function keptImages(count: number) {
-  const message = `${count} images at other places of the web were not fetched and stay links; the report names them.`;
+  const message = `${count} remote images were not fetched and stay links; the report lists them.`;
   return { code: 'remote_images_kept', message };
 }
 
 function brokenLinks(count: number) {
-  return { code: 'links_broken', message: `${count} links lead to nothing that was imported; the report names them.` };
+  return {
+    code: 'links_broken',
+    message: `${count} links lead to something that was not imported; the report lists them.`,
+  };
 }
 
 function nothingImported({ failed, skipped, done }: Findings) {
@@ -95,14 +100,14 @@ function nothingImported({ failed, skipped, done }: Findings) {
       ? `${done.failed} items failed, the first, ${labelOf(first)}: ${first.message ?? first.code}`
       : why !== undefined
         ? `${done.skipped} items were skipped, the first, ${why.path}: ${why.message ?? ''}`
-        : 'The source holds nothing that could be imported.';
+        : 'The source contains nothing that can be imported.';
   return { code: 'nothing_imported', message: `Nothing was imported. ${reason}`, retryable: done.failed > 0 };
 }
 
 /** Aggregates the records of an import's items; links to failed items count as broken. */
 async function findingsOf(parts: ImportParts, importId: string): Promise<Findings> {
   const counts: { -readonly [K in keyof Counts]: number } = { ...NO_COUNTS };
-  const done: { -readonly [K in keyof Done]: number } = { total: 0, succeeded: 0, failed: 0, skipped: 0 };
+  const done: { -readonly [K in keyof ItemCounts]: number } = { total: 0, succeeded: 0, failed: 0, skipped: 0 };
   const failed: ItemRecord[] = [];
   const failedSeqs = new Map<number, string>();
   const skipped = new Map<string, { path: string; message: string | undefined; count: number }>();
@@ -110,7 +115,7 @@ async function findingsOf(parts: ImportParts, importId: string): Promise<Finding
   const warned: ItemRecord[] = [];
   const note = (path: string, href: string): void => {
     counts.linksBroken++;
-    if (broken.length < NAMED) broken.push({ path, href });
+    if (broken.length < MAX_LISTED_ENTRIES) broken.push({ path, href });
   };
   for await (const chunk of itemRecords(parts, importId)) {
     for (const record of chunk) {
@@ -120,7 +125,7 @@ async function findingsOf(parts: ImportParts, importId: string): Promise<Finding
       if (status === 'failed') {
         done.failed++;
         failedSeqs.set(seq, path);
-        if (failed.length < NAMED) failed.push(record);
+        if (failed.length < MAX_LISTED_ENTRIES) failed.push(record);
       } else if (status === 'skipped') {
         done.skipped++;
         const known = skipped.get(code);
@@ -132,7 +137,7 @@ async function findingsOf(parts: ImportParts, importId: string): Promise<Finding
         if (kind === 'table') counts.tables++;
         if (kind === 'file') counts.files++;
         if (kind === 'folder') counts.folders++;
-        if (message !== undefined && warned.length < NAMED) warned.push(record);
+        if (message !== undefined && warned.length < MAX_LISTED_ENTRIES) warned.push(record);
       }
       counts.rows += record.rows ?? 0;
       counts.linksRewritten += record.links ?? 0;

@@ -39,7 +39,7 @@ export async function createItems(
   for (const [seq, { path }] of items.entries()) if (!seqs.has(path)) seqs.set(path, seq);
   const states: ItemState[] = new Array(items.length).fill('pending');
   const open = new Uint8Array(items.length);
-  const asked = new Uint8Array(items.length);
+  const taken = new Uint8Array(items.length);
   const known = new Map<number, string>();
   const wanted = wantedItems(items, seqs);
 
@@ -65,8 +65,8 @@ export async function createItems(
   const take = (): number[] => {
     const seqs: number[] = [];
     for (let seq = 0; seq < items.length; seq++) {
-      if (open[seq] === 0 || asked[seq] === 1 || wanted[seq] === 0) continue;
-      asked[seq] = 1;
+      if (open[seq] === 0 || taken[seq] === 1 || wanted[seq] === 0) continue;
+      taken[seq] = 1;
       seqs.push(seq);
     }
     return seqs;

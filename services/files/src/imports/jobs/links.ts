@@ -11,8 +11,8 @@ export interface Links {
   broken(): string[];
 }
 
-/** Broken links of one item that are kept for the report at most. */
-const MOST_BROKEN = 200;
+/** Maximum number of broken links of one item that are kept for the report. */
+const MAX_BROKEN_LINKS = 200;
 
 /**
  * Redirects the links of an item to the resources that their targets become; ids are derived, so the targets need not
@@ -32,7 +32,7 @@ export function createLinks({ items }: Pick<Run, 'items'>, seq: number): Links {
       if ('outside' in target) return undefined;
       const to = 'item' in target ? items.seqOf(target.item) : undefined;
       if (to === undefined) {
-        for (let i = 0; i < times && broken.length < MOST_BROKEN; i++) broken.push(href);
+        for (let i = 0; i < times && broken.length < MAX_BROKEN_LINKS; i++) broken.push(href);
         return undefined;
       }
       count += times;

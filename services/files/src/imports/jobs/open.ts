@@ -1,6 +1,6 @@
 import { blobKey } from '../../domain/layout.js';
 import { type Bytes, blobBytes } from '../bundle/bytes.js';
-import { type ArchiveLimits, beyond } from '../bundle/limits.js';
+import { type ArchiveLimits, limitFault } from '../bundle/limits.js';
 import { openSingle } from '../bundle/single.js';
 import { type OpenBundle, openZipBundle } from '../bundle/zip.js';
 import { FORMATS, type Format } from '../formats.js';
@@ -12,7 +12,7 @@ import { requireArchive, requireArchiveOf, requireFile } from './source-type.js'
 /** Returns the format that an import's source is read in. Throws `unsupported_format`. */
 export function formatOf({ sourceType, readAs = sourceType }: ImportRecord): Format {
   const format = FORMATS[readAs];
-  if (format === undefined) throw new ImportFault('unsupported_format', `${readAs} can’t be read here.`);
+  if (format === undefined) throw new ImportFault('unsupported_format', `${readAs} can’t be read by this server.`);
   return format;
 }
 
@@ -29,7 +29,7 @@ async function openBundle(parts: ImportParts, record: ImportRecord): Promise<Ope
   const fileName = record.fileName ?? format.fileName;
   const type = record.readAs ?? record.sourceType;
   try {
-    if (bytes.size > limits.archiveBytes) throw beyond(limits, 'archiveBytes', `The file has ${bytes.size} bytes.`);
+    if (bytes.size > limits.archiveBytes) throw limitFault(limits, 'archiveBytes', `The file has ${bytes.size} bytes.`);
     if (!format.archive) {
       const openZip = async () => openZipBundle(await openBytes(), limits, parts.scratch);
       await requireFile(bytes, type, fileName, record.options.csv?.encoding, openZip);

@@ -5,9 +5,9 @@ import type { Source } from '../sources/port.js';
 import type { ImportRecord, ItemRecord } from '../stores/records.js';
 import type { Hold } from './hold.js';
 
-type Planned = Omit<ItemRecord, 'version'>;
+type PlannedItem = Omit<ItemRecord, 'version'>;
 
-/** Records that one unit of work writes at most. */
+/** Maximum number of records that one unit of work writes. */
 const CHUNK = 500;
 
 /** Stores a record for each item of a source, once: for those to import and for those to skip. */
@@ -35,7 +35,7 @@ export async function planItems(parts: ImportParts, hold: Hold, source: Source):
 function* plannedItems(
   { id: importId, tenant }: ImportRecord,
   { items, skipped, opaquePaths }: Source,
-): Generator<Planned> {
+): Generator<PlannedItem> {
   const base = { tenant, importId, attempt: 0 };
   const keyOf = createKeys();
   let seq = 0;
@@ -56,8 +56,8 @@ function* plannedItems(
   }
 }
 
-async function* chunksOf(planned: Iterable<Planned>, breathe: Breathe): AsyncGenerator<Planned[]> {
-  let chunk: Planned[] = [];
+async function* chunksOf(planned: Iterable<PlannedItem>, breathe: Breathe): AsyncGenerator<PlannedItem[]> {
+  let chunk: PlannedItem[] = [];
   for (const item of planned) {
     chunk.push(item);
     await breathe();

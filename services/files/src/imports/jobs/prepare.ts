@@ -9,7 +9,7 @@ import { createLinks, type Links } from './links.js';
 import type { PreparedFile, Run } from './run-parts.js';
 
 /** Holds an item that was read and is ready to be written. */
-export interface Prepared {
+export interface PreparedItem {
   readonly seq: number;
   readonly item: ImportItem;
   /** Yields the rest of an item that is too large for one call. */
@@ -23,7 +23,7 @@ export interface Prepared {
 }
 
 /** Describes an item that can't be written, or need not be. */
-export interface Refused {
+export interface RefusedItem {
   readonly seq: number;
   readonly status: 'failed' | 'skipped';
   readonly code: string;
@@ -44,7 +44,7 @@ export const TYPES: Record<ItemKind, ResourceType> = {
  * Reads an item and redirects its links. Returns the result of an item that is skipped or fails; throws a fault of the
  * whole archive.
  */
-export async function prepareItem(run: Run, seq: number): Promise<Prepared | Refused> {
+export async function prepareItem(run: Run, seq: number): Promise<PreparedItem | RefusedItem> {
   const refused = refusedBefore(run, seq);
   if (refused !== undefined) return refused;
   try {
@@ -62,21 +62,21 @@ export async function prepareItem(run: Run, seq: number): Promise<Prepared | Ref
   }
 }
 
-function refusedBefore({ items, existing, record }: Run, seq: number): Refused | undefined {
+function refusedBefore({ items, existing, record }: Run, seq: number): RefusedItem | undefined {
   const { parent } = items.item(seq);
   const above = parent === undefined ? undefined : items.seqOf(parent);
   if (above !== undefined && items.state(above) === 'failed') {
-    const message = 'What it lies in was not imported.';
+    const message = 'The folder or page above was not imported.';
     return { seq, status: 'failed', code: 'parent_failed', message, retryable: true };
   }
   const unavailable = items.source.unavailable?.(items.item(seq));
   if (unavailable !== undefined) return { seq, status: 'skipped', ...unavailable, retryable: false };
   if (existing.covered.has(seq)) {
-    const message = 'All that lies in it is there already.';
+    const message = 'Everything in it already exists.';
     return { seq, status: 'skipped', code: 'already_exists', message, retryable: false };
   }
   if (record.conflict !== 'skip' || !existing.conflicts.has(seq)) return undefined;
-  const message = 'There is a resource of that external id.';
+  const message = 'A resource with that external id already exists.';
   return {
     seq,
     status: 'skipped',
@@ -94,7 +94,7 @@ function prepared(
   body: SourceBody,
   links: Links,
   file: PreparedFile | undefined,
-): Prepared {
+): PreparedItem {
   const { items, existing, record, place } = run;
   const source = items.item(seq);
   const above = source.parent === undefined ? undefined : items.seqOf(source.parent);

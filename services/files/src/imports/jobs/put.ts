@@ -1,10 +1,10 @@
 import { ImportItem, type PutItemOutcome } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { itemIdOf } from '../domain/ids.js';
 import type { ImportParts } from '../parts.js';
-import type { Counts, Done, ImportRecord, ItemRecord, ItemState } from '../stores/records.js';
+import type { Counts, ImportRecord, ItemCounts, ItemRecord, ItemState } from '../stores/records.js';
 import { type Acting, lostAccess } from './acting.js';
 import type { Hold } from './hold.js';
-import { type Prepared, prepareItem, type Refused } from './prepare.js';
+import { type PreparedItem, prepareItem, type RefusedItem } from './prepare.js';
 import type { PreparedFile, Run } from './run-parts.js';
 
 /** Items of one batch, and approximate bytes of its content. */
@@ -13,9 +13,9 @@ const BATCH_BYTES = 1024 * 1024;
 /** Bytes of content in one call. */
 const CALL_BYTES = 8 * 1024 * 1024;
 /** Items of a batch that are read concurrently. */
-const READ_WIDTH = 4;
+const READ_CONCURRENCY = 4;
 
-type Ready = Prepared | Refused;
+type ReadItem = PreparedItem | RefusedItem;
 
 /** Holds the result of one item. */
 interface Result {
@@ -48,12 +48,12 @@ export async function putAll(
   }
 }
 
-async function* readBatches(run: Run): AsyncGenerator<Ready[]> {
+async function* readBatches(run: Run): AsyncGenerator<ReadItem[]> {
   for (let due = run.items.due(); due.length > 0; due = run.items.newlyDue()) {
-    let batch: Ready[] = [];
+    let batch: ReadItem[] = [];
     let bytes = 0;
-    for (let from = 0; from < due.length; from += READ_WIDTH) {
-      const some = await Promise.all(due.slice(from, from + READ_WIDTH).map((seq) => prepareItem(run, seq)));
+    for (let from = 0; from < due.length; from += READ_CONCURRENCY) {
+      const some = await Promise.all(due.slice(from, from + READ_CONCURRENCY).map((seq) => prepareItem(run, seq)));
       batch.push(...some);
       for (const one of some) bytes += 'item' in one ? one.bytes : 0;
       if (batch.length < BATCH_ITEMS && bytes < BATCH_BYTES) continue;
@@ -69,7 +69,7 @@ async function putBatch(
   parts: ImportParts,
   hold: Hold,
   run: Run,
-  batch: readonly Ready[],
+  batch: readonly ReadItem[],
   acting: Acting,
 ): Promise<void> {
   const prepared = batch.filter((one) => 'item' in one);
@@ -86,7 +86,7 @@ async function putBatch(
 }
 
 /** Groups items into calls that fit into a message; a larger item gets a call of its own. */
-function* callsOf(prepared: readonly Prepared[]): Generator<ImportItem[]> {
+function* callsOf(prepared: readonly PreparedItem[]): Generator<ImportItem[]> {
   let call: ImportItem[] = [];
   let bytes = 0;
   for (const one of prepared) {
@@ -116,7 +116,7 @@ async function putItems(
 async function putFurther(
   parts: ImportParts,
   run: Run,
-  { item: { id, type }, further }: Prepared,
+  { item: { id, type }, further }: PreparedItem,
   outcomes: Map<string, PutItemOutcome>,
   acting: Acting,
 ): Promise<void> {
@@ -132,7 +132,7 @@ async function putFurther(
   }
 }
 
-function filesOf(prepared: readonly Prepared[], outcomes: ReadonlyMap<string, PutItemOutcome>) {
+function filesOf(prepared: readonly PreparedItem[], outcomes: ReadonlyMap<string, PutItemOutcome>) {
   const put: PreparedFile[] = [];
   const refused: PreparedFile[] = [];
   for (const { item, file } of prepared) {
@@ -143,20 +143,24 @@ function filesOf(prepared: readonly Prepared[], outcomes: ReadonlyMap<string, Pu
   return { put, refused };
 }
 
-function resultOf({ record }: Run, { seq, item, links, rows, warnings }: Prepared, outcome?: PutItemOutcome): Result {
+function resultOf(
+  { record }: Run,
+  { seq, item, links, rows, warnings }: PreparedItem,
+  outcome?: PutItemOutcome,
+): Result {
   const { attempt, dryRun } = record;
   if (outcome?.status === 'failed') {
     const { code, message, retryable } = outcome;
     return { seq, changes: { status: 'failed', attempt, code, message, retryable } };
   }
-  const said = [...warnings, ...(outcome?.warnings ?? [])].join(' ');
+  const text = [...warnings, ...(outcome?.warnings ?? [])].join(' ');
   return {
     seq,
     changes: {
       status: item.update ? 'updated' : 'created',
       attempt,
       ...(dryRun ? {} : { resourceId: item.id }),
-      ...(said === '' ? {} : { message: said }),
+      ...(text === '' ? {} : { message: text }),
       ...(rows === 0 ? {} : { rows }),
       ...(links.count() === 0 ? {} : { links: links.count(), targets: links.targets() }),
       ...(links.broken().length === 0 ? {} : { broken: links.broken() }),
@@ -164,7 +168,7 @@ function resultOf({ record }: Run, { seq, item, links, rows, warnings }: Prepare
   };
 }
 
-function refusal({ seq, ...changes }: Refused): Result {
+function refusal({ seq, ...changes }: RefusedItem): Result {
   return { seq, changes };
 }
 
@@ -203,7 +207,7 @@ function progressAfter(
   { done, counts }: ImportRecord,
   results: readonly Result[],
   before: ReadonlyMap<number, ItemRecord>,
-): { done: Done; counts: Counts } {
+): { done: ItemCounts; counts: Counts } {
   const now = { ...done };
   const sums: { -readonly [K in keyof Counts]: number } = { ...counts };
   for (const { seq, changes } of results) {

@@ -2,7 +2,7 @@ import type { ImportParts } from '../parts.js';
 import type { ImportRecord } from '../stores/records.js';
 
 /** Waiting imports of one tenant that are considered. */
-const LOOKED_AT = 50;
+const MAX_CONSIDERED = 50;
 
 /**
  * Returns the next import to run: that of the tenant with the fewest running imports, and of that tenant the longest
@@ -23,10 +23,10 @@ export async function nextQueued(
   const heads: ImportRecord[] = [];
   for (const tenant of waiting.keys()) {
     // Each tenant leaves one worker of this process to the others.
-    const most = Math.max(1, settings.importWorkers - 1);
-    if (mine.filter((one) => one.tenant === tenant).length >= most) continue;
+    const maxConcurrent = Math.max(1, settings.importWorkers - 1);
+    if (mine.filter((one) => one.tenant === tenant).length >= maxConcurrent) continue;
     const where = { status: 'queued', tenant } as const;
-    const queued = await imports.find({ where, sort: ['queuedAt'], limit: LOOKED_AT });
+    const queued = await imports.find({ where, sort: ['queuedAt'], limit: MAX_CONSIDERED });
     for (const record of queued) {
       if (taken.includes(record.id)) continue;
       const { workspaceId } = record;

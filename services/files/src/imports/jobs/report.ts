@@ -1,9 +1,9 @@
-import type { Counts, Done, ImportRecord, ItemRecord } from '../stores/records.js';
+import type { Counts, ImportRecord, ItemCounts, ItemRecord } from '../stores/records.js';
 
 /** Holds the results of an import. */
 export interface Findings {
   readonly counts: Counts;
-  readonly done: Done;
+  readonly done: ItemCounts;
   /** Only the first ones. */
   readonly failed: readonly ItemRecord[];
   /** By code: the first skipped item, and the number of them. */
@@ -29,9 +29,11 @@ export function reportOf(record: ImportRecord, found: Findings, notes: readonly 
   const { counts, done } = found;
   const sections = [
     `# ${inline(record.name)}`,
-    record.error === undefined ? '' : `**It failed** (\`${record.error.code}\`): ${inline(record.error.message)}`,
-    record.dryRun ? 'This was a trial: nothing was written.' : '',
-    section('What came over', cameOver(counts, done)),
+    record.error === undefined
+      ? ''
+      : `**The import failed** (\`${record.error.code}\`): ${inline(record.error.message)}`,
+    record.dryRun ? 'This was a dry run: nothing was written.' : '',
+    section('What was imported', importedLines(counts, done)),
     section('What failed', [
       ...found.failed.map((item) => `- \`${item.code}\` ${literal(labelOf(item))}: ${inline(item.message ?? '')}`),
       ...more(done.failed - found.failed.length),
@@ -63,13 +65,13 @@ function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
 }
 
-function cameOver(counts: Counts, { total, succeeded, failed, skipped }: Done): string[] {
+function importedLines(counts: Counts, { total, succeeded, failed, skipped }: ItemCounts): string[] {
   const { documents, tables, rows, files, folders, linksRewritten, linksBroken, usersMapped } = counts;
   return [
     `- ${succeeded} of ${total} items; ${failed} failed, ${skipped} were skipped`,
     `- ${documents} documents, ${tables} tables with ${rows} rows, ${files} files, ${folders} folders`,
     `- ${linksRewritten} links lead to what was imported, ${linksBroken} lead nowhere`,
-    ...(usersMapped > 0 ? [`- ${usersMapped} people of the source stand for members of the workspace`] : []),
+    ...(usersMapped > 0 ? [`- ${usersMapped} people of the source were mapped to members of the workspace`] : []),
   ];
 }
 

@@ -5,7 +5,7 @@ import type { Intent } from '../../storage/records.js';
 import type { OpenBundle } from '../bundle/zip.js';
 import type { ImportFault } from '../sources/port.js';
 import type { ImportRecord } from '../stores/records.js';
-import type { Existing } from './existing.js';
+import type { ExistingItems } from './existing.js';
 import type { Items } from './items.js';
 
 /** Holds what one run of an import works with. */
@@ -14,9 +14,9 @@ export interface Run {
   readonly record: ImportRecord;
   readonly bundle: OpenBundle;
   readonly items: Items;
-  readonly existing: Existing;
+  readonly existing: ExistingItems;
   readonly files: Files;
-  /** Members of the workspace by the lower-case names and addresses that stand for them in the source. */
+  /** Members of the workspace by the lower-case names and addresses that identify them in the source. */
   readonly users: ReadonlyMap<string, { readonly id: string; readonly name: string }>;
   readonly place: Place;
   /** Returns whether a fault ends the whole import. */
@@ -24,7 +24,7 @@ export interface Run {
   entryBytes(path: string): number;
 }
 
-/** Says where the top-level items of a source are created. */
+/** Describes where the top-level items of a source are created. */
 export interface Place {
   /** Undefined for the root of the workspace. */
   readonly parentId: string | undefined;

@@ -173,7 +173,8 @@ async function skipUndecided(parts: ImportParts, hold: Hold, items: Items): Prom
               attempt,
               status: 'skipped',
               code: 'not_linked',
-              message: record.kind === 'folder' ? 'It holds nothing that is imported.' : 'No page links to it.',
+              message:
+                record.kind === 'folder' ? 'The folder contains nothing that is imported.' : 'No page links to it.',
             });
           }
         },

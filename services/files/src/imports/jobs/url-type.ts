@@ -27,7 +27,7 @@ export async function typeOfUrl(parts: ImportParts, blobId: string, url: string)
   const contentType = looksLikeHtml(head) ? 'text/html' : await sniff(head, name, undefined);
   const type = BY_CONTENT[contentType.split(';')[0] as string];
   if (type !== undefined) return type;
-  throw new ImportFault('unsupported_format', `What is there is ${contentType}, which can’t be imported.`);
+  throw new ImportFault('unsupported_format', `The URL returns ${contentType}, which can’t be imported.`);
 }
 
 function looksLikeHtml(head: Buffer): boolean {

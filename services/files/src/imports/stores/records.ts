@@ -38,7 +38,7 @@ export interface Counts {
   readonly usersMapped: number;
 }
 
-export interface Done {
+export interface ItemCounts {
   readonly total: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -61,7 +61,7 @@ export interface ImportRecord extends JobRecord {
   readonly fileName?: string;
   readonly status: ImportState;
   readonly phase?: Phase;
-  readonly done: Done;
+  readonly done: ItemCounts;
   readonly counts: Counts;
   readonly attempt: number;
   readonly scope: 'failed' | 'all';
@@ -192,7 +192,7 @@ export const NO_COUNTS: Counts = {
   linksBroken: 0,
   usersMapped: 0,
 };
-export const NOTHING_DONE: Done = { total: 0, succeeded: 0, failed: 0, skipped: 0 };
+export const NOTHING_DONE: ItemCounts = { total: 0, succeeded: 0, failed: 0, skipped: 0 };
 
 const ACTIVE: ReadonlySet<ImportState> = new Set(['pending_upload', 'queued', 'running']);
 

@@ -38,7 +38,7 @@ export function createErrorCodec() {
       return { id, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
     },
     decode(encoded: EncodedError): unknown {
-      if ('back' in encoded) return thrown.get(encoded.back) ?? new Error('an error was forgotten on its way back');
+      if ('back' in encoded) return thrown.get(encoded.back) ?? new Error('the original error is no longer known');
       const error = decoded(encoded);
       foreign.set(error, encoded.id);
       return error;

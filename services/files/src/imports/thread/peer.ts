@@ -22,7 +22,7 @@ export interface Peer {
   end(error: Error): void;
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -32,7 +32,7 @@ const [PULL, STOP] = ['peer.pull', 'peer.stop'];
 
 /** Lets both sides of a message channel call each other. `serve` handles the calls of the other side. */
 export function createPeer(port: Port, serve: (name: string, args: readonly unknown[]) => Promise<unknown>): Peer {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, PendingCall>();
   const streams = new Map<number, AsyncIterator<unknown>>();
   const errors = createErrorCodec();
   let count = 0;
@@ -41,7 +41,7 @@ export function createPeer(port: Port, serve: (name: string, args: readonly unkn
   const call: Peer['call'] = (name, ...args) => {
     if (ended !== undefined) return Promise.reject(ended);
     return new Promise((resolve, reject) => {
-      waiting.set(++count, { resolve: resolve as Waiting['resolve'], reject });
+      waiting.set(++count, { resolve: resolve as PendingCall['resolve'], reject });
       port.postMessage({ call: count, name, args });
     });
   };

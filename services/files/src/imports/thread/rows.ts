@@ -12,7 +12,7 @@ export interface TableJson extends ArchiveJson {
 
 /** Holds what an archive provides beside a table's columns and rows. */
 export interface ArchiveJson {
-  readonly archive?: Partial<Kept>;
+  readonly archive?: Partial<ArchivedParts>;
 }
 
 /** Holds rows of a table, or snapshots, that are sent in a further call. */
@@ -26,7 +26,7 @@ export interface Further {
 type Pieces = () => Generator<Further>;
 
 /** Holds the part of an item's JSON that fits into one call, and generates the rest on demand. */
-export interface Split {
+export interface SplitContent {
   readonly first: Buffer;
   readonly further: Pieces | undefined;
 }
@@ -35,7 +35,7 @@ export interface Split {
  * Splits JSON that is too large for one call: snapshots follow the item that they belong to, and rows follow earlier
  * rows.
  */
-export function splitJson(json: unknown): Split {
+export function splitJson(json: unknown): SplitContent {
   const { archive } = hasStates(json) ? json : {};
   const plain = archive === undefined ? json : { ...(json as object), archive: { ...archive, snapshots: [] } };
   const { first, further } = isTable(plain) ? splitTable(plain) : { first: bufferOf(plain), further: undefined };
@@ -49,12 +49,12 @@ export function splitJson(json: unknown): Split {
   };
 }
 
-interface Kept {
+interface ArchivedParts {
   readonly refs?: unknown;
   readonly snapshots: readonly unknown[];
 }
 
-function hasStates(json: unknown): json is { readonly archive: Kept } {
+function hasStates(json: unknown): json is { readonly archive: ArchivedParts } {
   const { archive } = (json ?? {}) as ArchiveJson;
   return Array.isArray(archive?.snapshots) && archive.snapshots.length > 0;
 }
@@ -68,7 +68,7 @@ function bufferOf(json: unknown): Buffer {
 }
 
 /** Yields snapshots in order, as many per call as fit, at least one. */
-function* stateCalls({ refs, snapshots }: Kept): Generator<Further> {
+function* stateCalls({ refs, snapshots }: ArchivedParts): Generator<Further> {
   let texts: string[] = [];
   let characters = 0;
   const call = (): Further => {
@@ -90,7 +90,7 @@ function* stateCalls({ refs, snapshots }: Kept): Generator<Further> {
 }
 
 /** Splits a table that is too large for one call. */
-function splitTable(table: TableJson): Split {
+function splitTable(table: TableJson): SplitContent {
   const { archive, columns, people, rows } = table;
   const { text, next } = piece(rows, 0);
   const first = withRows({ ...table, rows: [] }, text);

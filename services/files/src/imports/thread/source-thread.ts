@@ -12,7 +12,7 @@ import type { Further } from './rows.js';
 
 // Reads the source of one import, off the event loop of the process.
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
+if (port === null) throw new Error('must run in a worker thread');
 // Requests that need no thread take precedence when processors are scarce: on Linux pid 0 means this thread alone.
 if (process.platform === 'linux') lowerPriority(5);
 
@@ -49,14 +49,14 @@ const itemAt = (seq: number): SourceItem => opened().items[seq] as SourceItem;
 /** Returns an item that was read in this thread. Throws if it was read in an earlier thread, which has ended. */
 function readAt(seq: number): ReadItem {
   const item = read.get(seq);
-  if (item === undefined) throw new ImportFault('conversion_stopped', 'What read the item was stopped.', true);
+  if (item === undefined) throw new ImportFault('conversion_stopped', 'The conversion of the item was stopped.', true);
   return item;
 }
 
 const handlers = {
   async open({ type, options, tenant, entries }: OpenTask): Promise<OpenedSource> {
     const format = FORMATS[type];
-    if (format === undefined) throw new ImportFault('unsupported_format', `${type} can’t be read here.`);
+    if (format === undefined) throw new ImportFault('unsupported_format', `${type} can’t be read by this server.`);
     const known = new Map(entries.map((entry) => [entry.path, entry]));
     const bundle: Bundle = {
       ...(tenant !== undefined && { tenant }),
@@ -124,7 +124,7 @@ const handlers = {
 
   async openFile(seq: number): Promise<Readable> {
     const { openFile } = opened();
-    if (openFile === undefined) throw new ImportFault('archive_entry_missing', 'There are no bytes of it.');
+    if (openFile === undefined) throw new ImportFault('archive_entry_missing', 'The bytes of the file are missing.');
     return openFile(itemAt(seq));
   },
 

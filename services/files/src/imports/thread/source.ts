@@ -72,9 +72,9 @@ export async function openThreadSource(
   }
 
   async function ask<T>(name: string, item: SourceItem, ...args: readonly unknown[]): Promise<T> {
-    const asked = await current();
-    await asked.begun;
-    return asked.ask<T>(itemMs, name, places.get(item), ...args);
+    const active = await current();
+    await active.begun;
+    return active.ask<T>(itemMs, name, places.get(item), ...args);
   }
 
   async function* furtherOf(item: SourceItem): AsyncGenerator<Further> {
@@ -239,9 +239,9 @@ function endedBy(cause: unknown, heapMiB: number): ImportFault {
   if ((cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return tooComplex(`takes more than ${heapMiB} MiB of memory to read`);
   }
-  return new ImportFault('conversion_crashed', 'What reads the source ended by itself.', true, { cause });
+  return new ImportFault('conversion_crashed', 'The thread that reads the source ended unexpectedly.', true, { cause });
 }
 
 function tooComplex(why: string): ImportFault {
-  return new ImportFault('page_too_complex', `The page, or one that was read beside it, ${why}. Split it.`);
+  return new ImportFault('page_too_complex', `The page, or one that was read at the same time, ${why}. Split it.`);
 }

@@ -9,7 +9,7 @@ import type { WatchdogData } from './watchdog.js';
 const NICE = 10;
 
 const { memoryBytes } = JSON.parse(process.argv[2] ?? '{}') as ProcessData;
-// Requests that somebody waits for take precedence over extracting text when processors are scarce.
+// Requests that a user waits for take precedence over extracting text when processors are scarce.
 lowerPriority(NICE);
 const watch: WatchdogData = { memoryBytes, parent: process.ppid };
 new Worker(new URL('./watchdog.js', import.meta.url), { workerData: watch }).unref();

@@ -15,7 +15,7 @@ const BLOCKS = new Set(
 const CELLS = new Set(['td', 'th']);
 const STEP = 64 * 1024;
 
-/** Says how to treat the elements of a kind of markup. */
+/** Describes how to treat the elements of a kind of markup. */
 export interface MarkupRules {
   /** Whether to parse as XML: only its five predefined entities are decoded, so that none can expand. */
   readonly xml: boolean;

@@ -5,5 +5,5 @@ import { MediaFailure } from '../failure.js';
 export const bounded = (handler: Parameters<typeof boundNesting>[0]) =>
   boundNesting(
     handler,
-    () => new MediaFailure('suspicious', `the file has more than ${MAX_OPEN_ELEMENTS} elements within each other`),
+    () => new MediaFailure('suspicious', `the file has more than ${MAX_OPEN_ELEMENTS} nested elements`),
   );

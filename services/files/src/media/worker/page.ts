@@ -100,7 +100,8 @@ export async function readPage({ source, limits }: PageTask): Promise<WordPage> 
   const file = await bytesOf(source);
   await checkArchive(file, limits);
   const archive = await openArchive(file, limits);
-  if (!archive.names.includes('[Content_Types].xml')) throw new MediaFailure('broken', 'the file is no Word document');
+  if (!archive.names.includes('[Content_Types].xml'))
+    throw new MediaFailure('broken', 'the file is not a Word document');
   const partOf = imageFinder(archive);
   const images = new Map<string, WordImage>();
   const { value, messages } = await mammoth.convertToHtml(
@@ -116,7 +117,7 @@ export async function readPage({ source, limits }: PageTask): Promise<WordPage> 
     },
   );
   if (value.length > MAX_HTML)
-    throw new MediaFailure('too_large', `the document is more than ${MAX_HTML} bytes of HTML`);
+    throw new MediaFailure('too_large', `the document has more than ${MAX_HTML} bytes of HTML`);
   return {
     html: value,
     images: [...images.values()],

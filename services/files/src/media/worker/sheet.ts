@@ -23,7 +23,7 @@ function eachElement(part: Buffer, visit: (name: string, attributes: Readonly<Re
 /** Returns the sheets of a workbook in order. */
 async function sheetsOf(archive: Archive): Promise<SheetPart[]> {
   const part = await archive.read('xl/workbook.xml');
-  if (part === undefined) throw new MediaFailure('broken', 'the file is no workbook');
+  if (part === undefined) throw new MediaFailure('broken', 'the file is not a workbook');
   const sheets: SheetPart[] = [];
   eachElement(part, (tag, attributes) => {
     if (tag === 'sheet' && attributes.name !== undefined)

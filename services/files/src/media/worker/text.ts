@@ -20,7 +20,7 @@ const LOADERS: Readonly<Record<Reader, () => Promise<ReadText>>> = {
 /** Extracts the text of a file by its type. Throws `MediaFailure`, or what a parser throws for a broken file. */
 export async function readText({ source, contentType, limits }: TextTask): Promise<Extraction> {
   const reader = readerOf(contentType);
-  if (reader === undefined) throw new MediaFailure('unsupported_type', `${contentType} has no known text`);
+  if (reader === undefined) throw new MediaFailure('unsupported_type', `text cannot be extracted from ${contentType}`);
   const read = await LOADERS[reader]();
   return read(await bytesOf(source), limits);
 }

@@ -27,7 +27,7 @@ function failureOf(error: unknown): MediaFailure {
   const message = error instanceof Error ? error.message : String(error);
   if (/exceeds pixel limit/i.test(message)) return new MediaFailure('too_large', 'the image has too many pixels');
   return /unsupported image format/i.test(message)
-    ? new MediaFailure('unsupported_type', 'the file is no image that can be read')
+    ? new MediaFailure('unsupported_type', 'the file is not a readable image')
     : new MediaFailure('broken', message);
 }
 

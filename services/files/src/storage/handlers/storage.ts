@@ -21,11 +21,11 @@ export interface UsageParts extends Pick<StorageParts, 'settings' | 'versions' |
 }
 
 /** Milliseconds that the sums of a workspace are cached. */
-const KEPT_MS = 15 * 60_000;
+const SUMS_TTL_MS = 15 * 60_000;
 /** Milliseconds that a caller's largest resources are cached; their access is checked every time. */
-const FOUND_MS = 60_000;
-const LARGEST = 10;
-const MOST_LARGEST = 100;
+const LARGEST_TTL_MS = 60_000;
+const DEFAULT_LARGEST_COUNT = 10;
+const MAX_LARGEST_COUNT = 100;
 /** Workspaces per page that the list of workspaces is read in. */
 const PAGE = 200;
 
@@ -35,14 +35,14 @@ interface Sums extends WorkspaceSums {
   readonly at: string;
 }
 
-type Found = LRUCache<string, LargeNode[]>;
+type LargestCache = LRUCache<string, LargeNode[]>;
 
 export function createStorageHandlers(parts: UsageParts): Handlers<StorageService> {
-  const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: KEPT_MS });
-  const found: Found = new LRUCache({ max: 1000, ttl: FOUND_MS });
+  const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: SUMS_TTL_MS });
+  const found: LargestCache = new LRUCache({ max: 1000, ttl: LARGEST_TTL_MS });
   return {
-    async getStorageUsage({ workspaceId, limit: asked = LARGEST }, context) {
-      const limit = Math.min(asked, MOST_LARGEST);
+    async getStorageUsage({ workspaceId, limit: requested = DEFAULT_LARGEST_COUNT }, context) {
+      const limit = Math.min(requested, MAX_LARGEST_COUNT);
       const { ids, administered } = await workspacesOf(parts, workspaceId, context);
       const sums = await sumsOf(parts, known, ids);
       const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);
@@ -122,7 +122,13 @@ async function sumsOf(parts: UsageParts, known: LRUCache<string, Sums>, ids: rea
 }
 
 /** Returns the largest resources of any kind that the caller may read now. */
-async function largestOf(parts: UsageParts, found: Found, ids: readonly string[], limit: number, context: CallContext) {
+async function largestOf(
+  parts: UsageParts,
+  found: LargestCache,
+  ids: readonly string[],
+  limit: number,
+  context: CallContext,
+) {
   const key = [context.caller.userId, limit, ...ids].join(' ');
   // Twice as many as needed, because some may be trashed or become inaccessible while the result is cached.
   const request = { workspaceIds: [...ids], limit: limit * 2 };

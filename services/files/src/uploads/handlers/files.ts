@@ -10,7 +10,7 @@ import {
 } from '@commonplace/proto/files/v1/file_service.js';
 import type { FilePlace } from '@commonplace/proto/resources/v1/file_node_service.js';
 import { measureAll } from '../../blobs/measure.js';
-import { requireExpected, type Stored, WrongBytes } from '../../blobs/port.js';
+import { requireExpected, type StoredBytes, WrongBytes } from '../../blobs/port.js';
 import { linkTo } from '../../downloads/link.js';
 import { FileNotReady } from '../../errors.js';
 import type { Upload } from '../../storage/records.js';
@@ -40,10 +40,10 @@ async function createFile(
   request: CreateFileRequest,
   context: CallContext,
 ): Promise<CreateFileResponse> {
-  const { wish, place } = await admit(parts, request, context);
-  const inline = typeof wish.from === 'object' && 'bytes' in wish.from ? wish.from.bytes : undefined;
-  const measured = inline === undefined ? undefined : await requireAsAnnounced(wish, inline);
-  const creation = await beginCreation(parts, request, wish, place, context);
+  const { parsed, place } = await admit(parts, request, context);
+  const inline = typeof parsed.from === 'object' && 'bytes' in parsed.from ? parsed.from.bytes : undefined;
+  const measured = inline === undefined ? undefined : await requireAsAnnounced(parsed, inline);
+  const creation = await beginCreation(parts, request, parsed, place, context);
   return inline === undefined || measured === undefined
     ? beginUpload(parts, creation, context)
     : createInline(parts, creation, inline, measured, context);
@@ -57,11 +57,11 @@ async function admit(
   parts: UploadParts,
   request: CreateFileRequest,
   context: CallContext,
-): Promise<{ wish: FileRequest; place: FilePlace }> {
-  let wish: FileRequest | undefined;
+): Promise<{ parsed: FileRequest; place: FilePlace }> {
+  let parsed: FileRequest | undefined;
   let faults: unknown;
   try {
-    wish = await readFileRequest(request, parts.settings, parts.guard);
+    parsed = await readFileRequest(request, parts.settings, parts.guard);
   } catch (error) {
     faults = error;
   }
@@ -72,8 +72,8 @@ async function admit(
       const state = error instanceof AppError && error.code === 'ABORTED';
       throw state && faults !== undefined ? faults : error;
     });
-  if (wish === undefined) throw faults;
-  return { wish, place };
+  if (parsed === undefined) throw faults;
+  return { parsed, place };
 }
 
 /** Returns the options of a call that passes the caller's precondition (`baseVersion`) on. */
@@ -83,7 +83,7 @@ function conditional(context: CallContext): CallOptions {
 }
 
 /** Measures inline bytes. Throws when their size or checksum is not what was announced. */
-async function requireAsAnnounced({ sizeBytes, sha256 }: FileRequest, bytes: Buffer): Promise<Stored> {
+async function requireAsAnnounced({ sizeBytes, sha256 }: FileRequest, bytes: Buffer): Promise<StoredBytes> {
   const stored = await measureAll([bytes]);
   try {
     requireExpected(stored, { sizeBytes, sha256 });
@@ -115,7 +115,7 @@ async function resumeUpload(
 function requireAlone({ resumeResourceId: _, ...rest }: CreateFileRequest): void {
   const given = Object.values(rest).filter((value) => value !== undefined && value !== '');
   if (given.length === 0) return;
-  throw invalidField('resume_resource_id', 'ambiguous_target', 'An upload is gone on with as it was begun.');
+  throw invalidField('resume_resource_id', 'ambiguous_target', 'An upload can only be resumed as it was begun.');
 }
 
 async function getFile(parts: UploadParts, request: GetFileRequest, context: CallContext): Promise<FileLink> {

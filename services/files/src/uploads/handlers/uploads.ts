@@ -2,7 +2,7 @@ import type { AppError } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { BytesService, FinishWriteResponse } from '@commonplace/proto/files/v1/bytes_service.js';
 import { FileStatus } from '@commonplace/proto/files/v1/file.js';
-import { type Expected, type Stored, WrongBytes } from '../../blobs/port.js';
+import { type ExpectedBytes, type StoredBytes, WrongBytes } from '../../blobs/port.js';
 import { UPLOAD_URL_SECONDS } from '../../config.js';
 import { blobKey, partAt } from '../../domain/layout.js';
 import { ExpiredLink, tooLarge, UploadIncomplete, UploadInterrupted } from '../../errors.js';
@@ -16,14 +16,14 @@ import type { UploadParts } from '../parts.js';
 import { createWriters } from '../writers.js';
 import { refusalOf } from '../wrong-bytes.js';
 
-type Writing = Pick<Handlers<BytesService>, 'beginWrite' | 'writeBytes' | 'finishWrite' | 'abortWrite'>;
+type WriteHandlers = Pick<Handlers<BytesService>, 'beginWrite' | 'writeBytes' | 'finishWrite' | 'abortWrite'>;
 
 /** Describes what a client is writing: a whole upload, or one part of it. */
 export interface Target {
   readonly upload: Upload;
   readonly part: number | undefined;
-  readonly expected: Expected;
-  /** Bytes that it may have at most. */
+  readonly expected: ExpectedBytes;
+  /** Maximum number of its bytes. */
   readonly limit: number;
   readonly blobId: string;
   /** Only for a whole upload, not for a part. */
@@ -32,7 +32,7 @@ export interface Target {
 }
 
 /** Serves uploads whose bytes pass through this service instead of going directly to a bucket. */
-export function createUploadHandlers(parts: UploadParts): Writing & { close(): Promise<void> } {
+export function createUploadHandlers(parts: UploadParts): WriteHandlers & { close(): Promise<void> } {
   const writers = createWriters<Target>(parts.log);
   return {
     async beginWrite({ token, contentLength }) {
@@ -116,13 +116,13 @@ function tooManyBytes({ expected, limit }: Pick<Target, 'expected' | 'limit'>): 
   return tooLarge(undefined, limit, expected.sizeBytes === undefined ? 'COMMONPLACE_SINGLE_UPLOAD_BYTES' : undefined);
 }
 
-function partOf({ sizeBytes = 0, partBytes = 0, partCount = 0 }: Upload, number: number): Expected {
+function partOf({ sizeBytes = 0, partBytes = 0, partCount = 0 }: Upload, number: number): ExpectedBytes {
   const place = partAt(sizeBytes, { partBytes, partCount }, number);
   if (place === undefined) throw ExpiredLink();
   return { sizeBytes: place.sizeBytes };
 }
 
-function put(parts: UploadParts, target: Target, source: AsyncIterable<Uint8Array>): Promise<Stored> {
+function put(parts: UploadParts, target: Target, source: AsyncIterable<Uint8Array>): Promise<StoredBytes> {
   const { blobId, part, upload, expected } = target;
   return part === undefined
     ? parts.bytes.put(blobKey(blobId), source, expected)
@@ -133,7 +133,7 @@ function put(parts: UploadParts, target: Target, source: AsyncIterable<Uint8Arra
  * Finishes a write whose bytes are durable and correct: creates the version, or counts the parts that are still
  * missing.
  */
-async function landed(parts: UploadParts, target: Target, stored: Stored): Promise<FinishWriteResponse> {
+async function landed(parts: UploadParts, target: Target, stored: StoredBytes): Promise<FinishWriteResponse> {
   const { upload, blobId, intent } = target;
   const resourceId = upload.fileId;
   if (intent !== undefined) {

@@ -40,7 +40,7 @@ export function treeOf({ items }: Source): string[] {
   });
 }
 
-export interface Everything {
+export interface ReadSource {
   readonly source: Source;
   /** Content of each item, or its fault, by path. */
   readonly contents: ReadonlyMap<string, ItemContent | ImportFault>;
@@ -52,7 +52,7 @@ export async function readAll(
   open: OpenSource,
   files: Readonly<Record<string, string | Buffer>>,
   options: SourceOptions = {},
-): Promise<Everything> {
+): Promise<ReadSource> {
   const source = await open(bundleOf(files), options);
   const contents = new Map<string, ItemContent | ImportFault>();
   expectUnique(source);

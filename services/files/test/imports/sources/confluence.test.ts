@@ -43,7 +43,7 @@ const files = {
 };
 
 describe('an export of a Confluence space as HTML', () => {
-  test('has the tree of its index, and files below their pages, called as they were', async () => {
+  test('has the tree of its index, and files with their names below their pages', async () => {
     const { source } = await readAll(openConfluenceSource, files);
     expect(treeOf(source)).toEqual(
       [
@@ -72,7 +72,7 @@ describe('an export of a Confluence space as HTML', () => {
     ]);
   });
 
-  test('gives the content of a page alone, with its macros', async () => {
+  test('returns only the content of a page, with its macros', async () => {
     const { source, content } = await readAll(openConfluenceSource, files);
     const { html = '', ...facts } = content('SP/Guide_101.html');
     expect(facts).toMatchObject({
@@ -102,7 +102,7 @@ describe('an export of a Confluence space as HTML', () => {
     expect(link('Gone_999.html')).toBe('broken');
   });
 
-  test('as XML is refused, and says which export to make', async () => {
+  test('is refused as XML, with the export to use', async () => {
     expect(
       await faultOf(openConfluenceSource(bundleOf({ 'entities.xml': '<x/>', 'exportDescriptor.properties': '' }), {})),
     ).toBe('confluence_xml_export');

@@ -3,7 +3,7 @@ import { openCsvSource } from '../../../src/imports/sources/csv/source.js';
 import type { SourceOptions } from '../../../src/imports/sources/port.js';
 import { bundleOf, faultOf, readAll } from './bundle.js';
 
-interface Shown {
+interface ShownTable {
   columns: { id: string; name: string; type: string; options?: unknown }[];
   rows: unknown[][];
 }
@@ -11,7 +11,7 @@ interface Shown {
 async function table(file: string | Buffer, csv: SourceOptions['csv'] = {}) {
   const { content } = await readAll(openCsvSource, { 'data.csv': file }, { csv });
   const { json, warnings = [] } = content('data.csv');
-  const { columns, rows } = json as Shown;
+  const { columns, rows } = json as ShownTable;
   return { columns, rows, warnings, types: columns.map(({ type }) => type), names: columns.map(({ name }) => name) };
 }
 
@@ -29,7 +29,7 @@ const column = async (...values: string[]) => {
 };
 
 describe('a table of values', () => {
-  test('is read as RFC 4180 has it', async () => {
+  test('is read according to RFC 4180', async () => {
     const { names, rows } = await table('Name,Note\r\n"Smith, J.","said ""hi""\r\nand left"\r\n x ,=1+1\r\n');
     expect(names).toEqual(['Name', 'Note']);
     expect(rows).toEqual([
@@ -54,7 +54,7 @@ describe('a table of values', () => {
     expect(await table(file)).toMatchObject({ names, rows });
   });
 
-  test('is read in its encoding, or the one that is said', async () => {
+  test('is read in its encoding, or in the one of the request', async () => {
     expect((await table(Buffer.from('Städte,Größe\nMünchen,1\n', 'latin1'))).names).toEqual(['Städte', 'Größe']);
     expect((await table(Buffer.from('\ufeffa,b\n1,2\n', 'utf16le'))).names).toEqual(['a', 'b']);
     const sjis = Buffer.from([0x93, 0x8c, 0x8b, 0x9e, 0x0a, 0x61]);
@@ -62,7 +62,7 @@ describe('a table of values', () => {
     expect(await faultOf(read('a', { encoding: 'klingon' }))).toBe('unknown_encoding');
   });
 
-  test('keeps every value of ragged rows, and says so', async () => {
+  test('keeps every value of ragged rows, with a warning', async () => {
     const { names, rows, warnings } = await table('a,b\n1,2,3\n4\n5,6\n');
     expect(names).toEqual(['a', 'b', 'Column 3']);
     expect(rows).toEqual([
@@ -73,11 +73,11 @@ describe('a table of values', () => {
     expect(warnings.join()).toMatch(/2 rows .* rows 2, 3/);
   });
 
-  test('gives columns names that differ', async () => {
+  test('gives columns distinct names', async () => {
     expect((await table('a,,a,\u0007b\nx,y,z,w\n')).names).toEqual(['a', 'Column 2', 'a (2)', 'b']);
   });
 
-  test('has no row of names where that is said or seen', async () => {
+  test('has no header row when the request says so or none is detected', async () => {
     expect(await table('1,2\n3,4\n')).toMatchObject({
       names: ['Column 1', 'Column 2'],
       rows: [
@@ -94,13 +94,13 @@ describe('a table of values', () => {
     expect(await table('1,2\n3,4\n', { hasHeader: true })).toMatchObject({ names: ['1', '2'], rows: [[3, 4]] });
   });
 
-  test('keeps what is broken in it as it is', async () => {
+  test('keeps malformed values unchanged', async () => {
     const { rows, warnings } = await table('a,b\n"open,2\n3,4\n');
     expect(JSON.stringify(rows)).toContain('open,2');
     expect(warnings.join()).toMatch(/quotation/);
   });
 
-  test('is refused by its size, by name', async () => {
+  test('is refused beyond a size limit, with its name', async () => {
     expect(await faultOf(read(`${Array.from({ length: 501 }, (_, at) => `c${at}`).join(',')}\n1\n`))).toBe(
       'too_many_columns',
     );
@@ -142,7 +142,7 @@ describe('the type of a column', () => {
     ['one comma, which may be either', ['1,234', '5']],
     ['days or months', ['1/2/2024', '3/4/2024']],
     ['days and moments', ['2024-01-01', '2024-01-01 10:00']],
-    ['a day that is none', ['2024-02-30', '2024-01-01']],
+    ['an invalid day', ['2024-02-30', '2024-01-01']],
     ['a formula', ['=SUM(A1:A2)', '1']],
     ['all yes', ['yes', 'yes']],
     ['a number and a word', ['1', 'one']],
@@ -150,13 +150,13 @@ describe('the type of a column', () => {
     expect(await column(...values)).toMatchObject({ type: 'text', values });
   });
 
-  test('is a choice of few where each is there often', async () => {
+  test('is a choice when few values are frequent', async () => {
     const { type, options, values } = await column('open', 'open', 'done', 'open', 'done', 'done', '');
     expect({ type, options }).toEqual({ type: 'select', options: { choices: [{ name: 'open' }, { name: 'done' }] } });
     expect(values).toEqual(['open', 'open', 'done', 'open', 'done', 'done', null]);
   });
 
-  test('is text where types are not asked for', async () => {
+  test('is text when types are not requested', async () => {
     expect(await table('a\n1\n', { detectTypes: false, hasHeader: true })).toMatchObject({
       types: ['text'],
       rows: [['1']],
@@ -164,7 +164,7 @@ describe('the type of a column', () => {
   });
 });
 
-describe('hostile values end in time', () => {
+describe('hostile values are read in time', () => {
   test.each([
     ['10 MB on one line', `a,${'x'.repeat(10_000_000)}`],
     ['10 MB of commas', ','.repeat(10_000_000)],

@@ -16,7 +16,7 @@ const DOC = `<html><head><meta content="text/html; charset=UTF-8" http-equiv="co
 <hr class="c10"><div><p class="c0"><a href="#ftnt_ref1" id="ftnt1">[1]</a><span>&nbsp;The note</span></p></div></body></html>`;
 
 describe('an export of Google Docs', () => {
-  test('as a web page comes over with what its classes mean', async () => {
+  test('keeps the formats of classes of a web page', async () => {
     const { source, content } = await readAll(openGoogleDocsSource, {
       'MyDocument.html': DOC,
       'images/image1.png': Buffer.from([1]),
@@ -37,7 +37,7 @@ describe('an export of Google Docs', () => {
     expect(linkOf(source, 'MyDocument.html', 'https://www.google.com/url?q=https://a.example/')).toBe('outside');
   });
 
-  test('as a folder of Drive has documents, sheets and files', async () => {
+  test('contains documents, sheets and files of a Drive folder', async () => {
     const { source, content } = await readAll(openGoogleDocsSource, {
       'Drive/Notes.docx': await docx('words'),
       'Drive/Broken.docx': 'x',
@@ -63,7 +63,7 @@ describe('an export of Google Docs', () => {
     expect(() => content('Drive/Broken.docx')).toThrow(/broken_document|archive|Broken/);
   });
 
-  test('with nothing to read is refused', async () => {
+  test('is refused without readable files', async () => {
     expect(await faultOf(openGoogleDocsSource(bundleOf({ 'a.png': 'x' }), {}))).toBe('no_pages');
   });
 });

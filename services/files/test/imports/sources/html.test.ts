@@ -15,8 +15,8 @@ if (a &lt; 2) {}</code></pre>
 <img data-src="pics/a%20b.png" alt="A picture"><details><summary>More</summary><p>Inside</p></details>
 </main><footer>Foot</footer></body></html>`;
 
-describe('a page', () => {
-  test('gives its content, and what it says of itself', async () => {
+describe('HTML page', () => {
+  test('returns its content and metadata', async () => {
     const { source, content } = await readAll(openHtmlSource, { 'guide.html': PAGE });
     expect(treeOf(source)).toEqual(['document guide']);
     const { html = '', ...facts } = content('guide.html');
@@ -57,13 +57,13 @@ describe('a page', () => {
     expect(content('a.html').html).toMatch(/Grüße|東京/);
   });
 
-  test('that is no HTML by its name is one all the same, called as the file was', async () => {
+  test('is read regardless of its extension, and named like the file', async () => {
     const { source, content } = await readAll(openHtmlSource, { upload: '<p>x</p>' }, { fileName: 'My page.html' });
     expect(treeOf(source)).toEqual(['document upload']);
     expect(content('upload').title).toBe('My page');
   });
 
-  test('says what it could not bring over', async () => {
+  test('reports what could not be imported', async () => {
     const image = `data:image/png;base64,${'A'.repeat(40_000)}`;
     const { content } = await readAll(openHtmlSource, {
       'a.html': `<p>x<img src="${image}" alt="big"><svg><text>drawn</text></svg><math><mi>y</mi></math></p><canvas></canvas>`,
@@ -73,7 +73,7 @@ describe('a page', () => {
     expect(warnings).toHaveLength(3);
   });
 
-  test('keeps formulas whose TeX is there', async () => {
+  test('keeps formulas with TeX', async () => {
     const { content } = await readAll(openHtmlSource, {
       'a.html':
         '<p><math><semantics><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></semantics></math></p>',
@@ -81,7 +81,7 @@ describe('a page', () => {
     expect(content('a.html').html).toBe('<p><span data-math="inline">x^2</span></p>');
   });
 
-  test('with several first headings is divided where that is asked for', async () => {
+  test('is split at several top headings when requested', async () => {
     const page = '<title>Book</title><p>Before</p><h1>One</h1><p>1</p><div><h1>Two</h1><p>2</p></div>';
     const { source, content } = await readAll(openHtmlSource, { 'b.html': page }, { splitHeadings: true });
     expect(treeOf(source)).toEqual(['document b', '  document One', '  document Two']);
@@ -91,7 +91,7 @@ describe('a page', () => {
   });
 });
 
-describe('a tree of pages', () => {
+describe('tree of pages', () => {
   const files = {
     'index.html': '<title>Home</title><p><a href="guide/">Guide</a></p>',
     'guide/index.html': '<title>Guide</title><a href="../faq.html#a">FAQ</a>',
@@ -104,7 +104,7 @@ describe('a tree of pages', () => {
     'docs/manual.pdf': Buffer.from('%PDF'),
   };
 
-  test('has its folders, index pages as what lies in them is below, and the files', async () => {
+  test('has folders, index pages with what is below them, and files', async () => {
     const { source } = await readAll(openHtmlSource, files);
     expect(treeOf(source)).toEqual([
       'document index',
@@ -126,7 +126,7 @@ describe('a tree of pages', () => {
     ]);
   });
 
-  test('knows where links lead', async () => {
+  test('resolves links', async () => {
     const { source } = await readAll(openHtmlSource, files);
     const link = (from: string, href: string) => linkOf(source, from, href);
     expect(link('index.html', 'guide/')).toBe('guide/index.html');
@@ -141,12 +141,12 @@ describe('a tree of pages', () => {
     expect(link('faq.html', '../../../etc/passwd')).toBe('broken');
   });
 
-  test('without a page is refused', async () => {
+  test('is refused without a page', async () => {
     expect(await faultOf(openHtmlSource(bundleOf({ 'a.txt': 'x', 'b.png': 'x' }), {}))).toBe('no_pages');
   });
 });
 
-test('all words of a page arrive', async () => {
+test('keeps all words of a page', async () => {
   const words = Array.from({ length: 200 }, (_, at) => `w${at}`);
   const tags = [
     'p',

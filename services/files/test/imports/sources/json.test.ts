@@ -9,8 +9,8 @@ const read = async (value: unknown) => {
   return { kind: source.items[0]?.kind, ...content('a.json') };
 };
 
-describe('JSON is', () => {
-  test('a table where it is a list of objects', async () => {
+describe('JSON is read as', () => {
+  test('a table when it is a list of objects', async () => {
     const { kind, json } = await read([
       { name: 'A', size: 1, on: true, at: '2024-01-05', tags: ['x'] },
       { name: 'B', size: 2.5, on: false, more: { deep: 1 } },
@@ -32,7 +32,7 @@ describe('JSON is', () => {
     });
   });
 
-  test('a table where objects stand on lines, or in one list of an object', async () => {
+  test('a table when objects are on lines, or in one list of an object', async () => {
     expect((await read('{"a":1}\n{"a":2}\n')).json).toMatchObject({ rows: [[1], [2]] });
     expect((await read({ total: 2, items: [{ a: 1 }, { a: 2 }] })).json).toMatchObject({ rows: [[1], [2]] });
   });
@@ -51,7 +51,7 @@ describe('JSON is', () => {
     });
   });
 
-  test('a number in one row and a word in another as text, with nothing lost', async () => {
+  test('text when a column has numbers and words, without loss', async () => {
     expect((await read([{ a: 1 }, { a: 'x' }, { a: null }, { a: true }])).json).toMatchObject({
       columns: [{ type: 'text' }],
       rows: [['1'], ['x'], [null], ['true']],

@@ -88,7 +88,7 @@ describe('an export of Notion as Markdown', () => {
     expect(source.skipped.map(({ code }) => code)).toEqual(['duplicate_view']);
   });
 
-  test('gives pages their full titles and what Notion writes as HTML in the product’s forms', async () => {
+  test('gives pages their full titles, and converts HTML of Notion to the forms of the product', async () => {
     const { content } = await readAll(openNotionSource, files);
     const { title, markdown = '' } = content(`${BASE} ${A}.md`);
     expect(title).toBe('Handbook: everything that a new colleague wants to know');
@@ -99,7 +99,7 @@ describe('an export of Notion as Markdown', () => {
     expect(markdown).not.toContain('# Handbook');
   });
 
-  test('reads a database whole and typed', async () => {
+  test('reads a whole database with types', async () => {
     const { content } = await readAll(openNotionSource, files);
     expect(content(`${BASE}/Tasks ${B}_all.csv`).json).toMatchObject({
       columns: [
@@ -117,7 +117,7 @@ describe('an export of Notion as Markdown', () => {
     });
   });
 
-  test('takes the properties of a row as its metadata, and nothing else for one', async () => {
+  test('reads only the properties of a row as its metadata', async () => {
     const { content } = await readAll(openNotionSource, files);
     expect(content(`${BASE}/Tasks/Write it ${R1}.md`)).toMatchObject({
       metadata: { Status: 'Open', 'Due: date': 'January 5, 2024', Tags: 'red, blue', Done: 'Yes' },
@@ -127,7 +127,7 @@ describe('an export of Notion as Markdown', () => {
     expect(content(`${BASE}/Tasks/Read it ${R2}.md`).markdown).toBe('Text: no property\n');
   });
 
-  test('knows where links lead', async () => {
+  test('resolves links', async () => {
     const { source } = await readAll(openNotionSource, files);
     const page = `${BASE} ${A}.md`;
     const link = (href: string, from = page) => linkOf(source, from, href);
@@ -146,7 +146,7 @@ describe('an export of Notion as Markdown', () => {
     expect(link('gone.md')).toBe('broken');
   });
 
-  test('without a page is refused, and says which export to make', async () => {
+  test('is refused without a page, with the export to use', async () => {
     expect(await faultOf(openNotionSource(bundleOf({ 'x.png': 'x' }), {}))).toBe('no_pages');
   });
 });
@@ -186,7 +186,7 @@ describe('an export of Notion as HTML', () => {
     [`Plan/Db ${B}.csv`]: 'Name\nx\n',
   };
 
-  test('comes over with what its elements mean', async () => {
+  test('keeps the meaning of its elements', async () => {
     const { source, content } = await readAll(openNotionSource, html);
     expect(treeOf(source)).toEqual([
       'document Plan',

@@ -72,7 +72,7 @@ async function report(): Promise<Buffer> {
 }
 
 describe('a Word document', () => {
-  test('comes over with its structure, its facts and its images', async () => {
+  test('keeps its structure, properties and images', async () => {
     const { source, content } = await readAll(
       openDocxSource,
       { 'up.docx': await report() },
@@ -104,7 +104,7 @@ describe('a Word document', () => {
     expect(Buffer.concat(pieces)).toEqual(PNG);
   });
 
-  test('is divided at its first headings where that is asked for', async () => {
+  test('is split at its top headings when requested', async () => {
     const { source, content } = await readAll(openDocxSource, { 'up.docx': await report() }, { splitHeadings: true });
     expect(treeOf(source).slice(0, 3)).toEqual(['document up', '  document First', '  document Second']);
     const [, first, second] = source.items;
@@ -112,7 +112,7 @@ describe('a Word document', () => {
     expect(content(second?.path ?? '').html).toContain('<img');
   });
 
-  test('says what it could not bring over', async () => {
+  test('reports what could not be imported', async () => {
     const xml = `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:m="m"><w:body>
       <w:p><w:r><w:t>before</w:t></w:r><m:oMath><m:r><m:t>x</m:t></m:r></m:oMath></w:p></w:body></w:document>`;
     const { content } = await readAll(openDocxSource, { 'a.docx': docxOf(xml) });
@@ -130,7 +130,7 @@ describe('a Word document', () => {
       async () => Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(600)]),
       'encrypted_document',
     ],
-  ])('is refused by name: %s', async (_, file, code) => {
+  ])('is refused with its name: %s', async (_, file, code) => {
     expect(await faultOf(openDocxSource(bundleOf({ 'a.docx': await file() }), {}))).toMatch(code);
   });
 });
@@ -138,7 +138,7 @@ describe('a Word document', () => {
 describe('a workbook', () => {
   const json = (value: unknown) => value as { columns: { name: string; type: string }[]; rows: unknown[][] };
 
-  test('with one sheet is a table, called as the file', async () => {
+  test('with one sheet is a table, named like the file', async () => {
     const file = xlsx({
       Sheet1: [
         ['Name', 'Sum', 'Day', 'Paid', 'At'],
@@ -163,7 +163,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  test('with several sheets is a folder of tables, one bad sheet apart', async () => {
+  test('with several sheets is a folder of tables, except for an invalid sheet', async () => {
     const file = xlsx({
       One: [['a'], ['x']],
       Empty: [],
@@ -194,7 +194,7 @@ describe('a workbook', () => {
   test.each([
     ['no archive', Buffer.from('x'), 'broken_document'],
     ['another archive', zip({ 'a.txt': 'x' }), 'broken_document'],
-  ])('is refused by name: %s', async (_, file, code) => {
+  ])('is refused with its name: %s', async (_, file, code) => {
     expect(await faultOf(openXlsxSource(bundleOf({ 'a.xlsx': file }), {}))).toBe(code);
   });
 });

@@ -48,7 +48,7 @@ describe('an export of Outline as Markdown', () => {
     ]);
   });
 
-  test('comes over in the product’s forms', async () => {
+  test('is converted to the forms of the product', async () => {
     const { content } = await readAll(openOutlineSource, files);
     const { title, icon, markdown = '' } = content('Team/Start here.md');
     expect({ title, icon }).toEqual({ title: 'Start here', icon: '🚀' });
@@ -62,7 +62,7 @@ describe('an export of Outline as Markdown', () => {
     expect(markdown).not.toContain('\\\n');
   });
 
-  test('knows where links lead', async () => {
+  test('resolves links', async () => {
     const { source } = await readAll(openOutlineSource, files);
     const link = (href: string) => linkOf(source, 'Team/Start here.md', href);
     expect(link('./Start%20here/Next%2Fstep.md')).toBe('Team/Start here/Next%2Fstep.md');
@@ -210,7 +210,7 @@ describe('an export of Outline as JSON', () => {
     ]);
   });
 
-  test('comes over with marks, blocks, dates and authors', async () => {
+  test('keeps marks, blocks, dates and authors', async () => {
     const { source, content } = await readAll(openOutlineSource, files);
     const { html, ...facts } = content('Team.json#doc-1');
     expect(facts).toMatchObject({
@@ -219,7 +219,7 @@ describe('an export of Outline as JSON', () => {
       createdAt: '2024-01-05T00:00:00.000Z',
       updatedAt: '2024-02-05T00:00:00.000Z',
     });
-    expect(facts.warnings).toEqual(['A block of the type brand_new_block came over as its content']);
+    expect(facts.warnings).toEqual(['A block of the type brand_new_block is replaced by its content']);
     expect(html).toBe(
       '<h2>Head</h2><p><strong><em>b</em></strong><a href="/doc/second-zZ12345678">l</a><br>&lt;x&gt;</p>' +
         '<ul><li><input type="checkbox" checked=""><p>done</p></li></ul><ol start="3"><li><p>three</p></li></ol>' +
@@ -236,7 +236,7 @@ describe('an export of Outline as JSON', () => {
     expect(link('https://example.com')).toBe('outside');
   });
 
-  test('of another shape is refused', async () => {
+  test('is refused when its shape is unknown', async () => {
     expect(await faultOf(openOutlineSource(bundleOf({ 'a.json': '{"a":1}' }), {}))).toBe('no_pages');
   });
 });

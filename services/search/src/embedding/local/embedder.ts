@@ -11,7 +11,7 @@ export interface LocalSettings {
 }
 
 /** Priority (`nice`) of the process for documents: the lowest. */
-const BEHIND_ALL = 19;
+const LOWEST_PRIORITY = 19;
 /** Queries have few words: handing parts of them to a second thread takes longer than it saves. */
 const QUERY_THREADS = 1;
 /** Texts per message to a process: enough to make its cost negligible, few enough to stop in between. */
@@ -25,7 +25,7 @@ export function openLocalEmbedder(model: LocalModel, { threads, idleMs }: LocalS
   const { folder, pooling, maxTokens, dimensions, prefixes } = model;
   const lane = (nice: number, width: number): Lane =>
     openLane({ folder, pooling, maxTokens, threads: width, nice }, idleMs);
-  const lanes: Record<TextKind, Lane> = { query: lane(0, QUERY_THREADS), document: lane(BEHIND_ALL, threads) };
+  const lanes: Record<TextKind, Lane> = { query: lane(0, QUERY_THREADS), document: lane(LOWEST_PRIORITY, threads) };
 
   async function embedSome(texts: readonly string[], kind: TextKind, signal?: AbortSignal): Promise<Float32Array[]> {
     const all = await lanes[kind].embed(
@@ -33,7 +33,7 @@ export function openLocalEmbedder(model: LocalModel, { threads, idleMs }: LocalS
       signal,
     );
     if (all.length !== texts.length * dimensions) {
-      throw new EmbedderFailure(`the model gives other than ${dimensions} numbers for a text`, false);
+      throw new EmbedderFailure(`the model does not return ${dimensions} numbers for a text`, false);
     }
     return texts.map((_, i) => all.slice(i * dimensions, (i + 1) * dimensions));
   }

@@ -62,11 +62,12 @@ async function run(session: InferenceSession, tokens: readonly number[]) {
   const feeds: Record<string, Tensor> = {};
   for (const name of session.inputNames) {
     const value = values[name];
-    if (value === undefined) throw new Error(`the model asks for ${name}`);
+    if (value === undefined) throw new Error(`the model requires the unknown input ${name}`);
     feeds[name] = new Tensor('int64', value(), shape);
   }
   const [output] = Object.values(await session.run(feeds));
-  if (output === undefined || !(output.data instanceof Float32Array)) throw new Error('the model gives no numbers');
+  if (output === undefined || !(output.data instanceof Float32Array))
+    throw new Error('the model does not return 32-bit floats');
   return { data: output.data, dims: output.dims };
 }
 

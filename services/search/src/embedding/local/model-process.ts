@@ -18,12 +18,12 @@ const HEAP_MIB = 128;
 /**
  * Milliseconds that a task may take. It usually takes some 100, and a hundred times that when processors are scarce.
  */
-const PATIENCE_MS = 120_000;
+const TASK_TIMEOUT_MS = 120_000;
 
 const failures = {
-  notStarted: (cause: unknown) => new EmbedderFailure('the process of the model did not start', true, { cause }),
+  notStarted: (cause: unknown) => new EmbedderFailure('the model process did not start', true, { cause }),
   ended: (code: number | null, signal: NodeJS.Signals | null) =>
-    new EmbedderFailure(`the process of the model ended (${signal ?? code})`, true),
+    new EmbedderFailure(`the model process ended (${signal ?? code})`, true),
   late: (timeoutMs: number) => new EmbedderFailure(`the model took more than ${timeoutMs / 1000} s`, true),
   closed: () => new EmbedderFailure('the embedder is closed', false),
 };
@@ -35,7 +35,7 @@ export function startModelProcess(about: ProcessData): ModelProcess {
       return child.isGone;
     },
     async do(task) {
-      const reply = await child.do(task, PATIENCE_MS);
+      const reply = await child.do(task, TASK_TIMEOUT_MS);
       // A model that can't be loaded or run will not succeed the next time either.
       if ('error' in reply) throw new EmbedderFailure(reply.error, false);
       return reply.vectors;

@@ -24,10 +24,12 @@ export function readModel(folder: string): LocalModel {
   const { id, name, dimensions, maxTokens, pooling, queryPrefix = '', documentPrefix = '' } = facts;
   const isText = (value: unknown): value is string => typeof value === 'string';
   const isCount = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0;
-  if (!isText(id) || !isText(name) || id === '' || name === '') throw new Error(`${file} names no id or no name`);
-  if (!isCount(dimensions) || !isCount(maxTokens)) throw new Error(`${file} lacks dimensions or maxTokens`);
+  if (!isText(id) || !isText(name) || id === '' || name === '') throw new Error(`${file} must have an id and a name`);
+  if (!isCount(dimensions) || !isCount(maxTokens))
+    throw new Error(`${file} must have dimensions and maxTokens, both whole numbers above 0`);
   if (pooling !== 'mean' && pooling !== 'cls') throw new Error(`${file}: pooling must be mean or cls`);
-  if (!isText(queryPrefix) || !isText(documentPrefix)) throw new Error(`${file}: a prefix must be a text`);
+  if (!isText(queryPrefix) || !isText(documentPrefix))
+    throw new Error(`${file}: queryPrefix and documentPrefix must be strings`);
   return {
     id,
     name,

@@ -18,14 +18,14 @@ export interface OpenAiSettings {
   readonly batch: number;
   /** Milliseconds per attempt. */
   readonly timeoutMs: number;
-  /** Attempts after the first, with backoff or when the endpoint says. */
+  /** Attempts after the first, with backoff or after the delay that the endpoint requests. */
   readonly retries: number;
 }
 
 /** Characters of a text per token that are sent. */
 const CHARACTERS_PER_TOKEN = 3;
 /** Bytes of a response beyond which it is refused; 2,048 vectors of 4,096 numbers take less as text. */
-const MOST_BYTES = 128 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 /** Replaces a text without characters, which the API rejects. */
 const NOTHING = '-';
 
@@ -54,7 +54,7 @@ export function openOpenAiEmbedder(settings: OpenAiSettings, guard: Guard): Embe
     }
     const other = vectors.find(({ length }) => length !== dimensions);
     if (other === undefined) return vectors;
-    throw new EmbedderFailure(`${name} gives ${other.length} numbers for a text, not ${dimensions}`, false);
+    throw new EmbedderFailure(`${name} returns ${other.length} numbers for a text, not ${dimensions}`, false);
   }
 
   async function embedSome(
@@ -102,7 +102,7 @@ async function openClient({ url, apiKey, timeoutMs, retries }: OpenAiSettings, g
     project: null,
     timeout: timeoutMs,
     maxRetries: retries,
-    fetch: createWebFetch(guard, { maxBytes: MOST_BYTES }),
+    fetch: createWebFetch(guard, { maxBytes: MAX_RESPONSE_BYTES }),
     logLevel: 'off',
   });
 }

@@ -10,11 +10,11 @@ export function failureOf(cause: unknown): EmbedderFailure {
   const { status, code, error } = cause as { status?: unknown; code?: unknown; error?: unknown };
   if (code === NOT_CALLED) {
     const { message } = error as { message: string };
-    return new EmbedderFailure(`the embeddings endpoint is not called: ${message}`, false, { cause });
+    return new EmbedderFailure(`the embeddings endpoint must not be called: ${message}`, false, { cause });
   }
   if (typeof status === 'number') {
     const about = typeof code === 'string' ? ` (${code.slice(0, 100)})` : '';
     return new EmbedderFailure(`the embeddings endpoint answers ${status}${about}`, isPassing(status), { cause });
   }
-  return new EmbedderFailure('the embeddings endpoint is not reached', true, { cause });
+  return new EmbedderFailure('the embeddings endpoint cannot be reached', true, { cause });
 }

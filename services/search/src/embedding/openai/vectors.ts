@@ -10,7 +10,8 @@ export function vectorsOf(answer: unknown, count: number): Float32Array[] {
   const vectors = new Map<number, Float32Array>();
   data.forEach((item: unknown, position) => {
     const { index = position, embedding } = isObject(item) ? item : {};
-    if (typeof index !== 'number' || vectors.has(index)) throw malformed('numbers its embeddings wrongly');
+    if (typeof index !== 'number' || vectors.has(index))
+      throw malformed('has a missing or repeated index of an embedding');
     vectors.set(index, unitVector(embedding));
   });
   return Array.from({ length: count }, (_, i) => {
@@ -24,7 +25,7 @@ export function vectorsOf(answer: unknown, count: number): Float32Array[] {
 function unitVector(embedding: unknown): Float32Array {
   const isVector =
     Array.isArray(embedding) && embedding.length > 0 && embedding.every((value) => Number.isFinite(value));
-  if (!isVector) throw malformed('has an embedding that is no list of numbers');
+  if (!isVector) throw malformed('has an embedding that is not a list of numbers');
   const numbers = embedding as number[];
   const length = Math.sqrt(numbers.reduce((sum, value) => sum + value * value, 0));
   if (length === 0) throw malformed('has an embedding without a direction');
@@ -36,5 +37,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function malformed(what: string): EmbedderFailure {
-  return new EmbedderFailure(`the answer of the embeddings endpoint ${what}`, true);
+  return new EmbedderFailure(`the response of the embeddings endpoint ${what}`, true);
 }

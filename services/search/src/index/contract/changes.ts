@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { entry, everythingIn, type Use } from './harness.js';
 
 export function changeDuties(use: Use): void {
-  test('what is removed is gone, and its words with it', async () => {
+  test('removes entries with their words', async () => {
     const { hold, ids, index } = use();
     await hold(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
     await index.remove(['a', 'unknown']);
@@ -11,7 +11,7 @@ export function changeDuties(use: Use): void {
     expect(await ids('word')).toEqual([]);
   });
 
-  test('a new text replaces the old', async () => {
+  test('replaces the old text by the new one', async () => {
     const { hold, ids, index } = use();
     await hold(entry('a', { name: 'Before', text: 'old words' }), entry('b', { text: 'other' }));
     expect(await ids('old')).toEqual(['a']);
@@ -23,7 +23,7 @@ export function changeDuties(use: Use): void {
     expect(await ids('wor')).toEqual(['a']);
   });
 
-  test('an older state is ignored, an equally old one is not', async () => {
+  test('ignores an older state, but not an equally old one', async () => {
     const { hold, ids, index } = use();
     const at = (version: number, contentVersion: number, updatedAt: string, text: string) =>
       entry('a', { version, contentVersion, updatedAt, text });
@@ -38,7 +38,7 @@ export function changeDuties(use: Use): void {
     expect(await ids('present', { filter })).toEqual(['a']);
   });
 
-  test('changes in one call take effect in their order', async () => {
+  test('applies the changes of one call in order', async () => {
     const { hold, ids, index } = use();
     await hold();
     await index.upsert([entry('a', { text: 'first' }), entry('a', { text: 'second', version: 2 })]);
@@ -50,7 +50,7 @@ export function changeDuties(use: Use): void {
     await index.remove(['a']);
   });
 
-  test('an entry may change workspace and tenant', async () => {
+  test('moves an entry to another workspace and tenant', async () => {
     const { hold, ids, index } = use();
     await hold(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
     await index.upsert([entry('a', { text: 'word', tenant: 'org-2', workspaceId: 'ws-9', version: 2 })]);
@@ -58,14 +58,14 @@ export function changeDuties(use: Use): void {
     expect(await ids('word', { filter: everythingIn('ws-9') })).toEqual(['a']);
   });
 
-  test('a long call is done whole', async () => {
+  test('applies a long call completely', async () => {
     const { hold, ask } = use();
     await hold(...Array.from({ length: 300 }, (_, i) => entry(`n${i}`, { text: `word number ${i}` })));
     expect((await ask('word')).total).toBe(300);
     expect((await ask('number 299')).hits[0]?.id).toBe('n299');
   });
 
-  test('a rebuild replaces everything, takes changes meanwhile, and brings nothing removed back', async () => {
+  test('replaces everything in a rebuild, accepts changes meanwhile, and does not restore removed entries', async () => {
     const { hold, ids, index } = use();
     await hold(entry('gone', { text: 'word' }), entry('kept', { text: 'word' }), entry('removed', { text: 'word' }));
     const rebuild = await index.rebuild();
@@ -81,7 +81,7 @@ export function changeDuties(use: Use): void {
     await index.remove(['fresh', 'kept']);
   });
 
-  test('a rebuild that is given up leaves everything as it was', async () => {
+  test('leaves everything unchanged when a rebuild is aborted', async () => {
     const { hold, ids, index } = use();
     await hold(entry('a', { text: 'word' }));
     const rebuild = await index.rebuild();
@@ -90,7 +90,7 @@ export function changeDuties(use: Use): void {
     expect(await ids('word')).toEqual(['a']);
   });
 
-  test('stats count the entries', async () => {
+  test('counts the entries in the stats', async () => {
     const { hold, index } = use();
     await hold(entry('a'), entry('b'));
     const stats = await index.stats();

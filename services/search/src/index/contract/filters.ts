@@ -5,7 +5,7 @@ import { admitting, entry, everythingIn, ORG, type Use, WORKSPACE } from './harn
 const person = (id: string) => ({ type: 'ACTOR_TYPE_USER' as never, id, name: id });
 
 export function filterDuties(use: Use): void {
-  test('an open workspace shows everything in it, and nothing of others', async () => {
+  test('admit everything in an open workspace, and nothing of others', async () => {
     const { hold, ids, ask } = use();
     await hold(
       entry('a', { text: 'word' }),
@@ -24,7 +24,7 @@ export function filterDuties(use: Use): void {
     expect(await ask('word', { filter: notSearched })).toMatchObject({ total: 1, hits: [{ id: 'elsewhere' }] });
   });
 
-  test('a boundary shows what lies in it and is not cut off further down', async () => {
+  test('admit what lies within a boundary, except further boundaries below', async () => {
     const { hold, ids } = use();
     await hold(
       entry('plain', { text: 'word' }),
@@ -37,7 +37,7 @@ export function filterDuties(use: Use): void {
     expect(await ids('word', { filter: admitting({}) })).toEqual([]);
   });
 
-  test('direct principals see their items, whole names only', async () => {
+  test('admit items of direct principals by whole names only', async () => {
     const { hold, ids } = use();
     await hold(
       entry('mine', { text: 'word', boundaryId: 'b', directPrincipals: ['user:1', 'org:7'] }),
@@ -48,7 +48,7 @@ export function filterDuties(use: Use): void {
     expect(await ids('word', { filter: admitting({ principals: ['user:', 'user:1\nuser:12', '%'] }) })).toEqual([]);
   });
 
-  test('a granted item shows what lies below it within its own boundary', async () => {
+  test('admit what lies below a granted item within its boundary', async () => {
     const { hold, ids } = use();
     await hold(
       entry('folder', { text: 'word', directPrincipals: ['user:1'] }),
@@ -64,7 +64,7 @@ export function filterDuties(use: Use): void {
     expect(await ids('word', { filter: wrong })).toEqual(['folder']);
   });
 
-  test('a granted item shows itself, also while its entry does not know of the grant', async () => {
+  test('admit a granted item even if its entry lacks the grant', async () => {
     const { hold, ids, ask } = use();
     await hold(
       entry('new', { text: 'word' }),
@@ -80,7 +80,7 @@ export function filterDuties(use: Use): void {
     expect(await ask('word', { filter, limit: 1 })).toMatchObject({ total: 2 });
   });
 
-  test('totals and facets count what the filter admits only', async () => {
+  test('limit totals and facets to admitted entries', async () => {
     const { hold, ask } = use();
     await hold(
       entry('a', { text: 'word', tags: ['t1', 't2'], createdBy: person('u1') }),
@@ -108,7 +108,7 @@ export function filterDuties(use: Use): void {
     });
   });
 
-  test('types, subtree, author, time, metadata and tags narrow', async () => {
+  test('narrow by types, subtree, author, time, metadata and tags', async () => {
     const { hold, ids } = use();
     await hold(
       entry('a', {
@@ -141,7 +141,7 @@ export function filterDuties(use: Use): void {
     expect(await narrow({ types: [] })).toEqual([]);
   });
 
-  test('a query without words gives what is admitted, last updated first', async () => {
+  test('return all admitted entries for a query without words, last updated first', async () => {
     const { hold, ids, ask } = use();
     await hold(
       entry('old', { text: 'word', updatedAt: '2026-01-01T00:00:00.000Z' }),
@@ -161,7 +161,7 @@ export function filterDuties(use: Use): void {
     });
   });
 
-  test('what a filter admits follows the entries at once', async () => {
+  test('applies changes of entries to the filter at once', async () => {
     const { hold, ids, index } = use();
     const shared = entry('shared', { text: 'word', boundaryId: 'b' });
     await hold(shared, entry('stays', { text: 'word', boundaryId: 'b', directPrincipals: ['user:1'] }));
@@ -173,7 +173,7 @@ export function filterDuties(use: Use): void {
     expect(await ids('word', { filter })).toEqual(['stays']);
   });
 
-  test('another tenant\u2019s words neither complete nor correct', async () => {
+  test('neither complete nor correct by words of another tenant', async () => {
     const { hold, ids } = use();
     await hold(
       entry('mine', { text: 'vacation', tenant: ORG }),
@@ -182,7 +182,7 @@ export function filterDuties(use: Use): void {
     expect(await ids('vacatoin ')).toEqual(['mine']);
   });
 
-  test('words of one Personal workspace neither complete nor correct, nor hide a typo, in another', async () => {
+  test('neither complete, correct nor hide typos by words of another Personal workspace', async () => {
     const { hold, ids } = use();
     const personal = (id: string, workspaceId: string, text: string) =>
       entry(id, { workspaceId, tenant: workspaceId, boundaryId: workspaceId, text });

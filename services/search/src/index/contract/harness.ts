@@ -62,26 +62,26 @@ export function chunk(vector: Float32Array, start = 0, end = 1_000_000): ChunkVe
   return { start, end, vector };
 }
 
-export type Ask = Partial<Omit<IndexQuery, 'plan'>>;
-export type Near = Partial<Omit<VectorQuery, 'vector'>>;
+export type QueryOptions = Partial<Omit<IndexQuery, 'plan'>>;
+export type VectorQueryOptions = Partial<Omit<VectorQuery, 'vector'>>;
 
 export interface Bench {
   readonly index: SearchIndex;
   /** Replaces the content of the index. */
   hold(...entries: IndexEntry[]): Promise<void>;
-  ask(query: string, parts?: Ask): Promise<IndexAnswer>;
+  ask(query: string, parts?: QueryOptions): Promise<IndexAnswer>;
   /** Returns the ids found, best first. */
-  ids(query: string, parts?: Ask): Promise<string[]>;
+  ids(query: string, parts?: QueryOptions): Promise<string[]>;
   /** Returns the only hit. */
-  only(query: string, parts?: Ask): Promise<Hit>;
+  only(query: string, parts?: QueryOptions): Promise<Hit>;
   /** Stores vectors for entries that need them, by id; other entries are left unchanged. */
   embed(chunks: Readonly<Record<string, readonly ChunkVector[]>>, model?: EmbeddingModel): Promise<void>;
-  near(vector: Float32Array, parts?: Near): Promise<readonly NearHit[]>;
+  near(vector: Float32Array, parts?: VectorQueryOptions): Promise<readonly NearHit[]>;
 }
 
 export function createBench(index: SearchIndex): Bench {
   let held: string[] = [];
-  const ask = (query: string, parts: Ask = {}): Promise<IndexAnswer> =>
+  const ask = (query: string, parts: QueryOptions = {}): Promise<IndexAnswer> =>
     index.search({
       filter: everythingIn(WORKSPACE),
       narrowing: {},

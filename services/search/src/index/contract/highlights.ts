@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { entry, marked, type Use } from './harness.js';
 
 export function highlightDuties(use: Use): void {
-  test('ranges are code points of the snippet, in name and text', async () => {
+  test('return ranges in code points of the snippet, in name and text', async () => {
     const { hold, only } = use();
     await hold(entry('a', { name: '🎉 Party planning', text: '🎈🎈 We plan\n\n the *party* 🎉 now: parties!' }));
     const { snippets, matchedIn } = await only('party');
@@ -13,7 +13,7 @@ export function highlightDuties(use: Use): void {
     expect(marked(snippets.text)).toEqual(['party', 'parties']);
   });
 
-  test('the snippet of a long text shows where the terms stand together', async () => {
+  test('show the place of a long text where the terms are close together', async () => {
     const { hold, only } = use();
     const filler = 'lorem ipsum dolor sit amet '.repeat(80);
     await hold(entry('a', { text: `alpha ${filler} alpha beta in one place ${filler} beta` }));
@@ -24,7 +24,7 @@ export function highlightDuties(use: Use): void {
     expect(marked(snippets.text)).toEqual(['alpha', 'beta']);
   });
 
-  test('prefixes, typos, phrases and single characters are marked as they are found', async () => {
+  test('mark prefixes, typos, phrases and single characters as they match', async () => {
     const { hold, only } = use();
     await hold(entry('a', { text: 'Kubernetes: code review of 训练数据, O’Brien' }));
     expect(marked((await only('kub')).snippets.text)).toEqual(['Kubernetes']);
@@ -35,7 +35,7 @@ export function highlightDuties(use: Use): void {
     expect(marked((await only('obrien')).snippets.text)).toEqual(['O’Brien']);
   });
 
-  test('where folding changes lengths, ranges are those of the original', async () => {
+  test('return ranges of the original when folding changes lengths', async () => {
     const { hold, only } = use();
     await hold(entry('a', { text: 'ﬁrst ﬂoor, Cafe\u0301 Müller, ｶﾞｲﾄﾞ 𝐛𝐨𝐥𝐝 end' }));
     expect(marked((await only('cafe')).snippets.text)).toEqual(['Cafe\u0301']);
@@ -45,7 +45,7 @@ export function highlightDuties(use: Use): void {
     expect(marked((await only('end')).snippets.text)).toEqual(['end']);
   });
 
-  test('a snippet tells where its first range stands in the text', async () => {
+  test('return the place of the first range of a snippet in the text', async () => {
     const { hold, only } = use();
     const filler = 'lorem ipsum dolor sit amet '.repeat(80);
     const text = `# 🎉 Title\n\n${filler}\n\n  🎈 The budget of\nthe party. ${filler}`;
@@ -57,7 +57,7 @@ export function highlightDuties(use: Use): void {
     expect(snippet?.place.text).toMatch(/^budget of\nthe party/);
   });
 
-  test('snippets are left out where they are not wanted', async () => {
+  test('leave out snippets when they are not requested', async () => {
     const { hold, only } = use();
     await hold(entry('a', { text: 'word' }));
     expect(await only('word', { highlight: false })).toMatchObject({ matchedIn: ['text'], snippets: {} });

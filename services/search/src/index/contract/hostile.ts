@@ -37,7 +37,7 @@ export const HOSTILE: readonly string[] = [
 ];
 
 export function hostileDuties(use: Use): void {
-  test('no query is read as syntax', async () => {
+  test('are never read as query syntax', async () => {
     const { hold, ask, ids } = use();
     await hold(entry('a', { name: 'word', text: 'x' }), entry('b', { text: 'other' }));
     for (const query of HOSTILE) {
@@ -50,7 +50,7 @@ export function hostileDuties(use: Use): void {
     expect(await ids("word'; DROP TABLE entries; --")).toEqual(['a']);
   });
 
-  test('a thousand characters of operators are answered', async () => {
+  test('are answered as a thousand characters of operators', async () => {
     const { hold, ask } = use();
     await hold(entry('a', { text: 'a b c' }), entry('b', { text: 'other' }));
     const long = ['"', '(', '* ', '-a ', 'a b ', 'NOT ', 'a OR ', '"a" ', '中', 'tag:x ', 'abcdefghij', '"a '];
@@ -63,7 +63,7 @@ export function hostileDuties(use: Use): void {
     expect(Array.isArray((await ask(`-${words.replaceAll(' ', ' -')} a`)).hits)).toBe(true);
   });
 
-  test('any text can be held', async () => {
+  test('can be stored', async () => {
     const { hold, ids } = use();
     await hold(
       entry('nul', { name: 'a\0b', text: 'before\0after' }),
@@ -78,7 +78,7 @@ export function hostileDuties(use: Use): void {
     expect(await ids('quoted')).toEqual(['quotes']);
   });
 
-  test('hostile ids in filters and narrowing are data', async () => {
+  test('are treated as data in ids of filters and narrowing', async () => {
     const { hold, ids } = use();
     await hold(entry('a', { text: 'word', tags: ['t'] }));
     const bad = `') OR 1=1 --`;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { entry, type Use } from './harness.js';
 
 export function inspectionDuties(use: Use): void {
-  test('entries are counted by workspace', async () => {
+  test('counts entries by workspace', async () => {
     const { hold, index } = use();
     await hold(entry('a'), entry('b'), entry('c', { workspaceId: 'ws-9', tenant: 'org-2' }));
     expect([...(await index.counts())].sort()).toEqual([
@@ -17,7 +17,7 @@ export function inspectionDuties(use: Use): void {
     expect(await index.idsOf("'); --")).toEqual([]);
   });
 
-  test('states are those that are held', async () => {
+  test('returns the stored states', async () => {
     const { hold, index } = use();
     const updatedAt = '2026-03-01T10:20:30.456Z';
     await hold(entry('a', { boundaryId: 'b1', version: 7, contentVersion: 3, updatedAt }), entry('b'));
@@ -34,7 +34,7 @@ export function inspectionDuties(use: Use): void {
     expect((await index.states([])).size).toBe(0);
   });
 
-  test('a sample is some of the entries, by chance', async () => {
+  test('samples entries at random', async () => {
     const { hold, index } = use();
     await hold(...Array.from({ length: 200 }, (_, i) => entry(`n${i}`, i % 4 === 0 ? { tenant: 'org-2' } : {})));
     const seen = new Set<string>();
@@ -50,7 +50,7 @@ export function inspectionDuties(use: Use): void {
     expect(await index.sample(20)).toEqual([]);
   });
 
-  test('while a rebuild runs, what answers is told', async () => {
+  test('describes the current index while a rebuild is running', async () => {
     const { hold, index } = use();
     await hold(entry('a'), entry('b'));
     const rebuild = await index.rebuild();

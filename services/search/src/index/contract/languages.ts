@@ -19,7 +19,7 @@ function* substrings(text: string): Generator<string> {
 
 export function languageDuties(use: Use): void {
   for (const [language, text] of Object.entries(TEXTS)) {
-    test(`every substring is found (${language})`, async () => {
+    test(`finds every substring (${language})`, async () => {
       const { hold, ids } = use();
       await hold(entry('it', { text: `Before. ${text}。 After.` }), entry('not', { text: 'else' }));
       const missed: string[] = [];
@@ -32,7 +32,7 @@ export function languageDuties(use: Use): void {
     });
   }
 
-  test('what is not a substring is not found, and the whole stands above its parts', async () => {
+  test('finds only substrings, and ranks the whole above its parts', async () => {
     const { hold, ids } = use();
     await hold(
       entry('parts', { text: '数据很多,需要训练' }),
@@ -44,7 +44,7 @@ export function languageDuties(use: Use): void {
     expect(await ids('"训练数据"')).toEqual(['whole']);
   });
 
-  test('simplified and traditional Chinese find each other', async () => {
+  test('matches simplified and traditional Chinese', async () => {
     const { hold, ids, only } = use();
     await hold(entry('t', { text: '繁體中文檢索' }), entry('x', { text: 'else' }));
     expect(await ids('繁体中文')).toEqual(['t']);
@@ -53,7 +53,7 @@ export function languageDuties(use: Use): void {
     expect(await ids('簡體')).toEqual(['s']);
   });
 
-  test('half-width and composed forms find each other', async () => {
+  test('matches half-width and composed forms', async () => {
     const { hold, ids } = use();
     await hold(entry('k', { text: 'ｶﾞｲﾄﾞ' }), entry('h', { text: '한글'.normalize('NFD') }), entry('l', { text: 'ﬁne' }));
     expect(await ids('ガイド')).toEqual(['k']);
@@ -61,7 +61,7 @@ export function languageDuties(use: Use): void {
     expect(await ids('fine')).toEqual(['l']);
   });
 
-  test('a word is found within what is written without spaces, by one character too', async () => {
+  test('finds a word or a single character within text without spaces', async () => {
     const { hold, ids } = use();
     await hold(
       entry('zh', { text: '深度学习模型需要大量训练数据' }),
@@ -78,7 +78,7 @@ export function languageDuties(use: Use): void {
     expect((await ids('-模型')).sort()).toEqual(['ja', 'other']);
   });
 
-  test('Korean words are found with and without their particles', async () => {
+  test('finds Korean words with and without their particles', async () => {
     const { hold, ids } = use();
     await hold(
       entry('a', { text: '검색을 하면 결과가 나옵니다' }),
@@ -91,7 +91,7 @@ export function languageDuties(use: Use): void {
     }
   });
 
-  test('accents make no difference, in any of their forms', async () => {
+  test('ignores accents in all their forms', async () => {
     const { hold, ids } = use();
     await hold(
       entry('a', { text: 'Crème brûlée, naïve façade, Ångström, Việt Nam, Łódź, jalapeño' }),

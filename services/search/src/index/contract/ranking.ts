@@ -17,11 +17,11 @@ function queryOf(
   const request = SearchRequest.fromPartial({ query, metadata: Buffer.alloc(0), ...parts });
   const filter = everythingIn(WORKSPACE);
   const vector = { model: MODEL.id, vector: unit(1, 0.3, 0, 0) };
-  return { asked: readRequest(request), filter, vector, offset: 0, limit: 10, ...more };
+  return { request: readRequest(request), filter, vector, offset: 0, limit: 10, ...more };
 }
 
 export function rankingDuties(use: Use): void {
-  test('a ranking is what separate queries about words, nearness and single entries give', async () => {
+  test('equals separate queries about words, nearness and single entries', async () => {
     const { index, hold, embed } = use();
     await hold(
       entry('both', { text: 'Red apples are sweet. Green ones are sour.' }),

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { entry, everythingIn, marked, type Use } from './harness.js';
 
 export function relevanceDuties(use: Use): void {
-  test('what has all terms stands above what has some', async () => {
+  test('ranks entries with all terms above those with some', async () => {
     const { hold, ids, ask } = use();
     await hold(
       entry('some', { name: 'Travel', text: 'travel travel travel travel' }),
@@ -17,7 +17,7 @@ export function relevanceDuties(use: Use): void {
     expect(hits[1]?.score).toBeGreaterThanOrEqual(0);
   });
 
-  test('a word in the name counts more than in the text', async () => {
+  test('weighs a word in the name more than one in the text', async () => {
     const { hold, ids } = use();
     await hold(
       entry('text', { name: 'Minutes of May', text: 'We spoke about the budget and about lunch.' }),
@@ -27,14 +27,14 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('budget')).toEqual(['name', 'text']);
   });
 
-  test('so it does where most texts have the word, however many there are', async () => {
+  test('weighs a word in the name more even if most texts contain it', async () => {
     const { hold, ids } = use();
     const texts = Array.from({ length: 30 }, (_, i) => entry(`text-${i}`, { text: 'We spoke about the budget.' }));
     await hold(...texts, entry('name', { name: 'The budget', text: 'We spoke about lunch and about many things.' }));
     for (const query of ['budget', 'budget ', 'budg', '"budget"']) expect((await ids(query))[0]).toBe('name');
   });
 
-  test('rare words and short texts count more, and words are found in their other forms', async () => {
+  test('weighs rare words and short texts more, and finds other forms of words', async () => {
     const { hold, ids } = use();
     await hold(
       entry('long', { text: `deployed ${'word '.repeat(400)}` }),
@@ -46,7 +46,7 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('policy')).toEqual(['policy']);
   });
 
-  test('case, accents and width make no difference', async () => {
+  test('ignores case, accents and width', async () => {
     const { hold, ids } = use();
     await hold(entry('cafe', { text: 'Le Café est Ｆｕｌｌ, Straße, don’t' }));
     for (const query of ['CAFE', 'café', 'cafe\u0301', 'full', 'ＦＵＬＬ', 'strasse', "don't", 'dont']) {
@@ -54,7 +54,7 @@ export function relevanceDuties(use: Use): void {
     }
   });
 
-  test('identifiers, versions and addresses are found by their parts and whole', async () => {
+  test('finds identifiers, versions and addresses by their parts and as a whole', async () => {
     const { hold, ids } = use();
     await hold(
       entry('code', { text: 'call foo_bar in v1.2 of https://docs.example.com/start?id=7 or getUserById' }),
@@ -66,7 +66,7 @@ export function relevanceDuties(use: Use): void {
     }
   });
 
-  test('the last word may be the beginning of one, unless it is closed', async () => {
+  test('treats the last word as a prefix unless a space follows', async () => {
     const { hold, ids } = use();
     await hold(
       entry('a', { text: 'Kubernetes clusters' }),
@@ -80,7 +80,7 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('kub clusters')).toEqual(['a']);
   });
 
-  test('a last word that is there as it is written stands above the words that it begins, however many these are', async () => {
+  test('ranks exact matches of the last word above its completions', async () => {
     const { hold, ids, ask } = use();
     const longer = Array.from({ length: 12 }, (_, i) =>
       entry(`longer-${i}`, { text: 'red planets of plantations, planed' }),
@@ -94,13 +94,13 @@ export function relevanceDuties(use: Use): void {
     expect((await ids('red plan', { every: true, limit: 20 })).length).toBe(13);
   });
 
-  test('a beginning that is longer than the stem finds the word', async () => {
+  test('finds a word by a prefix that is longer than its stem', async () => {
     const { hold, ids } = use();
     await hold(entry('a', { text: 'Deploying services' }), entry('b', { text: 'nothing' }));
     expect(await ids('deployin')).toEqual(['a']);
   });
 
-  test('one typo is forgiven from five letters on, two from nine on', async () => {
+  test('tolerates one typo from five letters, and two from nine', async () => {
     const { hold, ids } = use();
     await hold(
       entry('k', { text: 'Kubernetes and teams, the vacation, an onboarding' }),
@@ -114,13 +114,13 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('"vaction"')).toEqual([]);
   });
 
-  test('a word that is there is not corrected', async () => {
+  test('does not correct a word that a text contains', async () => {
     const { hold, ids } = use();
     await hold(entry('a', { text: 'planet' }), entry('b', { text: 'planer' }));
     expect(await ids('planet ')).toEqual(['a']);
   });
 
-  test('phrases are found in order, negative words keep out', async () => {
+  test('finds phrases in their order, and excludes negative words', async () => {
     const { hold, ids } = use();
     await hold(
       entry('phrase', { text: 'a code review of mine' }),
@@ -133,14 +133,14 @@ export function relevanceDuties(use: Use): void {
     expect((await ids('review -"code review"')).sort()).toEqual(['apart', 'split']);
   });
 
-  test('words that say nothing are not asked for, unless they are all there is', async () => {
+  test('ignores stop words unless there are no others', async () => {
     const { hold, ids } = use();
     await hold(entry('a', { text: 'reset your password' }), entry('b', { text: 'who was it' }));
     expect(await ids('how to reset the password ')).toEqual(['a']);
     expect(await ids('who ')).toEqual(['b']);
   });
 
-  test('nothing is found for nothing', async () => {
+  test('finds nothing for an empty query', async () => {
     const { hold, ask } = use();
     await hold(entry('a', { text: 'text' }));
     for (const query of ['', '   ', '!!!', '""', '-', '🎉']) expect((await ask(query)).hits).toEqual([]);
@@ -151,7 +151,7 @@ export function relevanceDuties(use: Use): void {
     });
   });
 
-  test('pages follow each other without gap or repetition, and the total is exact', async () => {
+  test('returns pages without gaps or repetitions, and an exact total', async () => {
     const { hold, ask } = use();
     const all = Array.from({ length: 25 }, (_, i) =>
       entry(`p${i}`, { text: `page ${i % 3 === 0 ? 'turner' : 'reader'}` }),
@@ -167,7 +167,7 @@ export function relevanceDuties(use: Use): void {
     expect(found.slice(0, 9).every((id) => Number(id.slice(1)) % 3 === 0)).toBe(true);
   });
 
-  test('a least score leaves out the lesser hits', async () => {
+  test('leaves out hits below a minimum score', async () => {
     const { hold, ask, ids } = use();
     await hold(entry('all', { text: 'red green' }), entry('some', { text: 'red' }), entry('none', { text: 'blue' }));
     expect(await ids('red green', { minScore: 0.5 })).toEqual(['all']);
@@ -176,7 +176,7 @@ export function relevanceDuties(use: Use): void {
     expect((await ask('red green', { minScore: 1 })).total).toBe(0);
   });
 
-  test('comments are searched where they are named, and only there', async () => {
+  test('searches comments only when they are requested', async () => {
     const { index, hold, ask, ids, only } = use();
     const words = ['cedar cedar', 'We met Björn, 東京都庁'];
     await hold(
@@ -208,7 +208,7 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('maple', { fields: ['comments'] })).toEqual([]);
   });
 
-  test('one field can be searched alone', async () => {
+  test('searches a single field', async () => {
     const { hold, ids, only } = use();
     await hold(entry('n', { name: 'Apple', text: 'pear' }), entry('t', { name: 'Pear', text: 'apple' }));
     expect(await ids('apple', { fields: ['name'] })).toEqual(['n']);

@@ -9,7 +9,7 @@ export function upkeepDuties(use: Use): void {
     (await use().index.unembedded(model, limit)).map(({ id }) => id);
   const nearby = async (model = MODEL.id): Promise<string[]> => (await use().near(EAST, { model })).map(({ id }) => id);
 
-  test('entries need vectors until they have them, latest changes first', async () => {
+  test('lists entries without vectors, latest changes first', async () => {
     const { hold, embed, index } = use();
     await hold(entry('a', { text: 'first' }), entry('b', { text: 'second' }), entry('c', { text: '' }));
     await index.upsert([entry('a', { text: 'first again', version: 2 })]);
@@ -24,7 +24,7 @@ export function upkeepDuties(use: Use): void {
     expect(await nearby()).toEqual(['a']);
   });
 
-  test('a new text or name needs new vectors, and the old ones serve until then', async () => {
+  test('requires new vectors for a new text or name, and uses the old ones until then', async () => {
     const { hold, embed, index, near } = use();
     await hold(entry('a', { text: 'old text' }), entry('b', { text: 'other' }));
     await embed({ a: [chunk(EAST, 0, 8)], b: [chunk(NORTH, 0, 5)] });
@@ -39,7 +39,7 @@ export function upkeepDuties(use: Use): void {
     expect(await index.vectorStats(MODEL.id)).toEqual({ embedded: 2, pending: 0, chunks: 2 });
   });
 
-  test('what changes beside name and text needs no new vectors', async () => {
+  test('requires no new vectors for other changes', async () => {
     const { hold, embed, index } = use();
     const one = entry('a', { text: 'text' });
     await hold(one);
@@ -49,7 +49,7 @@ export function upkeepDuties(use: Use): void {
     expect(await nearby()).toEqual(['a']);
   });
 
-  test('vectors of a text that has changed since, or of an entry that is gone, are not taken', async () => {
+  test('refuses vectors of a changed text or a deleted entry', async () => {
     const { hold, index } = use();
     await hold(entry('a', { text: 'before' }), entry('b', { text: 'gone soon' }));
     const stale = await index.unembedded(MODEL.id, 10);
@@ -64,7 +64,7 @@ export function upkeepDuties(use: Use): void {
     expect(await index.vectorStats(MODEL.id)).toEqual({ embedded: 0, pending: 1, chunks: 0 });
   });
 
-  test('vectors go with their entry', async () => {
+  test('deletes vectors with their entry', async () => {
     const { hold, embed, index } = use();
     await hold(entry('a', { text: 'text' }), entry('b', { text: 'text' }));
     await embed({ a: [chunk(EAST)], b: [chunk(NORTH)] });
@@ -75,7 +75,7 @@ export function upkeepDuties(use: Use): void {
     expect(await needy()).toEqual(['a']);
   });
 
-  test('each model has its own vectors', async () => {
+  test('keeps separate vectors for each model', async () => {
     const { hold, embed, index } = use();
     const other = modelOf('contract-other', 4);
     await hold(entry('a', { text: 'text' }), entry('b', { text: 'text' }));
@@ -95,7 +95,7 @@ export function upkeepDuties(use: Use): void {
     expect(await index.vectorStats(other.id)).toEqual({ embedded: 0, pending: 2, chunks: 0 });
   });
 
-  test('a rebuild carries the vectors of unchanged texts over, and takes new ones meanwhile', async () => {
+  test('keeps the vectors of unchanged texts in a rebuild, and accepts new ones meanwhile', async () => {
     const { hold, embed, index } = use();
     const kept = entry('kept', { text: 'text of kept' });
     const changed = entry('changed', { text: 'text of changed' });
@@ -122,7 +122,7 @@ export function upkeepDuties(use: Use): void {
     await index.remove(['kept', 'changed', 'touched', 'late']);
   });
 
-  test('hostile texts and numbers are no harm', async () => {
+  test('handles hostile texts and numbers', async () => {
     const { hold, embed, index, near } = use();
     await hold(entry('a', { name: 'nul\0', text: 'half \ud800 and \0' }), entry('empty', { name: '', text: '' }));
     const found = await index.unembedded(MODEL.id, 10);

@@ -18,7 +18,7 @@ function createRandom(seed: number): () => number {
 }
 
 export function vectorDuties(use: Use): void {
-  test('the most alike stand first, with their similarity', async () => {
+  test('returns the most similar entries first, with their similarity', async () => {
     const { hold, embed, near } = use();
     await hold(entry('east'), entry('northeast'), entry('north'), entry('west'), entry('none'));
     await embed({
@@ -36,7 +36,7 @@ export function vectorDuties(use: Use): void {
     expect(await near(EAST, { model: 'unknown' })).toEqual([]);
   });
 
-  test('an entry is as near as its best chunk, or each chunk stands for itself', async () => {
+  test('ranks an entry by its best chunk, or each chunk separately', async () => {
     const { hold, embed, near } = use();
     await hold(entry('two', { text: 'first half. second half.' }), entry('one', { text: 'whole 🎉' }));
     await embed({
@@ -59,7 +59,7 @@ export function vectorDuties(use: Use): void {
     ]);
   });
 
-  test('only what the filter admits is near', async () => {
+  test('returns only admitted entries', async () => {
     const { hold, embed, near } = use();
     const all = [
       entry('plain'),
@@ -84,7 +84,7 @@ export function vectorDuties(use: Use): void {
     expect(await near(EAST, { filter: everythingIn('ws-unknown') })).toEqual([]);
   });
 
-  test('what a filter admits follows the entries at once', async () => {
+  test('applies changes of entries to the filter at once', async () => {
     const { hold, embed, near, index } = use();
     const shared = entry('shared', { boundaryId: 'b' });
     await hold(shared, entry('stays', { boundaryId: 'c' }));
@@ -97,7 +97,7 @@ export function vectorDuties(use: Use): void {
     expect(ids(await near(EAST, { filter }))).toEqual(['shared']);
   });
 
-  test('narrowing narrows, by ids too', async () => {
+  test('narrows, also by ids', async () => {
     const { hold, embed, near, ask, ids: found } = use();
     await hold(
       entry('a', { type: ResourceType.TABLE, tags: ['t1'], metadataJson: '{"n":3}', text: 'word' }),
@@ -121,7 +121,7 @@ export function vectorDuties(use: Use): void {
     expect(named.facets.type?.length).toBe(2);
   });
 
-  test('bare hits are the same ones in the same order', async () => {
+  test('returns the same hits in the same order when they are bare', async () => {
     const { hold, ask } = use();
     await hold(entry('a', { text: 'word' }), entry('b', { text: 'word word' }), entry('c', { name: 'word' }));
     const plain = (await ask('word')).hits.map(({ id, type, score }) => ({ id, type, score }));
@@ -131,7 +131,7 @@ export function vectorDuties(use: Use): void {
     expect(total).toBe(3);
   });
 
-  test('of many vectors the nearest are given, and as many as are asked for', async () => {
+  test('returns the requested number of nearest vectors among many', async () => {
     const { hold, embed, near, index } = use();
     const random = createRandom(11);
     const model = modelOf('contract-32', 32);

@@ -1,4 +1,4 @@
-import { fuse, type Ranked, SCALED_BY } from '../../domain/fuse.js';
+import { fuse, type RankedResult, SCALED_BY } from '../../domain/fuse.js';
 import { type Group, type QueryPlan, WITHOUT_WORDS } from '../../domain/query.js';
 import { withinTier } from '../../domain/score.js';
 import {
@@ -30,18 +30,18 @@ export interface Candidates extends Pick<IndexAnswer, 'facets' | 'total' | 'tota
 }
 
 /** Entries or passages that are ranked by meaning: alone, or together with words. */
-const REACH_ALONE = EXACT_TOTAL;
-const REACH_BESIDE = SCALED_BY;
+const MAX_RANKED_ALONE = EXACT_TOTAL;
+const MAX_RANKED_WITH_WORDS = SCALED_BY;
 /** Hits by words that are ranked; the second number applies to pages beyond the first. */
 const WINDOWS = [EXACT_TOTAL, 10_000] as const;
 
 /** Ranks by meaning, or by words and meaning. Rejects with `IndexFailure`. */
 export async function rankByMeaning(index: RankSource, question: RankQuery): Promise<Candidates> {
-  const { asked } = question;
+  const { request } = question;
   const { words, near, ranking } = await rankings(index, question);
-  const list = ranking.filter(({ score }) => score >= (asked.minScore ?? 0));
+  const list = ranking.filter(({ score }) => score >= (request.minScore ?? 0));
   const outside = await beyondWindow(index, question, words, near);
-  const further = asked.minScore === undefined && words !== undefined ? words.total - words.hits.length : 0;
+  const further = request.minScore === undefined && words !== undefined ? words.total - words.hits.length : 0;
   return {
     list,
     facets: merged(
@@ -63,19 +63,19 @@ interface Rankings {
 
 /** Returns keyword and semantic results and their common ranking. */
 async function rankings(index: RankSource, question: RankQuery): Promise<Rankings> {
-  const { asked, vector } = question;
-  const { mode, alpha } = asked;
+  const { request, vector } = question;
+  const { mode, alpha } = request;
   const hybrid = mode === 'hybrid';
   const [words, near] = await Promise.all([
     hybrid && alpha < 1 ? wordHits(index, question) : undefined,
-    vector === undefined ? [] : nearHits(index, question, vector, hybrid ? REACH_BESIDE : REACH_ALONE),
+    vector === undefined ? [] : nearHits(index, question, vector, hybrid ? MAX_RANKED_WITH_WORDS : MAX_RANKED_ALONE),
   ]);
   return { words, near, ranking: hybrid ? fused(words?.hits ?? [], near, question) : near.map(alone) };
 }
 
-function wordHits(index: RankSource, { asked, filter }: RankQuery): Promise<IndexAnswer> {
-  const { plan, narrowing, fields, facets, offset } = asked;
-  const limit = offset + asked.limit < WINDOWS[0] ? WINDOWS[0] : WINDOWS[1];
+function wordHits(index: RankSource, { request, filter }: RankQuery): Promise<IndexAnswer> {
+  const { plan, narrowing, fields, facets, offset } = request;
+  const limit = offset + request.limit < WINDOWS[0] ? WINDOWS[0] : WINDOWS[1];
   return index.search({ plan, narrowing, fields, facets, filter, offset: 0, limit, highlight: false, bare: true });
 }
 
@@ -89,8 +89,8 @@ async function nearHits(
   { model, vector }: ModelVector,
   limit: number,
 ): Promise<readonly NearHit[]> {
-  const { asked, filter } = question;
-  const { narrowing, groupBy, plan } = asked;
+  const { request, filter } = question;
+  const { narrowing, groupBy, plan } = request;
   const found = await index.nearest({ model, vector, filter, narrowing, groupBy, limit, bare: true });
   const near = groupBy === 'chunk' ? apart(found) : found;
   if (near.length === 0 || plan.excluded.length + plan.phrases.length === 0) return near;
@@ -117,7 +117,7 @@ function apart(near: readonly NearHit[]): readonly NearHit[] {
 /** Returns the scores of those entries that match any of the groups. */
 async function scoresOf(
   index: RankSource,
-  { asked, filter }: RankQuery,
+  { request, filter }: RankQuery,
   entries: readonly { readonly id: string }[],
   groups: readonly Group[],
 ): Promise<Map<string, number>> {
@@ -126,8 +126,8 @@ async function scoresOf(
   const { hits } = await index.search({
     plan,
     filter,
-    fields: asked.fields,
-    narrowing: { ...asked.narrowing, ids },
+    fields: request.fields,
+    narrowing: { ...request.narrowing, ids },
     offset: 0,
     limit: ids.length,
     highlight: false,
@@ -146,20 +146,20 @@ export function cosineScore({ similarity }: Pick<NearHit, 'similarity'>): number
 }
 
 /** Fuses both rankings. If an entry has several passages, its words count for the nearest one. */
-function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: RankQuery): Candidate[] {
+function fused(hits: readonly Hit[], near: readonly NearHit[], { request }: RankQuery): Candidate[] {
   const byKey = new Map<string, NearHit>();
   const keyOf = new Map<string, string>();
-  const byMeaning = near.map((one): Ranked => {
-    const key = asked.groupBy === 'chunk' ? `${one.id} ${one.chunk.start}` : one.id;
+  const byMeaning = near.map((one): RankedResult => {
+    const key = request.groupBy === 'chunk' ? `${one.id} ${one.chunk.start}` : one.id;
     byKey.set(key, one);
     if (!keyOf.has(one.id)) keyOf.set(one.id, key);
     return { id: key, score: cosineScore(one) };
   });
   const scores = new Map(hits.map(({ id, score }) => [id, score]));
   // What an entry with all words has before one with some is for a ranking by words alone.
-  const byWords = hits.map(({ id, score }): Ranked => ({ id: keyOf.get(id) ?? id, score: withinTier(score) }));
+  const byWords = hits.map(({ id, score }): RankedResult => ({ id: keyOf.get(id) ?? id, score: withinTier(score) }));
   byWords.sort((a, b) => b.score - a.score);
-  return fuse(byWords, byMeaning, asked.alpha).map(({ id: key, score }) => {
+  return fuse(byWords, byMeaning, request.alpha).map(({ id: key, score }) => {
     const one = byKey.get(key);
     const id = one?.id ?? key;
     return { id, score, keyword: scores.get(id), near: one };
@@ -177,22 +177,22 @@ async function beyondWindow(
   const within = new Set(words.hits.map(({ id }) => id));
   const others = near.filter(({ id }) => !within.has(id));
   if (others.length === 0) return new Set();
-  return new Set((await scoresOf(index, question, others, question.asked.plan.groups)).keys());
+  return new Set((await scoresOf(index, question, others, question.request.plan.groups)).keys());
 }
 
 /** Returns the facets of those candidates whose ids are not among the counted ones. */
 async function facetsOf(
   index: RankSource,
-  { asked, filter }: RankQuery,
+  { request, filter }: RankQuery,
   list: readonly Candidate[],
   counted: readonly string[],
 ): Promise<IndexAnswer['facets']> {
-  if (asked.facets.length === 0) return {};
+  if (request.facets.length === 0) return {};
   const known = new Set(counted);
   const ids = [...new Set(list.map(({ id }) => id))].filter((id) => !known.has(id));
   if (ids.length === 0) return {};
-  const narrowing = { ...asked.narrowing, ids };
-  const { facets } = asked;
+  const narrowing = { ...request.narrowing, ids };
+  const { facets } = request;
   const question = {
     plan: WITHOUT_WORDS,
     filter,

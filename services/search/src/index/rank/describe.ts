@@ -34,12 +34,12 @@ export function described(
 
 async function hitsOf(
   index: RankSource,
-  { asked, filter }: RankQuery,
+  { request, filter }: RankQuery,
   candidates: readonly Candidate[],
 ): Promise<Map<string, Hit>> {
   const ids = idsOf(candidates.filter(({ keyword }) => keyword !== undefined));
   if (ids.length === 0) return new Map();
-  const { plan, narrowing, fields, highlight } = asked;
+  const { plan, narrowing, fields, highlight } = request;
   const { hits } = await index.search({
     plan,
     filter,
@@ -56,33 +56,33 @@ const idsOf = (candidates: readonly Candidate[]): string[] => [...new Set(candid
 
 /** Tolerance for similarities of the same passage in two queries. */
 const ROUNDING = 0.002;
-const MOST_PASSAGES = 2000;
+const MAX_PASSAGES = 2000;
 
 /** Returns a function that finds the passage of a candidate, with its text. */
 async function passagesOf(
   index: RankSource,
-  { asked, filter }: RankQuery,
+  { request, filter }: RankQuery,
   { model, vector }: ModelVector,
   candidates: readonly Candidate[],
 ): Promise<(candidate: Candidate) => NearHit | undefined> {
   const question = { model, vector, filter };
   const best = async (ids: readonly string[]): Promise<Map<string, NearHit>> => {
     if (ids.length === 0) return new Map();
-    const narrowing = { ...asked.narrowing, ids };
+    const narrowing = { ...request.narrowing, ids };
     const found = await index.nearest({ ...question, narrowing, groupBy: 'resource', limit: ids.length });
     return new Map(found.map((hit) => [hit.id, hit]));
   };
-  if (asked.groupBy === 'resource') {
+  if (request.groupBy === 'resource') {
     const found = await best(idsOf(candidates));
     return ({ id }) => found.get(id);
   }
   const near = candidates.filter((candidate) => candidate.near !== undefined);
-  const least = Math.min(...near.map((candidate) => candidate.near?.similarity ?? 1)) - ROUNDING;
-  const narrowing = { ...asked.narrowing, ids: idsOf(near) };
+  const minSimilarity = Math.min(...near.map((candidate) => candidate.near?.similarity ?? 1)) - ROUNDING;
+  const narrowing = { ...request.narrowing, ids: idsOf(near) };
   const all =
     near.length === 0
       ? []
-      : await index.nearest({ ...question, narrowing, groupBy: 'chunk', limit: MOST_PASSAGES, minSimilarity: least });
+      : await index.nearest({ ...question, narrowing, groupBy: 'chunk', limit: MAX_PASSAGES, minSimilarity });
   const others = await best(idsOf(candidates.filter((candidate) => candidate.near === undefined)));
   const byPlace = new Map(all.map((hit) => [`${hit.id} ${hit.chunk.start}`, hit]));
   return ({ id, near: one }) => (one === undefined ? others.get(id) : byPlace.get(`${id} ${one.chunk.start}`));

@@ -4,16 +4,16 @@ import { numbersIn } from './numbers.js';
 import type { Scope } from './scope.js';
 
 /** Holds the rows that a scope admits: 1 or 0 for each row of the tenant, by offset from its first. */
-interface Kept {
+interface AdmittedRows {
   bits: Uint8Array;
   /** Length of the tenant's change log up to which the bits are valid. */
   changes: number;
 }
 
-export type AdmittedCache = LRUCache<string, Kept>;
+export type AdmittedCache = LRUCache<string, AdmittedRows>;
 
 /** Rows that a new bit set has room for beyond the existing ones. */
-const ROOM = 1000;
+const SPARE_ROWS = 1000;
 
 /**
  * Returns the rows that a scope admits, or undefined when it admits all. If `matching` is given, only these rows need
@@ -31,15 +31,15 @@ export function admittedRows(file: IndexFile, scope: Scope, matching?: readonly 
   return kept.bits;
 }
 
-function upToDate(file: IndexFile, scope: Scope, kept: Kept | undefined): Kept {
+function upToDate(file: IndexFile, scope: Scope, kept: AdmittedRows | undefined): AdmittedRows {
   const changes = scope.changes.length;
   const changed = kept === undefined ? undefined : scope.changes.since(kept.changes);
   if (kept === undefined || changed === undefined) {
-    return { bits: mark(new Uint8Array(scope.rows + ROOM), select(file, scope)), changes };
+    return { bits: mark(new Uint8Array(scope.rows + SPARE_ROWS), select(file, scope)), changes };
   }
   let { bits } = kept;
   if (bits.length < scope.rows) {
-    bits = new Uint8Array(Math.ceil(scope.rows * 1.2) + ROOM);
+    bits = new Uint8Array(Math.ceil(scope.rows * 1.2) + SPARE_ROWS);
     bits.set(kept.bits);
   }
   if (changed.length > 0) {

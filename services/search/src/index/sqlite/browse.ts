@@ -1,6 +1,6 @@
 import { USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import { EXACT_TOTAL, type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
+import { EXACT_TOTAL, type IndexAnswer, type IndexQuery, MAX_FACETED_MATCHES } from '../port.js';
 import { countFacets, facetColumns } from './facets.js';
 import type { IndexFile } from './file.js';
 import { matchAny } from './match.js';
@@ -44,7 +44,10 @@ export function browse(file: IndexFile, query: IndexQuery, scope: Scope, exclude
     facets:
       facets.length === 0
         ? {}
-        : countFacets(facets, file.db.all(`SELECT ${facetColumns(facets)} ${from} LIMIT ?`, [...params, MOST_FACETED])),
+        : countFacets(
+            facets,
+            file.db.all(`SELECT ${facetColumns(facets)} ${from} LIMIT ?`, [...params, MAX_FACETED_MATCHES]),
+          ),
     complete: file.complete,
   };
 }

@@ -7,7 +7,7 @@ export interface ChangeLog {
   since(length: number): number[] | undefined;
 }
 
-const KEPT_CHANGES = 4000;
+const MAX_KEPT_CHANGES = 4000;
 
 export function createChangeLog(): ChangeLog {
   let offsets: number[] = [];
@@ -18,9 +18,9 @@ export function createChangeLog(): ChangeLog {
     },
     add(offset) {
       offsets.push(offset);
-      if (offsets.length < 2 * KEPT_CHANGES) return;
-      offsets = offsets.slice(KEPT_CHANGES);
-      forgotten += KEPT_CHANGES;
+      if (offsets.length < 2 * MAX_KEPT_CHANGES) return;
+      offsets = offsets.slice(MAX_KEPT_CHANGES);
+      forgotten += MAX_KEPT_CHANGES;
     },
     since: (length) => (length < forgotten ? undefined : [...new Set(offsets.slice(length - forgotten))]),
   };

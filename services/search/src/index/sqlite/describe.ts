@@ -17,7 +17,7 @@ export async function describeIn(
   query: RankQuery,
   candidates: readonly Candidate[],
 ): Promise<readonly RankedPlace[]> {
-  const { plan, narrowing, fields, highlight, groupBy } = query.asked;
+  const { plan, narrowing, fields, highlight, groupBy } = query.request;
   const scope = scopeOf(file, query.filter, narrowing);
   // Passages of one entry may begin at the same place; queries choose between them as on every engine.
   if (scope === undefined || plan.groups.length === 0 || groupBy === 'chunk') {
@@ -43,12 +43,12 @@ function withText(near: NearHit, text: string): NearHit {
 /** Returns the nearest passages of candidates that the ranking by meaning does not contain. */
 async function passagesOfOthers(
   index: RankSource,
-  { asked, filter, vector }: RankQuery,
+  { request, filter, vector }: RankQuery,
   candidates: readonly Candidate[],
 ): Promise<ReadonlyMap<string, NearHit>> {
   const ids = candidates.filter(({ near }) => near === undefined).map(({ id }) => id);
   if (vector === undefined || ids.length === 0) return new Map();
-  const narrowing = { ...asked.narrowing, ids };
+  const narrowing = { ...request.narrowing, ids };
   const found = await index.nearest({ ...vector, filter, narrowing, groupBy: 'resource', limit: ids.length });
   return new Map(found.map((hit) => [hit.id, hit]));
 }

@@ -51,9 +51,9 @@ function dotsModule(): DotsModule {
 /** Bytes of vectors that are compared at once: few enough for the processor's cache. */
 const BYTES_AT_ONCE = 128 * 1024;
 const WASM_PAGE_BYTES = 64 * 1024;
-const LARGEST_SUM = 2 ** 31 - 1;
-const LARGEST_INT8 = 127;
-const LARGEST_INT16 = 32_767;
+const MAX_INT32 = 2 ** 31 - 1;
+const MAX_INT8 = 127;
+const MAX_INT16 = 32_767;
 
 /** Creates a comparer that rounds the query to 16-bit integers, which changes a cosine by less than 0.0001. */
 export function createSimdComparer(query: Float32Array): Comparer {
@@ -82,14 +82,14 @@ export function createSimdComparer(query: Float32Array): Comparer {
 
 /** Returns the smallest unit in which the query's numbers fit into 16 bits, and its dot products into 32. */
 function unitOf(query: Float32Array): number {
-  let [most, sum] = [0, 0];
+  let [max, sum] = [0, 0];
   for (const number of query) {
-    most = Math.max(most, Math.abs(number));
+    max = Math.max(max, Math.abs(number));
     sum += Math.abs(number);
   }
   // Each rounded number may be larger by a half.
-  const room = LARGEST_SUM / LARGEST_INT8 - query.length;
-  return Math.max(most / LARGEST_INT16, sum / room) || 1;
+  const room = MAX_INT32 / MAX_INT8 - query.length;
+  return Math.max(max / MAX_INT16, sum / room) || 1;
 }
 
 /** Creates a comparer for every processor and every number of dimensions. */

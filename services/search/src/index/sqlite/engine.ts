@@ -8,7 +8,7 @@ import type {
   NearHit,
   RankAnswer,
   RankQuery,
-  Unembedded,
+  UnembeddedEntry,
   VectorQuery,
   VectorStats,
 } from '../port.js';
@@ -41,7 +41,7 @@ export interface Engine {
   abortRebuild(): void;
   stats(): IndexStats;
   inspect(question: Inspection): unknown;
-  unembedded(model: string, limit: number): Unembedded[];
+  unembedded(model: string, limit: number): UnembeddedEntry[];
   /** Commits vectors, to the new file too. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): void;
   nearest(query: VectorQuery): NearHit[];
@@ -101,7 +101,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
       next = { file: openIndexFile(nextPath, limits), changed: new Set() };
     },
     fill(entries) {
-      if (next === undefined) throw new Error('no rebuild runs');
+      if (next === undefined) throw new Error('no rebuild is running');
       const { file, changed } = next;
       const untouched = entries.filter(({ id }) => !changed.has(id));
       applyChanges(
@@ -114,7 +114,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
       );
     },
     commitRebuild() {
-      if (next === undefined) throw new Error('no rebuild runs');
+      if (next === undefined) throw new Error('no rebuild is running');
       markComplete(next.file);
       settle(next.file);
       next = undefined;

@@ -93,11 +93,11 @@ export interface IndexFile {
 }
 
 /** UTF-16 units of cached text, which take about twice as many bytes. */
-const KEPT_TEXT = 16_000_000;
-const KEPT_WORDS = 200_000;
-const KEPT_EXPANSIONS = 5000;
+const MAX_CACHED_TEXT_UNITS = 16_000_000;
+const MAX_CACHED_WORDS = 200_000;
+const MAX_CACHED_EXPANSIONS = 5000;
 /** Bytes of cached sets of admitted rows. */
-const KEPT_ADMITTED = 20_000_000;
+const MAX_CACHED_ADMITTED_BYTES = 20_000_000;
 
 /**
  * Opens an index file. A file that is missing, damaged or of another version is replaced by an empty, incomplete one.
@@ -181,7 +181,7 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
     byNumber: new Map(),
     workspaces: new Map(),
     texts: new LRUCache({
-      maxSize: KEPT_TEXT,
+      maxSize: MAX_CACHED_TEXT_UNITS,
       sizeCalculation: ({ texts }) => 100 + 2 * (texts.name.length + texts.text.length + texts.comments.length),
     }),
     identities: new Map(),
@@ -189,10 +189,10 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
       maxSize: limits.listed + 1,
       sizeCalculation: ({ offsets }) => 20 + offsets.length,
     }),
-    admitted: new LRUCache({ maxSize: KEPT_ADMITTED, sizeCalculation: ({ bits }) => 1000 + bits.length }),
-    expansions: new LRUCache(maxEntries(KEPT_EXPANSIONS)),
+    admitted: new LRUCache({ maxSize: MAX_CACHED_ADMITTED_BYTES, sizeCalculation: ({ bits }) => 1000 + bits.length }),
+    expansions: new LRUCache(maxEntries(MAX_CACHED_EXPANSIONS)),
     vocabularies: new Map(),
-    knownWords: new LRUCache(maxEntries(KEPT_WORDS)),
+    knownWords: new LRUCache(maxEntries(MAX_CACHED_WORDS)),
     knownBlocks: createKnownBlocks(),
     models: new Map(),
     needs: new Map(),

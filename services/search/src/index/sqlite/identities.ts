@@ -1,14 +1,14 @@
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { IndexFile } from './file.js';
 
-/** Says which entry a row holds. */
+/** Describes which entry a row holds. */
 export interface Identity {
   readonly id: string;
   readonly type: ResourceType;
 }
 
 /** Rows whose entries are kept in memory, some 150 bytes each. When there are more, all are dropped. */
-const KEPT_IDENTITIES = 100_000;
+const MAX_CACHED_IDENTITIES = 100_000;
 
 /** Returns the entries of rows, in the same order; undefined for rows without an entry. */
 export function identitiesOf({ db, identities }: IndexFile, rows: readonly number[]): (Identity | undefined)[] {
@@ -19,7 +19,7 @@ export function identitiesOf({ db, identities }: IndexFile, rows: readonly numbe
   const sql = `SELECT json_group_array(json_array(e.row, e.id, e.type))
     FROM json_each(?) j CROSS JOIN entries e ON e.row = j.value`;
   const [json] = db.get(sql, [JSON.stringify(missing)]) ?? [];
-  if (identities.size + missing.length > KEPT_IDENTITIES) identities.clear();
+  if (identities.size + missing.length > MAX_CACHED_IDENTITIES) identities.clear();
   for (const [row, id, type] of JSON.parse(String(json)) as [number, string, ResourceType][]) {
     identities.set(row, { id, type });
   }

@@ -10,7 +10,7 @@ import type {
   RankAnswer,
   Rebuild,
   SearchIndex,
-  Unembedded,
+  UnembeddedEntry,
   VectorStats,
 } from '../port.js';
 import type { Limits } from './file.js';
@@ -18,7 +18,7 @@ import type { Inspection } from './inspect.js';
 import { openIndexThread } from './thread.js';
 
 /** Characters of cached answers, of one or two bytes each. */
-const KEPT_ANSWERS = 8_000_000;
+const MAX_CACHED_ANSWER_CHARS = 8_000_000;
 
 /** Entries that are added to a new index at once, so that searches do not wait long. */
 const FILLED_AT_ONCE = 48;
@@ -38,7 +38,7 @@ export interface SqliteIndexOptions {
  */
 export async function openSqliteIndex({ path, limits, keepAnswers = true }: SqliteIndexOptions): Promise<SearchIndex> {
   const thread = openIndexThread({ path, limits });
-  const answers = new LRUCache<string, IndexAnswer>({ maxSize: KEPT_ANSWERS, max: 2000 });
+  const answers = new LRUCache<string, IndexAnswer>({ maxSize: MAX_CACHED_ANSWER_CHARS, max: 2000 });
   const stats = async (): Promise<IndexStats> => (await thread.do({ kind: 'stats' })) as IndexStats;
 
   const inspect = (question: Inspection): Promise<unknown> => thread.do({ kind: 'inspect', question });
@@ -87,7 +87,7 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
     states: async (ids) => new Map((await inspect({ about: 'states', ids })) as [string, EntryState][]),
     idsOf: async (workspaceId) => (await inspect({ about: 'idsOf', workspaceId })) as string[],
     sample: async (count) => (await inspect({ about: 'sample', count })) as string[],
-    unembedded: async (model, limit) => (await thread.do({ kind: 'unembedded', model, limit })) as Unembedded[],
+    unembedded: async (model, limit) => (await thread.do({ kind: 'unembedded', model, limit })) as UnembeddedEntry[],
     async putVectors(model, entries) {
       await thread.do({ kind: 'putVectors', model, entries });
     },

@@ -44,16 +44,16 @@ function statesOf({ db }: IndexFile, ids: readonly string[]): [string, EntryStat
 }
 
 /** Attempts per requested entry, because the rows of deleted entries are empty. */
-const TRIES = 4;
+const ATTEMPTS_PER_ENTRY = 4;
 
-/** Picks tenants in proportion to their rows and rows at random; an empty row stands for the next entry after it. */
+/** Picks tenants in proportion to their rows and rows at random; an empty row is replaced by the next entry after it. */
 function sample({ db, byNumber, workspaces }: IndexFile, count: number): string[] {
   const entries = [...workspaces.values()].reduce((sum, workspace) => sum + workspace.count, 0);
   if (entries <= count) return db.all('SELECT id FROM entries', []).map(([id]) => String(id));
   const tenants = [...byNumber.values()];
   const rows = tenants.reduce((sum, { next }) => sum + next, 0);
   const ids = new Set<string>();
-  for (let tries = 0; ids.size < count && tries < count * TRIES; tries++) {
+  for (let tries = 0; ids.size < count && tries < count * ATTEMPTS_PER_ENTRY; tries++) {
     let place = Math.floor(Math.random() * rows);
     for (const { number, next } of tenants) {
       if (place < next) {

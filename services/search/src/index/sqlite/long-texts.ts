@@ -4,15 +4,15 @@ import { LRUCache } from 'lru-cache';
 import { blocksOf } from '../../domain/blocks.js';
 
 /** Characters beyond which a text is analysed in blocks when it changes. */
-const LONG_TEXT = 16_384;
+const LONG_TEXT_CHARS = 16_384;
 /** Characters of terms that are cached. */
-const KEPT_TERMS = 4_000_000;
+const MAX_CACHED_TERM_CHARS = 4_000_000;
 
 /** Caches the terms of blocks of recently changed long texts, by vocabulary and block. */
 export type KnownBlocks = LRUCache<string, string>;
 
 export function createKnownBlocks(): KnownBlocks {
-  return new LRUCache({ maxSize: KEPT_TERMS, sizeCalculation: (terms) => terms.length + 100 });
+  return new LRUCache({ maxSize: MAX_CACHED_TERM_CHARS, sizeCalculation: (terms) => terms.length + 100 });
 }
 
 /**
@@ -25,7 +25,7 @@ export function analyseChanged(
   text: string,
   addWords: (words: ReadonlySet<string>) => void,
 ): string {
-  if (text.length <= LONG_TEXT) return analyseBlock(text, addWords);
+  if (text.length <= LONG_TEXT_CHARS) return analyseBlock(text, addWords);
   const all: string[] = [];
   for (const block of blocksOf(text)) {
     const key = `${vocabulary} ${createHash('sha256').update(block).digest('base64url')}`;

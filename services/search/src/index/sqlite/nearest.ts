@@ -48,17 +48,17 @@ interface Looker {
   end(): void;
 }
 
-function eachChunk(top: Top<Candidate>, least: number): Looker {
+function eachChunk(top: Top<Candidate>, minSimilarity: number): Looker {
   const look: Look = ({ bounds }, chunk, row, similarity) => {
-    if (similarity < least || similarity < (top.last()?.similarity ?? -2)) return;
+    if (similarity < minSimilarity || similarity < (top.last()?.similarity ?? -2)) return;
     top.add({ row, similarity, start: bounds[2 * chunk] as number, end: bounds[2 * chunk + 1] as number });
   };
   return { look, end() {} };
 }
 
 /** Keeps the best chunk of each row; the chunks of a row are consecutive. */
-function eachRow(top: Top<Candidate>, least: number): Looker {
-  const { look: take } = eachChunk(top, least);
+function eachRow(top: Top<Candidate>, minSimilarity: number): Looker {
+  const { look: take } = eachChunk(top, minSimilarity);
   let best: { slab: Slab; chunk: number; row: number; similarity: number } | undefined;
   const end = (): void => {
     if (best !== undefined) take(best.slab, best.chunk, best.row, best.similarity);

@@ -1,5 +1,5 @@
 import { textHashOf } from '../../domain/text-hash.js';
-import type { Unembedded } from '../port.js';
+import type { UnembeddedEntry } from '../port.js';
 import type { IndexFile } from './file.js';
 import { vectorTable } from './schema.js';
 
@@ -14,7 +14,7 @@ export interface Needs {
 }
 
 /** Returns entries that need vectors of a model, the most recently changed first. */
-export function unembedded(file: IndexFile, model: string, limit: number): Unembedded[] {
+export function unembedded(file: IndexFile, model: string, limit: number): UnembeddedEntry[] {
   const needs = needsOf(file, model);
   const rows = [...needs.recent].slice(-limit).reverse();
   if (needs.recent.size + needs.found.size < limit) search(file, model, needs, limit - needs.recent.size);
@@ -29,7 +29,7 @@ export function unembedded(file: IndexFile, model: string, limit: number): Unemb
     if (cells === undefined) return [];
     const [id, type, name, text, workspaceId] = cells.map(String) as [
       string,
-      Unembedded['type'],
+      UnembeddedEntry['type'],
       string,
       string,
       string,

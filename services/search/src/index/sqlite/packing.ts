@@ -5,16 +5,16 @@ import type { ChunkVector } from '../port.js';
  * -127 to 127 with a scale for each vector. That takes a quarter of the space of floats. Of 20,000 random directions in
  * 384 dimensions the ten nearest stay the same in 99 of 100 cases, and the cosine differs by less than 0.003.
  */
-export interface Packed {
+export interface PackedChunks {
   readonly chunks: number;
   readonly bounds: Uint32Array;
   readonly scales: Float32Array;
   readonly numbers: Int8Array;
 }
 
-const LARGEST = 127;
+const MAX_INT8 = 127;
 
-export function pack(chunks: readonly ChunkVector[], dimensions: number): Packed {
+export function pack(chunks: readonly ChunkVector[], dimensions: number): PackedChunks {
   const packed = {
     chunks: chunks.length,
     bounds: new Uint32Array(2 * chunks.length),
@@ -25,9 +25,9 @@ export function pack(chunks: readonly ChunkVector[], dimensions: number): Packed
     if (vector.length !== dimensions) throw new Error(`a vector has ${vector.length} numbers, not ${dimensions}`);
     packed.bounds[2 * i] = start;
     packed.bounds[2 * i + 1] = end;
-    let most = 0;
-    for (const number of vector) most = Math.max(most, Math.abs(number));
-    const scale = Number.isFinite(most) ? most / LARGEST : 0;
+    let max = 0;
+    for (const number of vector) max = Math.max(max, Math.abs(number));
+    const scale = Number.isFinite(max) ? max / MAX_INT8 : 0;
     packed.scales[i] = scale;
     if (scale === 0) return;
     for (let d = 0; d < dimensions; d++) packed.numbers[i * dimensions + d] = Math.round((vector[d] as number) / scale);
@@ -41,7 +41,7 @@ export function bytes(array: Uint32Array | Float32Array | Int8Array): Uint8Array
 }
 
 /** Decodes packed chunks from the columns of a row. */
-export function unpack(bounds: Buffer, scales: Buffer, numbers: Buffer): Packed {
+export function unpack(bounds: Buffer, scales: Buffer, numbers: Buffer): PackedChunks {
   return {
     chunks: scales.length / 4,
     bounds: new Uint32Array(copied(bounds)),

@@ -1,6 +1,6 @@
 import { USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import type { Asked } from '../../domain/query.js';
+import type { GroupPatterns } from '../../domain/query.js';
 import { OTHER_FORM, scoreOf } from '../../domain/score.js';
 import type { IndexQuery } from '../port.js';
 import { admittedRows } from './admitted.js';
@@ -13,8 +13,8 @@ import { createTop } from './top.js';
 import { exactly, type Total } from './totals.js';
 
 /** Holds the groups to match, those that raise the score, and those to exclude. */
-export interface Sought {
-  readonly groups: readonly Asked[];
+export interface SearchPatterns {
+  readonly groups: readonly GroupPatterns[];
   readonly boosts: readonly Patterns[];
   readonly excluded: readonly Patterns[];
 }
@@ -26,7 +26,7 @@ export interface Page extends Total {
 }
 
 /** Returns a page of hits: those with all terms first, then, unless the query asks for all, those with some. */
-export function pageOf(file: IndexFile, query: IndexQuery, scope: Scope, sought: Sought): Page {
+export function pageOf(file: IndexFile, query: IndexQuery, scope: Scope, sought: SearchPatterns): Page {
   const { offset, limit, minScore = 0, fields = USUAL_FIELDS, every = false } = query;
   const group = (patterns: Patterns, times = 1): GroupPostings => ({
     forms: patterns.map((pattern, i) => ({

@@ -74,14 +74,14 @@ function phraseList(file: IndexFile, scope: Scope, { terms }: Pattern, rows: (ta
   if (offsets.length > 0) {
     for (const term of [...new Set(terms)].slice(0, COUNTED_WORDS)) {
       const word = postingsOf(file, scope, { terms: [term], prefix: false }, USUAL_FIELDS);
-      lessen(offsets, values, word);
+      lowerValues(offsets, values, word);
     }
   }
   return { offsets, values };
 }
 
 /** Lowers the values of rows to those that a list has for them. Both are in the order of their rows. */
-function lessen(offsets: Float64Array, values: Float32Array, list: List): void {
+function lowerValues(offsets: Float64Array, values: Float32Array, list: List): void {
   let j = 0;
   for (let i = 0; i < offsets.length; i++) {
     while ((list.offsets[j] ?? Number.POSITIVE_INFINITY) < (offsets[i] as number)) j++;
@@ -118,7 +118,7 @@ function summed(a: List, b: List): List {
 }
 
 /** Describes what a change of texts affects. */
-export interface Concern {
+export interface ChangeEffect {
   readonly tenants: ReadonlySet<number>;
   readonly rows: readonly number[];
   /** Terms of the new texts. */
@@ -126,15 +126,15 @@ export interface Concern {
 }
 
 /** Removes the lists that changes affect: those that contain a changed row, or whose terms occur in new texts. */
-export function dropPostings(file: IndexFile, concern: Concern): void {
+export function dropPostings(file: IndexFile, concern: ChangeEffect): void {
   if (concern.tenants.size === 0) return;
   for (const [key, kept] of file.postings.entries()) {
     if (!concern.tenants.has(kept.tenant)) continue;
-    if (gained(kept.pattern, concern.terms) || lost(kept, concern.rows)) file.postings.delete(key);
+    if (gainsRows(kept.pattern, concern.terms) || containsRow(kept, concern.rows)) file.postings.delete(key);
   }
 }
 
-function gained({ terms, prefix }: Pattern, changed: ReadonlySet<string>): boolean {
+function gainsRows({ terms, prefix }: Pattern, changed: ReadonlySet<string>): boolean {
   const exact = prefix ? terms.slice(0, -1) : terms;
   if (!exact.every((term) => changed.has(term))) return false;
   if (!prefix) return true;
@@ -143,7 +143,7 @@ function gained({ terms, prefix }: Pattern, changed: ReadonlySet<string>): boole
   return false;
 }
 
-function lost({ tenant, offsets }: Postings, rows: readonly number[]): boolean {
+function containsRow({ tenant, offsets }: Postings, rows: readonly number[]): boolean {
   return rows.some((row) => tenantOf(row) === tenant && holds(offsets, row % TENANT_ROWS));
 }
 

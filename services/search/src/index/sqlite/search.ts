@@ -2,7 +2,7 @@ import { expand } from '../../domain/expand.js';
 import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
 import { asksWithoutWords, type Group, type QueryPlan } from '../../domain/query.js';
-import { type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
+import { type IndexAnswer, type IndexQuery, MAX_FACETED_MATCHES } from '../port.js';
 import { browse } from './browse.js';
 import { columnsOf, countFacets, facetColumns } from './facets.js';
 import type { IndexFile } from './file.js';
@@ -28,7 +28,7 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
   const { ranked, rows, total, totalIsEstimate } = pageOf(file, query, scope, sought);
   const shown = shownPatterns(file, scope, plan, fields);
   const counted = (): ReturnType<typeof countFacets> =>
-    countFacets(facets, columnsOf(file, rows().slice(0, MOST_FACETED), facetColumns(facets)));
+    countFacets(facets, columnsOf(file, rows().slice(0, MAX_FACETED_MATCHES), facetColumns(facets)));
   return {
     hits: query.bare
       ? bareHits(file, ranked)

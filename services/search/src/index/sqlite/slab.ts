@@ -1,5 +1,5 @@
 import { createComparer } from './dots.js';
-import type { Packed } from './packing.js';
+import type { PackedChunks } from './packing.js';
 
 /** Holds the vectors of one model and one tenant in memory; the chunks of an entry are adjacent. */
 export interface Slab {
@@ -36,7 +36,7 @@ export function bytesOf({ rows, bounds, scales, numbers, firsts }: Slab): number
 }
 
 /** Adds the chunks of a row that has none yet. */
-export function addRow(slab: Slab, row: number, { chunks, bounds, scales, numbers }: Packed): void {
+export function addRow(slab: Slab, row: number, { chunks, bounds, scales, numbers }: PackedChunks): void {
   if (chunks === 0) return;
   const { dimensions, chunks: at } = slab;
   reserve(slab, at + chunks, row + 1);

@@ -9,7 +9,7 @@ export interface GroupPostings {
   readonly times: number;
 }
 
-export interface Tallied {
+export interface TallyResult {
   /** Rows that match a group and are not excluded, as offsets from the tenant's first. */
   readonly offsets: number[];
   readonly weights: Float32Array;
@@ -41,7 +41,7 @@ export function tally(
   boosts: readonly GroupPostings[],
   excluded: readonly GroupPostings[],
   statistics: Statistics,
-): Tallied {
+): TallyResult {
   if (weights.length < rows) makeRoom(Math.ceil(rows * 1.5));
   const found: number[] = [];
   for (const group of groups) {

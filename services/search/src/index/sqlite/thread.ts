@@ -10,7 +10,7 @@ export interface IndexThread {
   close(): Promise<void>;
 }
 
-interface Waiting {
+interface PendingCall {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -20,7 +20,7 @@ const YOUNG_MIB = 12;
 
 /** Creates the thread that owns an index file; it starts with the first task. */
 export function openIndexThread(data: ThreadData): IndexThread {
-  const waiting = new SlotMap<Waiting>();
+  const waiting = new SlotMap<PendingCall>();
   let worker: Worker | undefined;
   let closed = false;
 
@@ -43,7 +43,7 @@ export function openIndexThread(data: ThreadData): IndexThread {
     started.on('exit', () => {
       if (worker === started) worker = undefined;
       for (const { reject } of waiting.takeAll()) {
-        reject(new IndexFailure('the thread of the index ended', { cause }));
+        reject(new IndexFailure('the index thread ended', { cause }));
       }
     });
     return started;

@@ -4,7 +4,7 @@ import type { EntryVectors, VectorStats } from '../port.js';
 import { type IndexFile, inTransaction, reload, tenantOf } from './file.js';
 import { countVectors, dropModel, type HeldModel, heldModel } from './models.js';
 import { needsNone } from './needs.js';
-import { bytes, type Packed, pack } from './packing.js';
+import { bytes, type PackedChunks, pack } from './packing.js';
 import { TENANT_ROWS, vectorTable } from './schema.js';
 import { addRow, removeRow } from './slab.js';
 
@@ -34,7 +34,7 @@ export function vectorStats({ models, workspaces }: IndexFile, model: string): V
 }
 
 /** Replaces the vectors of a row. Must run in a transaction. */
-function putRow(file: IndexFile, model: HeldModel, row: number, packed: Packed): void {
+function putRow(file: IndexFile, model: HeldModel, row: number, packed: PackedChunks): void {
   const table = vectorTable(model.number);
   const [stale, chunks] = file.db.get(`SELECT stale, chunks FROM ${table} WHERE row = ?`, [row]) ?? [];
   file.db.run(`INSERT OR REPLACE INTO ${table} VALUES (?, 0, ?, ?, ?, ?)`, [
@@ -97,7 +97,7 @@ function carry(to: IndexFile, model: HeldModel, id: string, cells: ReturnType<In
 }
 
 /** Updates the vectors in memory to match the file. */
-function changeSlab(file: IndexFile, model: HeldModel, row: number, packed?: Packed): void {
+function changeSlab(file: IndexFile, model: HeldModel, row: number, packed?: PackedChunks): void {
   const key = `${model.number} ${tenantOf(row)}`;
   const slab = file.slabs.peek(key);
   if (slab === undefined || slab === 'too large') return;

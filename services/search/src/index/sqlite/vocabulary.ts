@@ -6,8 +6,8 @@ import { postingsOf } from './postings.js';
 import type { Scope } from './scope.js';
 import { statisticsOf } from './statistics.js';
 
-const MOST_COMPLETIONS = 40;
-const MOST_CORRECTIONS = 5;
+const MAX_COMPLETIONS = 40;
+const MAX_CORRECTIONS = 5;
 /** Sorts after every letter. */
 const LAST = '\u{10ffff}';
 
@@ -38,8 +38,7 @@ export function createVocabulary(file: IndexFile, scope: Scope, comments: boolea
       const { offsets } = postingsOf(file, scope, { terms: [term], prefix: false }, fields);
       return scope.tenant.id === PERSONAL ? statisticsOf(file, scope).matching(offsets) > 0 : offsets.length > 0;
     },
-    completions: (beginning) =>
-      words('word >= ? AND word < ? LIMIT ?', [beginning, beginning + LAST, MOST_COMPLETIONS]),
+    completions: (beginning) => words('word >= ? AND word < ? LIMIT ?', [beginning, beginning + LAST, MAX_COMPLETIONS]),
     corrections(word, edits) {
       const lengths = [word.length - edits, word.length + edits];
       const [first = ''] = word;
@@ -53,16 +52,16 @@ export function createVocabulary(file: IndexFile, scope: Scope, comments: boolea
 
 /** Returns the candidates with the fewest edits, within the limit. */
 function nearest(word: string, candidates: readonly string[], limit: number): string[] {
-  let least = limit;
+  let fewest = limit;
   let found: string[] = [];
   for (const candidate of candidates) {
     // The word itself may remain from texts that are deleted or not searched.
     if (candidate === word) continue;
-    const edits = editsBetween(word, candidate, least);
-    if (edits > least) continue;
-    if (edits < least) found = [];
-    least = edits;
+    const edits = editsBetween(word, candidate, fewest);
+    if (edits > fewest) continue;
+    if (edits < fewest) found = [];
+    fewest = edits;
     found.push(candidate);
   }
-  return found.slice(0, MOST_CORRECTIONS);
+  return found.slice(0, MAX_CORRECTIONS);
 }

@@ -5,17 +5,17 @@ import { openEngine } from './engine.js';
 import type { Reply, Request, Task, ThreadData } from './protocol.js';
 import { createWriteQueue } from './write-queue.js';
 
-const NICE = 10;
+const PRIORITY = 10;
 /** Milliseconds without a query after which the vectors are freed. */
 const IDLE_MS = 180_000;
 
 /** The thread that owns the index file: searches are answered at once, writes are done in small groups. */
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
+if (port === null) throw new Error('must run in a worker thread');
 const { path, limits } = workerData as ThreadData;
 // Lowers the OS priority, so that requests in other threads go first when processors are scarce. On Linux, pid 0 means
 // this thread alone.
-if (process.platform === 'linux') lowerPriority(NICE);
+if (process.platform === 'linux') lowerPriority(PRIORITY);
 const engine = openEngine(path, limits);
 const writes = createWriteQueue(engine);
 let idle: NodeJS.Timeout | undefined;

@@ -10,7 +10,7 @@ interface Call {
   readonly done: Done;
 }
 
-interface Waiting {
+interface PendingChange {
   readonly change: Change;
   readonly call: Call;
 }
@@ -22,12 +22,12 @@ export interface WriteQueue {
 }
 
 /** Limits of a group of writes, after which waiting searches are answered: some 10 ms of work. */
-const SLICE_CHANGES = 100;
-const SLICE_TEXT = 400_000;
+const MAX_SLICE_CHANGES = 100;
+const MAX_SLICE_CHARS = 400_000;
 
 /** Commits writes in small groups and in order; searches are answered between two groups. */
 export function createWriteQueue(engine: Engine): WriteQueue {
-  const queue: (Waiting | (() => void))[] = [];
+  const queue: (PendingChange | (() => void))[] = [];
   let scheduled = false;
 
   function schedule(): void {
@@ -59,12 +59,12 @@ export function createWriteQueue(engine: Engine): WriteQueue {
 }
 
 /** Takes the next changes from the queue, all of different entries. */
-function takeSlice(queue: (Waiting | (() => void))[]): Waiting[] {
-  const slice: Waiting[] = [];
+function takeSlice(queue: (PendingChange | (() => void))[]): PendingChange[] {
+  const slice: PendingChange[] = [];
   const ids = new Set<string>();
   let text = 0;
   for (const waiting of queue) {
-    if (typeof waiting === 'function' || slice.length === SLICE_CHANGES || text > SLICE_TEXT) break;
+    if (typeof waiting === 'function' || slice.length === MAX_SLICE_CHANGES || text > MAX_SLICE_CHARS) break;
     const { change } = waiting;
     if (ids.has(idOf(change))) break;
     ids.add(idOf(change));
@@ -76,7 +76,7 @@ function takeSlice(queue: (Waiting | (() => void))[]): Waiting[] {
 }
 
 /** Commits changes together; if that fails, one by one, so that only the faulty one fails. */
-function writeSlice(engine: Engine, slice: readonly Waiting[]): void {
+function writeSlice(engine: Engine, slice: readonly PendingChange[]): void {
   try {
     engine.change(slice.map(({ change }) => change));
   } catch (error) {

@@ -2,7 +2,7 @@ import { analyse } from '@commonplace/kit/analysis';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { NAME_TIMES } from '../../domain/score.js';
 import { commentsText } from '../comments.js';
-import { MOST_TEXT } from '../port.js';
+import { MAX_TEXT_CHARS } from '../port.js';
 import { createTenant, type IndexFile, inTransaction, PERSONAL, reload, type Tenant, tenantOf } from './file.js';
 import { noteLength } from './lengths.js';
 import { listText, pairItem } from './lists.js';
@@ -69,7 +69,7 @@ function newTerms(changes: readonly TermChange[]): Set<string> {
   return terms;
 }
 
-interface Held {
+interface HeldEntry {
   readonly row: number;
   readonly workspaceId: string;
   readonly version: number;
@@ -78,7 +78,7 @@ interface Held {
   readonly length: number;
 }
 
-function heldEntry({ db }: IndexFile, id: string): Held | undefined {
+function heldEntry({ db }: IndexFile, id: string): HeldEntry | undefined {
   const sql = 'SELECT row, workspace_id, version, content_version, updated_at, length FROM entries WHERE id = ?';
   const cells = db.get(sql, [id]);
   if (cells === undefined) return undefined;
@@ -98,7 +98,7 @@ function removeEntry(file: IndexFile, id: string): TermChange[] {
   return held === undefined ? [] : removeHeld(file, held);
 }
 
-function removeHeld(file: IndexFile, held: Held): TermChange[] {
+function removeHeld(file: IndexFile, held: HeldEntry): TermChange[] {
   const oldComments = file.db.get("SELECT 1 FROM texts WHERE row = ? AND comments <> ''", [held.row]) !== undefined;
   file.db.run('DELETE FROM entries WHERE row = ?', [held.row]);
   file.db.run('DELETE FROM texts WHERE row = ?', [held.row]);
@@ -115,7 +115,7 @@ function removeHeld(file: IndexFile, held: Held): TermChange[] {
   return [{ row: held.row, old: true, oldComments }];
 }
 
-function isOlder(entry: IndexEntry, held: Held): boolean {
+function isOlder(entry: IndexEntry, held: HeldEntry): boolean {
   if (entry.version !== held.version) return entry.version < held.version;
   if (entry.contentVersion !== held.contentVersion) return entry.contentVersion < held.contentVersion;
   return (entry.updatedAt ?? '') < held.updatedAt;
@@ -197,16 +197,16 @@ function metadataItems(json: string): string[] {
 }
 
 /** A change of terms, and the length of name and text afterwards; undefined when they are unchanged. */
-interface Put {
+interface TextUpdate {
   readonly change?: TermChange;
   readonly length?: number;
 }
 
 /** Stores name, text and comments. */
-function putText(file: IndexFile, row: number, old: boolean, entry: IndexEntry): Put {
+function putText(file: IndexFile, row: number, old: boolean, entry: IndexEntry): TextUpdate {
   const { db } = file;
   const name = withoutNul(entry.name);
-  const text = withoutNul(entry.text.slice(0, MOST_TEXT));
+  const text = withoutNul(entry.text.slice(0, MAX_TEXT_CHARS));
   const comments = withoutNul(commentsText(entry));
   file.texts.delete(row);
   const sql = "SELECT name = ? AND text = ?, comments = ?, comments <> '' FROM texts WHERE row = ?";

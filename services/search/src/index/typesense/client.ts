@@ -19,7 +19,7 @@ export type Document = Record<string, unknown> & { readonly id: string };
 /** One search of several, with Typesense's own parameters. */
 export type Search = Readonly<Record<string, string | number | boolean>> & { readonly collection: string };
 
-export interface Found {
+export interface SearchResult {
   readonly found: number;
   readonly hits: readonly { readonly document: Document; readonly distance: number | undefined }[];
   readonly facets: ReadonlyMap<string, readonly (readonly [string, number])[]>;
@@ -31,7 +31,7 @@ export type Action = 'create' | 'update' | 'upsert';
 
 /** Sends requests to Typesense by its own client. Each has a deadline; failures reject with `IndexFailure`. */
 export interface Server {
-  search(searches: readonly Search[]): Promise<readonly Found[]>;
+  search(searches: readonly Search[]): Promise<readonly SearchResult[]>;
   /**
    * Writes documents and returns a result for each, in order. Rejects when a line fails for a reason other than
    * `exists` or `missing`.
@@ -56,8 +56,8 @@ export interface Server {
 export class MissingCollection extends IndexFailure {}
 
 /** Searches per request. */
-const MOST_SEARCHES = 40;
-const WRITE_PATIENCE = 6;
+const MAX_SEARCHES_PER_REQUEST = 40;
+const WRITE_DEADLINE_FACTOR = 6;
 const RETRY_SECONDS = 0.1;
 
 export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): Server {
@@ -66,7 +66,7 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
   const client = new Client({
     nodes: urls.map((url) => nodeOf(url)),
     apiKey,
-    connectionTimeoutSeconds: (timeoutMs * WRITE_PATIENCE) / 1000,
+    connectionTimeoutSeconds: (timeoutMs * WRITE_DEADLINE_FACTOR) / 1000,
     // Another node is tried when one does not answer; all writes are safe to repeat.
     numRetries: urls.length,
     retryIntervalSeconds: RETRY_SECONDS,
@@ -76,8 +76,8 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
     // Compression would take both sides longer than the transfer within a cluster.
     additionalHeaders: { 'Accept-Encoding': 'identity' },
   });
-  const read = <T>(work: () => Promise<T>): Promise<T> => asked(work, timeoutMs);
-  const change = <T>(work: () => Promise<T>): Promise<T> => asked(work, timeoutMs * WRITE_PATIENCE);
+  const read = <T>(work: () => Promise<T>): Promise<T> => withDeadline(work, timeoutMs);
+  const change = <T>(work: () => Promise<T>): Promise<T> => withDeadline(work, timeoutMs * WRITE_DEADLINE_FACTOR);
   const unlessMissing = async (work: () => Promise<unknown>): Promise<void> => {
     await change(work).catch((error) => {
       if (!(error instanceof MissingCollection)) throw error;
@@ -86,9 +86,12 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
 
   return {
     async search(searches) {
-      const found: Found[] = [];
-      for (let at = 0; at < searches.length; at += MOST_SEARCHES) {
-        const some = searches.slice(at, at + MOST_SEARCHES) as unknown as MultiSearchRequestSchema<Document, string>[];
+      const found: SearchResult[] = [];
+      for (let at = 0; at < searches.length; at += MAX_SEARCHES_PER_REQUEST) {
+        const some = searches.slice(at, at + MAX_SEARCHES_PER_REQUEST) as unknown as MultiSearchRequestSchema<
+          Document,
+          string
+        >[];
         const { results } = (await read(() => client.multiSearch.perform({ searches: some }))) as {
           results: readonly Result[];
         };
@@ -103,7 +106,8 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
       const options = { action, throwOnFail: undefined };
       const answer = await change(() => client.collections(collection).documents().import(body, options));
       const lines = answer.split('\n').filter((line) => line !== '');
-      if (lines.length !== documents.length) throw new IndexFailure(`an import gave ${lines.length} answers`);
+      if (lines.length !== documents.length)
+        throw new IndexFailure(`an import of ${documents.length} documents returned ${lines.length} results`);
       return lines.map(lineOf);
     },
     async deleteWhere(collection, filter) {
@@ -145,7 +149,7 @@ function nodeOf(url: string): { host: string; port: number; protocol: string; pa
 }
 
 /** Adds a deadline, which the client lacks for imports, and converts the client's errors. */
-async function asked<T>(work: () => Promise<T>, deadlineMs: number): Promise<T> {
+async function withDeadline<T>(work: () => Promise<T>, deadlineMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new IndexFailure(`Typesense did not answer in ${deadlineMs} ms`)), deadlineMs);
@@ -173,7 +177,7 @@ interface Result {
   readonly error?: string;
 }
 
-function foundIn({ found, hits = [], facet_counts: counted = [], code, error }: Result): Found {
+function foundIn({ found, hits = [], facet_counts: counted = [], code, error }: Result): SearchResult {
   if (found === undefined) {
     if (code === 404) throw new MissingCollection(`Typesense: ${error}`);
     throw new IndexFailure(`Typesense: ${error ?? 'a search has no result'}`);
@@ -193,5 +197,5 @@ function lineOf(line: string): Line {
   if (success) return 'ok';
   if (code === 409) return 'exists';
   if (code === 404) return 'missing';
-  throw new IndexFailure(`Typesense takes an entry not: ${error}`);
+  throw new IndexFailure(`Typesense refuses an entry: ${error}`);
 }

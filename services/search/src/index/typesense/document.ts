@@ -41,7 +41,7 @@ export function accessOf(entry: IndexEntry): Access {
   };
 }
 
-/** Returns a token that says that an entry lies below another one, within one boundary. */
+/** Returns a token that states that an entry lies below another one, within one boundary. */
 export function belowToken(boundaryId: string, ancestorId: string): Token {
   return pairToken(valueToken(boundaryId), valueToken(ancestorId));
 }
@@ -150,7 +150,7 @@ function tokensOf(terms: string): Token[] {
 }
 
 /** Characters of a prefix that are looked up; `weigh` checks longer ones in the results. */
-export const LONGEST_BEGINNING = 6;
+export const MAX_PREFIX_CHARS = 6;
 
 /** Returns the distinct prefixes of the terms and pairs of consecutive terms. */
 function partsOf(terms: string, tokens: readonly Token[]): string {
@@ -159,7 +159,7 @@ function partsOf(terms: string, tokens: readonly Token[]): string {
     let beginning = '';
     let letters = 0;
     for (const letter of term) {
-      if (letters++ === LONGEST_BEGINNING) break;
+      if (letters++ === MAX_PREFIX_CHARS) break;
       beginning += letter;
       parts.add(prefixToken(beginning));
     }

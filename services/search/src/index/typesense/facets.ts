@@ -1,6 +1,6 @@
 import type { FacetName } from '../../domain/narrowing.js';
 import type { IndexAnswer } from '../port.js';
-import type { Document, Found } from './client.js';
+import type { Document, SearchResult } from './client.js';
 import { tokenValue } from './tokens.js';
 
 const FIELDS: Record<FacetName, string> = {
@@ -11,17 +11,17 @@ const FIELDS: Record<FacetName, string> = {
 };
 
 export const FACET_FIELDS = Object.values(FIELDS).join(',');
-const MOST_VALUES = 1000;
+const MAX_FACET_VALUES = 1000;
 
 type Counts = IndexAnswer['facets'];
 
 /** Returns the parameters that make Typesense count facets over all matches. */
 export function facetParameters(facets: readonly FacetName[]): Record<string, string | number> {
   if (facets.length === 0) return {};
-  return { facet_by: facets.map((facet) => FIELDS[facet]).join(','), max_facet_values: MOST_VALUES };
+  return { facet_by: facets.map((facet) => FIELDS[facet]).join(','), max_facet_values: MAX_FACET_VALUES };
 }
 
-export function facetsOf(facets: readonly FacetName[], { facets: found }: Found): Counts {
+export function facetsOf(facets: readonly FacetName[], { facets: found }: SearchResult): Counts {
   return Object.fromEntries(facets.map((facet) => [facet, sorted(facet, found.get(FIELDS[facet]) ?? [])]));
 }
 

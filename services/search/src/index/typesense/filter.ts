@@ -36,10 +36,10 @@ const tokens = (values: readonly string[]): Token[] => values.map(valueToken);
 /**
  * Conditions, operators and brackets that a filter of words may contain: Typesense 0.24 refuses more than 100 in all.
  */
-const MOST_PARTS = 60;
+const MAX_FILTER_PARTS = 60;
 
 export function isTooLong(filter: Filter): boolean {
-  return (filter.match(/:|&&|\|\||[()]/g)?.length ?? 0) > MOST_PARTS;
+  return (filter.match(/:|&&|\|\||[()]/g)?.length ?? 0) > MAX_FILTER_PARTS;
 }
 
 /**
@@ -57,11 +57,11 @@ function accessOf(filter: SearchFilter, id: string): Filter[] | undefined {
   const searched = among('workspace', tokens(filter.workspaceIds));
   const open = new Set(filter.openWorkspaceIds);
   if (filter.workspaceIds.every((id) => open.has(id))) return [searched];
-  const ways = waysIn(filter, id);
+  const ways = accessFilters(filter, id);
   return ways.length === 0 ? undefined : [searched, either(...ways)];
 }
 
-function waysIn({ openWorkspaceIds, boundaryIds, principals, granted }: SearchFilter, id: string): Filter[] {
+function accessFilters({ openWorkspaceIds, boundaryIds, principals, granted }: SearchFilter, id: string): Filter[] {
   const lists: [string, readonly string[]][] = [
     ['workspace', openWorkspaceIds],
     ['boundary', boundaryIds],

@@ -1,6 +1,6 @@
 import { IndexFailure } from '../port.js';
 import { MissingCollection, type Server } from './client.js';
-import { bornAt, type Names, type Naming, namesOf } from './names.js';
+import { createdAt, type Names, type Naming, namesOf } from './names.js';
 import { entriesSchema, locksSchema, modelsSchema, wordsSchema } from './schema.js';
 
 /**
@@ -10,7 +10,7 @@ import { entriesSchema, locksSchema, modelsSchema, wordsSchema } from './schema.
 export interface Generations {
   /** Creates what is missing: an empty, incomplete index if there is none of this version. */
   ready(): Promise<void>;
-  /** Returns the collection of entries that answers; its name says whether it is complete. */
+  /** Returns the collection of entries that answers; its name shows whether it is complete. */
   current(): Promise<string>;
   /** Calls `work` for the index that answers and the one that is being filled, and for those that appear meanwhile. */
   onEach(work: (names: Names, filling: boolean) => Promise<void>): Promise<void>;
@@ -22,7 +22,7 @@ export interface Generations {
 }
 
 /** Milliseconds that the index of another version is kept, because its replicas may still be running. */
-const OTHERS_KEPT_MS = 3_600_000;
+const OTHER_VERSION_TTL_MS = 3_600_000;
 
 export function createGenerations(server: Server, naming: Naming): Generations {
   let made: Promise<void> | undefined;
@@ -32,8 +32,8 @@ export function createGenerations(server: Server, naming: Naming): Generations {
     return { current: aliases.get(naming.current.entries), next: aliases.get(naming.next) };
   }
 
-  async function create(young: boolean): Promise<Names> {
-    const names = namesOf(naming.generation(young));
+  async function create(incomplete: boolean): Promise<Names> {
+    const names = namesOf(naming.generation(incomplete));
     await server.create(wordsSchema(names.words));
     await server.create(entriesSchema(names.entries));
     return names;
@@ -51,7 +51,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
     }
     const { current } = await listed();
     if (current === undefined || !there.has(current)) await point(await create(true));
-    else if (bornAt(current) < Date.now() - OTHERS_KEPT_MS) await dropAllBut([current, (await listed()).next]);
+    else if (createdAt(current) < Date.now() - OTHER_VERSION_TTL_MS) await dropAllBut([current, (await listed()).next]);
   }
 
   async function dropAllBut(kept: readonly (string | undefined)[]): Promise<void> {
@@ -74,7 +74,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
       const { current } = await listed();
       if (current !== undefined) return current;
       made = undefined;
-      throw new IndexFailure('the index was taken away');
+      throw new IndexFailure('the index was deleted');
     },
     async onEach(work) {
       const done = new Set<string>();
@@ -84,7 +84,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
         const { next } = await listed();
         if (missing.has(current)) {
           made = undefined;
-          throw new IndexFailure('the index was taken away');
+          throw new IndexFailure('the index was deleted');
         }
         const todo = [current, next].filter((name) => name !== undefined && !done.has(name)) as string[];
         if (todo.length === 0) return;

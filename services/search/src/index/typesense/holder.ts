@@ -2,7 +2,7 @@ import type { StoreHold } from '@commonplace/kit/installation';
 import type { Server } from './client.js';
 
 /** Number of earlier tokens that are kept, so that a slow writer cannot reuse the number of one. */
-const KEPT = 20;
+const MAX_KEPT_TOKENS = 20;
 const NONE = 0;
 
 /** Returns the collection with the tokens by which databases hold an index. */
@@ -45,7 +45,7 @@ export function createTypesenseHold(server: Server, prefix: string): StoreHold {
       if (line !== 'ok') return false;
       // A writer that was slower than all kept tokens has a number that is free again, but lower than the last one.
       if ((await last())?.number !== number) return false;
-      await server.deleteWhere(collection, `number:<${number - KEPT}`);
+      await server.deleteWhere(collection, `number:<${number - MAX_KEPT_TOKENS}`);
       return true;
     },
   };

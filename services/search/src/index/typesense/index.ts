@@ -6,7 +6,7 @@ import {
   type IndexStats,
   type Rebuild,
   type SearchIndex,
-  type Unembedded,
+  type UnembeddedEntry,
   type VectorStats,
 } from '../port.js';
 import { rank } from '../rank/index.js';
@@ -18,7 +18,7 @@ import { createInspection } from './inspect.js';
 import { takeLock } from './lock.js';
 import { allOf } from './lookup.js';
 import { createModels } from './models.js';
-import { isYoung, namingFor } from './names.js';
+import { isIncomplete, namingFor } from './names.js';
 import { nearest } from './nearest.js';
 import { search } from './search.js';
 import { type Token, tokenValue } from './tokens.js';
@@ -30,8 +30,8 @@ export interface TypesenseIndexOptions extends ServerOptions {
   readonly prefix: string;
 }
 
-const KEPT_WORDS = 300_000;
-const KEPT_WORKSPACES = 100_000;
+const MAX_CACHED_WORDS = 300_000;
+const MAX_CACHED_WORKSPACES = 100_000;
 /** Entries that are changed at once. */
 const CHANGED_AT_ONCE = 100;
 
@@ -45,11 +45,11 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   const generations = createGenerations(server, naming);
   const models = createModels(server, naming);
   const vectors = { server, models, generations };
-  const writing = { ...vectors, knownWords: new LRUCache<string, true>(maxEntries(KEPT_WORDS)) };
+  const writing = { ...vectors, knownWords: new LRUCache<string, true>(maxEntries(MAX_CACHED_WORDS)) };
   const searching = {
     server,
     names: naming.current,
-    partitions: new LRUCache<string, Token>(maxEntries(KEPT_WORKSPACES)),
+    partitions: new LRUCache<string, Token>(maxEntries(MAX_CACHED_WORKSPACES)),
   };
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
@@ -72,17 +72,17 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   }
 
   async function isComplete(): Promise<boolean> {
-    complete ||= !isYoung(await generations.current());
+    complete ||= !isIncomplete(await generations.current());
     return complete;
   }
 
   async function stats(): Promise<IndexStats> {
     const current = await generations.current();
     const [found] = await server.search([{ collection: current, q: '*', filter_by: 'gone:!=true', per_page: 0 }]);
-    return { entries: found?.found ?? 0, bytes: await server.memory(), complete: !isYoung(current) };
+    return { entries: found?.found ?? 0, bytes: await server.memory(), complete: !isIncomplete(current) };
   }
 
-  async function unembedded(model: string, limit: number): Promise<readonly Unembedded[]> {
+  async function unembedded(model: string, limit: number): Promise<readonly UnembeddedEntry[]> {
     const current = await generations.current();
     const record = await models.find(model);
     const search = { collection: current, q: '*', filter_by: presentWithout(record?.key), sort_by: 'written:desc' };
@@ -145,7 +145,7 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   }
 
   const index: SearchIndex = {
-    needsRebuild: async () => isYoung(await generations.current()),
+    needsRebuild: async () => isIncomplete(await generations.current()),
     upsert: (entries) => inTurn(() => change(entries.map((upsert) => ({ upsert })))),
     remove: (ids) => inTurn(() => change(ids.map((remove) => ({ remove })))),
     async search(query) {

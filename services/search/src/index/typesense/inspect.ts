@@ -3,11 +3,11 @@ import type { Server } from './client.js';
 import { among, both, type Filter, lessThan } from './filter.js';
 import { allOf, documentsById, PAGE } from './lookup.js';
 import { tokenValue, valueToken } from './tokens.js';
-import { MOST_CHANCE } from './write.js';
+import { MAX_RANDOM } from './write.js';
 
 const PRESENT = 'gone:!=true' as Filter;
-/** Workspaces that are counted at most. */
-const MOST_WORKSPACES = 100_000;
+/** Maximum number of workspaces that are counted. */
+const MAX_WORKSPACES = 100_000;
 const STATE_FIELDS = 'entry,workspace,boundary,version,content_version,updated_at';
 
 /** Creates the inspection of an index; `ready` is awaited before each query. */
@@ -15,7 +15,7 @@ export function createInspection(server: Server, collection: string, ready: () =
   return {
     async counts() {
       await ready();
-      const facet = { facet_by: 'workspace', max_facet_values: MOST_WORKSPACES };
+      const facet = { facet_by: 'workspace', max_facet_values: MAX_WORKSPACES };
       const [found] = await server.search([{ collection, q: '*', filter_by: PRESENT, per_page: 0, ...facet }]);
       const counts = (found?.facets.get('workspace') ?? []).flatMap(([token, count]) => {
         const id = tokenValue(token);
@@ -38,7 +38,7 @@ export function createInspection(server: Server, collection: string, ready: () =
     async sample(count) {
       await ready();
       const order = { sort_by: 'chance:asc', include_fields: 'entry', per_page: Math.min(count, PAGE) };
-      const start = Math.floor(Math.random() * MOST_CHANCE);
+      const start = Math.floor(Math.random() * MAX_RANDOM);
       const behind = both(PRESENT, `chance:>=${start}` as Filter);
       const before = both(PRESENT, lessThan('chance', start));
       const found = await server.search(

@@ -35,7 +35,7 @@ export function openTypesenseInstallation({ prefix, ...options }: TypesenseInsta
     async claim(id, replace = false) {
       await makeCarrier();
       const [line] = await server.write(carrier, replace ? 'upsert' : 'create', [{ id: ID, installation_id: id }]);
-      if (line === 'missing') throw new IndexFailure(`${carrier} does not take the id of the installation`);
+      if (line === 'missing') throw new IndexFailure(`${carrier} does not accept the id of the installation`);
       return (await readId()) ?? id;
     },
     hold: createTypesenseHold(server, prefix),

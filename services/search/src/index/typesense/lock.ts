@@ -11,18 +11,18 @@ export interface Lock {
 }
 
 /** Milliseconds that the lease lasts without renewal; clocks must differ by less. */
-const HELD_MS = 60_000;
-const RENEWED_MS = 15_000;
+const LEASE_MS = 60_000;
+const RENEWAL_INTERVAL_MS = 15_000;
 const ID = 'rebuild';
 
 /** Acquires the lease. Rejects with `IndexFailure` while another process holds it. */
 export async function takeLock(server: Server, collection: string): Promise<Lock> {
   const holder = randomUUID().replaceAll('-', '');
   const mine = both(`id:[${ID}]` as Filter, `holder:[${holder}]` as Filter);
-  const document = () => ({ id: ID, until: Date.now() + HELD_MS, holder });
+  const document = () => ({ id: ID, until: Date.now() + LEASE_MS, holder });
   await server.deleteWhere(collection, both(`id:[${ID}]` as Filter, `until:<${Date.now()}` as Filter));
   const [line] = await server.write(collection, 'create', [document()]);
-  if (line !== 'ok') throw new IndexFailure('another rebuild runs');
+  if (line !== 'ok') throw new IndexFailure('another rebuild is running');
   let lost = false;
 
   async function renew(): Promise<void> {
@@ -33,7 +33,7 @@ export async function takeLock(server: Server, collection: string): Promise<Lock
   const timer = setInterval(() => {
     // The next renewal makes up for a failed one, or the lease ends.
     renew().catch(() => {});
-  }, RENEWED_MS);
+  }, RENEWAL_INTERVAL_MS);
   timer.unref();
 
   return {

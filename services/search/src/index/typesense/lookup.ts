@@ -34,10 +34,10 @@ export async function allOf(server: Server, search: Search, limit = Number.POSIT
 }
 
 /** Tokens that certainly fit into a URL. */
-const MOST_IN_URL = 40;
+const MAX_URL_TOKENS = 40;
 
 export async function deleteAll(server: Server, collection: string, field: string, tokens: readonly Token[]) {
-  for (let at = 0; at < tokens.length; at += MOST_IN_URL) {
-    await server.deleteWhere(collection, among(field, tokens.slice(at, at + MOST_IN_URL)));
+  for (let at = 0; at < tokens.length; at += MAX_URL_TOKENS) {
+    await server.deleteWhere(collection, among(field, tokens.slice(at, at + MAX_URL_TOKENS)));
   }
 }

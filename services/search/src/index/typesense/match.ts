@@ -1,6 +1,6 @@
 import type { Field } from '../../domain/narrowing.js';
 import type { Pattern, Patterns } from '../../domain/pattern.js';
-import { LONGEST_BEGINNING } from './document.js';
+import { MAX_PREFIX_CHARS } from './document.js';
 import { among, both, either, type Filter, isTooLong } from './filter.js';
 import { pairToken, prefixToken, type Token, termToken } from './tokens.js';
 
@@ -60,15 +60,15 @@ function isTerm({ terms, prefix }: Pattern): boolean {
 }
 
 /** Parts of a phrase that are looked up; `weigh` checks the rest in the results. */
-const MOST_PAIRS = 8;
+const MAX_PAIRS = 8;
 
 /** Returns the parts that an entry with a phrase or prefix must contain; there is at least one. */
 function partsOf({ terms, prefix }: Pattern): Token[] {
   const tokens = terms.map(termToken);
   const parts = new Set<Token>();
-  if (prefix) parts.add(prefixToken([...(terms.at(-1) as string)].slice(0, LONGEST_BEGINNING).join('')));
+  if (prefix) parts.add(prefixToken([...(terms.at(-1) as string)].slice(0, MAX_PREFIX_CHARS).join('')));
   const whole = prefix ? tokens.slice(0, -1) : tokens;
-  for (let i = 1; i < whole.length && parts.size < MOST_PAIRS; i++) {
+  for (let i = 1; i < whole.length && parts.size < MAX_PAIRS; i++) {
     parts.add(pairToken(whole[i - 1] as Token, whole[i] as Token));
   }
   return [...parts];
@@ -97,7 +97,7 @@ function excludedPhrase({ terms, prefix }: Pattern): string {
 
 /** Returns the excluded patterns that end with a prefix which Typesense can't look up in place. */
 export function openPhrases(excluded: readonly Patterns[]): Pattern[] {
-  const isShort = (term: string): boolean => [...term].length <= LONGEST_BEGINNING;
+  const isShort = (term: string): boolean => [...term].length <= MAX_PREFIX_CHARS;
   return excluded.flat().filter(({ terms, prefix }) => prefix && !(terms.length === 1 && isShort(terms[0] as string)));
 }
 

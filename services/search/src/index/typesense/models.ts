@@ -58,7 +58,7 @@ export function createModels(server: Server, naming: Naming): Models {
       // Another replica has added it first.
       if (line !== 'ok') await server.drop(naming.chunks(key));
       const record = await models.find(model.id);
-      if (record === undefined) throw new MissingCollection('a model was dropped while it was made');
+      if (record === undefined) throw new MissingCollection('a model was deleted while it was being created');
       return record;
     },
     async drop(id) {

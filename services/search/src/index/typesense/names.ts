@@ -15,14 +15,14 @@ export interface Naming {
   readonly next: string;
   readonly models: string;
   readonly locks: string;
-  /** Returns a name for a new index. The name of one that is not filled yet says so. */
-  generation(young: boolean): string;
+  /** Returns a name for a new index. The name of one that is not filled yet shows this. */
+  generation(incomplete: boolean): string;
   /** Returns whether a collection belongs to an index of this installation, of any version. */
   isGeneration(collection: string): boolean;
   chunks(key: string): string;
 }
 
-const YOUNG = '-young';
+const INCOMPLETE_SUFFIX = '-young';
 const WORDS = '-words';
 
 export function namingFor(prefix: string): Naming {
@@ -32,7 +32,8 @@ export function namingFor(prefix: string): Naming {
     next: `${base}-next`,
     models: `${prefix}-models`,
     locks: `${prefix}-locks`,
-    generation: (young) => `${base}-g${Date.now().toString(36)}${randomBytes(3).toString('hex')}${young ? YOUNG : ''}`,
+    generation: (incomplete) =>
+      `${base}-g${Date.now().toString(36)}${randomBytes(3).toString('hex')}${incomplete ? INCOMPLETE_SUFFIX : ''}`,
     isGeneration: (collection) =>
       collection.startsWith(`${prefix}-`) && /^[0-9a-f]{8}-g[0-9a-z]+/.test(collection.slice(prefix.length + 1)),
     chunks: (key) => `${prefix}-chunks-${key}`,
@@ -44,12 +45,12 @@ export function namesOf(entries: string): Names {
   return { entries, words: `${entries}${WORDS}` };
 }
 
-export function isYoung(entries: string): boolean {
-  return entries.endsWith(YOUNG);
+export function isIncomplete(entries: string): boolean {
+  return entries.endsWith(INCOMPLETE_SUFFIX);
 }
 
 /** Returns when an index was begun, in epoch milliseconds. */
-export function bornAt(entries: string): number {
+export function createdAt(entries: string): number {
   const stamp = /-g([0-9a-z]+)[0-9a-f]{6}(?:-young)?(?:-words)?$/.exec(entries)?.[1] ?? '';
   return Number.parseInt(stamp, 36) || 0;
 }

@@ -4,7 +4,7 @@ import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
 import { asksWithoutWords, type Group } from '../../domain/query.js';
 import { EXACT_TOTAL, type Hit, type IndexAnswer, type IndexQuery } from '../port.js';
-import type { Document, Found, Search, Server } from './client.js';
+import type { Document, Search, SearchResult, Server } from './client.js';
 import { FACET_FIELDS, facetParameters, facetsCounted, facetsOf } from './facets.js';
 import { among, both, type Filter, scopeOf } from './filter.js';
 import { HIT_FIELDS, hitOf, typeOf } from './hits.js';
@@ -13,7 +13,7 @@ import { excluding, meets, meetsAll, meetsAny, meetsOne, occurrences, openPhrase
 import type { Names } from './names.js';
 import { type Token, valueToken } from './tokens.js';
 import { vocabularyFor } from './vocabulary.js';
-import { type Counts, type Sought, type Weighed, weigh } from './weigh.js';
+import { type Counts, type SearchPatterns, type WeighedHit, weigh } from './weigh.js';
 
 export interface SearchParts {
   readonly server: Server;
@@ -28,8 +28,8 @@ const NOTHING: Answer = { hits: [], total: 0, totalIsEstimate: false, more: fals
 
 /** Matches that are ranked by weight; further ones follow in Typesense's order. */
 const WINDOW = EXACT_TOTAL;
-/** Characters of tokens that one search weighs at most. */
-const MOST_WEIGHED = 32_000_000;
+/** Maximum characters of tokens that one search weighs. */
+const MAX_WEIGHED_CHARS = 32_000_000;
 
 /** Answers a query from the index that the names refer to. */
 export async function search(parts: SearchParts, query: IndexQuery): Promise<Answer> {
@@ -63,7 +63,7 @@ function termsOf(field: Field): string {
   return `${field}_terms`;
 }
 
-function patternsOf({ groups }: Sought): Patterns[] {
+function patternsOf({ groups }: SearchPatterns): Patterns[] {
   return groups.map(({ patterns }) => patterns);
 }
 
@@ -108,7 +108,7 @@ async function find(
   parts: SearchParts,
   query: IndexQuery,
   scope: Filter,
-  sought: Sought,
+  sought: SearchPatterns,
   excluded: readonly Patterns[],
 ): Promise<Answer> {
   const { offset, limit, minScore = 0, facets = [] } = query;
@@ -119,7 +119,7 @@ async function find(
     ...ranked,
     include_fields: `id,${sought.fields.map(termsOf).join(',')},name_terms,text_terms,${FACET_FIELDS}`,
   };
-  const [page] = (await parts.server.search([{ ...weighed, ...facetParameters(facets) }])) as [Found];
+  const [page] = (await parts.server.search([{ ...weighed, ...facetParameters(facets) }])) as [SearchResult];
   const documents = await windowOf(parts.server, weighed, page);
   const all = weigh(withoutOpen(documents, excluded, sought), sought, counts);
   const best = all.filter(({ score }) => score >= minScore);
@@ -128,7 +128,7 @@ async function find(
   const last = best.at(-1)?.score ?? 0;
   const beyond = covered || last < minScore || best.length < all.length ? 0 : page.found - documents.length;
   const total = best.length + beyond;
-  const shown: Weighed[] = best.slice(offset, offset + limit);
+  const shown: WeighedHit[] = best.slice(offset, offset + limit);
   if (shown.length < limit && beyond > 0) {
     const from = documents.length + Math.max(0, offset - best.length);
     const behind = await positions(parts.server, { ...ranked, include_fields: 'id' }, from, limit - shown.length);
@@ -146,7 +146,7 @@ async function find(
 }
 
 /** Counts the admitted entries, and those of them that match each group, as it is written and in any form. */
-async function countsOf({ server, names }: SearchParts, scope: Filter, sought: Sought): Promise<Counts> {
+async function countsOf({ server, names }: SearchParts, scope: Filter, sought: SearchPatterns): Promise<Counts> {
   const groups = patternsOf(sought);
   const matching = (patterns: Patterns): Filter => both(scope, meets(patterns, sought.fields));
   const completed = groups.filter((patterns) => patterns.length > 1);
@@ -168,7 +168,7 @@ async function countsOf({ server, names }: SearchParts, scope: Filter, sought: S
  * can't weigh as much, and they include those with all groups. If even the rarest group has too many matches, first
  * those with all groups, or with the group in their names.
  */
-function orderOf(sought: Sought, { groups: counts }: Counts): string {
+function orderOf(sought: SearchPatterns, { groups: counts }: Counts): string {
   const { fields } = sought;
   const groups = patternsOf(sought);
   const byRarity = groups.map((patterns, i) => ({ patterns, count: counts[i] as number }));
@@ -185,10 +185,10 @@ function orderOf(sought: Sought, { groups: counts }: Counts): string {
 }
 
 /** Returns the matches to weigh: all or the first of them, and the same for each page of an answer. */
-async function windowOf(server: Server, search: Search, first: Found): Promise<Document[]> {
+async function windowOf(server: Server, search: Search, first: SearchResult): Promise<Document[]> {
   const documents = first.hits.map(({ document }) => document);
-  const most = Math.min(WINDOW, first.found);
-  const pages = Math.ceil(Math.min(most, weighableCount(documents)) / PAGE);
+  const count = Math.min(WINDOW, first.found);
+  const pages = Math.ceil(Math.min(count, weighableCount(documents)) / PAGE);
   const more = Array.from({ length: Math.max(0, pages - 1) }, (_, i) => ({ ...search, page: i + 2 }));
   const found = await server.search(more);
   return [...documents, ...found.flatMap(({ hits }) => hits.map(({ document }) => document))];
@@ -196,7 +196,7 @@ async function windowOf(server: Server, search: Search, first: Found): Promise<D
 
 /** Returns how many documents can be weighed if they are as long as the given ones. */
 function weighableCount(documents: readonly Document[]): number {
-  return Math.max(PAGE, (documents.length * MOST_WEIGHED) / Math.max(1, sizeOf(documents)));
+  return Math.max(PAGE, (documents.length * MAX_WEIGHED_CHARS) / Math.max(1, sizeOf(documents)));
 }
 
 function sizeOf(documents: readonly Document[]): number {
@@ -208,7 +208,7 @@ function sizeOf(documents: readonly Document[]): number {
 }
 
 /** Removes documents with excluded phrases that end with a prefix, which Typesense can't exclude. */
-function withoutOpen(documents: readonly Document[], excluded: readonly Patterns[], { fields }: Sought) {
+function withoutOpen(documents: readonly Document[], excluded: readonly Patterns[], { fields }: SearchPatterns) {
   const phrases = openPhrases(excluded);
   if (phrases.length === 0) return documents;
   return documents.filter((document) => {
@@ -238,7 +238,7 @@ const BARE_FIELDS = 'entry,type';
 async function hitsOf(
   { server, names }: SearchParts,
   { highlight, fields = USUAL_FIELDS, bare = false }: IndexQuery,
-  shown: readonly Weighed[],
+  shown: readonly WeighedHit[],
   groups: readonly Patterns[],
 ): Promise<Hit[]> {
   const ids = shown.map(({ document }) => document.id as Token);

@@ -4,13 +4,13 @@ import { withoutNul } from './text.js';
 /**
  * A token of the characters `a-z0-9`. Everything that Typesense searches or filters by is a token, one for each term or
  * value: its tokenizer leaves tokens unchanged, and no text can be interpreted as syntax of its queries and filters.
- * Letters and digits stand for themselves, except for `z`, which begins an escape; so texts with the same beginning
+ * Letters and digits represent themselves, except for `z`, which begins an escape; so texts with the same beginning
  * have tokens with the same beginning.
  */
 export type Token = string & { readonly token: unique symbol };
 
-/** Characters of a token at most; Typesense truncates tokens at 100. */
-const MOST_CHARACTERS = 90;
+/** Maximum characters of a token; Typesense truncates tokens at 100. */
+const MAX_TOKEN_CHARS = 90;
 const ESCAPES: Readonly<Record<string, string>> = { z: 'zz', '-': 'zm', _: 'zu', ':': 'zk', ' ': 'zs' };
 const UNESCAPED = Object.fromEntries(Object.entries(ESCAPES).map(([plain, written]) => [written, plain]));
 const PLAIN = /^[a-y0-9]*$/;
@@ -23,9 +23,9 @@ function escaped(text: string): string {
 /** Encodes a term or prefix. Terms of other scripts with the same first 18 letters get the same token. */
 export function termToken(term: string): Token {
   const token = escaped(term);
-  if (token.length <= MOST_CHARACTERS) return token as Token;
+  if (token.length <= MAX_TOKEN_CHARS) return token as Token;
   // Does not truncate within an escape.
-  return token.slice(0, MOST_CHARACTERS).replace(/z[0-9a-f]{0,3}$/, '') as Token;
+  return token.slice(0, MAX_TOKEN_CHARS).replace(/z[0-9a-f]{0,3}$/, '') as Token;
 }
 
 /** First letter of the tokens of prefixes, which are in another field than terms. */
@@ -44,7 +44,7 @@ export function pairToken(first: Token, second: Token): Token {
 /** Encodes a value that is compared as a whole: different values have different tokens. */
 export function valueToken(value: string): Token {
   const token = escaped(withoutNul(value));
-  if (token.length <= MOST_CHARACTERS) return (token === '' ? EMPTY : token) as Token;
+  if (token.length <= MAX_TOKEN_CHARS) return (token === '' ? EMPTY : token) as Token;
   return `${HASHED}${digest(value, 40)}` as Token;
 }
 

@@ -17,7 +17,7 @@ export interface VectorParts {
 }
 
 const ACCESS_FIELDS = 'workspace,boundary,ancestors,below,principals,type,tags,created_by,metadata,updated';
-const MOST_SENT = 100;
+const MAX_BATCH_DOCUMENTS = 100;
 /** Significant digits of a 32-bit float. */
 const DIGITS = 8;
 
@@ -77,8 +77,8 @@ function chunkDocuments(entry: Document, { textHash, chunks }: EntryVectors): Do
 }
 
 async function writeChunks(server: Server, { chunks }: ModelRecord, action: Action, documents: readonly Document[]) {
-  for (let at = 0; at < documents.length; at += MOST_SENT) {
-    await server.write(chunks, action, documents.slice(at, at + MOST_SENT));
+  for (let at = 0; at < documents.length; at += MAX_BATCH_DOCUMENTS) {
+    await server.write(chunks, action, documents.slice(at, at + MAX_BATCH_DOCUMENTS));
   }
 }
 

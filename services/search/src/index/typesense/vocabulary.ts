@@ -7,9 +7,9 @@ import { among, both, either } from './filter.js';
 import type { Names } from './names.js';
 import { type Token, termToken } from './tokens.js';
 
-const MOST_COMPLETIONS = 40;
-const MOST_CORRECTIONS = 5;
-const MOST_LOOKED_AT = 250;
+const MAX_COMPLETIONS = 40;
+const MAX_CORRECTIONS = 5;
+const MAX_CANDIDATES = 250;
 const WORD = /^\p{L}{2,32}$/u;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -61,7 +61,7 @@ export async function vocabularyFor(
   const candidates = new Map(wrong.map(({ surface }, i) => [surface, wordsIn(near[i]?.hits ?? [], '')]));
   return {
     has: (term) => known.has(term),
-    completions: (beginning) => completions.get(beginning)?.slice(0, MOST_COMPLETIONS) ?? [],
+    completions: (beginning) => completions.get(beginning)?.slice(0, MAX_COMPLETIONS) ?? [],
     corrections: (word, edits) => nearest(word, candidates.get(word) ?? [], edits),
   };
 }
@@ -81,7 +81,7 @@ function lookUp(names: Names, partitions: readonly Token[], shape: string): Sear
     highlight_fields: 'none',
     drop_tokens_threshold: 0,
     exhaustive_search: true,
-    per_page: MOST_LOOKED_AT,
+    per_page: MAX_CANDIDATES,
   };
 }
 
@@ -90,7 +90,7 @@ function beginningWith(names: Names, partitions: readonly Token[], surface: stri
 }
 
 function nearTo(names: Names, partitions: readonly Token[], surface: string): Search {
-  const typos = { num_typos: '2', min_len_1typo: 1, min_len_2typo: 1, typo_tokens_threshold: MOST_LOOKED_AT };
+  const typos = { num_typos: '2', min_len_1typo: 1, min_len_2typo: 1, typo_tokens_threshold: MAX_CANDIDATES };
   return { ...lookUp(names, partitions, shapeOf(surface)), ...typos, prefix: 'false' };
 }
 
@@ -107,6 +107,6 @@ function nearest(word: string, candidates: readonly string[], limit: number): st
   // The word itself may remain from texts that are deleted or not searched.
   const others = candidates.filter((candidate) => candidate !== word);
   const edits = others.map((candidate) => editsBetween(word, candidate, limit));
-  const least = Math.min(limit, ...edits);
-  return others.filter((_, i) => edits[i] === least).slice(0, MOST_CORRECTIONS);
+  const fewest = Math.min(limit, ...edits);
+  return others.filter((_, i) => edits[i] === fewest).slice(0, MAX_CORRECTIONS);
 }

@@ -1,14 +1,14 @@
 import { damping, rarity, saturated } from '../../domain/bm25.js';
 import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import type { Asked } from '../../domain/query.js';
+import type { GroupPatterns } from '../../domain/query.js';
 import { NAME_TIMES, OTHER_FORM, scoreOf } from '../../domain/score.js';
 import type { Document } from './client.js';
 import { occurrences } from './match.js';
 
 /** Holds what a search looks for. */
-export interface Sought {
-  readonly groups: readonly Asked[];
+export interface SearchPatterns {
+  readonly groups: readonly GroupPatterns[];
   readonly boosts: readonly Patterns[];
   readonly fields: readonly Field[];
   /** Whether an entry needs all groups. */
@@ -22,13 +22,13 @@ export interface Counts {
   readonly groups: readonly number[];
 }
 
-export interface Weighed {
+export interface WeighedHit {
   readonly document: Document;
   readonly score: number;
 }
 
 /** Returns the documents that match a group, best first. Typesense itself ranks neither by rarity nor by length. */
-export function weigh(documents: readonly Document[], sought: Sought, counts: Counts): Weighed[] {
+export function weigh(documents: readonly Document[], sought: SearchPatterns, counts: Counts): WeighedHit[] {
   const texts = documents.map((document) => ({
     name: ` ${document.name_terms ?? ''} `,
     text: ` ${document.text_terms ?? ''} `,

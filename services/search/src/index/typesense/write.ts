@@ -50,7 +50,7 @@ export function foldChanges(changes: readonly ({ upsert: IndexEntry } | { remove
   return [...folded.values()];
 }
 
-interface Held extends State {
+interface StoredState extends State {
   readonly text_hash: string;
   readonly access_hash: string;
 }
@@ -104,11 +104,11 @@ export function fill(parts: WriteParts, names: Names, entries: readonly IndexEnt
   return writeWhole(parts, names, true, 'create', entries);
 }
 
-export const MOST_CHANCE = 2 ** 31;
+export const MAX_RANDOM = 2 ** 31;
 
 /** Characters of texts, and entries, that are sent at once. */
-const MOST_SENT = 2_000_000;
-const MOST_DOCUMENTS = 100;
+const MAX_BATCH_CHARS = 2_000_000;
+const MAX_BATCH_ENTRIES = 100;
 
 async function writeWhole(
   parts: WriteParts,
@@ -134,7 +134,7 @@ async function writeWhole(
 
 /** Returns a random position, by which samples are taken. */
 function chanceOf(): number {
-  return Math.floor(Math.random() * MOST_CHANCE);
+  return Math.floor(Math.random() * MAX_RANDOM);
 }
 
 function* portionsOf(entries: readonly IndexEntry[]): Generator<[IndexEntry, Texts][]> {
@@ -144,7 +144,7 @@ function* portionsOf(entries: readonly IndexEntry[]): Generator<[IndexEntry, Tex
     const texts = textsOf(entry);
     some.push([entry, texts]);
     size += texts.name.length + texts.text.length;
-    if (size < MOST_SENT && some.length < MOST_DOCUMENTS) continue;
+    if (size < MAX_BATCH_CHARS && some.length < MAX_BATCH_ENTRIES) continue;
     yield some;
     some = [];
     size = 0;
@@ -172,11 +172,11 @@ async function addWords({ server, knownWords }: WriteParts, names: Names, writte
   for (const id of words.keys()) knownWords.set(`${names.words} ${id}`, true);
 }
 
-async function heldStates(server: Server, names: Names, changes: readonly Change[]): Promise<Map<string, Held>> {
+async function heldStates(server: Server, names: Names, changes: readonly Change[]): Promise<Map<string, StoredState>> {
   const fields = 'version,content_version,updated_at,text_hash,access_hash';
   const ids = changes.map(({ id }) => id);
   const found = await documentsById(server, names.entries, ids, fields);
   // Marks of removed entries have no state.
   for (const [id, document] of found) if (document.version === undefined) found.delete(id);
-  return found as unknown as Map<string, Held>;
+  return found as unknown as Map<string, StoredState>;
 }

@@ -3,7 +3,7 @@ import { sourceItem } from './item.js';
 import { folderOf, nameOf } from './paths.js';
 import { cleanName } from './text.js';
 
-export type Skipped = Source['skipped'][number];
+export type SkippedEntry = Source['skipped'][number];
 
 /**
  * Arranges the contents of folders into a tree, parents first and otherwise in the given order. `owners` maps a folder

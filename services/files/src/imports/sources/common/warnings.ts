@@ -4,13 +4,14 @@ export interface Losses {
   list(): string[];
 }
 
-const MOST = 50;
+const MAX_WARNINGS = 50;
 
 export function createLosses(): Losses {
   const counts = new Map<string, number>();
   return {
     add(what, count = 1) {
-      if (count > 0 && (counts.has(what) || counts.size < MOST)) counts.set(what, (counts.get(what) ?? 0) + count);
+      if (count > 0 && (counts.has(what) || counts.size < MAX_WARNINGS))
+        counts.set(what, (counts.get(what) ?? 0) + count);
     },
     list: () => [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} times)`)),
   };

@@ -1,7 +1,7 @@
 import { createPathIndex, isOutside, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, isLitter, join, nameOf, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
-import type { Skipped } from '../common/tree.js';
+import type { SkippedEntry } from '../common/tree.js';
 import { type Element, isElement, loadHtml, textOf } from '../html/dom.js';
 import { MAX_PAGE_BYTES, treeOf } from '../html/page.js';
 import { type Bundle, ImportFault, type OpenSource, type SourceItem } from '../port.js';
@@ -13,15 +13,15 @@ const isPage = (path: string): boolean => /^html?$/.test(extensionOf(path));
 const idOf = (path: string): string | undefined => /(?:^|_)(\d{3,})$/.exec(stemOf(path))?.[1];
 
 /** Describes a page in the tree of an export's index. */
-interface Listed {
+interface ListedPage {
   readonly href: string;
   readonly title: string;
   readonly parent?: string;
 }
 
 /** Returns the pages that an index lists, each below the page whose list contains it. */
-function listedIn(index: Element): Listed[] {
-  const found: Listed[] = [];
+function listedIn(index: Element): ListedPage[] {
+  const found: ListedPage[] = [];
   const walk = (element: Element, parent: string | undefined): void => {
     for (const child of element.children) {
       if (!isElement(child)) continue;
@@ -56,13 +56,13 @@ function refuseXml(bundle: Bundle): void {
   if (isXml)
     throw new ImportFault(
       'confluence_xml_export',
-      'This is an export as XML, a backup. Export the space as HTML: Space settings, Export space, HTML.',
+      'This is an XML export, which is a backup. Export the space as HTML: Space settings, Export space, HTML.',
     );
 }
 
 /** Lists the items of an export; their paths are relative to the folder that contains everything. */
-async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]; skipped: Skipped[] }> {
-  const skipped: Skipped[] = [];
+async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]; skipped: SkippedEntry[] }> {
+  const skipped: SkippedEntry[] = [];
   const skip = (path: string, code: string, message: string) => skipped.push({ path, code, message });
   const within = (path: string) =>
     base === '' ? path : path.startsWith(`${base}/`) ? path.slice(base.length + 1) : undefined;
@@ -70,19 +70,19 @@ async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]
     bundle.entries.flatMap(({ path }) => (within(path) === undefined ? [] : [[within(path) ?? '', path] as const])),
   );
   for (const { path } of bundle.entries)
-    if (within(path) === undefined) skip(path, 'not_imported', 'It lies outside of the export.');
+    if (within(path) === undefined) skip(path, 'not_imported', 'The file is outside of the export.');
   const index = treeOf(await bundle.read(join(base, 'index.html'), MAX_PAGE_BYTES));
   const pages = [...entries.keys()].filter(
     (path) => isPage(path) && path !== 'index.html' && !path.startsWith('attachments/') && !isLitter(path),
   );
   const isThere = new Set(pages);
   const withFiles = new Set([...entries.keys()].flatMap((path) => /^attachments\/(\d+)\//.exec(path)?.[1] ?? []));
-  const listed = new Map<string, Listed>();
+  const listed = new Map<string, ListedPage>();
   for (const page of listedIn(index)) if (isThere.has(page.href) && !listed.has(page.href)) listed.set(page.href, page);
   const names = new Map<string, string>();
   const above = new Map<string, string>();
   for (const path of pages) {
-    // Reads a page only for what the index does not say: its parent, and the names of its attachments.
+    // Reads a page only for what the index does not contain: its parent, and the names of its attachments.
     if (listed.has(path) && !withFiles.has(idOf(path) ?? '')) continue;
     const page = await bundle.read(join(base, path), MAX_PAGE_BYTES).then(readConfluencePage, () => undefined);
     for (const [file, name] of page?.attachments ?? []) if (!names.has(file)) names.set(file, name);
@@ -94,10 +94,10 @@ async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]
     const owner = /^attachments\/(?:thumbnails\/)?(\d+)\//.exec(path)?.[1];
     if (isThere.has(path)) continue;
     if (path === 'index.html') skip(entry, 'site_map', 'The list of pages of the export.');
-    else if (isLitter(path)) skip(entry, 'system_file', 'A file that a system has left there.');
-    else if (/^(?:images\/icons|styles)\//.test(path)) skip(entry, 'presentation', 'How the export looks.');
+    else if (isLitter(path)) skip(entry, 'system_file', 'A file that the operating system created.');
+    else if (/^(?:images\/icons|styles)\//.test(path)) skip(entry, 'presentation', 'A style or icon of the export.');
     else if (path.startsWith('attachments/thumbnails/'))
-      skip(entry, 'thumbnail', 'A small picture of an image that came over whole.');
+      skip(entry, 'thumbnail', 'A thumbnail of an image that is imported in full size.');
     else
       items.push({
         path: entry,
@@ -113,7 +113,7 @@ async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]
 /** Returns the items of pages, parents first; cycles of parents are cut. */
 function pageItems(
   paths: readonly string[],
-  listed: ReadonlyMap<string, Listed>,
+  listed: ReadonlyMap<string, ListedPage>,
   above: ReadonlyMap<string, string>,
   base: string,
 ): SourceItem[] {
@@ -153,7 +153,7 @@ export const openConfluenceSource: OpenSource = async (bundle) => {
   await loadHtml();
   const base = baseOf(bundle);
   if (base === undefined)
-    throw new ImportFault('no_pages', 'There is no index.html of a space in it: export the space as HTML.');
+    throw new ImportFault('no_pages', 'The source contains no index.html of a space: export the space as HTML.');
   const { items, skipped } = await plan(bundle, base);
   if (!items.some(({ kind }) => kind === 'document')) throw new ImportFault('no_pages', 'The export has no pages.');
   const index = createPathIndex();
@@ -173,11 +173,11 @@ export const openConfluenceSource: OpenSource = async (bundle) => {
       const own = byId.get(pageIdIn(href) ?? '');
       if (own !== undefined) return { item: own };
       if (isOutside(href)) return { outside: true };
-      // Links of pages are relative to the export's root folder, wherever the page lies.
+      // Links of pages are relative to the export's root folder, wherever the page is.
       return resolveRelative(join(base, 'index.html'), href, index);
     },
     notes: [
-      'An export of Confluence as HTML has no earlier versions, permissions or drafts; macros came over as what they showed.',
+      'An export of Confluence as HTML has no earlier versions, permissions or drafts; macros are imported as the content that they showed.',
     ],
   };
 };

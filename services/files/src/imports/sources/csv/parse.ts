@@ -25,7 +25,7 @@ function textOfFile(bytes: Buffer, encoding: string | undefined): string {
   }
 }
 
-interface Parsed {
+interface ParsedRows {
   readonly rows: string[][];
   readonly delimiter: string;
   readonly warnings: string[];
@@ -34,7 +34,7 @@ interface Parsed {
 /**
  * Delimiters on one line beyond which a file is refused: that is not a table, and each would become a string at once.
  */
-const MOST_ON_A_LINE = 20_000;
+const MAX_LINE_DELIMITERS = 20_000;
 
 /**
  * Refuses text that would be too expensive to split, judged by the number of delimiters, which includes those within
@@ -49,7 +49,7 @@ function refuseHuge(text: string, delimiter: string, path: string): void {
     if (code === sign) {
       onLine += 1;
       all += 1;
-      if (onLine > MOST_ON_A_LINE) checkSize(0, onLine, path);
+      if (onLine > MAX_LINE_DELIMITERS) checkSize(0, onLine, path);
       if (all > 2 * MAX_CELLS) checkSize(MAX_ROWS, MAX_COLUMNS, path);
     } else if (code === 10 || code === 13) onLine = 0;
   }
@@ -65,19 +65,19 @@ function guessDelimiter(text: string): string {
   return library().parse(whole, { delimitersToGuess: DELIMITERS, preview: 50, skipEmptyLines: true }).meta.delimiter;
 }
 
-/** Lines that are read at most, including empty ones and lines within values. */
-const MOST_LINES = 2 * MAX_ROWS;
+/** Maximum number of lines that are read, including empty ones and lines within values. */
+const MAX_LINES = 2 * MAX_ROWS;
 
 /** Parses rows by RFC 4180, tolerating syntax errors. */
-function parseRows(text: string, given: string | undefined, path: string): Parsed {
+function parseRows(text: string, given: string | undefined, path: string): ParsedRows {
   const delimiter = given ?? guessDelimiter(text);
   refuseHuge(text, delimiter, path);
   const { data, errors, meta } = library().parse<string[]>(text, {
     delimiter,
     skipEmptyLines: true,
-    preview: MOST_LINES,
+    preview: MAX_LINES,
   });
-  if (meta.truncated) checkSize(MOST_LINES, 0, path);
+  if (meta.truncated) checkSize(MAX_LINES, 0, path);
   const rows = data.filter((row) => row.some((value) => value !== ''));
   checkSize(rows.length - 1, 0, path);
   const broken = errors.filter(({ type }) => type === 'Quotes').length;

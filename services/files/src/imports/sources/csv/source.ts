@@ -6,7 +6,7 @@ import { MAX_CSV_BYTES, readCsv } from './parse.js';
 /** Opens delimited text files (comma, semicolon, tab or bar), each as one table; usually there is one. */
 export const openCsvSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
-  if (entries.length === 0) throw new ImportFault('no_tables', 'There is no file with values in it.');
+  if (entries.length === 0) throw new ImportFault('no_tables', 'The source contains no file with values.');
   const isSingle = entries.length === 1;
   const nameOf = (path: string) =>
     cleanName(stemOf(isSingle && options.fileName !== undefined ? options.fileName : path));

@@ -78,7 +78,7 @@ export function buildTable({ header, rows, detectTypes, hints }: TableInput): { 
   shapes.forEach(({ note }, at) => {
     if (note !== undefined) warnings.push(`The column "${names[at]}": ${note}.`);
   });
-  if (cut > 0) warnings.push(`${cut} cells have more than ${MAX_CELL_TEXT} characters and were cut there.`);
+  if (cut > 0) warnings.push(`${cut} cells have more than ${MAX_CELL_TEXT} characters and were truncated.`);
   const columns = names.map((name, at): Column => {
     const { type, options } = shapes[at] ?? textShapeOf([]);
     return { id: `c${at + 1}`, name, type, ...(options === undefined ? {} : { options }) };

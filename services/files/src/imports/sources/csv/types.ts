@@ -87,10 +87,10 @@ function percentShape(texts: readonly string[]): ColumnShape | undefined {
   const read = (text: string) =>
     text.trim().endsWith('%') ? readNumber(text.trim().slice(0, -1).trimEnd(), 'plain') : undefined;
   if (!texts.every((text) => read(text) !== undefined)) return undefined;
-  return ofText('percent', (text) => Number(((read(text) ?? 0) / 100).toPrecision(MOST_DIGITS)));
+  return ofText('percent', (text) => Number(((read(text) ?? 0) / 100).toPrecision(MAX_DIGITS)));
 }
 
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 function timeShape(texts: readonly string[]): ColumnShape | undefined {
   const order: DayOrder = dayOrderOf(texts);
@@ -108,7 +108,7 @@ function timeShape(texts: readonly string[]): ColumnShape | undefined {
     const when = readWhen(text, order);
     return when === undefined ? null : momentOfWhen(when);
   };
-  return ofText('datetime', read, zoneless > 0 ? { note: 'its times say no zone and were taken as UTC' } : {});
+  return ofText('datetime', read, zoneless > 0 ? { note: 'its times have no zone and were read as UTC' } : {});
 }
 
 function flagShape(texts: readonly string[]): ColumnShape | undefined {

@@ -20,7 +20,7 @@ const MONTHS = 'january february march april may june july august september octo
 export type DayOrder = 'day' | 'month' | undefined;
 
 /** Holds a day, or a moment if a time is given. */
-export interface When {
+export interface DayOrTime {
   readonly day: string;
   /** `HH:MM:SS.mmm`, followed by the zone; `Z` if none is given. */
   readonly time?: string;
@@ -63,7 +63,7 @@ function readDay(text: string, order: DayOrder): string | undefined {
 }
 
 /** Parses a day or a moment. Returns undefined for other texts and for ambiguous ones. */
-export function readWhen(given: string, order: DayOrder): When | undefined {
+export function readWhen(given: string, order: DayOrder): DayOrTime | undefined {
   const text = given.trim();
   if (text.length > 64) return undefined;
   const plain = readDay(text, order);
@@ -81,7 +81,7 @@ export function readWhen(given: string, order: DayOrder): When | undefined {
 }
 
 /** Converts to a moment in UTC; a day becomes its midnight. */
-export function momentOfWhen({ day, time }: When): string {
+export function momentOfWhen({ day, time }: DayOrTime): string {
   const zoned = `${day}T${time ?? '00:00:00Z'}`.replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
   return new Date(zoned).toISOString();
 }
@@ -102,7 +102,7 @@ export function dayOrderOf(texts: readonly string[]): DayOrder {
 const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const GROUPED = /^-?[1-9]\d{0,2}(?:,\d{3})*(?:\.\d+)?$/;
 const COMMA = /^-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?$/;
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 /** How the numbers of a column are written: as in JSON, with thousands separators, or with a decimal comma. */
 export type NumberForm = 'plain' | 'grouped' | 'comma';
@@ -126,7 +126,7 @@ export function readNumber(given: string, form: NumberForm): number | undefined 
   )
     return undefined;
   const digits = digitsOf(text, form);
-  if (digits.replace(/^-?0*\.?0*|\.|-/g, '').length > MOST_DIGITS) return undefined;
+  if (digits.replace(/^-?0*\.?0*|\.|-/g, '').length > MAX_DIGITS) return undefined;
   const number = Number(digits);
   return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
 }

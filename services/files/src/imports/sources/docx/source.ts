@@ -14,7 +14,7 @@ export const openDocxSource: OpenSource = async (bundle, options) => {
   await loadHtml();
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   const entry = entries.find(({ path }) => /\.do[ct][xm]$/i.test(path)) ?? entries[0];
-  if (entry === undefined) throw new ImportFault('no_pages', 'There is no Word document in it.');
+  if (entry === undefined) throw new ImportFault('no_pages', 'The source contains no Word document.');
   const { path } = entry;
   const fileName = options.fileName === undefined ? undefined : cleanName(stemOf(options.fileName));
   const first = await readWord(bundle, path);

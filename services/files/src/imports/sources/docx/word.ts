@@ -26,7 +26,7 @@ function countLosses(page: WordPage, losses: Losses): void {
   for (const message of page.messages) {
     const element = /unrecognised element was ignored: (\S+)/i.exec(message)?.[1];
     if (element === 'm:oMath' || element === 'm:oMathPara') losses.add('A formula is left out');
-    else if (element !== undefined) losses.add(`Something that Word calls ${element} is left out`);
+    else if (element !== undefined) losses.add(`A Word element (${element}) is left out`);
     else if (!/style|numbering/i.test(message)) losses.add(message.slice(0, 200));
   }
   losses.add('A comment is left out', page.beside.comments);
@@ -36,7 +36,7 @@ function countLosses(page: WordPage, losses: Losses): void {
 
 const rule: Rule = (element, losses) => {
   if (element.name !== 'img' || element.attributes.src !== '') return undefined;
-  losses.add('An image that lies outside of the document is left out');
+  losses.add('An image outside of the document is left out');
   return 'drop';
 };
 

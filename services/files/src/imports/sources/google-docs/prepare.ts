@@ -12,7 +12,7 @@ import {
 
 /** Characters of a class's declarations, and classes of an element, that are evaluated. */
 const MAX_STYLE = 1000;
-const MOST_CLASSES = 20;
+const MAX_CLASSES = 20;
 
 /** Returns the declarations of each class in a document's style sheet. */
 export function classStyles(root: Element): Map<string, string> {
@@ -82,7 +82,7 @@ export function prepared(root: Element): Element {
   const styles = classStyles(root);
   const styleOf = (element: Element): string =>
     (element.attributes.class ?? '')
-      .split(/\s+/, MOST_CLASSES)
+      .split(/\s+/, MAX_CLASSES)
       .map((name) => styles.get(name) ?? '')
       .join('') + (element.attributes.style ?? '');
 

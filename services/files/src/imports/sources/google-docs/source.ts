@@ -95,7 +95,7 @@ export const openGoogleDocsSource: OpenSource = async (bundle, options) => {
   await loadHtml();
   const { items, skipped, books, parts } = await plan(bundle, options);
   if (!items.some(({ kind }) => kind === 'document' || kind === 'table'))
-    throw new ImportFault('no_pages', 'There is no page, document or sheet in it.');
+    throw new ImportFault('no_pages', 'The source contains no page, document or sheet.');
   const index = createPathIndex();
   for (const { path, kind } of items) if (kind !== 'folder') index.set(path, path);
   const split = new Set(items.flatMap(({ path }) => (wholePath(path) === path ? [] : [wholePath(path)])));
@@ -121,7 +121,7 @@ export const openGoogleDocsSource: OpenSource = async (bundle, options) => {
     read,
     openFile(item): Promise<Readable> {
       const part = parts.get(item.path);
-      if (part === undefined) throw new ImportFault('missing_file', `${item.path} is no file of its own.`);
+      if (part === undefined) throw new ImportFault('missing_file', `${item.path} is not a file in the export.`);
       return openPart(bundle, part.path, part.part);
     },
     resolve(from, given) {

@@ -7,7 +7,7 @@ export type Change = 'drop' | 'unwrap' | readonly Node[];
 /** Converts an element that is specific to a tool. Returns undefined to apply the general conversion. */
 export type Rule = (element: Element, losses: Losses) => Change | undefined;
 
-export interface Cleaned {
+export interface CleanedHtml {
   readonly html: string;
   readonly losses: Losses;
 }
@@ -100,7 +100,7 @@ export const mathNode = (tex: string, block: boolean): Element =>
 function mathOf(math: Element, losses: Losses): Change {
   const tex = texOf(math);
   if (tex !== undefined) return [mathNode(tex, math.attributes.display === 'block')];
-  losses.add('A formula without TeX came over as plain text');
+  losses.add('A formula without TeX is imported as plain text');
   return [textOf(math)];
 }
 
@@ -115,18 +115,18 @@ function general(node: Element, losses: Losses): Change | undefined {
     const target = shown(node);
     const inside = node.children.filter((child) => isElement(child) && child.name !== 'source');
     if (target === undefined) {
-      losses.add(`Something embedded (<${name}>) has no address and is left out`);
+      losses.add(`An embedded element (<${name}>) without an address is left out`);
       return inside;
     }
     return [element('p', {}, link(target.href, target.words))];
   }
   if (name === 'svg' || name === 'canvas') {
     const words = textOf(node);
-    losses.add('A drawing inside of the page is left out');
+    losses.add('A drawing in the page is left out');
     return words === '' ? 'drop' : [words];
   }
   if (name === 'input' && attributes.type !== 'checkbox') {
-    if (attributes.value) losses.add('The value of a form field came over as plain text');
+    if (attributes.value) losses.add('The value of a form field is imported as plain text');
     return attributes.value && !/^(?:hidden|password)$/.test(attributes.type ?? '') ? [attributes.value] : 'drop';
   }
   if (name === 'textarea' || name === 'select') return [element('p', {}, rawText(node))];
@@ -139,7 +139,7 @@ function imageOf({ attributes }: Element, losses: Losses): Change | undefined {
   const src = attributes.src || attributes['data-src'] || /^\s*(\S+)/.exec(attributes.srcset ?? '')?.[1] || '';
   if (src === '') return attributes.alt ? [attributes.alt] : 'drop';
   if (/^\s*data:/i.test(src) && src.length > MAX_DATA_IMAGE) {
-    losses.add('An image that is part of the page and larger than 24 KiB is left out');
+    losses.add('An image embedded in the page and larger than 24 KiB is left out');
     return attributes.alt ? [attributes.alt] : 'drop';
   }
   return src === attributes.src ? undefined : [element('img', { ...attributes, src })];
@@ -166,7 +166,7 @@ function attributesOf({ name, attributes }: Element): string {
 }
 
 /** Writes nodes as plain HTML, applying the tool's rule first and then the general conversion. */
-export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, losses = createLosses()): Cleaned {
+export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, losses = createLosses()): CleanedHtml {
   const out: string[] = [];
 
   function writeAll(children: readonly Node[]): void {

@@ -24,14 +24,14 @@ const MAX_DEPTH = 250;
 export const isElement = (node: Node | undefined): node is Element => typeof node === 'object';
 
 const refusal = () =>
-  new ImportFault('nested_too_deep', `The page has more than ${MAX_OPEN_ELEMENTS} elements within each other.`);
+  new ImportFault('nested_too_deep', `The page has more than ${MAX_OPEN_ELEMENTS} nested elements.`);
 
 /**
  * Parses HTML, even if malformed, into a tree of bounded depth without comments. Throws an `ImportFault` when too many
  * elements are open.
  */
 export function parseTree(html: string): Element {
-  if (library === undefined) throw new Error('a source calls loadHtml when it is opened');
+  if (library === undefined) throw new Error('loadHtml must be called before a source is opened');
   const root: Element = { name: '#root', attributes: {}, children: [] };
   const open: Element[] = [root];
   let flattened = 0;

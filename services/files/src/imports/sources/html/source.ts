@@ -1,7 +1,7 @@
 import { createPathIndex, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, isImage, isLitter, nameOf, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
-import { arrange, type Skipped } from '../common/tree.js';
+import { arrange, type SkippedEntry } from '../common/tree.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
 import { loadHtml } from './dom.js';
 import { MAX_PAGE_BYTES, readPage } from './page.js';
@@ -38,12 +38,13 @@ function ownersOf(pages: readonly string[], folders: ReadonlySet<string>): Map<s
 }
 
 /** Classifies entries: pages, files to import, and files to skip. */
-export function sortOut(bundle: Bundle): { pages: string[]; files: string[]; skipped: Skipped[] } {
-  const skipped: Skipped[] = [];
+export function sortOut(bundle: Bundle): { pages: string[]; files: string[]; skipped: SkippedEntry[] } {
+  const skipped: SkippedEntry[] = [];
   const pages: string[] = [];
   const files: string[] = [];
   for (const { path } of bundle.entries) {
-    if (isLitter(path)) skipped.push({ path, code: 'system_file', message: 'A file that a system has left there.' });
+    if (isLitter(path))
+      skipped.push({ path, code: 'system_file', message: 'A file that the operating system created.' });
     else if (PRESENTATION.has(extensionOf(path)))
       skipped.push({ path, code: 'presentation', message: 'A style, script or font of the pages.' });
     else (isPage(path) ? pages : files).push(path);
@@ -91,7 +92,7 @@ export const openHtmlSource: OpenSource = async (bundle, options) => {
   // A single file is a page, whatever its extension.
   const sorted = isSingle ? { pages: [only.path], files: [], skipped: [] } : sortOut(bundle);
   if (sorted.pages.length === 0)
-    throw new ImportFault('no_pages', 'There is no HTML page (.html, .htm, .xhtml) in it.');
+    throw new ImportFault('no_pages', 'The source contains no HTML page (.html, .htm, .xhtml).');
   const plain = itemsOf(bundle, sorted.pages, sorted.files);
   const items = options.splitHeadings === true ? await withSections(plain, bundle) : plain;
   const index = createPathIndex();

@@ -18,7 +18,7 @@ function flat(nodes: readonly Node[]): Node[] {
 }
 
 /** Sections beyond which a document is not split. */
-const MOST_SECTIONS = 1000;
+const MAX_SECTIONS = 1000;
 
 /** Splits clean HTML at its headings of level 1; returns a single section when there are fewer than two. */
 export function splitSections(html: string): Section[] {
@@ -27,7 +27,7 @@ export function splitSections(html: string): Section[] {
     if (isElement(node) && node.name === 'h1' && textOf(node) !== '') sections.push({ title: textOf(node), nodes: [] });
     else sections.at(-1)?.nodes.push(node);
   }
-  if (sections.length <= 2 || sections.length > MOST_SECTIONS) return [{ html }];
+  if (sections.length <= 2 || sections.length > MAX_SECTIONS) return [{ html }];
   const [intro, ...others] = sections;
   const kept = intro === undefined || isBlank(intro.nodes) ? others : [intro, ...others];
   return kept.map(({ title, nodes }) => ({ title, html: cleanHtml(nodes).html }));

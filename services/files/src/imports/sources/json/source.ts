@@ -11,9 +11,9 @@ function contentOf(shape: Shape, path: string): ItemContent {
   switch (shape.kind) {
     case 'document': {
       const { title, name, ...document } = shape.document;
-      const said = [title, name].find((word) => typeof word === 'string' && word.trim() !== '');
+      const heading = [title, name].find((word) => typeof word === 'string' && word.trim() !== '');
       return {
-        title: said === undefined ? undefined : cleanName(said as string),
+        title: heading === undefined ? undefined : cleanName(heading as string),
         json: { type: document.type, content: document.content },
       };
     }
@@ -30,7 +30,7 @@ function contentOf(shape: Shape, path: string): ItemContent {
 export const openJsonSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   const [only] = entries;
-  if (only === undefined) throw new ImportFault('no_pages', 'There is no JSON in it.');
+  if (only === undefined) throw new ImportFault('no_pages', 'The source contains no JSON.');
   const shapes = new Map<string, Shape['kind']>();
   const read = async (path: string): Promise<Shape> => {
     const shape = shapeOfJson(readJson(await readText(bundle, path, MAX_JSON_BYTES), path));

@@ -27,7 +27,7 @@ export function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
 
-/** Returns whether a page stands for its folder: `index.md`, `README.md`. */
+/** Returns whether a page represents its folder: `index.md`, `README.md`. */
 export function isIndex(path: string): boolean {
   return isPage(path) && INDEX.test(baseName(path).replace(PAGE, ''));
 }

@@ -2,7 +2,7 @@ import { decode } from '../../../media/charset.js';
 import type { Bundle, Entry, ItemContent } from '../port.js';
 import { type FrontMatter, frontMatterOf } from './front-matter.js';
 
-/** Bytes of a page that are read at most; the limit of a document is lower. */
+/** Maximum bytes of a page that are read; the limit of a document is lower. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
 /** Reads a page and the metadata in its front matter. The text is unchanged and includes the front matter. */

@@ -4,7 +4,7 @@ import { baseName, folderOf, isImage, isIndex, isJunk, isPage, nameOfPage } from
 
 export interface Tree {
   readonly items: readonly SourceItem[];
-  /** The page that stands for a folder, by the folder's path. */
+  /** The page that represents a folder, by the folder's path. */
   readonly indexes: ReadonlyMap<string, string>;
   readonly skipped: Source['skipped'];
 }
@@ -30,7 +30,11 @@ export function itemsOf(entries: readonly Entry[]): Tree {
 
   for (const { path } of entries) {
     if (isJunk(path)) {
-      skipped.push({ path, code: 'system_file', message: 'A system keeps it for itself.' });
+      skipped.push({
+        path,
+        code: 'system_file',
+        message: 'A file that the operating system or another tool keeps for itself.',
+      });
       continue;
     }
     const parent = folderAbove(path);

@@ -3,7 +3,7 @@ import { type Bundle, ImportFault, type ItemContent } from '../port.js';
 import { type ArchivedContent, type ArchivedResource, readJson } from './shapes.js';
 
 /** Holds an archive whose entries have been listed. */
-export interface Opened {
+export interface OpenedArchive {
   readonly bundle: Bundle;
   /** Ids of its resources. */
   readonly ids: ReadonlySet<string>;
@@ -25,7 +25,7 @@ const STATE_BYTES = 8 * 1024 * 1024;
  * the ids in the archive, and `refs` gives the link that each leads to; the import redirects these links to the new
  * resources.
  */
-export async function contentOf(resource: ArchivedResource, opened: Opened): Promise<ItemContent> {
+export async function contentOf(resource: ArchivedResource, opened: OpenedArchive): Promise<ItemContent> {
   const warnings: string[] = [];
   const body = await bodyOf(resource, opened);
   const comments = await commentsOf(resource, opened);
@@ -33,8 +33,9 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   const { created_by: by, updated_by, access_mode, permissions, created_at, updated_at, content_version } = resource;
   const is_locked = resource.is_locked && !opened.parents.has(resource.id);
   // A resource whose children are yet to be created can't be locked.
-  if (resource.is_locked && !is_locked) warnings.push('It was locked, and is open now: it holds others.');
-  const said = {
+  if (resource.is_locked && !is_locked)
+    warnings.push('It was locked and is now unlocked, because it contains other resources.');
+  const properties = {
     created_by: by,
     updated_by,
     created_at,
@@ -46,12 +47,12 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   };
   if (resource.publication !== null) {
     warnings.push(
-      `It was published as ${JSON.stringify(resource.publication.slug ?? '')}, and is not here: publish it.`,
+      `It was published as ${JSON.stringify(resource.publication.slug ?? '')} and is not published here: publish it again.`,
     );
   }
   const { columns, rows, people, ...content } = body;
   const table = rows === undefined ? {} : { columns, people, rows };
-  const archive = { ...said, content, comments, snapshots, form: resource.form };
+  const archive = { ...properties, content, comments, snapshots, form: resource.form };
   const refs = referencesIn(JSON.stringify([archive, table]), opened.ids);
   return {
     ...(resource.icon !== null && { icon: resource.icon }),
@@ -69,7 +70,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
 type Body = Readonly<Record<string, unknown>> & { readonly [field in 'columns' | 'people' | 'rows']?: unknown };
 
 /** Returns the body of a resource: a text with its format, a table's columns and rows, or an artifact's fields. */
-async function bodyOf({ type, content }: ArchivedResource, { bundle }: Opened): Promise<Body> {
+async function bodyOf({ type, content }: ArchivedResource, { bundle }: OpenedArchive): Promise<Body> {
   if (content === null || type === 'folder' || type === 'file') return {};
   const path = pathIn(content);
   if (type === 'table') return (await readJson(bundle, path, TABLE_BYTES)) as Body;
@@ -80,24 +81,24 @@ async function bodyOf({ type, content }: ArchivedResource, { bundle }: Opened): 
 
 function pathIn({ path }: ArchivedContent): string {
   if (typeof path === 'string') return path;
-  throw new ImportFault('item_invalid', 'The archive does not say where its content is.');
+  throw new ImportFault('item_invalid', 'The archive does not state where its content is.');
 }
 
-async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: Opened): Promise<unknown> {
+async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: OpenedArchive): Promise<unknown> {
   return comments === null || !paths.has(comments) ? [] : readJson(bundle, comments, TALK_BYTES);
 }
 
 /** Reads snapshots, oldest first, up to the limits. */
 async function snapshotsOf(
   { snapshots }: ArchivedResource,
-  { bundle, paths }: Opened,
+  { bundle, paths }: OpenedArchive,
   warnings: string[],
 ): Promise<unknown[]> {
   const all = snapshots.filter((path) => paths.has(path));
   const sizeOf = (path: string): number => bundle.entry(path)?.sizeBytes ?? 0;
   const there = all.filter((path) => sizeOf(path) <= STATE_BYTES);
   if (there.length < all.length) {
-    warnings.push(`${all.length - there.length} snapshots stay in the archive: they have more than 8 MiB.`);
+    warnings.push(`${all.length - there.length} snapshots were not imported: each has more than 8 MiB.`);
   }
   const read: unknown[] = [];
   let bytes = 0;
@@ -108,7 +109,7 @@ async function snapshotsOf(
   }
   if (read.length < there.length) {
     warnings.push(
-      `The ${there.length - read.length} oldest snapshots stay in the archive: there are too many of them.`,
+      `The ${there.length - read.length} oldest snapshots were not imported: the snapshots are too large together.`,
     );
   }
   return read;

@@ -1,5 +1,5 @@
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
-import { contentOf, type Opened } from './content.js';
+import { contentOf, type OpenedArchive } from './content.js';
 import { type ArchivedResource, type Manifest, readManifest, readResource } from './shapes.js';
 
 const RESOURCE = /^resources\/([0-9a-f-]{36})\.json$/;
@@ -14,13 +14,13 @@ export const openNativeSource: OpenSource = async (bundle) => {
   const found = await readAll(bundle);
   const ids = new Set(found.map(({ id }) => id));
   const parents = new Set(found.flatMap(({ parent_id }) => parent_id ?? []));
-  const opened: Opened = { bundle, ids, parents, paths: new Set(bundle.entries.map(({ path }) => path)) };
+  const opened: OpenedArchive = { bundle, ids, parents, paths: new Set(bundle.entries.map(({ path }) => path)) };
   const byPath = new Map(found.map((one) => [pathOf(one.id), one.id]));
   return {
     items: inOrder(found).map((one) => itemOf(one, ids)),
     skipped: bundle.entries
       .filter(({ path }) => !OWN.test(path))
-      .map(({ path }) => ({ path, code: 'not_in_archive', message: 'It is no part of an archive of a workspace.' })),
+      .map(({ path }) => ({ path, code: 'not_in_archive', message: 'The file is not part of a workspace archive.' })),
     async read(item): Promise<ItemContent> {
       const resource = await readResource(bundle, item.path);
       return contentOf(resource, opened);
@@ -50,7 +50,7 @@ async function readAll(bundle: Bundle): Promise<Outline[]> {
     const some = paths.slice(at, at + AT_ONCE);
     found.push(...(await Promise.all(some.map((path) => outlineOf(bundle, path)))));
   }
-  if (found.length === 0) throw new ImportFault('nothing_in_archive', 'There is no resource in this archive.');
+  if (found.length === 0) throw new ImportFault('nothing_in_archive', 'The archive contains no resources.');
   return found;
 }
 
@@ -99,7 +99,9 @@ function notesOf({ include, publication }: Manifest): string[] {
   const published =
     publication === null
       ? []
-      : [`The workspace was published as ${JSON.stringify(publication.slug ?? '')}, and is not here: publish it.`];
+      : [
+          `The workspace was published as ${JSON.stringify(publication.slug ?? '')} and is not published here: publish it again.`,
+        ];
   const left = ['files', 'comments', 'snapshots', 'permissions'].flatMap((part) =>
     include[part] === false ? `The archive was made without ${part}.` : [],
   );

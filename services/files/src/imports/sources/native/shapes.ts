@@ -59,7 +59,7 @@ const KINDS: readonly string[] = ['folder', 'document', 'table', 'artifact', 'fi
 export async function readManifest(bundle: Bundle): Promise<Manifest> {
   const isThere = bundle.entries.some(({ path }) => path === 'manifest.json');
   if (!isThere)
-    throw new ImportFault('not_an_archive', 'There is no manifest.json: this is no archive of a workspace.');
+    throw new ImportFault('not_an_archive', 'The archive has no manifest.json: it is not a workspace archive.');
   const {
     format,
     format_version: version,
@@ -68,15 +68,18 @@ export async function readManifest(bundle: Bundle): Promise<Manifest> {
     workspace,
   } = await readObject(bundle, 'manifest.json', MANIFEST_BYTES);
   if (format !== 'commonplace-archive' || !Number.isSafeInteger(version)) {
-    throw new ImportFault('not_an_archive', 'manifest.json is not that of an archive of a workspace.');
+    throw new ImportFault('not_an_archive', 'manifest.json is not that of a workspace archive.');
   }
   if (Number(version) > VERSION) {
-    throw new ImportFault('archive_version', `The archive has version ${version} of the format; ${VERSION} is read.`);
+    throw new ImportFault(
+      'archive_version',
+      `The archive has version ${version} of the format; at most ${VERSION} can be read.`,
+    );
   }
   if (content !== 'native') {
     throw new ImportFault(
       'not_an_archive',
-      `An archive of ${String(content)} is for people: import it as markdown_zip.`,
+      `An archive of ${String(content)} cannot be imported as native_zip: import it as markdown_zip.`,
     );
   }
   const publication = isObject(workspace) && isObject(workspace.publication) ? workspace.publication : null;
@@ -91,9 +94,9 @@ export async function readResource(bundle: Bundle, path: string): Promise<Archiv
   const given = await readObject(bundle, path, RESOURCE_BYTES);
   const { id, type, name } = given;
   if (typeof id !== 'string' || path !== `resources/${id}.json` || typeof name !== 'string') {
-    throw new ImportFault('item_invalid', `${path} does not describe the resource of that id.`);
+    throw new ImportFault('item_invalid', `${path} does not describe the resource with that id.`);
   }
-  if (!KINDS.includes(type as string)) throw new ImportFault('item_invalid', `${path} is of no known type.`);
+  if (!KINDS.includes(type as string)) throw new ImportFault('item_invalid', `${path} has an unknown type.`);
   return {
     id,
     type: type as ItemKind,

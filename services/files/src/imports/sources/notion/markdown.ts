@@ -6,7 +6,7 @@ const FENCE = /^\s*(`{3,}|~{3,})/;
 /** Nesting depth up to which callouts and toggles are converted; deeper ones stay as they are written. */
 const MAX_OPEN = 20;
 
-interface Open {
+interface OpenBlock {
   readonly tag: 'aside' | 'details';
   readonly indent: string;
   readonly lines: string[];
@@ -16,7 +16,7 @@ interface Open {
 const plain = (html: string): string => html.replace(/<[^>]+>/g, '').trim();
 
 /** Converts a callout, which Notion writes as an HTML element around Markdown that begins with its icon. */
-function callout({ indent, lines }: Open): string[] {
+function callout({ indent, lines }: OpenBlock): string[] {
   const text = trimmed(lines);
   const icon = /^\s*(\p{Extended_Pictographic})/u.exec(text[0] ?? '')?.[1] ?? '';
   const inner = text.map((line) =>
@@ -25,7 +25,7 @@ function callout({ indent, lines }: Open): string[] {
   return [`${indent}> [!${calloutKind(icon).toUpperCase()}]`, ...inner, ''];
 }
 
-function toggle({ indent, lines, summary }: Open): string[] {
+function toggle({ indent, lines, summary }: OpenBlock): string[] {
   return [`${indent}:::toggle{summary=${JSON.stringify(plain(summary ?? ''))}}`, ...trimmed(lines), `${indent}:::`, ''];
 }
 
@@ -37,7 +37,7 @@ function trimmed(lines: readonly string[]): string[] {
 }
 
 /** Restores an element that was never closed as it was written. */
-const unclosed = ({ tag, indent, lines, summary }: Open): string[] => [
+const unclosed = ({ tag, indent, lines, summary }: OpenBlock): string[] => [
   `${indent}<${tag}>${summary === undefined ? '' : `<summary>${summary}</summary>`}`,
   ...lines,
 ];
@@ -45,7 +45,7 @@ const unclosed = ({ tag, indent, lines, summary }: Open): string[] => [
 /** Converts callouts and toggles, which Notion writes as HTML within Markdown, to this product's syntax. */
 export function fromNotionMarkdown(text: string): string {
   const out: string[] = [];
-  const open: Open[] = [];
+  const open: OpenBlock[] = [];
   let fence: string | undefined;
   const put = (...lines: string[]) => putAll(lines);
   const putAll = (lines: readonly string[]) => {
@@ -53,7 +53,7 @@ export function fromNotionMarkdown(text: string): string {
     for (const line of lines) target.push(line);
   };
 
-  function close(tag: Open['tag'], line: string): void {
+  function close(tag: OpenBlock['tag'], line: string): void {
     const top = open.at(-1);
     if (top?.tag !== tag) {
       put(line);
@@ -80,7 +80,7 @@ export function fromNotionMarkdown(text: string): string {
     const summary = /^\s*<summary>(.*)<\/summary>(.*)$/.exec(tag === 'details' ? rest : line);
     const top = open.at(-1);
     if (tag !== undefined && open.length < MAX_OPEN && !/<\/(?:aside|details)>/.test(rest)) {
-      open.push({ tag: tag as Open['tag'], indent, lines: [] });
+      open.push({ tag: tag as OpenBlock['tag'], indent, lines: [] });
       if (summary !== null) {
         Object.assign(open.at(-1) ?? {}, { summary: summary[1] });
         put(summary[2] ?? '');

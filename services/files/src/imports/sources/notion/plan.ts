@@ -1,7 +1,7 @@
 import { createPathIndex, type PathIndex } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, isLitter, join, nameOf, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
-import { arrange, type Skipped } from '../common/tree.js';
+import { arrange, type SkippedEntry } from '../common/tree.js';
 import type { Bundle, SourceItem } from '../port.js';
 import { logicalPath, readName } from './names.js';
 
@@ -20,7 +20,7 @@ export interface NotionPage {
 
 export interface NotionPlan {
   readonly items: SourceItem[];
-  readonly skipped: Skipped[];
+  readonly skipped: SkippedEntry[];
   readonly pages: ReadonlyMap<string, NotionPage>;
   readonly byId: ReadonlyMap<string, string>;
   readonly index: PathIndex;
@@ -40,27 +40,27 @@ const isValues = (path: string): boolean => extensionOf(path) === 'csv';
 /** Returns whether a path is the index of an HTML export, which links to its pages. */
 const isMap = (path: string): boolean => /(?:^|\/)index\.html?$/i.test(path) && readName(stemOf(path)).id === undefined;
 
-interface Sorted {
+interface SortedEntries {
   readonly groups: Map<string, Group>;
   readonly files: string[];
-  readonly skipped: Skipped[];
+  readonly skipped: SkippedEntry[];
   /** Entries by their path in the workspace. */
   readonly entries: Map<string, string>;
 }
 
-function sortEntries(bundle: Bundle): Sorted {
-  const sorted: Sorted = { groups: new Map(), files: [], skipped: [], entries: new Map() };
+function sortEntries(bundle: Bundle): SortedEntries {
+  const sorted: SortedEntries = { groups: new Map(), files: [], skipped: [], entries: new Map() };
   const skip = (path: string, code: string, message: string) => sorted.skipped.push({ path, code, message });
   for (const { path: entry } of bundle.entries) {
     const path = logicalPath(entry);
-    if (isLitter(path)) skip(entry, 'system_file', 'A file that a system has left there.');
+    if (isLitter(path)) skip(entry, 'system_file', 'A file that the operating system created.');
     else if (isMap(path)) skip(entry, 'site_map', 'The list of pages that Notion adds to an export.');
     else if (sorted.entries.has(path)) skip(entry, 'duplicate', `The export has ${path} more than once.`);
     else {
       sorted.entries.set(path, entry);
       if (!isPage(path) && !isValues(path)) sorted.files.push(path);
       else if (!addToGroup(path, sorted.groups))
-        skip(entry, 'duplicate', `The export has this page in another form, too.`);
+        skip(entry, 'duplicate', `The export also contains this page in another format.`);
     }
   }
   return sorted;
@@ -83,19 +83,23 @@ function addToGroup(path: string, groups: Map<string, Group>): boolean {
 }
 
 /** Returns the page or database that a group of entries forms; redundant entries are skipped. */
-function pageOf({ page, view, all, key }: Group, { entries, skipped }: Sorted): NotionPage | undefined {
+function pageOf({ page, view, all, key }: Group, { entries, skipped }: SortedEntries): NotionPage | undefined {
   const entry = (path: string): string => entries.get(path) ?? path;
   const { title, id } = readName(nameOf(key));
   const values = all ?? view;
   if (values === undefined)
     return page === undefined ? undefined : { path: page, kind: 'document', title, id, entry: entry(page) };
   if (all !== undefined && view !== undefined)
-    skipped.push({ path: entry(view), code: 'duplicate_view', message: 'A view of a database that came over whole.' });
+    skipped.push({
+      path: entry(view),
+      code: 'duplicate_view',
+      message: 'A view of a database that is imported as a whole.',
+    });
   if (page !== undefined)
     skipped.push({
       path: entry(page),
       code: 'database_page',
-      message: 'The page of a database, which came over as a table.',
+      message: 'The page of a database that is imported as a table.',
     });
   return {
     path: values,

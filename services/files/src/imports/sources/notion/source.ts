@@ -114,7 +114,7 @@ export const openNotionSource: OpenSource = async (bundle, options) => {
   await loadHtml();
   const plan = planNotion(bundle);
   if (plan.pages.size === 0)
-    throw new ImportFault('no_pages', 'There is no page of Notion in it: export as "Markdown & CSV" or as "HTML".');
+    throw new ImportFault('no_pages', 'The source contains no Notion page: export as "Markdown & CSV" or as "HTML".');
   const hasDatabases = [...plan.pages.values()].some(({ kind }) => kind === 'table');
   return {
     items: plan.items,
@@ -135,7 +135,7 @@ export const openNotionSource: OpenSource = async (bundle, options) => {
       'An export of Notion has no comments, page history, permissions or synced blocks as such.',
       ...(hasDatabases
         ? [
-            'Of databases it has the values: relations, rollups and formulas came over as text, views and filters are not in it.',
+            'Of databases, the export contains only the values: relations, rollups and formulas are imported as text, views and filters are missing.',
           ]
         : []),
     ],

@@ -1,7 +1,7 @@
 import { pathsOf } from '../common/links.js';
 import { isLitter, nameOf } from '../common/paths.js';
 import { cleanName, isRecord, momentOf, parseJson, readText } from '../common/text.js';
-import type { Skipped } from '../common/tree.js';
+import type { SkippedEntry } from '../common/tree.js';
 import { createLosses } from '../common/warnings.js';
 import { type Bundle, ImportFault, type ItemContent, type Source, type SourceItem } from '../port.js';
 import { prosemirrorHtml } from './prosemirror.js';
@@ -37,9 +37,9 @@ async function readCollection(bundle: Bundle, path: string): Promise<Collection 
  * Holds the contents of an export as found on opening. Only ids are kept; texts are read again, one collection at a
  * time.
  */
-interface Found {
+interface ExportContents {
   readonly items: SourceItem[];
-  readonly skipped: Skipped[];
+  readonly skipped: SkippedEntry[];
   /** Items by the ids, URL ids and attachment ids that links use. */
   readonly byId: Map<string, string>;
   /** Entries that are items already. */
@@ -53,7 +53,7 @@ const hasText = (data: unknown): boolean =>
 
 function addCollection(
   path: string,
-  found: Found,
+  found: ExportContents,
   { collection, documents, attachments }: Collection,
   entries: ReadonlySet<string>,
 ): void {
@@ -135,22 +135,23 @@ function contentOf(facts: Facts, data: unknown): ItemContent {
 /** Opens an export of Outline as JSON: a file for each collection with its documents, and their attachments. */
 export async function openOutlineJson(bundle: Bundle): Promise<Source> {
   const entries = new Set(bundle.entries.map(({ path }) => path));
-  const found: Found = { items: [], skipped: [], byId: new Map(), files: new Set() };
+  const found: ExportContents = { items: [], skipped: [], byId: new Map(), files: new Set() };
   for (const { path } of bundle.entries) {
     if (isLitter(path))
-      found.skipped.push({ path, code: 'system_file', message: 'A file that a system has left there.' });
+      found.skipped.push({ path, code: 'system_file', message: 'A file that the operating system created.' });
     else if (/(?:^|\/)metadata\.json$/.test(path))
-      found.skipped.push({ path, code: 'export_metadata', message: 'What Outline says of the export.' });
+      found.skipped.push({ path, code: 'export_metadata', message: 'Metadata that Outline adds to the export.' });
     else if (/^[^/]+\.json$/.test(path.replace(/^[^/]+\/(?=[^/]+\.json$)/, ''))) {
       const collection = await readCollection(bundle, path);
       if (collection !== undefined) addCollection(path, found, collection, entries);
-      else found.skipped.push({ path, code: 'unknown_shape', message: 'JSON that is no collection of Outline.' });
+      else found.skipped.push({ path, code: 'unknown_shape', message: 'JSON that is not an Outline collection.' });
     }
   }
-  if (found.items.length === 0) throw new ImportFault('no_pages', 'There is no collection of Outline in it.');
+  if (found.items.length === 0) throw new ImportFault('no_pages', 'The source contains no Outline collection.');
   const known = new Set([...found.items.map(({ path }) => path), ...found.skipped.map(({ path }) => path)]);
   for (const { path } of bundle.entries)
-    if (!known.has(path)) found.skipped.push({ path, code: 'not_linked', message: 'A file that no collection names.' });
+    if (!known.has(path))
+      found.skipped.push({ path, code: 'not_linked', message: 'A file that no collection refers to.' });
 
   let held: { path: string; collection: Promise<Collection | undefined> } | undefined;
   return {
@@ -161,7 +162,7 @@ export async function openOutlineJson(bundle: Bundle): Promise<Source> {
       if (item.kind === 'file') return {};
       if (held?.path !== path) held = { path, collection: readCollection(bundle, path) };
       const collection = await held.collection;
-      if (collection === undefined) throw new ImportFault('unknown_shape', `${path} is no collection of Outline.`);
+      if (collection === undefined) throw new ImportFault('unknown_shape', `${path} is not an Outline collection.`);
       const { collection: facts, documents } = collection;
       if (id === undefined) {
         const content = contentOf(facts, facts.data);

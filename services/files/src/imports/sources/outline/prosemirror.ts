@@ -169,7 +169,7 @@ export function prosemirrorHtml(document: unknown, losses: Losses = createLosses
         return;
       }
       default:
-        if (type !== 'doc') losses.add(`A block of the type ${type} came over as its content`);
+        if (type !== 'doc') losses.add(`A block of the type ${type} is replaced by its content`);
         writeAll(node.content, depth);
     }
   }

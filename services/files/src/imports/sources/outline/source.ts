@@ -1,7 +1,7 @@
 import { createPathIndex, isOutside, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, isLitter, nameOf, stemOf } from '../common/paths.js';
 import { cleanName, oneLine, readText, wellFormed } from '../common/text.js';
-import { arrange, type Skipped } from '../common/tree.js';
+import { arrange, type SkippedEntry } from '../common/tree.js';
 import { loadHtml } from '../html/dom.js';
 import { MAX_PAGE_BYTES, readPage } from '../html/page.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type Source, type SourceItem } from '../port.js';
@@ -31,13 +31,14 @@ const slugOf = (title: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
 
-function plan(bundle: Bundle): { items: SourceItem[]; skipped: Skipped[] } {
-  const skipped: Skipped[] = [];
+function plan(bundle: Bundle): { items: SourceItem[]; skipped: SkippedEntry[] } {
+  const skipped: SkippedEntry[] = [];
   const leaves: SourceItem[] = [];
   const owners = new Map<string, string>();
   const folders = new Set(bundle.entries.flatMap(({ path }) => foldersAbove(path)));
   for (const { path } of bundle.entries) {
-    if (isLitter(path)) skipped.push({ path, code: 'system_file', message: 'A file that a system has left there.' });
+    if (isLitter(path))
+      skipped.push({ path, code: 'system_file', message: 'A file that the operating system created.' });
     else if (isPage(path) && !STORE.test(path)) {
       leaves.push({ path, kind: 'document', name: cleanName(decodedName(stemOf(path))) });
       const folder = path.replace(/\.[^./]+$/, '');
@@ -64,7 +65,7 @@ async function readOutlinePage(bundle: Bundle, path: string): Promise<ItemConten
 async function openOutlineMarkdown(bundle: Bundle): Promise<Source> {
   const { items, skipped } = plan(bundle);
   if (!items.some(({ kind }) => kind === 'document'))
-    throw new ImportFault('no_pages', 'There is no page of Outline in it.');
+    throw new ImportFault('no_pages', 'The source contains no Outline page.');
   const index = createPathIndex();
   const bySlug = new Map<string, string | undefined>();
   for (const { path, kind, name } of items) {

@@ -7,8 +7,8 @@ import type { Bundle, SourceOptions } from '../port.js';
 
 /** Bytes beyond which a workbook is refused, because its archive is held in memory as a whole. */
 const MAX_BOOK_BYTES = 128 * 1024 * 1024;
-/** Title rows above the names of the columns that are recognized at most. */
-const MOST_TITLES = 10;
+/** Maximum number of title rows that are recognized above the names of the columns. */
+const MAX_TITLE_ROWS = 10;
 
 const isFilled = (cell: SheetCell | undefined): boolean =>
   cell !== null && cell !== undefined && !(typeof cell === 'string' && cell.trim() === '');
@@ -25,7 +25,7 @@ function valueFrom(cell: SheetCell): Value {
 /** Counts the rows at the top that are a title across merged cells: a single value in a wider sheet. */
 function titleRows(rows: readonly (readonly SheetCell[])[]): number {
   let count = 0;
-  while (count < Math.min(MOST_TITLES, rows.length - 2) && filled(rows[count] ?? []) === 1) count += 1;
+  while (count < Math.min(MAX_TITLE_ROWS, rows.length - 2) && filled(rows[count] ?? []) === 1) count += 1;
   const next = rows[count];
   return next !== undefined && filled(next) >= 2 ? count : 0;
 }
@@ -122,7 +122,7 @@ async function ask(bundle: Bundle, path: string, sheet?: string) {
     return await parser().readSheet(
       bundle.tenant ?? '',
       book,
-      { maxRows: MAX_ROWS + MOST_TITLES, maxColumns: MAX_COLUMNS },
+      { maxRows: MAX_ROWS + MAX_TITLE_ROWS, maxColumns: MAX_COLUMNS },
       sheet,
     );
   } catch (error) {

@@ -44,7 +44,7 @@ export async function readWorkbookItem(
 export const openXlsxSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   const entry = entries.find(({ path }) => /\.xl[st][xm]$/i.test(path)) ?? entries[0];
-  if (entry === undefined) throw new ImportFault('no_tables', 'There is no workbook in it.');
+  if (entry === undefined) throw new ImportFault('no_tables', 'The source contains no workbook.');
   const { path } = entry;
   const items = await workbookItems(bundle, path, cleanName(stemOf(options.fileName ?? nameOf(path))));
   return {
@@ -55,7 +55,7 @@ export const openXlsxSource: OpenSource = async (bundle, options) => {
     read: (item) => readWorkbookItem(bundle, path, item, options),
     resolve: () => ({ outside: true }),
     notes: [
-      'Formulas came over as the values they had; charts, images, formats and comments of cells are not in a table.',
+      'Formulas are imported as the values that they had; charts, images, formats and comments of cells are not in a table.',
     ],
   };
 };

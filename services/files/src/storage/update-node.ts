@@ -4,17 +4,17 @@ import type { StorageParts } from './parts.js';
 import type { FileRecord, Version } from './records.js';
 import { actorMessage } from './wire.js';
 
-export interface News {
+export interface NodeChange {
   readonly bytesChanged?: boolean;
   readonly textChanged?: boolean;
   readonly actor?: Doer;
 }
 
 /** Updates the file's node in the tree with what the file holds now. Returns false when the node is gone. */
-export async function tell(
+export async function updateNode(
   parts: Pick<StorageParts, 'versions' | 'nodes' | 'systemCall'>,
   file: FileRecord,
-  news: News = {},
+  change: NodeChange = {},
 ): Promise<boolean> {
   const version = file.versionId === undefined ? undefined : await parts.versions.get(file.versionId);
   const { found } = await parts.nodes.setFileState(
@@ -22,9 +22,9 @@ export async function tell(
       id: file.id,
       revision: version?.id ?? file.revision,
       file: summaryOf(file, version),
-      bytesChanged: news.bytesChanged === true && version !== undefined,
-      textChanged: news.textChanged === true,
-      actor: news.actor === undefined ? undefined : actorMessage(news.actor),
+      bytesChanged: change.bytesChanged === true && version !== undefined,
+      textChanged: change.textChanged === true,
+      actor: change.actor === undefined ? undefined : actorMessage(change.actor),
     },
     parts.systemCall(),
   );
