@@ -20,7 +20,7 @@ import { type ActingAgent, actingAgent, agentAccess, agentNeedsNoGrant } from '.
 import { type Grant, isExpired } from './domain/grant.js';
 import type { Node, UntrustedWriter } from './domain/node.js';
 import { linkPrincipal } from './domain/principals.js';
-import { type Capability, LEAST_ROLE, may } from './domain/role.js';
+import { type Capability, MIN_ROLE, may } from './domain/role.js';
 import { ResourceInTrash, ResourceLocked, WorkspaceArchived } from './errors.js';
 import type { Tree } from './nodes/tree.js';
 import type { TermsCache } from './terms.js';
@@ -451,7 +451,7 @@ function byResource(grants: readonly Grant[]): ReadonlyMap<string, Grant[]> {
 /** Throws InsufficientRole if the caller's role on a node does not include a capability. */
 export function requireCapability(seen: Seen, capability: Capability): void {
   if (!may(seen.access.role, capability)) {
-    throw InsufficientRole({ role: seen.access.role, needed: LEAST_ROLE[capability] });
+    throw InsufficientRole({ role: seen.access.role, needed: MIN_ROLE[capability] });
   }
 }
 

@@ -218,7 +218,7 @@ describe('a domain', () => {
     await checkDomains();
     await server.set({ broken: [DOMAIN, verifyName(DOMAIN)] });
     await pass(30 * 24 * HOUR);
-    expect(stateOf(await domain())).toEqual(['active', undefined, expect.stringContaining('could not be asked')]);
+    expect(stateOf(await domain())).toEqual(['active', undefined, expect.stringContaining('DNS query failed')]);
   });
 });
 

@@ -131,7 +131,7 @@ test('automatic ones go with what they keep when their time is over, others stay
   expect(await versions()).toEqual([2]);
   const query = { format: ContentFormat.MARKDOWN } as never;
   const read = (id: string) => inWork(async (work) => parts.kinds.document?.readKept(node, id, query, contextOf(work)));
-  await expect(read(first)).rejects.toThrow('nothing is kept');
+  await expect(read(first)).rejects.toThrow('no content is stored');
   expect((await read(second))?.content?.toString()).toBe('""');
 });
 

@@ -129,7 +129,7 @@ describe('items of an import', () => {
     await put([item('k/own', { ...table, contentJson: first })], admin);
     const piece = { ...table, keptStates: true, contentJson: states('one', 'broken', 'two') };
     const [outcome] = await put([item('k/own', piece)], admin);
-    expect(outcome).toMatchObject({ status: 'present', warnings: ['A snapshot was left out: it can not be read.'] });
+    expect(outcome).toMatchObject({ status: 'present', warnings: ['A snapshot was left out: it cannot be read.'] });
     await put([item('k/own', piece)], admin);
     const snapshots = world.stage.host.client(contracts.snapshots);
     const list = async (path: string) => {

@@ -77,7 +77,7 @@ async function takeReply(parts: CommentParts, threadId: string, { work }: CallCo
 }
 
 /** Maximum number of people of a thread who are notified of a change in it. */
-const MOST_PARTICIPANTS = 50;
+const MAX_PARTICIPANTS = 50;
 
 /** Returns the authors of a thread's comments, the most recent first, who can still read the document. */
 async function participantsOf(
@@ -89,7 +89,7 @@ async function participantsOf(
   const written = await parts.comments.find({ where: { threadId }, sort: ['-createdAt'], limit: 200 });
   const people = new Set(written.filter(({ body }) => body !== undefined).map(({ authorId }) => authorId));
   people.delete(context.caller.userId);
-  return parts.policy.readersOf(node, [...people].slice(0, MOST_PARTICIPANTS), context);
+  return parts.policy.readersOf(node, [...people].slice(0, MAX_PARTICIPANTS), context);
 }
 
 export interface CommentChange {

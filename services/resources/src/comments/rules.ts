@@ -25,7 +25,7 @@ export function mentionsOf(body: string, given: readonly string[] = []): string[
     .filter(isUuid);
   const all = [...new Set([...given, ...inBody])];
   if (all.length <= MENTIONS_PER_COMMENT) return all;
-  const message = `A comment mentions ${MENTIONS_PER_COMMENT} people at the most.`;
+  const message = `A comment may mention at most ${MENTIONS_PER_COMMENT} people.`;
   throw new AppError('INVALID_ARGUMENT', 'too_many_items', message, { param: 'body' });
 }
 

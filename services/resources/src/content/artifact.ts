@@ -37,7 +37,7 @@ export function createArtifactKind(parts: ArtifactParts): ContentKind {
 
   async function kept(snapshotId: string, { work }: CallContext): Promise<ArtifactFields> {
     const fields = await keeper.read(snapshotId, work);
-    if (fields === undefined) throw new Error(`nothing is kept for snapshot ${snapshotId}`);
+    if (fields === undefined) throw new Error(`no content is stored for snapshot ${snapshotId}`);
     return fields as ArtifactFields;
   }
 
@@ -140,7 +140,7 @@ function sound(input: ContentInput, before: ArtifactFields): ArtifactFields {
 }
 
 function tooLarge(prefix: string): Fault {
-  const message = `A source has ${ARTIFACT_BYTES} bytes at the most.`;
+  const message = `A source may have at most ${ARTIFACT_BYTES} bytes.`;
   return { param: `${prefix}source`, code: 'payload_too_large', message };
 }
 
@@ -174,12 +174,12 @@ async function assetFaults(
   const faults: Fault[] = [];
   for (const [i, { name, resourceId }] of assets.entries()) {
     if (names.has(name)) {
-      const message = `There are two assets of the name ${name}.`;
+      const message = `Two assets have the name ${name}.`;
       faults.push({ param: `${prefix}assets[${i}].name`, code: 'invalid_value', message });
     }
     names.add(name);
     if (readable.has(resourceId)) continue;
-    const message = 'There is no such resource, or you may not see it.';
+    const message = 'The resource does not exist, or you may not see it.';
     faults.push({ param: `${prefix}assets[${i}].resource_id`, code: 'invalid_value', message });
   }
   return faults;

@@ -125,7 +125,7 @@ function requireMode(input: ContentInput, type: NodeType, source: string): void 
   } else if (mode !== ContentMode.EDIT && source === 'edits') {
     faults.push(invalid('mode', 'edits need mode "edit".'));
   } else if (mode !== ContentMode.REPLACE && source === 'snapshot_id') {
-    faults.push(invalid('mode', 'A snapshot replaces the content.'));
+    faults.push(invalid('mode', 'A snapshot can only replace the content.'));
   }
   if (faults.length > 0) throw invalidFields(faults);
 }

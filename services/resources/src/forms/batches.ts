@@ -88,7 +88,7 @@ interface Queue {
 }
 
 /** Maximum number of rows that one commit adds. */
-const MOST_AT_ONCE = 256;
+const MAX_BATCH_ROWS = 256;
 const MAX_TRIES = 20;
 /**
  * Milliseconds that a batch waits to reach the size of the previous one, because clients that were just answered may
@@ -112,7 +112,7 @@ export function createBatches(parts: BatchParts): Batches {
   async function drain(formId: string, queue: Queue): Promise<void> {
     while (queue.waiting.length > 0) {
       await gathered(queue, sizes.get(formId) ?? 1);
-      const batch = queue.waiting.splice(0, MOST_AT_ONCE);
+      const batch = queue.waiting.splice(0, MAX_BATCH_ROWS);
       sizes.set(formId, batch.length);
       await settle(parts, formId, batch).catch((error) => {
         for (const entry of batch) entry.reject(error);

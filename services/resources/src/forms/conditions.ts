@@ -35,7 +35,7 @@ export function checkConditions(fields: readonly FormField[], faults: FormFaults
     if (asked === undefined || asked.type === 'statement') {
       faults.add(param, 'invalid_value', 'must be the id of a field that can be answered.');
     } else if (hangsOnItself(field, byId)) {
-      faults.add(param, 'invalid_value', 'The conditions of these fields go round in a circle.');
+      faults.add(param, 'invalid_value', 'The conditions of these fields form a circle.');
     }
   }
 }

@@ -273,7 +273,7 @@ function checkCaptcha(
   if (!config.require_captcha || respondent === undefined) return undefined;
   const { formToken, captchaToken: text } = respondent;
   if (text === '') {
-    return captchaFault(captcha.issue(id), 'missing_field', 'The form asks for a captcha_token: answer `captcha`.');
+    return captchaFault(captcha.issue(id), 'missing_field', 'The form requires a captcha_token: solve `captcha`.');
   }
   const outcome = captcha.check(id, { formToken, submissionId, text });
   return 'proven' in outcome ? outcome.proven : captchaFault(captcha.issue(id), 'invalid_value', outcome.fault);

@@ -77,7 +77,7 @@ export function readValues(
     }
   }
   const count = files.reduce((sum, { answers }) => sum + answers.length, 0);
-  if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has ${MAX_FILES} files at the most.`);
+  if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has at most ${MAX_FILES} files.`);
   return { answers: { values, cells, files, patterns }, faults: faults.list };
 }
 
@@ -106,12 +106,12 @@ function byField(
     if (field === undefined) {
       if (!disabled.has(key)) faults.add(param, 'unknown_field', 'The form has no such field.');
     } else if (field.type === 'statement') {
-      if (value !== null) faults.add(param, 'unknown_field', 'A statement can not be answered.');
+      if (value !== null) faults.add(param, 'unknown_field', 'A statement cannot be answered.');
     } else if (raw.has(field.id)) {
       faults.add(
         param,
         'conflicting_alias',
-        `The value of ${field.id} is there twice, by two of its id, column and label.`,
+        `The value of ${field.id} is given twice, by two of its id, column and label.`,
       );
     } else raw.set(field.id, value ?? undefined);
   }
@@ -242,7 +242,7 @@ function takeOptions(field: BoundField, column: Column, value: unknown, param: s
   for (const option of chosen) {
     const id = choiceOf(option, column);
     if (id === undefined)
-      return faults.add(param, 'invalid_value', `${shorten(option.label)} can not be chosen any more.`);
+      return faults.add(param, 'invalid_value', `${shorten(option.label)} can no longer be chosen.`);
     ids.push(id);
   }
   return { answer, cell: column.type === 'select' ? ids[0] : ids };

@@ -24,7 +24,7 @@ import { FRAME_SECONDS, FRAMED_FILE_SECONDS, type Passed, signPass } from './pro
 
 /** Default and maximum number of table rows on one page. */
 const ROWS = 100;
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 /** The content of a page, by the type of its resource. */
 export type Body =
@@ -124,7 +124,7 @@ interface TableColumn {
 }
 
 async function tableBody(parts: PublicationParts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
-  const limit = Math.min(Math.max(terms.limit || ROWS, 1), MOST_ROWS);
+  const limit = Math.min(Math.max(terms.limit || ROWS, 1), MAX_ROWS);
   const offset = Math.max(terms.offset, 0);
   const { byId } = terms.opened.outline;
   const payload = await readKind(
@@ -182,7 +182,7 @@ function readKind(
 ): Promise<Payload> {
   if (kind?.readPublished !== undefined) return kind.readPublished(shown, query, mayRead, context);
   const { node, keptId, type } = shown;
-  if (kind === undefined) throw new Error(`nothing is read of a ${type}`);
+  if (kind === undefined) throw new Error(`a ${type} has no content to read`);
   return keptId === undefined ? kind.read(node, query, context) : kind.readKept(node, keptId, query, context);
 }
 

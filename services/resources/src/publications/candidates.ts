@@ -11,7 +11,7 @@ const LOOKED_THROUGH = { pages: 1000, bytes: 8 * 1024 * 1024 } as const;
 /** Maximum size of one batch of candidates. */
 const AT_ONCE = { pages: 50, bytes: 4 * 1024 * 1024 } as const;
 /** Maximum number of candidates from the index in one search: many times the number of results. */
-const MOST_NAMED = 2000;
+const MAX_CANDIDATES = 2000;
 
 /**
  * Yields batches of pages out of `entries` that may contain the words: all pages, or those that the search index names.
@@ -58,7 +58,7 @@ async function* namedByIndex(
   const { head } = opened.outline;
   // The index finds resources below the head, but not the head itself.
   if (head !== undefined) yield take([head.id]);
-  for (let offset = 0; offset < MOST_NAMED; ) {
+  for (let offset = 0; offset < MAX_CANDIDATES; ) {
     const answer = await askIndex(parts, opened, words, offset, context);
     if (answer === undefined || !answer.complete) return false;
     yield take(answer.ids);

@@ -36,7 +36,7 @@ export function createNodeResolver(servers: readonly string[]): DomainResolver {
         const txt = texts.some((pieces) => pieces.join('') === wanted.txtValue);
         return { txt, cname: await cname(wanted) };
       } catch (error) {
-        return { error: `The DNS could not be asked: ${codeOf(error)}.` };
+        return { error: `The DNS query failed: ${codeOf(error)}.` };
       }
     },
   };

@@ -88,7 +88,7 @@ export async function writeLooked(
   const holder = await work.get(domains, name);
   if (holder?.status === 'active') {
     const error =
-      'Another publication has proven this domain. It is free 72 hours after the records of that one are gone.';
+      'Another publication has proven this domain. It becomes available 72 hours after the records of that one are removed.';
     return work.replace(domains, before, { ...after, certificate: undefined, status: 'verifying', error });
   }
   work.remove(domains, before);
@@ -135,6 +135,6 @@ function nextCheck({ addedAt }: DomainRecord, now: string): string {
 }
 
 function problemOf({ txt, cname }: RecordState): string {
-  if (!txt && !cname) return 'Neither the TXT nor the CNAME record is there.';
-  return txt ? 'The CNAME record is not there.' : 'The TXT record is not there, or holds something else.';
+  if (!txt && !cname) return 'The TXT and the CNAME record are missing.';
+  return txt ? 'The CNAME record is missing.' : 'The TXT record is missing or has another value.';
 }

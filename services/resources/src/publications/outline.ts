@@ -47,7 +47,7 @@ export interface Outline {
 }
 
 /** Maximum number of pages and files of one publication; further ones are not shown. */
-export const MOST_PAGES = 10_000;
+export const MAX_PAGES = 10_000;
 
 export type OutlineTerms = Pick<PublicationRecord, 'itemId' | 'kind' | 'includeChildren'>;
 

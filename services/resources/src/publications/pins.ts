@@ -5,7 +5,7 @@ import { COPIED_BYTES } from '../config.js';
 import type { FileState, Node } from '../domain/node.js';
 import { LimitReached } from '../errors.js';
 import { eventsBy, publishChange } from '../events.js';
-import { MOST_PAGES, outlineOf, pick } from './outline.js';
+import { MAX_PAGES, outlineOf, pick } from './outline.js';
 import type { OutlineTarget } from './outlines.js';
 import type { PublicationParts } from './parts.js';
 import type { PinnedPage } from './records.js';
@@ -63,7 +63,7 @@ async function pinFile(
 
 /** Deletes an edition and everything stored for it. */
 export async function forgetEdition(parts: PublicationParts, edition: string, work: UnitOfWork): Promise<void> {
-  await forgetPages(parts, await parts.pinned.find({ where: { edition }, limit: MOST_PAGES }), work);
+  await forgetPages(parts, await parts.pinned.find({ where: { edition }, limit: MAX_PAGES }), work);
 }
 
 /** Deletes what editions have stored of nodes that are purged. */
@@ -73,7 +73,7 @@ export async function forgetPinned(
   work: UnitOfWork,
 ): Promise<void> {
   const nodeId = { in: nodeIds };
-  await forgetPages(parts, await parts.pinned.find({ where: { nodeId }, limit: MOST_PAGES }), work);
+  await forgetPages(parts, await parts.pinned.find({ where: { nodeId }, limit: MAX_PAGES }), work);
 }
 
 async function forgetPages(parts: PublicationParts, pages: readonly PinnedPage[], work: UnitOfWork): Promise<void> {

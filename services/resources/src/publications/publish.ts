@@ -88,7 +88,7 @@ export async function publish(
       ? context.work.insert(parts.publications, record)
       : context.work.replace(parts.publications, before, record);
   if (read.settings.allowIndexing && !isListed(read.settings)) {
-    const message = 'Search engines list only what is public: set visibility to public.';
+    const message = 'Search engines list public items only: set visibility to public.';
     context.reply.warnings = [...(context.reply.warnings ?? []), { code: 'not_listed', message }];
   }
   publishPublication(context, written, before === undefined ? [] : (input.updateMask ?? []));

@@ -157,5 +157,5 @@ export const domainQueue: QueueSpec<DomainRecord> = {
   collection: domainCollection,
   due: 'nextCheckAt',
   describe: (record) => `check of ${nameOf(record)} for publication ${record.publicationId}`,
-  keptBecause: () => 'a publication names the domain; take it away there',
+  keptBecause: () => 'a publication names the domain; remove it there',
 };

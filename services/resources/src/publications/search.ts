@@ -16,7 +16,7 @@ import { closedOutcome } from './read-page.js';
 import { excerptOf, holdsAll, textsThatHold } from './texts.js';
 
 const LIMIT = 20;
-const MOST = 50;
+const MAX_RESULTS = 50;
 const QUERY_LENGTH = 200;
 /** Largest offset of a page of results; every page of results searches everything before it again. */
 const MAX_OFFSET = 1000;
@@ -32,10 +32,10 @@ export async function searchPublication(
   if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
   const { opened } = opening;
   const words = wordsOf(foldName(query.slice(0, QUERY_LENGTH)));
-  const most = Math.min(limit > 0 ? limit : LIMIT, MOST);
-  const end = Math.min(Math.max(offset, 0), MAX_OFFSET) + most;
+  const max = Math.min(limit > 0 ? limit : LIMIT, MAX_RESULTS);
+  const end = Math.min(Math.max(offset, 0), MAX_OFFSET) + max;
   const found = words.length === 0 ? [] : await matches(parts, opened, words, end + 1, context);
-  const items = found.slice(end - most, end);
+  const items = found.slice(end - max, end);
   const pages = { face: await faceOf(parts, opened), items, hasMore: found.length > end && end <= MAX_OFFSET };
   return { ...NONE, revision, pages };
 }
@@ -46,7 +46,7 @@ async function matches(
   parts: PublicationParts,
   opened: Opened,
   words: readonly string[],
-  most: number,
+  max: number,
   context: CallContext,
 ): Promise<SearchedPage[]> {
   const { head, entries } = opened.outline;
@@ -55,7 +55,7 @@ async function matches(
   for (const entry of head === undefined ? entries : [{ shown: head, depth: 0 }, ...entries]) {
     if (holdsAll(foldName(entry.shown.name), words)) found.push({ entry: messageOf(opened, entry), excerpt: '' });
     else others.push(entry);
-    if (found.length === most) return found;
+    if (found.length === max) return found;
   }
   for await (const some of candidatesIn(parts, opened, others, words, context)) {
     const texts = await textsThatHold(parts, opened, some, words, context);
@@ -63,9 +63,9 @@ async function matches(
       const text = texts.get(entry.shown.id);
       if (text !== undefined) found.push({ entry: messageOf(opened, entry), excerpt: excerptOf(text, words) });
     }
-    if (found.length >= most) break;
+    if (found.length >= max) break;
   }
-  return found.slice(0, most);
+  return found.slice(0, max);
 }
 
 function messageOf(opened: Opened, entry: Entry) {

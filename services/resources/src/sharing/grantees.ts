@@ -92,9 +92,10 @@ function checkTarget(node: Node, asked: Asked, fault: AddFault): void {
   if (type === GranteeType.LINK) {
     if (principalId !== undefined) fault('principal_id', 'invalid_value', 'is not for a link.');
   } else if (type === GranteeType.ORG) {
-    if (node.orgId === null) fault('principal_type', 'invalid_value', 'must not be org: the workspace is in none.');
+    if (node.orgId === null)
+      fault('principal_type', 'invalid_value', 'must not be org: the workspace belongs to no Org.');
   } else if (type === GranteeType.USER && email !== undefined) {
-    if (principalId !== undefined) fault('email', 'invalid_value', 'is one too many beside principal_id.');
+    if (principalId !== undefined) fault('email', 'invalid_value', 'cannot be combined with principal_id.');
   } else if (principalId === undefined && type !== GranteeType.UNSPECIFIED) {
     fault('principal_id', 'missing_field', 'is required.');
   }
@@ -106,7 +107,7 @@ function checkLink(asked: Asked, fault: AddFault): void {
     if (asked.audience !== LinkAudience.UNSPECIFIED) fault('audience', 'invalid_value', 'is for a link only.');
     return;
   }
-  if (role !== undefined && may(role, 'manage')) fault('role', 'invalid_value', 'of a link is editor at the most.');
+  if (role !== undefined && may(role, 'manage')) fault('role', 'invalid_value', 'of a link must be at most editor.');
   if (asked.audience === LinkAudience.ANYONE && role !== undefined && may(role, 'comment')) {
     fault('role', 'invalid_value', 'of a link for anyone must be viewer.');
   }
@@ -185,7 +186,7 @@ function requireOnce(asked: readonly Asked[], requestedGrants: readonly (Request
   const faults = names.flatMap((name, i): Fault[] =>
     names.indexOf(name) === i
       ? []
-      : [{ param: `grants[${i}]`, code: 'invalid_value', message: 'names the same principal as one before it.' }],
+      : [{ param: `grants[${i}]`, code: 'invalid_value', message: 'names the same principal as an earlier grant.' }],
   );
   if (faults.length > 0) throw invalidFields(faults);
 }

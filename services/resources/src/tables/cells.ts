@@ -71,21 +71,21 @@ export const isRowId = (text: string): boolean => ROW_ID.test(text);
 export function takeCell(value: unknown, column: Column, taking: Taking): Taken {
   if (taking.typecast && (value === '' || (Array.isArray(value) && value.length === 0))) return take(null);
   const by = TAKES[column.type];
-  return by === undefined ? refuse('can not be written.') : by(value, column, taking);
+  return by === undefined ? refuse('cannot be written.') : by(value, column, taking);
 }
 
 function takeText(value: unknown, { options }: Column, { typecast }: Taking): Taken {
   const text = typeof value === 'string' ? value : typecast ? plainText(value) : undefined;
   if (text === undefined) return refuse('must be a text.');
-  const most = Math.min(options.max_length ?? MAX_CELL_TEXT, MAX_CELL_TEXT);
-  return text.length > most ? refuse(`has ${most} characters at the most.`) : take(text);
+  const max = Math.min(options.max_length ?? MAX_CELL_TEXT, MAX_CELL_TEXT);
+  return text.length > max ? refuse(`may have at most ${max} characters.`) : take(text);
 }
 
 function takeNumber(value: unknown, { type, options }: Column, { typecast }: Taking): Taken {
   const number = typeof value === 'number' ? value : typecast ? castNumber(value, type) : undefined;
   if (number === undefined || !Number.isFinite(number)) return refuse('must be a number.');
-  const least = options.min ?? (type === 'duration' ? 0 : Number.NEGATIVE_INFINITY);
-  if (number < least) return refuse(`must be ${least} or more.`);
+  const min = options.min ?? (type === 'duration' ? 0 : Number.NEGATIVE_INFINITY);
+  if (number < min) return refuse(`must be ${min} or more.`);
   if (options.max !== undefined && number > options.max) return refuse(`must be ${options.max} or less.`);
   // JSON has no negative zero.
   return take(number === 0 ? 0 : number);
@@ -94,10 +94,10 @@ function takeNumber(value: unknown, { type, options }: Column, { typecast }: Tak
 function takeRating(value: unknown, column: Column, taking: Taking): Taken {
   const taken = takeNumber(value, column, taking);
   if (!('cell' in taken)) return taken;
-  const most = column.options.max ?? 5;
+  const max = column.options.max ?? 5;
   const number = taken.cell as number;
-  const whole = Number.isInteger(number) && number >= 0 && number <= most;
-  return whole ? taken : refuse(`must be a whole number from 0 to ${most}.`);
+  const whole = Number.isInteger(number) && number >= 0 && number <= max;
+  return whole ? taken : refuse(`must be a whole number from 0 to ${max}.`);
 }
 
 function castNumber(value: unknown, type: ColumnType): number | undefined {
@@ -155,8 +155,8 @@ function takeIds(value: unknown, column: Column, taking: Taking): Taken {
 }
 
 function listed(ids: readonly string[], { options }: Column): Taken {
-  if (ids.length > MAX_CELL_ITEMS) return refuse(`has ${MAX_CELL_ITEMS} elements at the most.`);
-  if (options.many === false && ids.length > 1) return refuse('has one element at the most.');
+  if (ids.length > MAX_CELL_ITEMS) return refuse(`may have at most ${MAX_CELL_ITEMS} elements.`);
+  if (options.many === false && ids.length > 1) return refuse('may have at most one element.');
   return take(ids.length === 0 ? null : ids);
 }
 
@@ -187,7 +187,7 @@ function matched(value: unknown, column: Column, taking: Taking, pattern: RegExp
 
 function takeJson(value: unknown): Taken {
   const size = Buffer.byteLength(JSON.stringify(value));
-  return size > MAX_CELL_JSON ? refuse(`has ${MAX_CELL_JSON} bytes at the most.`) : take(value as Cell);
+  return size > MAX_CELL_JSON ? refuse(`may have at most ${MAX_CELL_JSON} bytes.`) : take(value as Cell);
 }
 
 /** Returns a value as plain text; undefined for null. */

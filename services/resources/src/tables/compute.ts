@@ -91,11 +91,13 @@ export async function createCellOf(
   }
 
   function formulaCell(row: Row, column: Column): Cell {
-    const formula = formulas.get(column.id) ?? 'The formula can not be read.';
+    const formula = formulas.get(column.id) ?? 'The formula cannot be parsed.';
     if (typeof formula === 'string') return cellError(formula);
     return formula.evaluate((reference) => {
       const other = findColumn(head.columns, reference);
-      return other === undefined ? cellError(`There is no one column ${reference}.`) : named(cellOf(row, other), other);
+      return other === undefined
+        ? cellError(`The column ${reference} does not exist or is not unique.`)
+        : named(cellOf(row, other), other);
     });
   }
 

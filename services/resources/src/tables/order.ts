@@ -9,23 +9,23 @@ export interface SortTerm {
   readonly descending: boolean;
 }
 
-const MOST_TERMS = 10;
+const MAX_SORT_TERMS = 10;
 
 /** Parses a sort order `[{"column","direction"}…]`. Throws `invalid_value` or `unknown_column`. */
 export function parseSort(text: string, columns: readonly Column[]): SortTerm[] {
   if (text === '') return [];
   const given = parseJson(text, 'sort', 'invalid_value');
-  if (!Array.isArray(given) || given.length > MOST_TERMS) {
+  if (!Array.isArray(given) || given.length > MAX_SORT_TERMS) {
     throw invalidField(
       'sort',
       'invalid_value',
-      `sort is a list of at most ${MOST_TERMS} columns with their directions.`,
+      `sort must be a list of at most ${MAX_SORT_TERMS} columns with their directions.`,
     );
   }
   return given.map((entry: unknown) => {
     const { column, direction = 'asc', ...rest } = isRecord(entry) ? entry : { column: entry };
     if ((direction !== 'asc' && direction !== 'desc') || Object.keys(rest).length > 0) {
-      throw invalidField('sort', 'invalid_value', 'A direction is asc or desc.');
+      throw invalidField('sort', 'invalid_value', 'The direction must be asc or desc.');
     }
     return { column: requireColumn(column, columns, 'sort'), descending: direction === 'desc' };
   });

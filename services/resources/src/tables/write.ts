@@ -164,9 +164,8 @@ export function sameContent(a: Head, b: Head): boolean {
 
 function requireParts({ mode, columns, rows }: TableInput, isNewTable: boolean, faults: Faults): void {
   if (mode !== 'replace' || isNewTable) return;
-  if (columns === undefined)
-    faults.add('columns', 'missing_field', 'To replace a table columns and rows are required.');
-  if (rows === undefined) faults.add('rows', 'missing_field', 'To replace a table columns and rows are required.');
+  if (columns === undefined) faults.add('columns', 'missing_field', 'Replacing a table requires columns and rows.');
+  if (rows === undefined) faults.add('rows', 'missing_field', 'Replacing a table requires columns and rows.');
 }
 
 function columnPlan({ mode, columns }: TableInput, { head, isNewTable }: Writing, faults: Faults): ColumnPlan {

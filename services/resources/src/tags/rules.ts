@@ -19,7 +19,7 @@ export function parseColor(color: string | undefined): string | undefined {
   if (color === undefined) return undefined;
   const kept = color.toLowerCase();
   if (COLOR.test(kept)) return kept;
-  throw invalidField('color', 'invalid_value', 'color is #rrggbb or a lower-case word.');
+  throw invalidField('color', 'invalid_value', 'color must be #rrggbb or a lower-case word.');
 }
 
 /** Returns a node's tags with more appended. Throws `limit_reached`. */

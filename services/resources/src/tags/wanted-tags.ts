@@ -65,7 +65,7 @@ export async function findOrMakeTags(
 }
 
 function unknownTag(param: string): Fault {
-  return { param, code: 'invalid_value', message: `${param} is no tag of this workspace.` };
+  return { param, code: 'invalid_value', message: `${param} is not a tag of this workspace.` };
 }
 
 async function makeTags(

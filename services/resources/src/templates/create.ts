@@ -85,7 +85,7 @@ async function materialOf(
   const fault = (param: string, code: string, message: string) => faults.push({ param, code, message });
   if (fromThere && tree.length > 0) fault('tree', 'invalid_value', 'tree and source_workspace_id exclude each other.');
   if (!fromThere && tree.length === 0) {
-    fault('source_workspace_id', 'missing_field', 'Say what it is made of: source_workspace_id or tree.');
+    fault('source_workspace_id', 'missing_field', 'source_workspace_id or tree is required.');
   }
   if (scope === TemplateScope.SYSTEM) fault('scope', 'invalid_value', 'scope must be one of personal, org.');
   if (tree.length > 0) {
@@ -122,18 +122,18 @@ async function workspaceOf(
   requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
   const strays = seen.findIndex(({ node }) => node.workspaceId !== workspaceId);
   if (strays >= 0) {
-    const message = 'root_resource_ids are resources of one workspace.';
+    const message = 'root_resource_ids must be resources of one workspace.';
     throw invalidField(`root_resource_ids[${strays}]`, 'invalid_value', message);
   }
   const org = membership.orgId || null;
   if (orgId !== undefined && orgId !== org) {
-    throw invalidField('org_id', 'invalid_value', 'org_id is another Org than that of the workspace.');
+    throw invalidField('org_id', 'invalid_value', 'org_id must be the Org of the workspace.');
   }
   return { orgId: org, workspaceId, roots };
 }
 
 function requireOrgAdmin(orgId: string | null, { person }: AccessSubject): void {
-  if (orgId === null) throw invalidField('scope', 'invalid_value', 'scope org is for what belongs to an Org.');
+  if (orgId === null) throw invalidField('scope', 'invalid_value', 'scope org requires content of an Org.');
   const role = person.orgs.get(orgId)?.role;
   if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) throw OrgAdminRequired();
 }

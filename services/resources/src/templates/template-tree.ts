@@ -58,7 +58,7 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
         continue;
       }
       if (depth > MAX_DEPTH) {
-        complain(param, 'invalid_value', `The tree has ${MAX_DEPTH} levels at the most.`);
+        complain(param, 'invalid_value', `The tree may have at most ${MAX_DEPTH} levels.`);
         return;
       }
       const fields = given as Readonly<Record<string, unknown>>;
@@ -70,7 +70,7 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
         complain(`${param}.children`, 'invalid_type', 'children must be an array.');
       } else {
         if (children.length > 0 && !isContainer(item.type)) {
-          complain(`${param}.children`, 'parent_not_container', `A ${item.type} can hold no other resources.`);
+          complain(`${param}.children`, 'parent_not_container', `A ${item.type} cannot contain other resources.`);
         }
         walk(children, `${param}.children`, items.length - 1, depth + 1);
       }
@@ -78,8 +78,8 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
   }
 
   walk(tree, 'tree', undefined, 1);
-  if (items.length > TREE_ITEMS) complain('tree', 'too_many_items', `A tree has ${TREE_ITEMS} items at the most.`);
-  if (tree.length === 0) complain('tree', 'missing_field', 'A tree has one item at the least.');
+  if (items.length > TREE_ITEMS) complain('tree', 'too_many_items', `A tree may have at most ${TREE_ITEMS} items.`);
+  if (tree.length === 0) complain('tree', 'missing_field', 'A tree must have at least one item.');
   return { items, faults };
 }
 
@@ -90,12 +90,12 @@ function readItem(given: Readonly<Record<string, unknown>>, param: string, keyed
     if (FIELDS.includes(name) || (keyed && name === 'key')) continue;
     complain(`${param}.${name}`, 'unknown_field', `An item has no field ${name}.`);
   }
-  const text = (name: string, longest: number): string | undefined => {
+  const text = (name: string, maxChars: number): string | undefined => {
     const value = given[name];
     if (value === undefined || value === null) return undefined;
     if (typeof value !== 'string') complain(`${param}.${name}`, 'invalid_type', `${name} must be a string.`);
-    else if ([...value].length > longest) {
-      complain(`${param}.${name}`, 'invalid_value', `${name} has ${longest} characters at the most.`);
+    else if ([...value].length > maxChars) {
+      complain(`${param}.${name}`, 'invalid_value', `${name} may have at most ${maxChars} characters.`);
     } else return value;
     return undefined;
   };
@@ -134,7 +134,7 @@ function nameIn({ name }: Readonly<Record<string, unknown>>, param: string, comp
     const line = name.trim();
     const count = [...line].length;
     if (count >= 1 && count <= 255 && !/\p{Cc}/u.test(line)) return line;
-    complain(`${param}.name`, 'invalid_value', 'name has 1 to 255 characters, and no control characters.');
+    complain(`${param}.name`, 'invalid_value', 'name must have 1 to 255 characters, and no control characters.');
   }
   return '';
 }
@@ -148,7 +148,7 @@ function metadataIn(
   const json = JSON.stringify(metadata);
   if (!isObject(metadata)) complain(`${param}.metadata`, 'invalid_type', 'metadata must be an object.');
   else if (Buffer.byteLength(json) > METADATA_BYTES) {
-    complain(`${param}.metadata`, 'invalid_value', `metadata has ${METADATA_BYTES} bytes at the most.`);
+    complain(`${param}.metadata`, 'invalid_value', `metadata may have at most ${METADATA_BYTES} bytes.`);
   } else return json;
   return undefined;
 }
@@ -157,7 +157,7 @@ function tagsIn({ tags }: Readonly<Record<string, unknown>>, param: string, comp
   if (tags === undefined || tags === null) return [];
   const named = (tag: unknown) => typeof tag === 'string' && tag.trim() !== '' && [...tag].length <= TAG_LENGTH;
   if (Array.isArray(tags) && tags.length <= TAGS && tags.every(named)) return tags.map((tag: string) => tag.trim());
-  complain(`${param}.tags`, 'invalid_value', `tags are up to ${TAGS} names of up to ${TAG_LENGTH} characters.`);
+  complain(`${param}.tags`, 'invalid_value', `tags must be at most ${TAGS} names of at most ${TAG_LENGTH} characters.`);
   return [];
 }
 

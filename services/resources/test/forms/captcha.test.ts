@@ -26,7 +26,7 @@ test('a challenge is good for its form until it ends', () => {
   expect(opened().check('form', proof)).toMatchObject({ proven: { expiresAt } });
   expect(opened().check('other', proof)).toMatchObject({ fault: expect.stringContaining('no challenge of this form') });
   expect(opened({ now: start + 10 * MINUTE }).check('form', proof)).toMatchObject({
-    fault: expect.stringContaining('has ended'),
+    fault: expect.stringContaining('has expired'),
   });
 });
 
@@ -35,7 +35,7 @@ test('the work is what was asked for when the challenge was issued, whatever is 
   expect(opened({ bits: 28 }).check('form', proof)).toHaveProperty('proven');
   const { challenge } = opened({ bits: 28 }).issue('form');
   const short = { formToken: 'token', submissionId: '', text: `${challenge}.0` };
-  expect(opened().check('form', short)).toMatchObject({ fault: expect.stringContaining('no proof of 28 bits') });
+  expect(opened().check('form', short)).toMatchObject({ fault: expect.stringContaining('not a proof of 28 bits') });
 });
 
 test('challenges outlive a rotation of the key, and are worth nothing under another', () => {

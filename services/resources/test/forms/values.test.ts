@@ -217,6 +217,6 @@ describe('the values of a hook', () => {
   });
 
   test('that mean nothing are refused', () => {
-    expect(() => hookValues({ x: 1 }, fields, {})).toThrow('Nothing in the payload');
+    expect(() => hookValues({ x: 1 }, fields, {})).toThrow('No key of the payload');
   });
 });

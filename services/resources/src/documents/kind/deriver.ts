@@ -118,7 +118,7 @@ export function openDeriver({ documentThreads, documentSeconds, documentsWaiting
         return (await send(tenant, { expressible }, PATTERNS_TIMEOUT_MS)) as (string | undefined)[];
       } catch (error) {
         if (!(error instanceof BeyondBounds)) throw error;
-        return expressible.map(() => 'belongs to a form whose patterns take too long to read together.');
+        return expressible.map(() => 'belongs to a form whose patterns take too long to compile together.');
       }
     },
     close: () => pool.close(),

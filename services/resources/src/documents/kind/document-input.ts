@@ -94,13 +94,13 @@ function checked(body: Body, limits: Limits, param: string): ReadInput {
       ? [limits.documentJsonBytes, 'COMMONPLACE_DOCUMENT_JSON_BYTES']
       : [limits.documentBytes, 'COMMONPLACE_DOCUMENT_BYTES'];
   const bytes = Buffer.byteLength(text);
-  if (bytes > limit) throw tooLarge(`A document has ${limit} bytes at the most.`, param, { limit, bytes, setting });
+  if (bytes > limit) throw tooLarge(`A document may have at most ${limit} bytes.`, param, { limit, bytes, setting });
   const needsLook = format === 'json' || format === 'html' || SUSPECT.test(text) || mayHoldTooMany(text);
   if (!needsLook) return { body, warnings: [] };
   const { doc, warnings } = look(body, param);
   const blocks = countBlocks(doc);
   if (blocks > MAX_BLOCKS) {
-    throw tooLarge(`A document has ${MAX_BLOCKS} blocks at the most.`, param, { limit: MAX_BLOCKS, blocks });
+    throw tooLarge(`A document may have at most ${MAX_BLOCKS} blocks.`, param, { limit: MAX_BLOCKS, blocks });
   }
   // Parsing HTML drops what is not shown, so the warnings are taken from the source text instead.
   const left = format === 'html' ? sanitise(text) : toHtml(doc);
@@ -157,7 +157,7 @@ function tooLarge(message: string, param: string, details: Record<string, unknow
 /** Applies the edits to the text, all or none. They apply to the Markdown unless `format` says otherwise. */
 function edited(before: Body, { edits, format }: ContentInput): Body {
   const asked = formatFrom(format) ?? 'markdown';
-  if (asked === 'json') throw invalidField('format', 'invalid_value', 'edits are of text: markdown, html or text.');
+  if (asked === 'json') throw invalidField('format', 'invalid_value', 'must be markdown, html or text for edits.');
   const asSaid = edits.map((edit) => ({
     old_text: edit.oldText,
     new_text: edit.newText,

@@ -60,7 +60,7 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
 
   async function kept(snapshotId: string, { work }: CallContext): Promise<Body> {
     const body = await keeper.read(snapshotId, work);
-    if (body === undefined) throw new Error(`nothing is kept for snapshot ${snapshotId}`);
+    if (body === undefined) throw new Error(`no content is stored for snapshot ${snapshotId}`);
     return bare(body as Body);
   }
 

@@ -180,7 +180,7 @@ async function chooseWorkspaces(
   if (asked.length > 0) {
     const tenants = new Set<string>();
     for (const id of asked) tenants.add((await parts.policy.visit(id, subject, context)).orgId);
-    if (tenants.size > 1) throw TenantBoundary({}, { message: 'One search covers the workspaces of one tenant.' });
+    if (tenants.size > 1) throw TenantBoundary({}, { message: 'A search must name workspaces of one tenant only.' });
     return [...asked];
   }
   const { caller, person } = subject;

@@ -105,7 +105,7 @@ function askedIn(request: GrantPermissionRequest): Asked[] {
     expiresAt !== undefined ||
     audience !== LinkAudience.UNSPECIFIED;
   if (grants.length > 0) {
-    if (names) throw invalidField('grants', 'invalid_value', 'stands instead of a single grant, not beside it.');
+    if (names) throw invalidField('grants', 'invalid_value', 'cannot be combined with the fields of a single grant.');
     return grants.map((each, i) => ({ ...each, at: `grants[${i}].` }));
   }
   return names || request.accessMode === AccessMode.UNSPECIFIED ? [one] : [];

@@ -128,8 +128,10 @@ function oneSelector({ tagId, name, tagIds, names = [] }: Selectors): TagReferen
     tagReferences('names', names, 'name'),
   ];
   const [first, ...others] = given.filter((references) => references.length > 0);
-  if (first === undefined) throw new AppError('INVALID_ARGUMENT', 'missing_target', 'Say which tags.');
-  if (others.length > 0) throw new AppError('INVALID_ARGUMENT', 'ambiguous_target', 'Say by one field which tags.');
+  if (first === undefined)
+    throw new AppError('INVALID_ARGUMENT', 'missing_target', 'A field that names tags is required.');
+  if (others.length > 0)
+    throw new AppError('INVALID_ARGUMENT', 'ambiguous_target', 'Several fields name tags: send one of them.');
   return first;
 }
 

@@ -77,7 +77,7 @@ export function createImportHomes(
       return { destination: home.destination, position: home.last };
     },
     add: (node) => void made.set(node.id, node),
-    refuse: (id) => void homes.set(id, new AppError('ABORTED', 'parent_failed', 'What it lies in was not imported.')),
+    refuse: (id) => void homes.set(id, new AppError('ABORTED', 'parent_failed', 'Its parent was not imported.')),
   };
 }
 

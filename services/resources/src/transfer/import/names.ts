@@ -14,7 +14,7 @@ export function fittingName(name: string, warnings: string[]): string {
   const points = [...line];
   if (points.length === 0) return NAMELESS;
   if (points.length <= NAME_LENGTH) return line;
-  warnings.push(`The name was cut: it has ${points.length} characters.`);
+  warnings.push(`The name was shortened: it has ${points.length} characters.`);
   return points.slice(0, NAME_LENGTH).join('').trim();
 }
 

@@ -45,7 +45,7 @@ export async function tagsOfItems(
         const id = known.get(foldTag(cleaned(name)));
         if (id === undefined) warnings.push(`The tag ${JSON.stringify(name)} was left out. ${refusal ?? ''}`.trim());
         else if (ids.size < TAGS_PER_RESOURCE) ids.add(id);
-        else if (!ids.has(id)) warnings.push(`A resource has ${TAGS_PER_RESOURCE} tags at the most.`);
+        else if (!ids.has(id)) warnings.push(`A resource may have at most ${TAGS_PER_RESOURCE} tags.`);
       }
       return [...ids];
     },

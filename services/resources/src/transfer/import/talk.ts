@@ -175,7 +175,7 @@ async function putSnapshots(
     const input = isPast ? await keptInput(parts, recordIn(given.content), node.type, renamed, terms) : undefined;
     const kept = input && (await keptUnlessRefused(kind, node, id, input, context));
     if (kept === undefined) {
-      warnings.push('A snapshot was left out: it can not be read.');
+      warnings.push('A snapshot was left out: it cannot be read.');
       continue;
     }
     const { sizeBytes, hash } = kept;
@@ -230,7 +230,7 @@ async function putPermissions(
   context: CallContext,
 ): Promise<Node> {
   if (!administers) {
-    warnings.push('Its permissions were left out: only administrators of the workspace bring them along.');
+    warnings.push('Its permissions were left out: only administrators of the workspace can import them.');
     return node;
   }
   const own = (await parts.policy.accessTo(node, subject))?.role ?? 'manager';
