@@ -13,7 +13,7 @@ export interface ArtifactFields {
   readonly assets: readonly { readonly name: string; readonly resourceId: string }[];
 }
 
-export interface Parsed {
+export interface ParsedFields {
   readonly fields: ArtifactFields;
   readonly faults: Fault[];
   /** Prefix of the field names in `faults`: `content.` for fields that came nested in `content`, otherwise empty. */
@@ -21,7 +21,7 @@ export interface Parsed {
 }
 
 /** Parses the artifact fields of a write, which come either at its top level or in `content`. */
-export function artifactFields(input: ContentInput, typeBefore: ArtifactType): Parsed {
+export function artifactFields(input: ContentInput, typeBefore: ArtifactType): ParsedFields {
   if (input.content.length > 0) return nested(JSON.parse(input.content.toString()), typeBefore);
   const { artifactType, language, source, title, entry, assets } = input;
   const faults: Fault[] = source === undefined ? [fault('source', 'missing_field', 'source is required.')] : [];
@@ -38,7 +38,7 @@ const TYPES: ReadonlyMap<string, ArtifactType> = new Map(
 );
 
 /** Parses and validates the fields from free-form JSON that has not been validated yet. */
-function nested(json: unknown, typeBefore: ArtifactType): Parsed {
+function nested(json: unknown, typeBefore: ArtifactType): ParsedFields {
   const prefix = 'content.';
   const faults: Fault[] = [];
   const complain = (name: string, code: string, message: string) => faults.push(fault(prefix + name, code, message));

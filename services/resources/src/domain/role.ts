@@ -19,6 +19,6 @@ export function may(role: Role, capability: Capability): boolean {
 }
 
 /** Returns whether a role includes all rights of another. */
-export function isAtLeast(role: Role, least: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(least);
+export function isAtLeast(role: Role, minRole: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(minRole);
 }

@@ -33,7 +33,7 @@ export function jobContext(
     async inTurn() {},
     event,
     afterCommit() {
-      throw new Error('a job has no effects of its own');
+      throw new Error('a job cannot defer effects');
     },
     answerAfterCommit() {
       throw new Error('a job has no response');

@@ -25,7 +25,7 @@ export interface Outlines {
   nodesOf(publication: OutlineTarget): Promise<Node[] | undefined>;
 }
 
-interface Remembered {
+interface CachedOutline {
   readonly stamp: string;
   readonly readAt: number;
   readonly outline: Outline | undefined;
@@ -45,7 +45,7 @@ interface OutlineParts {
 }
 
 export function createOutlines({ tree, pinned, counters, pending }: OutlineParts): Outlines {
-  const known = new LRUCache<string, Remembered>({ max: 500 });
+  const known = new LRUCache<string, CachedOutline>({ max: 500 });
 
   async function nodesOf(publication: OutlineTarget): Promise<Node[] | undefined> {
     return publication.kind === 'workspace' ? nodesOfWorkspace(tree, publication) : nodesBelow(tree, publication);

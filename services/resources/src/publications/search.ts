@@ -9,15 +9,15 @@ import { foldName } from '../domain/node.js';
 import { candidatesIn } from './candidates.js';
 import { addressesOf, entryOf, faceOf, homeEntry } from './face.js';
 import { openAddress } from './open.js';
-import type { Opened } from './opening.js';
+import type { OpenedPublication } from './opening.js';
 import type { Entry } from './outline.js';
 import type { PublicationParts } from './parts.js';
 import { closedOutcome } from './read-page.js';
 import { excerptOf, holdsAll, textsThatHold } from './texts.js';
 
-const LIMIT = 20;
+const DEFAULT_LIMIT = 20;
 const MAX_RESULTS = 50;
-const QUERY_LENGTH = 200;
+const MAX_QUERY_CHARS = 200;
 /** Largest offset of a page of results; every page of results searches everything before it again. */
 const MAX_OFFSET = 1000;
 
@@ -31,8 +31,8 @@ export async function searchPublication(
   const { revision } = opening;
   if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
   const { opened } = opening;
-  const words = wordsOf(foldName(query.slice(0, QUERY_LENGTH)));
-  const max = Math.min(limit > 0 ? limit : LIMIT, MAX_RESULTS);
+  const words = wordsOf(foldName(query.slice(0, MAX_QUERY_CHARS)));
+  const max = Math.min(limit > 0 ? limit : DEFAULT_LIMIT, MAX_RESULTS);
   const end = Math.min(Math.max(offset, 0), MAX_OFFSET) + max;
   const found = words.length === 0 ? [] : await matches(parts, opened, words, end + 1, context);
   const items = found.slice(end - max, end);
@@ -44,7 +44,7 @@ const NONE = { pages: undefined, passwordRequired: undefined, missing: undefined
 
 async function matches(
   parts: PublicationParts,
-  opened: Opened,
+  opened: OpenedPublication,
   words: readonly string[],
   max: number,
   context: CallContext,
@@ -68,6 +68,6 @@ async function matches(
   return found.slice(0, max);
 }
 
-function messageOf(opened: Opened, entry: Entry) {
+function messageOf(opened: OpenedPublication, entry: Entry) {
   return entry.depth === 0 ? homeEntry(opened) : entryOf(entry, addressesOf(opened));
 }

@@ -6,7 +6,7 @@ import { chunkId, type PackedEntry, type StoredHead, type TableHead, type TableS
 /** Maximum number of chunks that a stored head lists itself; with more, all but the last move to a separate list. */
 export const MAX_NAMED_CHUNKS = 32;
 /** Maximum number of cached list entries, some 150 bytes each. */
-const KEPT_ENTRIES = 50_000;
+const MAX_CACHED_ENTRIES = 50_000;
 
 type Head = Omit<TableHead, 'version'>;
 
@@ -32,7 +32,7 @@ export interface ChunkLists {
 
 export function createChunkLists({ chunks }: TableStores): ChunkLists {
   const known = new LRUCache<string, readonly PackedEntry[]>({
-    maxSize: KEPT_ENTRIES,
+    maxSize: MAX_CACHED_ENTRIES,
     sizeCalculation: (entries) => entries.length + 1,
   });
 

@@ -5,7 +5,7 @@ import { type Cell, type Column, isWritable } from './column.js';
 import type { TableState } from './compute.js';
 import type { Faults } from './faults.js';
 import { idFinder } from './find-rows.js';
-import { fieldOf, type Loaded, numberOf } from './image.js';
+import { fieldOf, type LoadedColumn, numberOf } from './image.js';
 import type { TableInput } from './input.js';
 import { MAX_ROW_TEXT } from './limits.js';
 import type { ColumnPlan } from './plan-columns.js';
@@ -281,7 +281,7 @@ async function placesOf({ view }: TableState, column: Column, wanted: ReadonlySe
 }
 
 /** Returns the representation of a value in a column's vectors; undefined if no row has it. */
-function valueIn({ field, terms }: Loaded, cell: Cell): number | undefined {
+function valueIn({ field, terms }: LoadedColumn, cell: Cell): number | undefined {
   return field.kind === 'term' ? terms.find(cell) : numberOf(cell, field.kind);
 }
 

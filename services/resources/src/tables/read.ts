@@ -161,7 +161,7 @@ function shownRow(row: Row, cells: Record<string, Cell>, position: number): Show
   return { id: row.id, cells, position, created_at: at(row.createdAt), updated_at: at(row.updatedAt) };
 }
 
-interface Shown {
+interface PageBounds {
   readonly limit: number;
   readonly offset: number;
   readonly total: number;
@@ -173,7 +173,7 @@ async function payload(
   head: Head,
   columns: readonly Column[],
   { texts, lastId, nextIds }: PageRows,
-  shown: Shown,
+  shown: PageBounds,
 ): Promise<Payload> {
   const { limit, offset, total, byCursor } = shown;
   const next = offset + texts.length;

@@ -4,7 +4,7 @@ import { type Cell, type Column, isStored } from './column.js';
 import type { Row } from './rows.js';
 
 /**
- * Maximum number of rows of one write that events name one by one. A write that changes more rows is reported only as a
+ * Maximum number of rows of one write that events report one by one. A write that changes more rows is reported only as a
  * change of the content.
  */
 export const MAX_REPORTED_ROWS = 10_000;

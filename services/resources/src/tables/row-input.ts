@@ -9,7 +9,7 @@ export interface RowInput {
   /** Index in the request. */
   readonly index: number;
   readonly id: string | undefined;
-  /** Index that the row shall have in the table. */
+  /** Requested index of the row in the table. */
   readonly position: number | undefined;
   /** Values by column id; null for an empty cell. */
   readonly cells: ReadonlyMap<string, unknown>;

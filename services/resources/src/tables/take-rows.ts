@@ -1,5 +1,5 @@
 import type { Warning } from '../content/kind.js';
-import { convertCell, isEmpty, sameCell, type Taking, takeCell } from './cells.js';
+import { type ConversionTerms, convertCell, isEmpty, sameCell, takeCell } from './cells.js';
 import { type Cell, type Column, isStored, isWritable } from './column.js';
 import type { Faults } from './faults.js';
 import { type ColumnPlan, choiceId } from './plan-columns.js';
@@ -38,16 +38,16 @@ const MAX_NAMED_ROWS = 10;
 export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, numberOf }: TakerParts): RowTaker {
   const numbers: Record<string, number> = { ...nextNumbers };
   const cleared = new Map<string, string[]>();
-  const taking: Taking = {
+  const taking: ConversionTerms = {
     typecast,
     choice: (column, text) => choiceId(column, text) ?? (typecast ? plan.addChoice(column.id, text) : undefined),
   };
   // Converting texts to a select column may create choices.
-  const converting: Taking = {
+  const converting: ConversionTerms = {
     typecast: true,
     choice: (column, text) => choiceId(column, text) ?? plan.addChoice(column.id, text),
   };
-  const removedChoice: Taking = { ...converting, choice: choiceId };
+  const removedChoice: ConversionTerms = { ...converting, choice: choiceId };
   let lost = 0;
 
   /** Returns the next number, or the one that the row brings, and advances the counter past it. */

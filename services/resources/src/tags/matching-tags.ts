@@ -9,7 +9,7 @@ const MAX_TERMS = 64;
 const MAX_TAGS_PER_NAME = 1000;
 
 /** The tags that a search names: by id, and by terms that are a name or an id. */
-export interface TagQuestion {
+export interface TagQuery {
   readonly tagIds: readonly string[];
   readonly tagTerms: readonly string[];
 }
@@ -18,7 +18,7 @@ export interface TagQuestion {
 export async function matchingTags(
   parts: TagParts,
   workspaceIds: readonly string[],
-  { tagIds, tagTerms }: TagQuestion,
+  { tagIds, tagTerms }: TagQuery,
 ): Promise<Pick<SearchFilter, 'tagIds' | 'tagTerms'>> {
   if (tagIds.length === 0 && tagTerms.length === 0) return { tagIds: [], tagTerms: [] };
   const carried = async (ids: readonly string[]) => {

@@ -3,7 +3,7 @@ import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
-import { MAX_DEPTH, METADATA_BYTES } from '../config.js';
+import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import { creationInput, NO_INPUT } from '../content/input.js';
 import type { ContentInput, Holder } from '../content/kind.js';
 import { foldName, type Node, type NodeType } from '../domain/node.js';
@@ -89,7 +89,7 @@ export async function createNode(
     state: 'active',
     externalId,
     externalKey: externalId === undefined ? undefined : `${place.workspaceId}:${externalId}`,
-    metadata: parseMetadata(request.metadata, METADATA_BYTES),
+    metadata: parseMetadata(request.metadata, MAX_METADATA_BYTES),
     tags,
     principals: [],
     contentVersion: 1,

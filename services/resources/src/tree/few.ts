@@ -31,7 +31,7 @@ export async function fewOfTypes(
 const MAX_OF_NAME = 500;
 
 /**
- * Returns all matching nodes whose names contain a text, unsorted, if there are few; the index on names tells them
+ * Returns all matching nodes whose names contain a text, unsorted, if there are few; the index on names finds them
  * without reading the others. Returns undefined if there are many: reading in the requested order then fills the page
  * soon.
  */

@@ -8,7 +8,7 @@ import type {
   PlacePart,
   SearchFilter,
 } from '@commonplace/proto/resources/v1/index_service.js';
-import { spokenOn } from '../../comments/spoken.js';
+import { commentTexts } from '../../comments/comment-texts.js';
 import type { Part } from '../../content/kind.js';
 import type { Node, NodeType } from '../../domain/node.js';
 import { locateIn, textsOf } from '../../kinds.js';
@@ -137,7 +137,7 @@ function isIndexed(node: Node): boolean {
 async function entriesOf(parts: SearchParts, nodes: readonly Node[]): Promise<IndexEntry[]> {
   const texts = await textsOf(parts.kinds, nodes);
   const tags = await parts.tags.ofAll(nodes);
-  const comments = await spokenOn(parts, nodes);
+  const comments = await commentTexts(parts, nodes);
   return statesOf(nodes).map((state) => ({
     ...state,
     text: texts.get(state.id) ?? '',

@@ -81,7 +81,7 @@ export function createImportHomes(
   };
 }
 
-/** Returns a destination for children of a node from this same call, which nobody else can have changed. */
+/** Returns a destination for children of a node from this same call, which no other call can have changed. */
 function intoMade(parts: TransferParts, node: Node, { work }: CallContext): Destination {
   if (!isContainer(node.type)) throw ParentNotContainer({ type: node.type });
   const parent = mayHaveChildren(node) ? node : work.replace(parts.tree.nodes, node, { ...node, parented: true });
