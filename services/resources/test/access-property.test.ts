@@ -46,7 +46,7 @@ afterAll(async () => {
   await stage.stage.close();
 });
 
-test('nothing the service says of access differs from what the specification says of it', async () => {
+test('the service agrees with the specification about access', async () => {
   let taken = 0;
   let readable = 0;
   const property = fc.asyncProperty(commands, async (sequence) => {

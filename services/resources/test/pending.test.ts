@@ -44,7 +44,7 @@ describe('with hundreds of other jobs pending', () => {
     await world.stage.close();
   });
 
-  test('a restriction of a large subtree holds for all of it with its answer', async () => {
+  test('a restriction of a large subtree applies to all of it once it is answered', async () => {
     const top = await world.create(owner, { name: 'Top' });
     const children: string[] = [];
     for (let i = 0; i < CHILDREN; i++) children.push((await world.create(owner, { parentId: top.id })).id);
@@ -62,7 +62,7 @@ describe('with hundreds of other jobs pending', () => {
   });
 });
 
-describe('what is known of pending jobs', () => {
+describe('the view of pending jobs', () => {
   let stored: TreeJob[] = [];
   let now = 0;
   let queries: Query<TreeJob>[] = [];
@@ -86,7 +86,7 @@ describe('what is known of pending jobs', () => {
     return createPendingJobs(jobs, () => now);
   };
 
-  test('is all of them, by workspace, read once in half a second', async () => {
+  test('has all jobs by workspace, and is read once in half a second', async () => {
     stored = Array.from({ length: MANY }, (_, i) => asJob(i % 2 === 0 ? 'even' : 'odd'));
     const pending = open();
     const [even, odd, none] = await Promise.all(['even', 'odd', 'none'].map((id) => pending.in(id)));
@@ -100,7 +100,7 @@ describe('what is known of pending jobs', () => {
     expect(queries.length).toBeGreaterThan(asked);
   });
 
-  test('is asked again by whom a slow answer comes too late for', async () => {
+  test('is read again for a caller that a slow read began too early for', async () => {
     stored = [];
     const pending = open();
     let answer = () => {};
@@ -116,7 +116,7 @@ describe('what is known of pending jobs', () => {
     expect(await late).toHaveLength(1);
   });
 
-  test('is not what was read before this process has changed it', async () => {
+  test('ignores a read that began before this process changed the jobs', async () => {
     stored = [];
     const pending = open();
     let answer = () => {};

@@ -71,7 +71,7 @@ function shownBy(nodes: readonly Known[]): Set<string> {
   return new Set(ids);
 }
 
-test('readers see exactly what is below the published item and not restricted, and no word of anything else', async () => {
+test('readers see exactly the unrestricted items below the published one, and no word of any other', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), fc.boolean(), async (steps, pinned) => {
       const workspace = s.tenancy.workspace(org);

@@ -17,7 +17,7 @@ function read(json: unknown) {
 }
 
 describe('document JSON', () => {
-  test('tells all faults at once, each where it is', () => {
+  test('reports all faults at once with their places', () => {
     const { faults } = readDoc({
       type: 'page',
       content: [
@@ -52,7 +52,7 @@ describe('document JSON', () => {
     ]);
   });
 
-  test('keeps what it does not know, with a warning, through Markdown too', () => {
+  test('keeps unknown nodes, with a warning, through Markdown too', () => {
     const json = doc(
       { id: 'c1', type: 'chart', attrs: { kind: 'bar' }, version: 2, content: [{ type: 'series', points: [1, 2] }] },
       { type: 'poll', content: [paragraph(text('Which?'))] },
@@ -177,7 +177,7 @@ describe('document JSON', () => {
       ),
     ],
     ['an image with a size', doc({ type: 'image', attrs: { src: 'resource:a', alt: '[x]', width: 20 } })],
-  ])('has a Markdown of its own: %s', (_, json) => {
+  ])('has its own Markdown: %s', (_, json) => {
     const markdown = toMarkdown(read(json).result);
     expect(toMarkdown(parseMarkdown(markdown))).toBe(markdown);
     expect(toMarkdown(readDoc(toJson(parseMarkdown(markdown))).doc)).toBe(markdown);
@@ -185,7 +185,7 @@ describe('document JSON', () => {
     expect(words(toText(parseMarkdown(markdown)))).toBe(words(toText(read(json).result)));
   });
 
-  test('takes the words of other editors', () => {
+  test('accepts the names of other editors', () => {
     const { result } = read(
       doc(paragraph(text('a', { type: 'strong' }), { type: 'mention', attrs: { id: 'u1', label: 'Ann' } }), {
         type: 'horizontal_rule',

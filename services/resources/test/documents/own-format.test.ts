@@ -40,7 +40,7 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
 const LARGE = 'Häuser und 😀 "Bäume"\n\n'.repeat(150_000);
 
 describe('a document that is read in its own format', () => {
-  test.each(['markdown', 'text'] as const)('%s, lets other work run in between if it is large', async (format) => {
+  test.each(['markdown', 'text'] as const)('%s, yields to other work if it is large', async (format) => {
     const payload = await read(format, LARGE);
     expect(JSON.parse(payload.content?.toString() ?? '')).toBe(LARGE);
     expect(payload.wordCount).toBe(4 * 150_000);
@@ -70,7 +70,7 @@ describe('a document that is read in its own format', () => {
 });
 
 describe('a document that was read before', () => {
-  test('is known by the version of its node if it is large', async () => {
+  test('is cached by the version of its node if it is large', async () => {
     const forms = createDerivedForms(deriver);
     expect(forms.known(nodeOf(LARGE), 'markdown')).toBeUndefined();
     const payload = await read('markdown', LARGE, forms);
@@ -85,7 +85,7 @@ describe('a document that was read before', () => {
       'names a resource, which not every reader may know of',
       `${LARGE}[a](resource:0190cf5e-9f3c-7d60-8000-0123456789ab)`,
     ],
-  ])('is not known if it %s', async (_, text) => {
+  ])('is not cached if it %s', async (_, text) => {
     const forms = createDerivedForms(deriver);
     await read('markdown', text, forms);
     expect(forms.known(nodeOf(text), 'markdown')).toBeUndefined();

@@ -100,7 +100,7 @@ describe('values', () => {
     expect(taken(fields, value)).toEqual(expected);
   });
 
-  test('of choices are found by id, value and label, and stored as the column has them', () => {
+  test('of choices are found by id, value and label, and stored like in the column', () => {
     const options = [
       { id: 'r', label: 'Red', value: 'red' },
       { id: 'b', label: 'Blue, light', value: 'blue' },
@@ -121,7 +121,7 @@ describe('values', () => {
     expect(taken(bound({ type: 'dropdown' }, select), 'c2')).toBe('c2');
   });
 
-  test('come by field or by column, not by both, and no others', () => {
+  test('are named by field or by column, not by both, and others are refused', () => {
     const fields = bound({ type: 'short_text' });
     expect(answersOf(fields, NONE, { c: 'x' }).cells).toEqual({ c: 'x' });
     expect(() => answersOf(fields, NONE, { c: 'x', f: 'y' })).toThrow('twice');
@@ -129,7 +129,7 @@ describe('values', () => {
     expect(answersOf(fields, new Set(['gone']), { gone: 1 }).cells).toEqual({});
   });
 
-  test('are taken for every kind of field that there is', () => {
+  test('are accepted for every type of field', () => {
     expect(FIELD_TYPES).toHaveLength(19);
     for (const type of FIELD_TYPES)
       expect(() => bindFields({ fields: [{ id: 'f', label: 'F', type }] }, [])).not.toThrow();
@@ -157,7 +157,7 @@ describe('conditions', () => {
   ];
   const cells = (given: Record<string, unknown>) => answersOf(fields, NONE, given).cells;
 
-  test('hide what they say, and what hangs on that', () => {
+  test('hide their fields, and those that depend on them', () => {
     expect(cells({ a: 17, b: 'oh yes', c: 'x' })).toEqual({ a: 17 });
     expect(cells({ a: 18, b: 'oh yes', c: 'x' })).toEqual({ a: 18, b: 'oh yes', c: 'x' });
     expect(cells({ a: 18, b: 'no', c: 'x' })).toEqual({ a: 18, b: 'no' });
@@ -165,7 +165,7 @@ describe('conditions', () => {
     expect(cells({})).toEqual({});
   });
 
-  test.each(['plan-pro', 'pro', 'Professional'])('name an option as answers do: %s', (value) => {
+  test.each(['plan-pro', 'pro', 'Professional'])('name an option like answers: %s', (value) => {
     const options = [
       { id: 'plan-pro', label: 'Professional', value: 'pro' },
       { id: 'plan-free', label: 'Free of charge', value: 'free' },
@@ -216,7 +216,7 @@ describe('the values of a hook', () => {
     expect(hookValues(payload, fields, { theirs: 'mail' })).toEqual({ mail: 'x' });
   });
 
-  test('that mean nothing are refused', () => {
+  test('without a known key are refused', () => {
     expect(() => hookValues({ x: 1 }, fields, {})).toThrow('No key of the payload');
   });
 });
