@@ -75,8 +75,8 @@ describe('an access request', () => {
     expect(await outcome(s.ask(owner, item.id, { role: MANAGER }))).toBe('already_exists');
     expect(await outcome(s.ask(asker, top.id, { role: OWNER }))).toBe('invalid_value');
     await eventually(() => {
-      const told = s.events.filter(({ type, subject }) => type.includes('access_request') && subject === item.id);
-      expect(told.map(({ type, data }) => [type, data])).toEqual([
+      const published = s.events.filter(({ type, subject }) => type.includes('access_request') && subject === item.id);
+      expect(published.map(({ type, data }) => [type, data])).toEqual([
         [
           'commonplace.resources.access_request.created',
           {
@@ -136,8 +136,8 @@ describe('an access request', () => {
     expect(await s.decide(owner, more.id, target)).toMatchObject({ permission: { resourceId: top.id, role: EDITOR } });
     expect((await s.get(asker, top.id)).access).toMatchObject({ role: EDITOR });
     await eventually(() => {
-      const told = s.events.filter(({ data }) => data.requestId === made.id).map(({ data }) => data);
-      expect(told[1]).toMatchObject({ status: 'approved', role: 'viewer', notifyUserIds: [asker.userId] });
+      const published = s.events.filter(({ data }) => data.requestId === made.id).map(({ data }) => data);
+      expect(published[1]).toMatchObject({ status: 'approved', role: 'viewer', notifyUserIds: [asker.userId] });
     });
   });
 

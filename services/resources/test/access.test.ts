@@ -105,12 +105,12 @@ test('concurrent checks of one request share a query', async () => {
   const policy = createPolicy({ grants } as PolicyParts);
   const subject = guest();
   const node = (id: string): Node => ({ ...open, id, tenant: W, principals: ['user:me'] }) as unknown as Node;
-  const asked = [
+  const checks = [
     policy.accessTo(node('leaf'), subject),
     policy.accessTo(node('leaf'), subject),
     policy.accessToAll([node('leaf'), node('other')], subject).then(([first]) => first),
   ];
   await new Promise(setImmediate);
   for (const answer of queries.splice(0)) answer();
-  for (const access of await Promise.all(asked)) expect(access).toMatchObject({ role: 'editor', source: 'ancestor' });
+  for (const access of await Promise.all(checks)) expect(access).toMatchObject({ role: 'editor', source: 'ancestor' });
 });

@@ -81,7 +81,7 @@ async function list(fields: Partial<ListCommentsRequest> = {}, caller = viewer) 
 const bodies = (items: readonly Comment[]) => items.map(({ body }) => body);
 
 /** Waits for the last event of a type about a comment, and returns its data. */
-async function told(verb: string, commentId: string): Promise<DomainEvent['data']> {
+async function publishedData(verb: string, commentId: string): Promise<DomainEvent['data']> {
   return eventually(() => {
     const type = `commonplace.resources.comment.${verb}`;
     const event = events.findLast((one) => one.type === type && one.data.commentId === commentId);
@@ -129,7 +129,7 @@ describe('threads', () => {
     expect((await of(CommentStatusFilter.OPEN)).items).toEqual([]);
     const late = await say({ body: 'Late', parentCommentId: head.id }, other);
     expect(late.status).toBe(CommentStatus.RESOLVED);
-    const { participants } = await told('resolved', reply.id);
+    const { participants } = await publishedData('resolved', reply.id);
     expect([...(participants as string[])].sort()).toEqual([commenter.userId, other.userId].sort());
     await change(head.id, { status: CommentStatus.OPEN });
     const open = await of(CommentStatusFilter.OPEN);
@@ -171,8 +171,8 @@ describe('permissions', () => {
     const { id } = await say({});
     const elsewhere = await world.create(editor, { type: ResourceType.DOCUMENT });
     const request = { resourceId: elsewhere.id, commentId: id };
-    const asked = comments.deleteComment(request, await world.stage.as(commenter));
-    await expect(asked).rejects.toMatchObject({ reason: 'not_found' });
+    const result = comments.deleteComment(request, await world.stage.as(commenter));
+    await expect(result).rejects.toMatchObject({ reason: 'not_found' });
   });
 });
 
@@ -255,7 +255,7 @@ describe('mentions', () => {
     const { id, mentions } = await say({ body, mentions: [viewer.userId] }, commenter, reply);
     expect([...mentions].sort()).toEqual([viewer.userId, other.userId, commenter.userId].sort());
     expect(reply.warnings).toMatchObject([{ code: 'mention_not_notified' }]);
-    const data = await told('created', id);
+    const data = await publishedData('created', id);
     expect([...(data.mentions as string[])].sort()).toEqual([viewer.userId, other.userId].sort());
     expect(data).toMatchObject({ resourceId, workspaceId: world.workspaceId, authorId: commenter.userId });
   });
@@ -269,11 +269,11 @@ describe('mentions', () => {
   test('of an edit notify only new people, and a reply notifies the thread', async () => {
     const head = await say({ body: `${mention(other)}` });
     await change(head.id, { body: `${mention(other)} ${mention(viewer)}` });
-    expect((await told('updated', head.id)).mentions).toEqual([viewer.userId]);
+    expect((await publishedData('updated', head.id)).mentions).toEqual([viewer.userId]);
     const reply = await say({ body: 'Yes', parentCommentId: head.id }, other);
-    expect(await told('created', reply.id)).toMatchObject({ participants: [commenter.userId], mentions: [] });
+    expect(await publishedData('created', reply.id)).toMatchObject({ participants: [commenter.userId], mentions: [] });
     await remove(reply.id, other);
-    expect(await told('deleted', reply.id)).toMatchObject({ threadId: head.id, actorId: other.userId });
+    expect(await publishedData('deleted', reply.id)).toMatchObject({ threadId: head.id, actorId: other.userId });
   });
 
   test('in code do not count', async () => {

@@ -297,10 +297,10 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
 
   test('copies comments on request, without notifying anyone', async () => {
     const comments = world.stage.host.client(contracts.comments);
-    const told: string[] = [];
+    const notified: string[] = [];
     const options = { consumer: `copy-comments-${limit}`, types: ['commonplace.resources.comment.>'] };
     const subscription = await world.stage.host.bus.subscribe(options, async (events) => {
-      told.push(...events.map(({ subject }) => subject));
+      notified.push(...events.map(({ subject }) => subject));
     });
     const head = await world.create(editor, { name: 'head' });
     const page = await world.create(editor, {
@@ -309,8 +309,8 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
       ...DOCUMENT,
       content: json('One two.'),
     });
-    const said = CreateCommentRequest.fromPartial({ resourceId: page.id, body: 'Why?', anchor: { quote: 'two' } });
-    await comments.createComment(said, await world.stage.as(editor));
+    const request = CreateCommentRequest.fromPartial({ resourceId: page.id, body: 'Why?', anchor: { quote: 'two' } });
+    await comments.createComment(request, await world.stage.as(editor));
     const on = async (resourceId: string) => {
       const paged = { limit: 50, offset: 0, cursor: '' };
       const request = ListCommentsRequest.fromPartial({ resourceId, page: paged });
@@ -323,8 +323,8 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     const [comment] = await on(copyOfPage);
     expect(comment).toMatchObject({ body: 'Why?', author: { id: editor.userId }, anchor: { quote: 'two' } });
     expect(comment?.anchor?.state).toBe((await on(page.id))[0]?.anchor?.state);
-    await eventually(() => expect(told).toContain(page.id));
-    expect(told).not.toContain(copyOfPage);
+    await eventually(() => expect(notified).toContain(page.id));
+    expect(notified).not.toContain(copyOfPage);
     await subscription.close();
   });
 

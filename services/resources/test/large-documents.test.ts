@@ -84,9 +84,9 @@ test('returns about as many entries as the index has room for', async () => {
     ids.push((await world.create(editor, { type: ResourceType.DOCUMENT, content: json(text) })).id);
   }
   const ask = async (mostBytes: number) => {
-    const asked = [...ids, '00000000-0000-7000-8000-000000000000'];
+    const requested = [...ids, '00000000-0000-7000-8000-000000000000'];
     const { entries, leftIds } = await world.index.getIndexEntries(
-      { ids: asked, mostBytes },
+      { ids: requested, mostBytes },
       await world.stage.as(undefined),
     );
     return { given: entries.map(({ id }) => id), left: leftIds };

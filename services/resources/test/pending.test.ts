@@ -91,13 +91,13 @@ describe('the view of pending jobs', () => {
     const pending = open();
     const [even, odd, none] = await Promise.all(['even', 'odd', 'none'].map((id) => pending.in(id)));
     expect([even?.length, odd?.length, none?.length]).toEqual([MANY / 2, MANY / 2, 0]);
-    const asked = queries.length;
+    const before = queries.length;
     now += PENDING_MAX_AGE_MS;
     await pending.in('even');
-    expect(queries).toHaveLength(asked);
+    expect(queries).toHaveLength(before);
     now += 1;
     await pending.in('even');
-    expect(queries.length).toBeGreaterThan(asked);
+    expect(queries.length).toBeGreaterThan(before);
   });
 
   test('is read again for a caller that a slow read began too early for', async () => {
@@ -121,11 +121,11 @@ describe('the view of pending jobs', () => {
     const pending = open();
     let answer = () => {};
     during = () => new Promise((resolve) => (answer = resolve));
-    const asked = pending.in('w');
+    const result = pending.in('w');
     stored = [asJob('w')];
     pending.forget();
     during = async () => {};
     answer();
-    expect(await asked).toHaveLength(1);
+    expect(await result).toHaveLength(1);
   });
 });

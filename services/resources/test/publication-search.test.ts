@@ -22,12 +22,12 @@ let trashed: Resource;
 let outside: Resource;
 let plain: Resource;
 /** The content of the fake index, best hit first, and how it answers. */
-const index = { ids: [] as string[], complete: true, fails: false, asked: [] as FindEntriesRequest[] };
+const index = { ids: [] as string[], complete: true, fails: false, requests: [] as FindEntriesRequest[] };
 
 beforeAll(async () => {
   const entries = fake(contracts.entries, {
     findEntries: async (request) => {
-      index.asked.push(request);
+      index.requests.push(request);
       if (index.fails) throw Unavailable();
       const end = request.offset + request.limit;
       return {
@@ -58,7 +58,7 @@ beforeAll(async () => {
   await s.publish(boss, large.id);
 }, 120_000);
 afterAll(() => s.stage.close());
-beforeEach(() => void Object.assign(index, { ids: [], complete: true, fails: false, asked: [] }));
+beforeEach(() => void Object.assign(index, { ids: [], complete: true, fails: false, requests: [] }));
 
 const doc = (name: string, markdown: string, parentId?: string): Promise<Resource> =>
   s.create(boss, {
@@ -82,7 +82,7 @@ describe('a publication with too many pages for a full search', () => {
   test('is searched by the index in its own part of the tree, and checks each page before it returns it', async () => {
     index.ids = [restricted, outside, plain, trashed, large, last].map(({ id }) => id);
     expect(await namesIn('large', 'ZEBRAwood')).toEqual(['The last']);
-    expect(index.asked).toEqual([
+    expect(index.requests).toEqual([
       { workspaceId, boundaryId: workspaceId, parentId: large.id, words: ['zebrawood'], offset: 0, limit: 50 },
     ]);
     expect((await search('large', 'zebrawood'))?.items[0]?.excerpt).toContain('at the very end');
@@ -93,18 +93,18 @@ describe('a publication with too many pages for a full search', () => {
     index.ids = [...ids.filter((id) => id !== last.id), last.id];
     expect(index.ids.length).toBeGreaterThan(100);
     expect(await namesIn('large', 'zebrawood')).toEqual(['The last']);
-    expect(index.asked.map(({ offset }) => offset)).toEqual(index.ids.flatMap((_, i) => (i % 50 === 0 ? [i] : [])));
+    expect(index.requests.map(({ offset }) => offset)).toEqual(index.ids.flatMap((_, i) => (i % 50 === 0 ? [i] : [])));
   });
 
   test('finds names without the index, and reports that there are more', async () => {
     const found = await search('large', 'page', 50);
-    expect([found?.items.length, found?.hasMore, index.asked]).toEqual([50, true, []]);
+    expect([found?.items.length, found?.hasMore, index.requests]).toEqual([50, true, []]);
     expect(await namesIn('large', 'page 2099')).toEqual(['Page 2099']);
   });
 
   test.each([
     ['does not answer', { fails: true }],
-    ['does not hold everything yet', { complete: false }],
+    ['is incomplete', { complete: false }],
   ])('is searched completely if the index %s', async (_, how) => {
     Object.assign(index, how, { ids: [outside.id] });
     expect(await namesIn('large', 'zebrawood')).toEqual(['The last']);
@@ -121,7 +121,7 @@ describe('a small publication', () => {
     await s.write(boss, home.id, 'rewritten');
     expect(await namesIn('guide', 'knots')).toEqual([]);
     expect(await namesIn('guide', 'rewritten')).toEqual(['Guide']);
-    expect(index.asked).toEqual([]);
+    expect(index.requests).toEqual([]);
   });
 
   test('is found by whole words only, whatever is next to them', async () => {

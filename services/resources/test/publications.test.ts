@@ -111,13 +111,13 @@ describe('publishing', () => {
   test('gives a slug to one of two concurrent calls, and lets both claim one domain', async () => {
     // Hashing a password takes long, so the other call finishes first.
     const late = { password: 'correct horse' };
-    const wishes: [Partial<PublishResourceRequest>, string][] = [
+    const inputs: [Partial<PublishResourceRequest>, string][] = [
       [{ slug: 'wanted-by-two' }, 'slug_taken'],
       [{ customDomains: ['wanted.example.com'] }, 'none'],
     ];
-    for (const [wish, reason] of wishes) {
+    for (const [input, reason] of inputs) {
       const [first, second] = [await doc('First'), await doc('Second')];
-      const calls = [s.publish(boss, first.id, { ...wish, ...late }), s.publish(boss, second.id, wish)];
+      const calls = [s.publish(boss, first.id, { ...input, ...late }), s.publish(boss, second.id, input)];
       const outcomes = await Promise.all(calls.map(refusal));
       expect(outcomes.sort()).toEqual(['none', reason].sort());
     }

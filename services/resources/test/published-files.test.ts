@@ -133,11 +133,11 @@ test('pinned files keep their bytes until the item is published again', async ()
   expect((await s.page('fixed')).document?.html).toBe(before);
   const nodes = s.stage.host.client(contracts.fileNodes);
   const kept = [...bytes.keys()].at(-1) as string;
-  const told = { id: kept, revision: 'r', file: undefined, bytesChanged: false, textChanged: false, actor: undefined };
-  expect(await nodes.setFileState(told, await s.stage.as(undefined))).toEqual({ found: true });
+  const state = { id: kept, revision: 'r', file: undefined, bytesChanged: false, textChanged: false, actor: undefined };
+  expect(await nodes.setFileState(state, await s.stage.as(undefined))).toEqual({ found: true });
   await s.publish(boss, page.id);
   expect(await open('fixed', shot)).toMatchObject({ text: 'NEW' });
-  expect(await nodes.setFileState(told, await s.stage.as(undefined))).toEqual({ found: false });
+  expect(await nodes.setFileState(state, await s.stage.as(undefined))).toEqual({ found: false });
 });
 
 test('the pass in a frame of a protected page opens that page only, for a limited time', async () => {

@@ -495,14 +495,14 @@ describe('a person who leaves', () => {
   });
 
   test('an Org leaves what they owned to their successor', async () => {
-    const heir = member('Heir');
+    const successor = member('Heir');
     const top = await folder();
     await s.grant(owner, top.id, to(outsider, OWNER));
     await restrict(top.id);
     org.roles.delete(outsider.userId);
-    const data = { orgId: org.id, memberId: newId(), userId: outsider.userId, transferToUserId: heir.userId };
+    const data = { orgId: org.id, memberId: newId(), userId: outsider.userId, transferToUserId: successor.userId };
     await s.tell('org_member.removed', data);
-    await eventually(async () => expect(await seenBy(heir, top.id)).toMatchObject({ role: OWNER }));
+    await eventually(async () => expect(await seenBy(successor, top.id)).toMatchObject({ role: OWNER }));
     expect(await outcome(s.get(outsider, top.id))).toBe('not_found');
   });
 });
@@ -515,14 +515,14 @@ describe('events', () => {
     await s.grant(owner, top.id, to(outsider, EDITOR));
     await s.revoke(owner, top.id, { principalId: outsider.userId });
     await eventually(() => {
-      const told = s.events.filter(({ type, subject }) => type.includes('.permission.') && subject === top.id);
+      const published = s.events.filter(({ type, subject }) => type.includes('.permission.') && subject === top.id);
       const base = { resourceId: top.id, workspaceId: workspace.id, principal: `user:${outsider.userId}` };
-      expect(told.map(({ type, data }) => [type.split('.').at(-1), data])).toEqual([
+      expect(published.map(({ type, data }) => [type.split('.').at(-1), data])).toEqual([
         ['granted', { ...base, role: 'viewer', notify: true, message: 'Look' }],
         ['changed', { ...base, role: 'editor', notify: false }],
         ['revoked', { ...base, role: 'editor', notify: false }],
       ]);
-      expect(told.map(({ actor }) => actor?.id)).toEqual([owner.userId, owner.userId, owner.userId]);
+      expect(published.map(({ actor }) => actor?.id)).toEqual([owner.userId, owner.userId, owner.userId]);
     });
     const { entries } = await s.index.getIndexEntries({ ids: [top.id], mostBytes: 0 }, await s.stage.as(undefined));
     expect(entries.map(({ directPrincipals }) => directPrincipals)).toEqual([[]]);

@@ -49,7 +49,7 @@ function readFile(given: unknown): FileAnswer | string {
   return { name: plain, bytes };
 }
 
-const WRONG = 'A file is the id of one, or {"name", "content_base64"}.';
+const WRONG = 'A file must be its id, or {"name", "content_base64"}.';
 
 /** Checks a file's extension only; the files service determines the type from the bytes. */
 function isAccepted(file: FileAnswer, accept: readonly string[] | undefined): boolean {

@@ -176,7 +176,7 @@ function jsonIn(
   const value = given[name];
   if (value === undefined || value === null) return Buffer.alloc(0);
   if (fits(value)) return Buffer.from(JSON.stringify(value));
-  complain(`${param}.${name}`, 'invalid_type', `${name} is of the wrong type.`);
+  complain(`${param}.${name}`, 'invalid_type', `${name} has the wrong type.`);
   return Buffer.alloc(0);
 }
 

@@ -88,7 +88,7 @@ describe('a deadline', () => {
     deriver.run(tenant, body.text.length, 'text', body, 'html', []);
 
   test('refuses a document that takes longer as too complex, and parses others meanwhile', async () => {
-    const told = expect(read('slow', endless)).rejects.toMatchObject({
+    const refusal = expect(read('slow', endless)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       reason: 'document_too_complex',
       details: { limit_seconds: 5, setting: 'COMMONPLACE_DOCUMENT_SECONDS' },
@@ -98,7 +98,7 @@ describe('a deadline', () => {
     for (let at = 0; at < 5; at++) {
       expect(await read('other', long)).toContain('word');
     }
-    await told;
+    await refusal;
     await Promise.all(again);
   });
 });

@@ -111,7 +111,7 @@ describe('document JSON', () => {
       }),
     ],
     [
-      'a list of two paragraphs that wants to be tight',
+      'a tight list with two paragraphs',
       doc({
         type: 'bullet_list',
         attrs: { tight: true },
@@ -153,7 +153,7 @@ describe('document JSON', () => {
       doc(paragraph(text('# a\n- b\n1. c\n> d\n```\n:::x\n| a |\n| - |\n===\n[^1]: x\n$$\n<div>'))),
     ],
     [
-      'HTML that does not stand alone',
+      'HTML that is not a block by itself',
       doc(
         { type: 'html', attrs: { html: '<div>\n\n</div>' } },
         { type: 'html', attrs: { html: '<!-- open' } },
@@ -168,7 +168,10 @@ describe('document JSON', () => {
         content: [{ type: 'list_item', attrs: { color: 'red' }, content: [paragraph(text('a'))] }],
       }),
     ],
-    ['a footnote nobody defines', doc(paragraph(text('a'), { type: 'footnote_ref', attrs: { label: '1' } }))],
+    [
+      'a reference to an undefined footnote',
+      doc(paragraph(text('a'), { type: 'footnote_ref', attrs: { label: '1' } })),
+    ],
     [
       'formulas with dollars',
       doc(

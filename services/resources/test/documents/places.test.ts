@@ -72,7 +72,7 @@ function blocksOf(doc: Doc): Map<string, DocNode> {
 }
 
 /** Returns the type and the text of the block with an id. */
-function told(doc: Doc, id: string | undefined): string | undefined {
+function describeBlock(doc: Doc, id: string | undefined): string | undefined {
   const block = id === undefined ? undefined : blocksOf(doc).get(id);
   return block && `${block.type}: ${blockText(block)}`;
 }
@@ -94,7 +94,7 @@ describe('the block of a place in a text', () => {
     ['Hidden', 'paragraph: Hidden words.'],
     ['answer', 'code_block: let answer = 42;'],
   ])('%s is in the innermost one', (words, block) => {
-    expect(told(doc, blocksAt(PAGE, [at(PAGE, words)])[0])).toBe(block);
+    expect(describeBlock(doc, blocksAt(PAGE, [at(PAGE, words)])[0])).toBe(block);
   });
 
   test('is distinguished from equal ones, whatever their markup', () => {
@@ -123,7 +123,7 @@ describe('the block of a place in a text', () => {
   test('keeps ids that a text contains', () => {
     const text = ':::toggle{id=mine summary="A"}\nWords in it.\n:::\n\nOthers.\n';
     const own = withBlockIds(parseMarkdown(text));
-    expect(told(own, blocksAt(text, [at(text, 'Others')])[0])).toBe('paragraph: Others.');
+    expect(describeBlock(own, blocksAt(text, [at(text, 'Others')])[0])).toBe('paragraph: Others.');
     expect(blocksAt(text, [at(text, 'summary')])).toEqual(['mine']);
   });
 
@@ -133,7 +133,7 @@ describe('the block of a place in a text', () => {
     const map = mapBlocksOfDoc(html);
     const ids = ['Plan', 'three', 'One'].map((words) => blockAt(map, map.markdown, at(markdown, words)));
     expect(map.markdown).toBe(markdown);
-    expect(ids.map((id) => told(html, id))).toEqual(['heading: Plan', 'paragraph: three', 'paragraph: One']);
+    expect(ids.map((id) => describeBlock(html, id))).toEqual(['heading: Plan', 'paragraph: three', 'paragraph: One']);
   });
 });
 
@@ -150,10 +150,10 @@ describe('the ids of blocks at places', () => {
         .filter((_, i, { length }) => length < 10 || i % Math.ceil(length / 10) === 0)
         .map(({ index }) => ({ offset: index, text: text.slice(index, index + 40) }));
       const derived = blocksAt(text, places);
-      const told = blocksAt(text, places, kept);
+      const byStoredIds = blocksAt(text, places, kept);
       for (const [i, id] of derived.entries()) {
         if (id !== undefined) found++;
-        if (id !== told[i]) wrong.push([name, places[i], id, told[i]]);
+        if (id !== byStoredIds[i]) wrong.push([name, places[i], id, byStoredIds[i]]);
       }
     }
     expect(wrong).toEqual([]);

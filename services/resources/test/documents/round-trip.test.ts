@@ -34,7 +34,7 @@ describe('a round trip of Markdown', () => {
   });
 
   (handbook === undefined ? test.skip : test)(
-    'says the same in all pages of the handbook',
+    'keeps the meaning of all pages of the handbook',
     () => {
       const changed = (handbook ?? []).map(([name, markdown]) => [name, changes(markdown)] as const);
       expect(handbook).toHaveLength(883);

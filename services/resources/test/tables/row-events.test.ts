@@ -6,14 +6,14 @@ import { openTables, type TableWorld } from './table-world.js';
 
 let tables: TableWorld;
 let subscription: Subscription;
-const told: DomainEvent[] = [];
+const published: DomainEvent[] = [];
 
 beforeAll(async () => {
   tables = await openTables();
   const types = ['commonplace.resources.row.>', 'commonplace.resources.content.updated'];
   const options = { consumer: `rows-${newId()}`, types, from: 'now', batch: 100 } as const;
   subscription = await tables.world.stage.host.bus.subscribe(options, async (events) => {
-    told.push(...events);
+    published.push(...events);
   });
 });
 
@@ -30,7 +30,7 @@ const COLUMNS = [
 
 /** Returns the events about the rows of a table, once the content has so many changes. */
 async function rowEvents(id: string, contents: number): Promise<DomainEvent[]> {
-  const mine = () => told.filter(({ subject }) => subject === id);
+  const mine = () => published.filter(({ subject }) => subject === id);
   await eventually(async () => {
     expect(mine().filter(({ type }) => type.endsWith('content.updated'))).toHaveLength(contents);
   }, 20_000);
@@ -38,7 +38,7 @@ async function rowEvents(id: string, contents: number): Promise<DomainEvent[]> {
   const marker = await tables.create(COLUMNS, []);
   await tables.write(marker, { mode: 'append', rows: [['last']] });
   await eventually(async () => {
-    expect(told.some(({ subject, type }) => subject === marker && type.endsWith('row.created'))).toBe(true);
+    expect(published.some(({ subject, type }) => subject === marker && type.endsWith('row.created'))).toBe(true);
   }, 20_000);
   return mine().filter(({ type }) => !type.endsWith('content.updated'));
 }

@@ -10,13 +10,13 @@ import type { Node } from '../../domain/node.js';
 import { publishChange } from '../../events.js';
 import type { AccessSubject } from '../../policy.js';
 import type { TransferParts } from '../parts.js';
+import { keepStates } from './archived-data.js';
 import { createImportHomes } from './homes.js';
 import type { ItemTerms } from './item-terms.js';
 import { insertItem } from './node.js';
 import { createImportPeople } from './people.js';
 import { appendRows } from './rows.js';
 import { tagsOfItems } from './tags.js';
-import { keepStates } from './talk.js';
 import { updateFromItem } from './update.js';
 
 /** Adds items to this call's work, each independently: a refused item reports why, and so do its descendants. */

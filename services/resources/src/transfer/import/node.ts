@@ -14,10 +14,10 @@ import { reservePlaces } from '../../tree/reserve.js';
 import { actorFrom, nodeType } from '../../wire.js';
 import type { TransferParts } from '../parts.js';
 import { type ArchivedItem, archivedIn, archivedInput, asArchived } from './archived.js';
+import { putArchived } from './archived-data.js';
 import type { ItemTerms } from './item-terms.js';
 import { fittingName, freeName } from './names.js';
 import { type NewNode, past } from './new-node.js';
-import { putArchived } from './talk.js';
 
 /** Maximum length of an external id in UTF-16 code units. */
 const MAX_EXTERNAL_ID_CHARS = 255;

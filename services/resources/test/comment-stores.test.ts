@@ -90,8 +90,8 @@ async function fill(resourceId: string, count: number): Promise<void> {
 }
 
 test.each([
-  ['few go with their documents', 40],
-  ['many go behind them, by a job', 1200],
+  ['few in the same unit of work', 40],
+  ['many by a job', 1200],
 ])('deletes the comments on purged documents: %s', async (_, count) => {
   const { store } = stage.host;
   const parts = { store, comments, threads, jobs } as CommentParts;
