@@ -216,7 +216,7 @@ describe('an embedded system', () => {
     expect([flipped.code, flipped.of('database')?.status]).toEqual([1, 'ok']);
     expect(flipped.of('tables')).toMatchObject({
       status: 'failed',
-      detail: expect.stringContaining('table: chunk 1 with 2 rows is not as it was written'),
+      detail: expect.stringContaining('table: chunk 1 with 2 rows differs from its hash'),
     });
     connection.run('DELETE FROM resources__table_chunks');
     connection.close();

@@ -14,31 +14,31 @@ const SERVER = `(${IPV4_PATTERN}(:[0-9]{1,5})?|\\[${IPV6_PATTERN}\\](:[0-9]{1,5}
 export const config = {
   documentBytes: {
     variable: 'COMMONPLACE_DOCUMENT_BYTES',
-    help: 'most bytes of one document as Markdown',
+    help: 'maximum bytes of one document as Markdown',
     parse: integer(1024, 10 * 1024 * 1024),
     fallback: 5 * 1024 * 1024,
   },
   documentJsonBytes: {
     variable: 'COMMONPLACE_DOCUMENT_JSON_BYTES',
-    help: 'most bytes of one document as JSON',
+    help: 'maximum bytes of one document as JSON',
     parse: integer(1024, 10 * 1024 * 1024),
     fallback: 8 * 1024 * 1024,
   },
   documentThreads: {
     variable: 'COMMONPLACE_DOCUMENT_THREADS',
-    help: 'threads that read documents and match the patterns of forms; one Org takes all but one of them',
+    help: 'threads that parse documents and match the patterns of forms; one Org uses at most all but one of them',
     parse: integer(1, 64),
     fallback: 2,
   },
   documentSeconds: {
     variable: 'COMMONPLACE_DOCUMENT_SECONDS',
-    help: 'most seconds that one reading of a document may take, its waiting apart; less than a request may take',
+    help: 'maximum seconds for parsing a document once, without its wait for a thread; less than the timeout of a request',
     parse: integer(1, 300),
     fallback: 10,
   },
   documentsWaiting: {
     variable: 'COMMONPLACE_DOCUMENTS_WAITING',
-    help: 'most readings of long documents of one Org that wait for a thread',
+    help: 'maximum number of long documents of one Org that wait for a thread to parse them',
     parse: integer(1, 100_000),
     fallback: 200,
   },
@@ -50,55 +50,55 @@ export const config = {
   },
   workspaceResources: {
     variable: 'COMMONPLACE_WORKSPACE_RESOURCES',
-    help: 'most resources of one workspace',
+    help: 'maximum number of resources in one workspace',
     parse: integer(1, 100_000_000),
     fallback: 1_000_000,
   },
   children: {
     variable: 'COMMONPLACE_CHILDREN',
-    help: 'most children of one resource',
+    help: 'maximum number of children of one resource',
     parse: integer(1, 1_000_000),
     fallback: 10_000,
   },
   tableRows: {
     variable: 'COMMONPLACE_TABLE_ROWS',
-    help: 'most rows of one table',
+    help: 'maximum number of rows in one table',
     parse: integer(1, 1_000_000),
     fallback: 200_000,
   },
   tableCacheBytes: {
     variable: 'COMMONPLACE_TABLE_CACHE_BYTES',
-    help: 'memory for the rows of tables that are read often',
+    help: 'bytes of memory that cache the rows of tables',
     parse: integer(1024 * 1024, 64 * 1024 * 1024 * 1024),
     fallback: 256 * 1024 * 1024,
   },
   inlineSubtree: {
     variable: 'COMMONPLACE_INLINE_SUBTREE',
-    help: 'largest subtree that a move, restriction or deletion rewrites within the request',
+    help: 'maximum number of resources in a subtree that a move, restriction or deletion rewrites within the request',
     parse: integer(1, 10_000),
     fallback: 1000,
   },
   inlineCopy: {
     variable: 'COMMONPLACE_INLINE_COPY',
-    help: 'most resources that a copy creates within the request',
+    help: 'maximum number of resources that a copy creates within the request',
     parse: integer(1, 1000),
     fallback: 200,
   },
   copyResources: {
     variable: 'COMMONPLACE_COPY_RESOURCES',
-    help: 'most resources of one copy',
+    help: 'maximum number of resources in one copy',
     parse: integer(1, 1_000_000),
     fallback: 100_000,
   },
   inlinePurge: {
     variable: 'COMMONPLACE_INLINE_PURGE',
-    help: 'most resources that emptying the trash deletes within the request',
+    help: 'maximum number of resources that emptying the trash deletes within the request',
     parse: integer(1, 10_000),
     fallback: 500,
   },
   inlineTagged: {
     variable: 'COMMONPLACE_INLINE_TAGGED',
-    help: 'most resources that deleting or merging a tag rewrites within the request',
+    help: 'maximum number of resources that deleting or merging a tag rewrites within the request',
     parse: integer(0, 1000),
     fallback: 200,
   },
@@ -110,31 +110,31 @@ export const config = {
   },
   accessRequests: {
     variable: 'COMMONPLACE_ACCESS_REQUESTS_PER_HOUR',
-    help: 'most access requests of one person in an hour',
+    help: 'maximum number of access requests of one person in an hour',
     parse: integer(1, 1_000_000),
     fallback: 30,
   },
   captchaBits: {
     variable: 'COMMONPLACE_CAPTCHA_BITS',
-    help: 'work that a form with a captcha asks for, as zero bits of a hash; each bit doubles it',
+    help: 'work that a form with a captcha requires, as leading zero bits of a hash; each bit doubles it',
     parse: integer(1, 28),
     fallback: 18,
   },
   captchaMinutes: {
     variable: 'COMMONPLACE_CAPTCHA_MINUTES',
-    help: 'minutes for which the challenge of a captcha can be answered',
+    help: 'minutes for which the challenge of a captcha can be solved',
     parse: integer(1, 24 * 60),
     fallback: 120,
   },
   passwordTries: {
     variable: 'COMMONPLACE_PUBLICATION_PASSWORD_TRIES',
-    help: 'wrong passwords of one publication from one network in 10 minutes',
+    help: 'maximum number of wrong passwords for one publication from one network in 10 minutes',
     parse: integer(1, 1_000_000),
     fallback: 10,
   },
   passwordTriesTotal: {
     variable: 'COMMONPLACE_PUBLICATION_PASSWORD_TRIES_TOTAL',
-    help: 'wrong passwords of one publication from all networks in an hour; browsers that have opened it before are not held up',
+    help: 'maximum number of wrong passwords for one publication from all networks in an hour; browsers that have opened it before are exempt',
     parse: integer(1, 1_000_000),
     fallback: 100,
   },
@@ -160,7 +160,7 @@ export const config = {
   },
   dnsServers: {
     variable: 'COMMONPLACE_DNS_SERVERS',
-    help: 'addresses of the DNS servers that custom domains are looked up at, separated by commas, with a port or without; those of the machine when empty',
+    help: 'comma-separated addresses of the DNS servers that look up custom domains, with or without a port; empty: those of the machine',
     parse: shaped({ kind: 'text', pattern: `${SERVER}( *, *${SERVER})*` }, (value: string): readonly string[] =>
       list(value).map(dnsServer),
     ),
@@ -173,14 +173,14 @@ export type Settings = Values<typeof config>;
 /** Maximum number of levels in a tree; the children of the root are the first level. */
 export const MAX_DEPTH = 32;
 /** Maximum bytes of a resource's metadata as JSON. */
-export const METADATA_BYTES = 16 * 1024;
+export const MAX_METADATA_BYTES = 16 * 1024;
 /** Maximum bytes of content that one unit of work copies, unless a single content is larger. */
-export const COPIED_BYTES = 16 * 1024 * 1024;
+export const MAX_COPIED_BYTES = 16 * 1024 * 1024;
 /** Maximum number of blocks in a document. */
-export const DOCUMENT_BLOCKS = 20_000;
+export const MAX_DOCUMENT_BLOCKS = 20_000;
 /** Maximum bytes of an artifact's source. */
-export const ARTIFACT_BYTES = 2 * 1024 * 1024;
+export const MAX_ARTIFACT_BYTES = 2 * 1024 * 1024;
 /** Maximum number of manual snapshots of one resource. */
-export const NAMED_SNAPSHOTS = 500;
+export const MAX_NAMED_SNAPSHOTS = 500;
 /** Maximum number of automatic snapshots of one resource; those of the last day are kept beyond it. */
-export const AUTOMATIC_SNAPSHOTS = 100;
+export const MAX_AUTOMATIC_SNAPSHOTS = 100;

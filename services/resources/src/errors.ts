@@ -10,7 +10,7 @@ export const ContentNotSupported = defineError(
 export const UnsupportedFormat = defineError(
   'INVALID_ARGUMENT',
   'unsupported_format',
-  'This content can be had as: {formats}.',
+  'The content is available as: {formats}.',
 );
 export const NoUpdateField = defineError(
   'INVALID_ARGUMENT',
@@ -26,7 +26,7 @@ export const NotAFile = defineError('INVALID_ARGUMENT', 'not_a_file', 'The resou
 export const ParentNotContainer = defineError(
   'INVALID_ARGUMENT',
   'parent_not_container',
-  'A {type} can hold no other resources.',
+  'A {type} cannot contain other resources.',
 );
 export const DocumentTooComplex = defineError(
   'INVALID_ARGUMENT',
@@ -36,24 +36,24 @@ export const DocumentTooComplex = defineError(
 export const DocumentTooNested = defineError(
   'INVALID_ARGUMENT',
   'document_too_complex',
-  'HTML in a document has {limit} elements within each other at the most.',
+  'HTML in a document may have at most {limit} nested elements.',
 );
 export const NotADocument = defineError(
   'INVALID_ARGUMENT',
   'not_a_document',
-  'Comments are about documents, and this is a {type}.',
+  'Only documents have comments; the resource is a {type}.',
 );
 export const WorkspaceRequired = defineError(
   'INVALID_ARGUMENT',
   'workspace_required',
-  'Say in which workspace: workspace_id or parent_id.',
+  'workspace_id or parent_id is required.',
 );
 
-export const NoSuchSnapshot = defineError('NOT_FOUND', 'not_found', 'No snapshot of this resource keeps that.');
+export const NoSuchSnapshot = defineError('NOT_FOUND', 'not_found', 'The resource has no such snapshot.');
 export const MissingTarget = defineError(
   'INVALID_ARGUMENT',
   'missing_target',
-  'Say which permission: permission_id, or principal_type with principal_id.',
+  'permission_id, or principal_type with principal_id, is required.',
 );
 export const AmbiguousTarget = defineError(
   'INVALID_ARGUMENT',
@@ -63,18 +63,18 @@ export const AmbiguousTarget = defineError(
 export const RoleEscalation = defineError(
   'PERMISSION_DENIED',
   'role_escalation',
-  'Nobody grants a role above their own: yours is {own}.',
+  'You cannot grant a role above your own, which is {own}.',
 );
 export const ExternalSharingDisabled = defineError(
   'PERMISSION_DENIED',
   'external_sharing_disabled',
-  'The Org has switched sharing with outsiders off.',
+  'The Org does not allow sharing with people outside of it.',
 );
 
 export const PublishingDisabled = defineError(
   'PERMISSION_DENIED',
   'publishing_disabled',
-  'The Org has switched public publishing off.',
+  'The Org does not allow public publishing.',
 );
 
 export const OrgAdminRequired = defineError(
@@ -84,11 +84,11 @@ export const OrgAdminRequired = defineError(
 );
 
 /** Errors about the current state of a resource. HTTP answers each of them with 409. */
-export const CycleDetected = conflict('cycle_detected', 'A resource can not stand below itself.');
+export const CycleDetected = conflict('cycle_detected', 'A resource cannot be moved below itself.');
 export const DepthExceeded = conflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
-export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can not be changed.');
+export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and cannot be changed.');
 export const ResourceLocked = conflict('resource_locked', 'The resource is locked.');
-export const FileNotReady = conflict('file_not_ready', 'The file has no bytes yet: it is {status}.');
+export const FileNotReady = conflict('file_not_ready', 'The file has no content yet: its status is {status}.');
 export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
 export const ExternalIdTaken = conflict(
   'external_id_taken',
@@ -111,11 +111,14 @@ export const InheritedPermission = conflict(
 export const RequestNotPending = conflict('request_not_pending', 'The access request is {status}.');
 export const PublicationSuspended = conflict(
   'publication_suspended',
-  'An operator of this installation keeps it from readers: only they can end that.',
+  'An operator of this installation has suspended the publication; only an operator can resume it.',
 );
 export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
 export const DomainTaken = conflict('domain_taken', 'The domain {domain} belongs to another publication.');
-export const IsPublished = conflict('already_exists', 'The workspace is published already: change that by PATCH.');
+export const IsPublished = conflict(
+  'already_exists',
+  'The workspace is published already: use PATCH to change the publication.',
+);
 export const HasAccess = conflict('already_exists', 'You have this role already.');
 export const TemplateNotReady = conflict('template_not_ready', 'The template is {status}.');
 export const ParentInTrash = conflict('resource_in_trash', 'The parent is in the trash.');
@@ -133,31 +136,40 @@ export function insufficientScope(scope: string): AppError {
 
 /** Returns the error for a person who makes too many access requests an hour. `retryAfter` is in seconds. */
 export function tooManyRequests(limit: number, retryAfter: number): AppError {
-  return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', `A person makes ${limit} access requests an hour.`, {
-    details: {
-      policy: 'access_requests',
-      limit,
-      window_seconds: 3600,
-      retry_after_seconds: retryAfter,
-      reason: 'rate',
+  return new AppError(
+    'RESOURCE_EXHAUSTED',
+    'rate_limited',
+    `A person may make at most ${limit} access requests an hour.`,
+    {
+      details: {
+        policy: 'access_requests',
+        limit,
+        window_seconds: 3600,
+        retry_after_seconds: retryAfter,
+        reason: 'rate',
+      },
+      retryAfter,
     },
-    retryAfter,
-  });
+  );
 }
 
 /** Errors about forms. */
-export const NotATable = defineError('INVALID_ARGUMENT', 'not_a_table', 'Forms are of tables, and this is a {type}.');
+export const NotATable = defineError(
+  'INVALID_ARGUMENT',
+  'not_a_table',
+  'Only tables have forms; the resource is a {type}.',
+);
 export const FormNotFound = defineError('NOT_FOUND', 'form_not_found', 'There is no such form.');
 export const FormExists = conflict('form_already_exists', 'The table has a form already.');
 export const FormInactive = conflict('form_inactive', 'The form is switched off.');
 export const FormClosed = conflict('form_closed', 'The form is closed.');
 export const SubmissionLimitReached = conflict(
   'submission_limit_reached',
-  'The form takes no more submissions than it has.',
+  'The form has reached its maximum number of submissions.',
 );
-export const AlreadyResponded = conflict('submission_limit_reached', 'The form takes one response of each.');
+export const AlreadyResponded = conflict('submission_limit_reached', 'The form accepts one response per person.');
 export const PayloadTooLarge = defineError(
   'INVALID_ARGUMENT',
   'payload_too_large',
-  'The values of a submission have {limit} bytes at the most, files apart.',
+  'The values of a submission may have at most {limit} bytes, not counting files.',
 );

@@ -26,7 +26,7 @@ export function eventsBy(
 const MANY_COLUMNS = 100;
 const FEW_ROWS = 50;
 
-/** Publishes the rows of a table that a write has changed, in events of at most `IDS_PER_EVENT` rows. */
+/** Publishes the rows of a table that a write has changed, in events of at most `MAX_IDS_PER_EVENT` rows. */
 export function publishRows(
   context: Pick<CallContext, 'work' | 'event'>,
   changes: readonly RowChange[],
@@ -34,10 +34,10 @@ export function publishRows(
   formId?: string,
 ): void {
   for (const { verb, rowIds, columnIds } of changes) {
-    const most = columnIds.length > MANY_COLUMNS ? FEW_ROWS : IDS_PER_EVENT;
-    for (let from = 0; from < rowIds.length; from += most) {
+    const maxRows = columnIds.length > MANY_COLUMNS ? FEW_ROWS : MAX_IDS_PER_EVENT;
+    for (let from = 0; from < rowIds.length; from += maxRows) {
       const about = { resourceId: id, tableId: id, workspaceId, version, contentVersion };
-      const rows = { rowIds: rowIds.slice(from, from + most), changedFields: [...columnIds] };
+      const rows = { rowIds: rowIds.slice(from, from + maxRows), changedFields: [...columnIds] };
       const data = { ...about, ...rows, ...(formId !== undefined && { formId }) };
       context.work.publish(context.event(verb, id, data, tenant));
     }
@@ -45,7 +45,7 @@ export function publishRows(
 }
 
 /** Maximum number of ids in one event, which keeps events small. */
-export const IDS_PER_EVENT = 200;
+export const MAX_IDS_PER_EVENT = 200;
 
 export interface Change {
   readonly verb:
@@ -62,7 +62,7 @@ export interface Change {
 }
 
 /**
- * Publishes a change to a node and to the descendants that changed with it, in events of at most `IDS_PER_EVENT` ids.
+ * Publishes a change to a node and to the descendants that changed with it, in events of up to `MAX_IDS_PER_EVENT` ids.
  */
 export function publishChange(
   context: Pick<CallContext, 'work' | 'event'>,
@@ -71,9 +71,9 @@ export function publishChange(
   below: readonly { readonly id: string }[] = [],
 ): void {
   const ids = [head.id, ...below.map(({ id }) => id)];
-  for (let from = 0; from < ids.length; from += IDS_PER_EVENT) {
+  for (let from = 0; from < ids.length; from += MAX_IDS_PER_EVENT) {
     const data = {
-      resourceIds: ids.slice(from, from + IDS_PER_EVENT),
+      resourceIds: ids.slice(from, from + MAX_IDS_PER_EVENT),
       workspaceId: head.workspaceId,
       changedFields: [...fields],
       version: head.version,

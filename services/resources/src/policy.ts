@@ -20,7 +20,7 @@ import { type ActingAgent, actingAgent, agentAccess, agentNeedsNoGrant } from '.
 import { type Grant, isExpired } from './domain/grant.js';
 import type { Node, UntrustedWriter } from './domain/node.js';
 import { linkPrincipal } from './domain/principals.js';
-import { type Capability, LEAST_ROLE, may } from './domain/role.js';
+import { type Capability, MIN_ROLE, may } from './domain/role.js';
 import { ResourceInTrash, ResourceLocked, WorkspaceArchived } from './errors.js';
 import type { Tree } from './nodes/tree.js';
 import type { TermsCache } from './terms.js';
@@ -188,8 +188,8 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
   }
 
   async function accessTo(node: Node, subject: AccessSubject): Promise<Access | undefined> {
-    const asks = belongs(node.tenant, subject) && !ownsOutright(node, subject);
-    return accessOf(node, asks ? await grantsFor([node], subject) : [], subject);
+    const needsGrants = belongs(node.tenant, subject) && !ownsOutright(node, subject);
+    return accessOf(node, needsGrants ? await grantsFor([node], subject) : [], subject);
   }
 
   /** Returns a membership without a role, for a caller who sees a node of a workspace that they are not a member of. */
@@ -224,7 +224,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
 
   /**
    * Returns the error for a caller who is not a member of a workspace. Administrators of its Org may learn that it
-   * exists; everybody else gets NotFound.
+   * exists; all others get NotFound.
    */
   async function unjoined(workspaceId: string, subject: AccessSubject, context: CallContext): Promise<Error> {
     const administered = [...subject.person.orgs.values()].filter(({ role }) => ADMIN_ROLES.has(role));
@@ -275,14 +275,17 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
   async function grantsIn(workspaceId: string, subject: AccessSubject): Promise<Grant[]> {
     const found = await grants.find({
       where: { principal: { in: subject.principals }, workspaceId },
-      limit: GRANTS_PER_PERSON,
+      limit: MAX_GRANTS_PER_PERSON,
     });
     return found.filter((grant) => holds(grant, subject));
   }
 
   async function agentGrantsIn(workspaceId: string, { agent, now }: AccessSubject): Promise<Grant[]> {
     if (agent === undefined) return [];
-    const found = await grants.find({ where: { principal: agent.principal, workspaceId }, limit: GRANTS_PER_PERSON });
+    const found = await grants.find({
+      where: { principal: agent.principal, workspaceId },
+      limit: MAX_GRANTS_PER_PERSON,
+    });
     return found.filter((grant) => !isExpired(grant, now));
   }
 
@@ -365,7 +368,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     agentGrantsIn,
     async grantedWorkspaces(subject) {
       const where = { principal: { in: subject.principals } };
-      const found = await grants.find({ where, limit: GRANTS_PER_PERSON });
+      const found = await grants.find({ where, limit: MAX_GRANTS_PER_PERSON });
       const held = found.filter((grant) => holds(grant, subject));
       return [...new Map(held.map(({ workspaceId, tenant }) => [workspaceId, { workspaceId, tenant }])).values()];
     },
@@ -375,7 +378,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
 const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
 /** Maximum number of a person's grants that one query reads. */
-const GRANTS_PER_PERSON = 10_000;
+const MAX_GRANTS_PER_PERSON = 10_000;
 
 /**
  * Returns the grant of the share link that a request presents. If the Org does not allow external sharing, a link for
@@ -451,21 +454,21 @@ function byResource(grants: readonly Grant[]): ReadonlyMap<string, Grant[]> {
 /** Throws InsufficientRole if the caller's role on a node does not include a capability. */
 export function requireCapability(seen: Seen, capability: Capability): void {
   if (!may(seen.access.role, capability)) {
-    throw InsufficientRole({ role: seen.access.role, needed: LEAST_ROLE[capability] });
+    throw InsufficientRole({ role: seen.access.role, needed: MIN_ROLE[capability] });
   }
 }
 
-/** Throws InsufficientRole if a workspace role is below `least`. */
-export function requireWorkspaceRole(membership: WorkspaceMembership, least: WorkspaceRole): void {
-  if (!isWorkspaceRoleAtLeast(membership.role, least)) {
+/** Throws InsufficientRole if a workspace role is below `minRole`. */
+export function requireWorkspaceRole(membership: WorkspaceMembership, minRole: WorkspaceRole): void {
+  if (!isWorkspaceRoleAtLeast(membership.role, minRole)) {
     throw InsufficientRole({
       role: enumName(membership.role, 'WORKSPACE_ROLE'),
-      needed: enumName(least, 'WORKSPACE_ROLE'),
+      needed: enumName(minRole, 'WORKSPACE_ROLE'),
     });
   }
 }
 
-/** Returns the state that keeps everybody from writing to a node, whatever their role; undefined without one. */
+/** Returns the state that prevents all writes to a node, whatever their role; undefined without one. */
 export function blockedBy(seen: Pick<Seen, 'node' | 'membership'>): BlockedBy | undefined {
   if (seen.node.state === 'trashed') return 'trashed';
   if (seen.membership?.archived) return 'archived';

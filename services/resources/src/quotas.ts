@@ -1,8 +1,8 @@
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
 import type { Collection, Store } from '@commonplace/kit/store';
 import type { Comment } from './comments/records.js';
-import { COMMENTS_PER_DOCUMENT } from './comments/rules.js';
-import { NAMED_SNAPSHOTS, type Settings } from './config.js';
+import { MAX_COMMENTS_PER_DOCUMENT } from './comments/rules.js';
+import { MAX_NAMED_SNAPSHOTS, type Settings } from './config.js';
 import type { Node } from './domain/node.js';
 import { LimitReached, tooManyRequests } from './errors.js';
 import type { Counters } from './nodes/counters.js';
@@ -11,8 +11,8 @@ import type { Quotas } from './nodes/quotas.js';
 import type { AccessRequest } from './sharing/request-records.js';
 import type { SnapshotRecord } from './snapshots/records.js';
 import type { Tag } from './tags/records.js';
-import { TAGS_PER_WORKSPACE } from './tags/rules.js';
-import { TEMPLATES_PER_LIST, type Template } from './templates/records.js';
+import { MAX_TAGS_PER_WORKSPACE } from './tags/rules.js';
+import { MAX_TEMPLATES_PER_LIST, type Template } from './templates/records.js';
 
 /** The stores that the quotas count. */
 export interface CountedRecords {
@@ -48,12 +48,16 @@ export async function openQuotas(store: Store, settings: Settings, counted: Coun
     ),
     roots: open('roots', settings.children, sideBySide, children, SLOTS),
     children: open('children', settings.children, sideBySide, children),
-    tags: open('tags', TAGS_PER_WORKSPACE, 'tags in a workspace', (workspaceId) => counted.tags.count({ workspaceId })),
-    comments: open('comments', COMMENTS_PER_DOCUMENT, 'comments on a document', (resourceId) =>
+    tags: open('tags', MAX_TAGS_PER_WORKSPACE, 'tags in a workspace', (workspaceId) =>
+      counted.tags.count({ workspaceId }),
+    ),
+    comments: open('comments', MAX_COMMENTS_PER_DOCUMENT, 'comments on a document', (resourceId) =>
       counted.comments.count({ resourceId }),
     ),
-    templates: open('templates', TEMPLATES_PER_LIST, 'templates', (listKey) => counted.templates.count({ listKey })),
-    snapshots: open('snapshots', NAMED_SNAPSHOTS, 'snapshots of one resource', (resourceId) =>
+    templates: open('templates', MAX_TEMPLATES_PER_LIST, 'templates', (listKey) =>
+      counted.templates.count({ listKey }),
+    ),
+    snapshots: open('snapshots', MAX_NAMED_SNAPSHOTS, 'snapshots of one resource', (resourceId) =>
       counted.snapshots.count({ resourceId, automatic: false }),
     ),
     accessRequests: createQuota(records, {

@@ -46,7 +46,7 @@ afterAll(async () => {
   await stage.stage.close();
 });
 
-test('nothing the service says of access differs from what the specification says of it', async () => {
+test('the service agrees with the specification about access', async () => {
   let taken = 0;
   let readable = 0;
   const property = fc.asyncProperty(commands, async (sequence) => {
@@ -105,8 +105,8 @@ async function compare(run: Run): Promise<number> {
     const options = await stage.stage.as(caller);
     const { resources } = await stage.index.checkAccess({ ids }, options);
     agree(
-      said(person, 'check', resources, ({ id, role }) => [id, roleOf(role)]),
-      said(person, 'check', seen, (node) => [node.id, roles.get(node)]),
+      namedPairs(person, 'check', resources, ({ id, role }) => [id, roleOf(role)]),
+      namedPairs(person, 'check', seen, (node) => [node.id, roles.get(node)]),
     );
     for (const [number, workspaceId] of run.workspaceIds.entries()) {
       const here = seen.filter((node) => model.workspaceOf(node) === number).map(({ id }) => id);
@@ -125,7 +125,7 @@ function agree(shown: unknown, expected: unknown): void {
 }
 
 /** Returns sorted pairs with the person's name, so that a difference is readable. */
-function said<T>(person: Person, what: string, all: readonly T[], pair: (one: T) => [string, unknown]) {
+function namedPairs<T>(person: Person, what: string, all: readonly T[], pair: (one: T) => [string, unknown]) {
   return [person.name, what, all.map(pair).sort(([a], [b]) => (a < b ? -1 : 1))];
 }
 

@@ -61,7 +61,7 @@ const list = async (by: Caller, id: string, status = AccessRequestStatus.UNSPECI
 };
 
 describe('an access request', () => {
-  test('is made by people of the tenant, and tells them nothing of the resource', async () => {
+  test('can be made by people of the tenant, and reveals nothing of the resource', async () => {
     const reply: Reply = {};
     const made = await s.ask(asker, item.id, { message: 'Please' }, reply);
     expect(made).toMatchObject({ role: VIEWER, status: PENDING, requester: { id: asker.userId }, message: 'Please' });
@@ -75,8 +75,8 @@ describe('an access request', () => {
     expect(await outcome(s.ask(owner, item.id, { role: MANAGER }))).toBe('already_exists');
     expect(await outcome(s.ask(asker, top.id, { role: OWNER }))).toBe('invalid_value');
     await eventually(() => {
-      const told = s.events.filter(({ type, subject }) => type.includes('access_request') && subject === item.id);
-      expect(told.map(({ type, data }) => [type, data])).toEqual([
+      const published = s.events.filter(({ type, subject }) => type.includes('access_request') && subject === item.id);
+      expect(published.map(({ type, data }) => [type, data])).toEqual([
         [
           'commonplace.resources.access_request.created',
           {
@@ -94,7 +94,7 @@ describe('an access request', () => {
     });
   });
 
-  test('is made where the workspace takes it, and by guests of the Org where it takes theirs', async () => {
+  test('is accepted if the workspace allows it, and from guests of the Org if it allows theirs', async () => {
     const guest = member('Guest', undefined, OrgRole.GUEST);
     const viewer = member('Viewer', WorkspaceRole.VIEWER, OrgRole.GUEST);
     expect(await outcome(s.ask(guest, item.id))).toBe('not_found');
@@ -107,7 +107,7 @@ describe('an access request', () => {
     expect(await outcome(s.ask(asker, item.id))).toBe('not_found');
   });
 
-  test('is listed to managers, and its own to others', async () => {
+  test('is listed for managers, and for its requester', async () => {
     const other = member('Other', WorkspaceRole.VIEWER);
     const first = await s.ask(asker, item.id);
     const second = await s.ask(other, item.id, { role: EDITOR });
@@ -136,12 +136,12 @@ describe('an access request', () => {
     expect(await s.decide(owner, more.id, target)).toMatchObject({ permission: { resourceId: top.id, role: EDITOR } });
     expect((await s.get(asker, top.id)).access).toMatchObject({ role: EDITOR });
     await eventually(() => {
-      const told = s.events.filter(({ data }) => data.requestId === made.id).map(({ data }) => data);
-      expect(told[1]).toMatchObject({ status: 'approved', role: 'viewer', notifyUserIds: [asker.userId] });
+      const published = s.events.filter(({ data }) => data.requestId === made.id).map(({ data }) => data);
+      expect(published[1]).toMatchObject({ status: 'approved', role: 'viewer', notifyUserIds: [asker.userId] });
     });
   });
 
-  describe('that is approved takes nothing from the requester, and makes nothing last longer', () => {
+  describe('when approved takes no access from the requester, and prolongs none', () => {
     const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString();
     const roleNow = () =>
       s.get(asker, item.id).then(
@@ -181,7 +181,7 @@ describe('an access request', () => {
       expect(await rolesOf(held, given)).toEqual(expected);
     });
 
-    test('is listed as it holds, and revoked as a whole', async () => {
+    test('is listed with its current terms, and revoked as a whole', async () => {
       const grantee = { principalType: GranteeType.USER, principalId: asker.userId };
       const { id } = await s.ask(asker, item.id, { role: EDITOR });
       await s.grant(owner, item.id, { ...grantee, role: VIEWER });
@@ -197,7 +197,7 @@ describe('an access request', () => {
     });
   });
 
-  test('is not approved where that would help nobody, or beyond the decider’s own role', async () => {
+  test('is not approved without effect, or beyond the decider’s own role', async () => {
     const manager = member('Manager', WorkspaceRole.VIEWER);
     const beside = await s.create(owner, { workspaceId: workspace.id });
     const made = await s.ask(asker, item.id);
@@ -212,7 +212,7 @@ describe('an access request', () => {
     expect(await decide(manager, {})).toBe('ok');
   });
 
-  test('is decided by managers and canceled by who made it', async () => {
+  test('is decided by managers and canceled by its requester', async () => {
     const viewer = member('Viewer', WorkspaceRole.VIEWER);
     const made = await s.ask(asker, item.id);
     const by = (person: Caller, status: AccessRequestStatus) => outcome(s.decide(person, made.id, { status }));
@@ -237,7 +237,7 @@ describe('an access request', () => {
     expect((await s.ask(asker, item.id)).status).toBe(PENDING);
   });
 
-  test('is over after 30 days, without anybody doing anything', async () => {
+  test('expires after 30 days by itself', async () => {
     const made = await s.ask(asker, item.id);
     playClock(30 * 24 * HOUR);
     expect(await list(asker, item.id)).toMatchObject([{ id: made.id, status: EXPIRED }]);
@@ -250,7 +250,7 @@ describe('an access request', () => {
     expect((await list(owner, item.id)).map(({ status }) => status)).toEqual([PENDING, EXPIRED]);
   });
 
-  test('is made thirty times an hour at the most', async () => {
+  test('is limited to thirty an hour', async () => {
     for (let i = 0; i < 30; i++) {
       const { id } = await s.create(owner, { workspaceId: workspace.id });
       await s.ask(asker, id);
@@ -264,7 +264,7 @@ describe('an access request', () => {
     expect(await outcome(s.ask(asker, item.id))).toBe('ok');
   });
 
-  test('of many at once is one', async () => {
+  test('is created once by many concurrent calls', async () => {
     const made = await Promise.all(Array.from({ length: 5 }, () => s.ask(asker, item.id)));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
   });

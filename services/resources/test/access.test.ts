@@ -66,7 +66,7 @@ describe('effective access', () => {
     expect(effectiveAccess(cut, role, [], NOW)?.role).toBe(expected);
   });
 
-  test('the greatest of all that holds counts', () => {
+  test('the greatest valid role applies', () => {
     const access = effectiveAccess(
       open,
       WorkspaceRole.VIEWER,
@@ -76,7 +76,7 @@ describe('effective access', () => {
     expect(access).toMatchObject({ role: 'editor', source: 'ancestor', sourceResourceId: 'top' });
   });
 
-  test('a grant above a restriction does not reach below it, one on it does', () => {
+  test('a grant above a restriction does not apply below it, but a grant on it does', () => {
     expect(effectiveAccess(cut, undefined, [grant('top', 'owner')], NOW)).toBeUndefined();
     expect(effectiveAccess(cut, undefined, [grant('mid', 'viewer')], NOW)?.role).toBe('viewer');
   });
@@ -86,7 +86,7 @@ describe('effective access', () => {
     expect(effectiveAccess(self, undefined, [grant('mid', 'manager')], NOW)).toMatchObject({ source: 'direct' });
   });
 
-  test('an expired grant is none', () => {
+  test('an expired grant does not apply', () => {
     expect(effectiveAccess(open, undefined, [grant('leaf', 'editor', NOW)], NOW)).toBeUndefined();
     expect(effectiveAccess(open, undefined, [grant('leaf', 'editor', '2026-01-02T00:00:00.001Z')], NOW)?.role).toBe(
       'editor',
@@ -94,7 +94,7 @@ describe('effective access', () => {
   });
 });
 
-test('questions of one request that are asked while a query is under way await its answer', async () => {
+test('concurrent checks of one request share a query', async () => {
   const queries: (() => void)[] = [];
   const grants = {
     find: () =>
@@ -105,12 +105,12 @@ test('questions of one request that are asked while a query is under way await i
   const policy = createPolicy({ grants } as PolicyParts);
   const subject = guest();
   const node = (id: string): Node => ({ ...open, id, tenant: W, principals: ['user:me'] }) as unknown as Node;
-  const asked = [
+  const checks = [
     policy.accessTo(node('leaf'), subject),
     policy.accessTo(node('leaf'), subject),
     policy.accessToAll([node('leaf'), node('other')], subject).then(([first]) => first),
   ];
   await new Promise(setImmediate);
   for (const answer of queries.splice(0)) answer();
-  for (const access of await Promise.all(asked)) expect(access).toMatchObject({ role: 'editor', source: 'ancestor' });
+  for (const access of await Promise.all(checks)) expect(access).toMatchObject({ role: 'editor', source: 'ancestor' });
 });

@@ -56,7 +56,7 @@ afterAll(async () => {
   await stage.stage.close();
 });
 
-test('an agent does what both it and the person may, and nothing else', async () => {
+test('an agent may do only what both it and the person may', async () => {
   let allowed = 0;
   let limited = 0;
   const property = fc.asyncProperty(worlds, async (world) => {

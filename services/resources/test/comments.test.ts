@@ -81,7 +81,7 @@ async function list(fields: Partial<ListCommentsRequest> = {}, caller = viewer) 
 const bodies = (items: readonly Comment[]) => items.map(({ body }) => body);
 
 /** Waits for the last event of a type about a comment, and returns its data. */
-async function told(verb: string, commentId: string): Promise<DomainEvent['data']> {
+async function publishedData(verb: string, commentId: string): Promise<DomainEvent['data']> {
   return eventually(() => {
     const type = `commonplace.resources.comment.${verb}`;
     const event = events.findLast((one) => one.type === type && one.data.commentId === commentId);
@@ -91,7 +91,7 @@ async function told(verb: string, commentId: string): Promise<DomainEvent['data'
 }
 
 describe('threads', () => {
-  test('stand in the order in which they began, each with its replies', async () => {
+  test('are in the order in which they began, each with its replies', async () => {
     const one = await say({ body: 'One' });
     const two = await say({ body: 'Two' });
     const reply = await say({ body: 'One a', parentCommentId: one.id });
@@ -116,7 +116,7 @@ describe('threads', () => {
     expect(seen).toEqual(['1', '2', '3']);
   });
 
-  test('are resolved as a whole by who began them or an editor, and opened again', async () => {
+  test('are resolved as a whole by their author or an editor, and reopened', async () => {
     const head = await say({ body: 'Head' });
     const reply = await say({ body: 'Reply', parentCommentId: head.id }, other);
     await expect(change(head.id, { status: CommentStatus.RESOLVED }, other)).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe('threads', () => {
     expect((await of(CommentStatusFilter.OPEN)).items).toEqual([]);
     const late = await say({ body: 'Late', parentCommentId: head.id }, other);
     expect(late.status).toBe(CommentStatus.RESOLVED);
-    const { participants } = await told('resolved', reply.id);
+    const { participants } = await publishedData('resolved', reply.id);
     expect([...(participants as string[])].sort()).toEqual([commenter.userId, other.userId].sort());
     await change(head.id, { status: CommentStatus.OPEN });
     const open = await of(CommentStatusFilter.OPEN);
@@ -138,15 +138,15 @@ describe('threads', () => {
   });
 });
 
-describe('who may', () => {
-  test('viewers read, commenters write, and only documents are talked about', async () => {
+describe('permissions', () => {
+  test('viewers read, commenters write, and only documents have comments', async () => {
     await expect(say({}, viewer)).rejects.toMatchObject({ reason: 'insufficient_role' });
     const folder = await world.create(editor, {});
     await expect(say({ resourceId: folder.id })).rejects.toMatchObject({ reason: 'not_a_document' });
     await expect(list({ resourceId: folder.id })).rejects.toMatchObject({ reason: 'not_a_document' });
   });
 
-  test('a body is its author’s alone, a deletion a manager’s as well', async () => {
+  test('only the author edits a body; a manager may delete it too', async () => {
     const { id } = await say({ body: 'Mine' });
     await expect(change(id, { body: 'Yours' }, boss)).rejects.toMatchObject({ reason: 'insufficient_role' });
     await expect(remove(id, editor)).rejects.toMatchObject({ reason: 'insufficient_role' });
@@ -156,7 +156,7 @@ describe('who may', () => {
     expect((await list()).items).toEqual([]);
   });
 
-  test('nobody in an archived workspace; anybody at a locked document', async () => {
+  test('no one writes in an archived workspace; a locked document accepts comments', async () => {
     await world.update(boss, resourceId, { updateMask: ['is_locked'], isLocked: true });
     const { id } = await say({});
     world.archive(true);
@@ -167,12 +167,12 @@ describe('who may', () => {
     await world.get(editor, resourceId);
   });
 
-  test('a comment of another document is not there', async () => {
+  test('a comment on another document is not found', async () => {
     const { id } = await say({});
     const elsewhere = await world.create(editor, { type: ResourceType.DOCUMENT });
     const request = { resourceId: elsewhere.id, commentId: id };
-    const asked = comments.deleteComment(request, await world.stage.as(commenter));
-    await expect(asked).rejects.toMatchObject({ reason: 'not_found' });
+    const result = comments.deleteComment(request, await world.stage.as(commenter));
+    await expect(result).rejects.toMatchObject({ reason: 'not_found' });
   });
 });
 
@@ -193,7 +193,7 @@ describe('a change', () => {
     expect((await list()).items).toHaveLength(1);
   });
 
-  test('of reactions is each person’s own', async () => {
+  test('of reactions affects only the caller’s own', async () => {
     const { id } = await say({});
     await change(id, { reactions: ['👍', '🎉'] }, other);
     await change(id, { reactions: ['👍'] });
@@ -211,7 +211,7 @@ describe('a change', () => {
 });
 
 describe('a deletion', () => {
-  test('leaves the place of a head while there are replies', async () => {
+  test('keeps a first comment without its body while it has replies', async () => {
     const head = await say({ body: 'Head', anchor: { quote: 'First' } });
     const reply = await say({ body: 'Reply', parentCommentId: head.id }, other);
     await remove(head.id);
@@ -226,7 +226,7 @@ describe('a deletion', () => {
     expect((await list()).items).toEqual([]);
   });
 
-  test('and a reply in the same moment leave no reply without a head', async () => {
+  test('and a concurrent reply leave no reply without a first comment', async () => {
     for (let round = 0; round < 5; round++) {
       const head = await say({ body: 'Head' });
       await Promise.allSettled([remove(head.id), say({ body: 'Reply', parentCommentId: head.id }, other)]);
@@ -235,7 +235,7 @@ describe('a deletion', () => {
     }
   });
 
-  test('of all of a thread in the same moment leaves nothing', async () => {
+  test('of all comments of a thread at once leaves nothing', async () => {
     for (let round = 0; round < 5; round++) {
       const head = await say({ body: 'Head' });
       const reply = await say({ body: 'Reply', parentCommentId: head.id });
@@ -248,46 +248,46 @@ describe('a deletion', () => {
 describe('mentions', () => {
   const mention = ({ userId, userName }: Caller) => `@[${userName}](user:${userId})`;
 
-  test('are those given and those in the body who can read the document', async () => {
+  test('include those given and those in the body who can read the document', async () => {
     const reply: Reply = {};
     const stranger = newId();
     const body = `Look, ${mention(other)} and ${mention(commenter)} and @[X](user:${stranger})!`;
     const { id, mentions } = await say({ body, mentions: [viewer.userId] }, commenter, reply);
     expect([...mentions].sort()).toEqual([viewer.userId, other.userId, commenter.userId].sort());
     expect(reply.warnings).toMatchObject([{ code: 'mention_not_notified' }]);
-    const data = await told('created', id);
+    const data = await publishedData('created', id);
     expect([...(data.mentions as string[])].sort()).toEqual([viewer.userId, other.userId].sort());
     expect(data).toMatchObject({ resourceId, workspaceId: world.workspaceId, authorId: commenter.userId });
   });
 
-  test('of a restricted document reach those within', async () => {
+  test('on a restricted document reach only its readers', async () => {
     await world.update(boss, resourceId, { updateMask: ['access_mode'], accessMode: AccessMode.RESTRICTED });
     const { mentions } = await say({ body: mention(other) }, boss);
     expect(mentions).toEqual([]);
   });
 
-  test('tell an edit’s new people alone, and a reply tells the thread', async () => {
+  test('of an edit notify only new people, and a reply notifies the thread', async () => {
     const head = await say({ body: `${mention(other)}` });
     await change(head.id, { body: `${mention(other)} ${mention(viewer)}` });
-    expect((await told('updated', head.id)).mentions).toEqual([viewer.userId]);
+    expect((await publishedData('updated', head.id)).mentions).toEqual([viewer.userId]);
     const reply = await say({ body: 'Yes', parentCommentId: head.id }, other);
-    expect(await told('created', reply.id)).toMatchObject({ participants: [commenter.userId], mentions: [] });
+    expect(await publishedData('created', reply.id)).toMatchObject({ participants: [commenter.userId], mentions: [] });
     await remove(reply.id, other);
-    expect(await told('deleted', reply.id)).toMatchObject({ threadId: head.id, actorId: other.userId });
+    expect(await publishedData('deleted', reply.id)).toMatchObject({ threadId: head.id, actorId: other.userId });
   });
 
-  test('in code are none', async () => {
+  test('in code do not count', async () => {
     expect((await say({ body: `\`${mention(other)}\`` })).mentions).toEqual([]);
   });
 
-  test('are no more than 50', async () => {
+  test('are limited to 50', async () => {
     const body = Array.from({ length: 51 }, () => `@[x](user:${newId()})`).join(' ');
     await expect(say({ body })).rejects.toMatchObject({ reason: 'too_many_items' });
   });
 });
 
 describe('an anchor', () => {
-  test('is active while its passage is there, and active again when it comes back', async () => {
+  test('is active while its passage exists, and again when the passage is restored', async () => {
     const { anchor } = await say({ anchor: { quote: 'brown fox', prefix: 'quick ' } });
     expect(anchor).toMatchObject({ quote: 'brown fox', prefix: 'quick ', state: AnchorState.ACTIVE });
     const write = async (text: string) => {
@@ -302,7 +302,7 @@ describe('an anchor', () => {
     expect(await state()).toBe(AnchorState.ACTIVE);
   });
 
-  test('is on the block of its passage, which marks do not hide, and follows it through edits', async () => {
+  test('follows the block of its passage through edits, despite marks', async () => {
     const write = async (text: string) => {
       const content = Buffer.from(JSON.stringify(text));
       const request = ReplaceContentRequest.fromPartial({ resourceId, content });
@@ -316,7 +316,7 @@ describe('an anchor', () => {
     expect(comment?.anchor).toMatchObject({ blockId: anchor?.blockId, state: AnchorState.ACTIVE });
   });
 
-  test('that is nowhere is kept as an orphan', async () => {
+  test('that is not found is kept as orphaned', async () => {
     const { anchor } = await say({ anchor: { quote: 'nowhere' } });
     expect(anchor?.state).toBe(AnchorState.ORPHANED);
     const head = await say({});
@@ -325,14 +325,14 @@ describe('an anchor', () => {
   });
 });
 
-test('a body is safe HTML, and must say something', async () => {
+test('a body becomes safe HTML, and must not be empty', async () => {
   const { bodyHtml } = await say({ body: '**bold**\n\n<script>alert(1)</script>' });
   expect(bodyHtml).not.toContain('<script');
   expect(bodyHtml).toContain('<strong>bold</strong>');
   await expect(say({ body: ' \n ' })).rejects.toMatchObject({ reason: 'invalid_value', param: 'body' });
 });
 
-test('what comments say is told to an index, open and resolved, the latest first and as plain text', async () => {
+test('the index gets open and resolved comments as plain text, latest first', async () => {
   const entry = async () => {
     const { entries } = await world.index.getIndexEntries(
       { ids: [resourceId], mostBytes: 0 },

@@ -37,13 +37,13 @@ test.each([
   '\ufeffwith a mark',
   'emoji 👩‍👩‍👧 and \u2028 lines',
   'x'.repeat(300_000),
-])('what was written reads back as it was', async (text) => {
+])('content reads back as it was written', async (text) => {
   const { id } = await document();
   await write(id, text);
   expect(await read(id)).toBe(text);
 });
 
-test('a write bumps both versions; the same text again changes nothing', async () => {
+test('a write increments both versions; writing the same text again changes nothing', async () => {
   const { id } = await document('one');
   const first = await write(id, 'two');
   expect(first).toMatchObject({ version: 2, replacedVersion: 1, changed: true });
@@ -58,7 +58,7 @@ test('a stale base version is refused and leaves the text alone', async () => {
   expect(await read(id)).toBe('two');
 });
 
-test('an Idempotency-Key gives the first answer again, and refuses another body', async () => {
+test('an Idempotency-Key repeats the first response, and refuses another body', async () => {
   const { id } = await document('one');
   const idempotency = { id: `key-${id}`, fingerprint: 'a' };
   const first = await write(id, 'two', { idempotency, requestId: 'req_first' });
@@ -71,7 +71,7 @@ test('an Idempotency-Key gives the first answer again, and refuses another body'
   expect((await world.get(editor, id)).contentVersion).toBe(2);
 });
 
-test('a replay is refused to who has lost the right', async () => {
+test('refuses a replay to a caller who has lost access', async () => {
   const member = world.member(WorkspaceRole.EDITOR);
   const { id } = await document('one');
   const idempotency = { id: `right-${id}`, fingerprint: 'a' };
@@ -85,7 +85,7 @@ test('a replay is refused to who has lost the right', async () => {
   await expect(send()).rejects.toMatchObject({ reason: 'insufficient_role' });
 });
 
-test('what is no document, or too large, is refused', async () => {
+test('refuses content that is not a document or is too large', async () => {
   const { id } = await document();
   const folder = await world.create(editor, {});
   await expect(write(folder.id, 'x')).rejects.toMatchObject({ reason: 'content_not_supported' });

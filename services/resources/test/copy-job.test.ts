@@ -188,7 +188,7 @@ async function expectWhole(target: Node): Promise<void> {
   expect(await parts.copyPieces.count({})).toBe(0);
 }
 
-test('goes on where it was when its process went away', async () => {
+test('continues where it stopped after its process ended', async () => {
   const { head, target } = await grow();
   await copyOn(parts, await hold(await begin(head, target), 2));
   expect(await made(target)).toHaveLength(1 + 400);
@@ -200,7 +200,7 @@ test('goes on where it was when its process went away', async () => {
   await expectWhole(target);
 });
 
-test('makes each copy once, whoever else is at it', async () => {
+test('creates each copy once, even with several workers', async () => {
   const { head, target } = await grow();
   await begin(head, target);
   const holds: HeldJob<TreeJob>[] = [];
@@ -210,7 +210,7 @@ test('makes each copy once, whoever else is at it', async () => {
   await expectWhole(target);
 });
 
-test('begins a piece again of which nothing was stored', async () => {
+test('repeats a piece of which nothing was stored', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
   const { store } = parts;
@@ -233,7 +233,7 @@ test('begins a piece again of which nothing was stored', async () => {
   await expectWhole(target);
 });
 
-test('copies what was there when it began, and what is left of that', async () => {
+test('copies what existed when it began and still exists', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
   const work = parts.store.begin();
@@ -250,7 +250,7 @@ test('copies what was there when it began, and what is left of that', async () =
   expect(names).not.toContain('f0d0');
 });
 
-test('leaves out what its caller may not read any more', async () => {
+test('leaves out what its caller may no longer read', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
   hidden = 'f3';
@@ -260,7 +260,7 @@ test('leaves out what its caller may not read any more', async () => {
   expect(names.filter((name) => name.startsWith('f3'))).toEqual([]);
 });
 
-test('puts nothing below a copy that was thrown away, and moves with one that was moved', async () => {
+test('creates nothing below a trashed copy, and follows a moved one', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
   await copyOn(parts, await hold(job, 1));
@@ -281,7 +281,7 @@ test('puts nothing below a copy that was thrown away, and moves with one that wa
   expect(inside).toHaveLength(1 + WIDTH);
 });
 
-test('every question has its index', async () => {
+test('every query has an index', async () => {
   const pieces = (await parts.store.collection(copyPieceCollection)) as Collection<CopyPiece>;
   const plans = await Promise.all([
     pieces.explain({ where: { jobId: 'j' }, sort: ['number'], limit: 100 }),

@@ -46,7 +46,7 @@ const reads = (by: Caller, id: string) =>
     () => false,
   );
 
-test('grants and restrictions come along where asked to, links do not', async () => {
+test('copies grants and restrictions on request, but no links', async () => {
   const { id } = await stage.create(admin, { workspaceId, accessMode: AccessMode.RESTRICTED });
   await stage.grant(admin, id, user(guest, ResourceRole.VIEWER));
   const link = { principalType: GranteeType.LINK, audience: LinkAudience.ORG, role: ResourceRole.VIEWER };
@@ -61,7 +61,7 @@ test('grants and restrictions come along where asked to, links do not', async ()
   expect(direct.map(({ principal }) => principal?.id).sort()).toEqual([admin.userId, guest.userId].sort());
 });
 
-test('grants that the caller does not manage stay behind', async () => {
+test('copies no grants that the caller does not manage', async () => {
   const { id } = await stage.create(admin, { workspaceId });
   const hidden = await stage.create(admin, { parentId: id, accessMode: AccessMode.RESTRICTED });
   await stage.grant(admin, hidden.id, user(editor, ResourceRole.VIEWER));
@@ -74,7 +74,7 @@ test('grants that the caller does not manage stay behind', async () => {
   expect(await reads(guest, ids[0] as string)).toBe(false);
 });
 
-test('no grant gives more than the caller has in the new place', async () => {
+test('no copied grant exceeds the role of the caller in the new place', async () => {
   const { id } = await stage.create(admin, { workspaceId });
   const child = await stage.create(admin, { parentId: id });
   await stage.grant(admin, child.id, user(guest, ResourceRole.MANAGER));

@@ -81,7 +81,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
   }
   const byName = async (id: string, name: string) => (await below(id)).find((one) => one.name === name);
 
-  test('has all that is below, beside its source', async () => {
+  test('has all descendants, and is a sibling of its source', async () => {
     const { head, a, a2 } = await grow();
     const before = (await world.list(owner)).total;
     const { id, resource, copiedCount, skippedCount } = await whole(head.id);
@@ -104,7 +104,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     await eventually(async () => expect((await world.list(owner)).total).toBe(before + 5));
   });
 
-  test('says whether it is all there', async () => {
+  test('reports whether it is complete', async () => {
     const { head } = await grow();
     const reply: Reply = {};
     const { status, resource } = await copy(head.id, {}, editor, reply);
@@ -114,7 +114,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     await eventually(async () => expect((await world.get(owner, resource?.id as string)).childCount).toBe(2));
   });
 
-  test('goes where it is asked to', async () => {
+  test('is created at the requested place', async () => {
     const { head } = await grow();
     const target = await world.create(editor, { name: 'target' });
     const first = await world.create(editor, { name: 'first', parentId: target.id });
@@ -129,7 +129,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     await expect(wrong).rejects.toMatchObject({ reason: 'invalid_value' });
   });
 
-  test('in another workspace stands under the same folders', async () => {
+  test('in another workspace keeps its folders', async () => {
     const { head } = await grow();
     const { resource } = await copy(head.id, { workspaceId: world.otherWorkspaceId });
     const id = resource?.id as string;
@@ -139,7 +139,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     });
   });
 
-  test('may stand below its source, and does not copy itself', async () => {
+  test('may be below its source, and does not copy itself', async () => {
     const { head, a1 } = await grow();
     const { copiedCount, id } = await whole(head.id, { parentId: a1.id });
     expect(copiedCount).toBe(5);
@@ -171,7 +171,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     expect((await world.get(stranger, resource?.id as string)).name).toBe(resource?.name);
   });
 
-  test('leaves out what the caller may not read, and says how much', async () => {
+  test('leaves out resources that the caller may not read, and counts them', async () => {
     const { head, a1 } = await grow();
     const secret = { accessMode: AccessMode.RESTRICTED, parentId: a1.id };
     const hidden = await world.create(editor, { name: 'secret', ...secret });
@@ -196,7 +196,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     expect((await below(id)).map(({ name }) => name)).toEqual(['b']);
   });
 
-  test('refers to its own parts where the source refers to its own', async () => {
+  test('refers to its own parts where the source does', async () => {
     const outside = await world.create(editor, { name: 'outside' });
     const head = await world.create(editor, { name: 'head' });
     const target = await world.create(editor, { name: 'target', parentId: head.id, ...DOCUMENT });
@@ -224,7 +224,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     expect(art.assets).toEqual([{ name: 'it', resourceId: copied?.id }]);
   });
 
-  test('needs sight of the source and a place to write to', async () => {
+  test('requires read access to the source and write access to the destination', async () => {
     const { head, a } = await grow();
     const personal = await world.create(owner, { name: 'own', parentId: undefined, workspaceId: world.personalId });
     const outsider = world.member(WorkspaceRole.UNSPECIFIED);
@@ -256,7 +256,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     await world.get(owner, head.id);
   });
 
-  test('is no deeper than the tree may be', async () => {
+  test('is refused if the tree would be too deep', async () => {
     let parent = await world.create(editor, { name: '1' });
     const top = parent;
     for (let level = 2; level <= 31; level++) {
@@ -295,12 +295,12 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     expect(listed.items.find(({ name }) => name === own)).toMatchObject({ id: second, usageCount: 2 });
   });
 
-  test('takes comments along where asked to, and tells nobody of them', async () => {
+  test('copies comments on request, without notifying anyone', async () => {
     const comments = world.stage.host.client(contracts.comments);
-    const told: string[] = [];
+    const notified: string[] = [];
     const options = { consumer: `copy-comments-${limit}`, types: ['commonplace.resources.comment.>'] };
     const subscription = await world.stage.host.bus.subscribe(options, async (events) => {
-      told.push(...events.map(({ subject }) => subject));
+      notified.push(...events.map(({ subject }) => subject));
     });
     const head = await world.create(editor, { name: 'head' });
     const page = await world.create(editor, {
@@ -309,8 +309,8 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
       ...DOCUMENT,
       content: json('One two.'),
     });
-    const said = CreateCommentRequest.fromPartial({ resourceId: page.id, body: 'Why?', anchor: { quote: 'two' } });
-    await comments.createComment(said, await world.stage.as(editor));
+    const request = CreateCommentRequest.fromPartial({ resourceId: page.id, body: 'Why?', anchor: { quote: 'two' } });
+    await comments.createComment(request, await world.stage.as(editor));
     const on = async (resourceId: string) => {
       const paged = { limit: 50, offset: 0, cursor: '' };
       const request = ListCommentsRequest.fromPartial({ resourceId, page: paged });
@@ -323,12 +323,12 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     const [comment] = await on(copyOfPage);
     expect(comment).toMatchObject({ body: 'Why?', author: { id: editor.userId }, anchor: { quote: 'two' } });
     expect(comment?.anchor?.state).toBe((await on(page.id))[0]?.anchor?.state);
-    await eventually(() => expect(told).toContain(page.id));
-    expect(told).not.toContain(copyOfPage);
+    await eventually(() => expect(notified).toContain(page.id));
+    expect(notified).not.toContain(copyOfPage);
     await subscription.close();
   });
 
-  test('is told of, all of it', async () => {
+  test('is published completely', async () => {
     const seen: string[] = [];
     const types = ['commonplace.resources.resource.created'];
     const consumer = `copy-test-${limit}`;

@@ -46,7 +46,7 @@ const paragraph = (text: string, id?: string) => ({ id, type: 'paragraph', conte
 const MARKDOWN = '# Title\r\n\r\nSome *words*\tand\u00a0more.\n\n\n- a\n- b\n';
 const HTML = '<h1>Title</h1>\n<p onclick="x()">Some <b>words</b></p>';
 
-describe('what was written last', () => {
+describe('the text that was written last', () => {
   test.each([
     ['Markdown', { content: json(MARKDOWN) }, ContentFormat.MARKDOWN, MARKDOWN],
     ['Markdown by its name', { markdown: MARKDOWN }, ContentFormat.MARKDOWN, MARKDOWN],
@@ -65,7 +65,7 @@ describe('what was written last', () => {
       ContentFormat.JSON,
       { type: 'doc', content: [] },
     ],
-  ])('as %s reads back as it was, and is answered so', async (_, fields, format, expected) => {
+  ])('as %s reads back and is returned unchanged', async (_, fields, format, expected) => {
     const { id } = await document('Something else');
     const written = await send(id, fields);
     expect([written.format, written.changed]).toEqual([format, true]);
@@ -91,7 +91,7 @@ describe('what was written last', () => {
     },
   );
 
-  test('is told in the other formats', async () => {
+  test('can be read in the other formats', async () => {
     const { id } = await document('# Title\n\nSome *words*.');
     expect(await read(id, ContentFormat.TEXT)).toContain('Title');
     expect(await read(id, ContentFormat.TEXT)).not.toContain('*');
@@ -116,7 +116,7 @@ describe('what was written last', () => {
 });
 
 describe('block ids', () => {
-  test('that were told of go through changes made in Markdown', async () => {
+  test('that were returned survive changes in Markdown', async () => {
     const { id } = await document('One.\n\nTwo is here.\n\nThree.');
     const before = idsOf(await read(id, ContentFormat.JSON));
     await send(id, { content: json('New.\n\nOne.\n\nTwo is still here.\n\nThree.') });
@@ -125,13 +125,13 @@ describe('block ids', () => {
     expect(before).not.toContain(after[0]);
   });
 
-  test('that a writer has chosen stay', async () => {
+  test('that a writer chose are kept', async () => {
     const { id } = await document({ type: 'doc', content: [paragraph('One', 'mine')] });
     await send(id, { content: json('Zero\n\nOne') });
     expect(idsOf(await read(id, ContentFormat.JSON))[1]).toBe('mine');
   });
 
-  test('come back with a snapshot', async () => {
+  test('are restored with a snapshot', async () => {
     const { id } = await document('One.\n\nTwo.');
     const before = idsOf(await read(id, ContentFormat.JSON));
     const { snapshotId } = await send(id, { content: json('Something else.') });
@@ -140,10 +140,10 @@ describe('block ids', () => {
   });
 });
 
-describe('more at the end', () => {
+describe('appended content', () => {
   const append = { mode: ContentMode.APPEND };
 
-  test('of JSON keeps it JSON, and its blocks theirs', async () => {
+  test('in JSON keeps the document JSON, and the ids of its blocks', async () => {
     const { id } = await document({ type: 'doc', content: [paragraph('One', 'first')] });
     await send(id, { ...append, content: json('Two **bold**') });
     const doc = await read(id, ContentFormat.JSON);
@@ -162,8 +162,8 @@ describe('more at the end', () => {
   });
 });
 
-describe('a document that is wrong', () => {
-  test('is told all its faults, by the name that the request gave it', async () => {
+describe('an invalid document', () => {
+  test('reports all faults under the names of the request', async () => {
     const { id } = await document('One');
     const wrong = { type: 'doc', content: [{ type: 7 }, { type: 'paragraph', id: '$' }] };
     for (const [fields, param] of [
@@ -214,7 +214,7 @@ describe('a document that is wrong', () => {
       'payload_too_large',
       'content',
     ],
-  ])('because of %s is refused', async (_, fields, reason, param) => {
+  ])('is refused because of %s', async (_, fields, reason, param) => {
     const { id } = await document('One');
     const modes = 'edits' in fields ? [fields.mode] : [ContentMode.REPLACE, ContentMode.APPEND];
     for (const mode of modes) {
@@ -231,7 +231,7 @@ describe('a document that is wrong', () => {
   });
 });
 
-test('what derived forms leave out, or nobody knows, is said beside the answer', async () => {
+test('warns of what derived formats leave out and of unknown nodes', async () => {
   const { id } = await document('One');
   const codes = async (fields: object) => {
     const reply: Reply = {};

@@ -116,7 +116,7 @@ beforeEach(async () => {
 });
 
 describe('a domain', () => {
-  test('is verified by both records, and answered from then on', async () => {
+  test('is verified by both records, and served from then on', async () => {
     await checkDomains();
     expect(await domain()).toMatchObject({
       status: 'pending_dns',
@@ -141,12 +141,12 @@ describe('a domain', () => {
     });
   });
 
-  test('that is named again while its records are looked up is looked up once more', async () => {
+  test('that is claimed again during a lookup is looked up once more', async () => {
     const { resolver } = parts;
     let looks = 0;
     const meanwhile = {
-      look: async (wanted: Parameters<typeof resolver.look>[0]) => {
-        const found = await resolver.look(wanted);
+      lookUp: async (wanted: Parameters<typeof resolver.lookUp>[0]) => {
+        const found = await resolver.lookUp(wanted);
         looks += 1;
         if (looks > 1) return found;
         await server.set({ records: [TXT, CNAME] });
@@ -166,7 +166,7 @@ describe('a domain', () => {
     expect([looks, (await domain()).status]).toEqual([2, 'active']);
   });
 
-  test('may have the addresses of the server instead of a CNAME, and no others beside', async () => {
+  test('may have only the addresses of the server instead of a CNAME', async () => {
     const own = { name: DOMAIN, type: 'A', data: '192.0.2.1' } as const;
     const right = { name: TARGET, type: 'A', data: '192.0.2.1' } as const;
     await server.set({ records: [TXT, own, right, { ...own, data: '203.0.113.9' }] });
@@ -177,14 +177,14 @@ describe('a domain', () => {
     expect((await domain()).status).toBe('active');
   });
 
-  test('is looked at every ten minutes for two days, and then once a day', async () => {
+  test('is checked every ten minutes for two days, and then once a day', async () => {
     expect(await pass(48 * HOUR - 1)).toBe(288);
     await pass(1);
     expect(await pass(10 * 24 * HOUR)).toBe(10);
     expect((await domain()).status).toBe('pending_dns');
   });
 
-  test('fails when its records are gone for three days, not before, and comes back with them', async () => {
+  test('fails after its records were missing for three days, and recovers with them', async () => {
     await server.set({ records: [TXT, CNAME] });
     await pass(5 * 24 * HOUR);
     expect((await domain()).status).toBe('active');
@@ -201,7 +201,7 @@ describe('a domain', () => {
     expect(stateOf(await domain())).toEqual(['active', undefined, undefined]);
   });
 
-  test('that is lost for a while only counts anew', async () => {
+  test('that was lost for a short time starts a new period', async () => {
     await server.set({ records: [TXT, CNAME] });
     await pass(3 * 24 * HOUR);
     for (let i = 0; i < 3; i += 1) {
@@ -213,12 +213,12 @@ describe('a domain', () => {
     }
   });
 
-  test('is not given up because the DNS can not be asked', async () => {
+  test('does not fail because of failed DNS queries', async () => {
     await server.set({ records: [TXT, CNAME] });
     await checkDomains();
     await server.set({ broken: [DOMAIN, verifyName(DOMAIN)] });
     await pass(30 * 24 * HOUR);
-    expect(stateOf(await domain())).toEqual(['active', undefined, expect.stringContaining('could not be asked')]);
+    expect(stateOf(await domain())).toEqual(['active', undefined, expect.stringContaining('DNS query failed')]);
   });
 });
 
@@ -240,7 +240,7 @@ describe('a domain that several publications claim', () => {
     await checkDomains();
   }
 
-  test('is of the first that proves it, whoever has claimed it before', async () => {
+  test('belongs to the first publication that proves it, whichever claimed it before', async () => {
     await claim('rightful', 'mine');
     await server.set({ records: [proofOf('mine'), CNAME] });
     await checkAll(MINUTE);
@@ -250,7 +250,7 @@ describe('a domain that several publications claim', () => {
     expect(await claimOf('p')).toMatchObject({ publicationId: 'p', token: 'token' });
   });
 
-  test('stays with whom it is proven by, while their records are there', async () => {
+  test('stays with the publication that has proven it, while its records exist', async () => {
     await claim('late', 'later');
     await server.set({ records: [TXT, CNAME] });
     await checkAll(MINUTE);
@@ -266,7 +266,7 @@ describe('a domain that several publications claim', () => {
     expect(await claimOf('p')).toMatchObject({ publicationId: 'p', status: 'failed' });
   });
 
-  test('is served once where both prove it at the same time', async () => {
+  test('is served once if both prove it at the same time', async () => {
     await claim('second', 'two');
     await claim('third', 'three');
     await server.set({ records: [proofOf('two'), proofOf('three'), CNAME] });
@@ -280,7 +280,7 @@ describe('a domain that several publications claim', () => {
 describe('the certificate of a domain', () => {
   const certificate = async () => (await domain()).certificate;
 
-  test('is what a visitor is shown, while the domain is active', async () => {
+  test('is reported while the domain is active', async () => {
     visit = 'trusted';
     await checkDomains();
     expect([await certificate(), visited]).toEqual([undefined, []]);
@@ -308,7 +308,7 @@ describe('the certificate of a domain', () => {
     expect([(await domain()).status, await certificate()]).toEqual(['failed', undefined]);
   });
 
-  test('is not waited for longer than two days', async () => {
+  test('counts as failed after two days', async () => {
     await server.set({ records: [TXT, CNAME] });
     visit = 'refused';
     await pass(48 * HOUR - 1);
@@ -317,7 +317,7 @@ describe('the certificate of a domain', () => {
     expect(await certificate()).toBe('failed');
   });
 
-  test('is looked at through the guard', async () => {
+  test('is visited through the guard', async () => {
     const authority = createAuthority();
     const { cert, key } = authority.issue(join(folder, 'certificate'), [DOMAIN]);
     const https = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_, answer) => answer.end('x'));

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.stage.close());
 
-test('the text of a former version, which is read late, does not take the node back to it', async () => {
+test('a late text of a former version does not revert the node', async () => {
   const nodes = s.stage.host.client(contracts.fileNodes);
   const system = () => s.stage.as(undefined);
   const [id, first, second] = [newId(), newId(), newId()];

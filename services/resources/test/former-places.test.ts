@@ -60,8 +60,8 @@ async function indexNow(...resources: Resource[]): Promise<(by: Caller, workspac
   };
 }
 
-describe('while the index has not followed, a search finds', () => {
-  test('what has been moved out of a restricted folder, with what lies below', async () => {
+describe('a search on an outdated index finds', () => {
+  test('what was moved out of a restricted folder, with its descendants', async () => {
     const closed = await folder(undefined, AccessMode.RESTRICTED);
     const head = await folder(closed.id);
     const leaf = await document(head.id);
@@ -74,7 +74,7 @@ describe('while the index has not followed, a search finds', () => {
     expect(await found(viewer)).toEqual([]);
   });
 
-  test('what lies in a folder that inherits again, below and below', async () => {
+  test('the descendants of a folder that inherits again', async () => {
     const top = await folder(undefined, AccessMode.RESTRICTED);
     const leaf = await document((await folder(top.id)).id);
     const secret = await folder(top.id, AccessMode.RESTRICTED);
@@ -86,7 +86,7 @@ describe('while the index has not followed, a search finds', () => {
     expect(await found(viewer)).toEqual([top.id, leaf.id, secret.id, hidden.id]);
   });
 
-  test('for whoever is granted a folder, what is below it when that is restricted or moved', async () => {
+  test('the descendants of a granted folder after it was restricted or moved', async () => {
     const shelf = await folder();
     const shared = await folder(shelf.id);
     const leaf = await document(shared.id);
@@ -100,7 +100,7 @@ describe('while the index has not followed, a search finds', () => {
     expect(await found(viewer)).toEqual([]);
   });
 
-  test('what has come from another workspace', async () => {
+  test('what was moved from another workspace', async () => {
     const head = await folder();
     const leaf = await document(head.id);
     const found = await indexNow(head, leaf);
@@ -109,7 +109,7 @@ describe('while the index has not followed, a search finds', () => {
   });
 });
 
-test('what stood in a folder is not counted when that has come to stand below it', async () => {
+test('does not include a former ancestor that was moved below the folder', async () => {
   const closed = await folder(undefined, AccessMode.RESTRICTED);
   const head = await folder(closed.id);
   const secret = await document(closed.id);
@@ -120,7 +120,7 @@ test('what stood in a folder is not counted when that has come to stand below it
   expect(entries.map((entry) => admits(filter, entry))).toEqual([false]);
 });
 
-test('ten minutes after, a search goes by the index alone', async () => {
+test('after ten minutes, a search uses the index alone', async () => {
   const closed = await folder(undefined, AccessMode.RESTRICTED);
   await setMode(closed.id, AccessMode.INHERIT);
   expect((await s.filter(viewer, [workspace.id])).granted).toEqual([{ resourceId: closed.id, boundaryId: closed.id }]);

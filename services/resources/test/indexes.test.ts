@@ -24,7 +24,7 @@ async function unindexed<T extends StoredRecord>(of: Collection<T>, queries: rea
   return plans.flatMap(({ indexed, plan }, at) => (indexed ? [] : [[JSON.stringify(queries[at]), plan]]));
 }
 
-test('every question about sharing is answered by an index', async () => {
+test('every query about sharing has an index', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
   const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
   const store = database.store('resources');
@@ -70,7 +70,7 @@ test('every question about sharing is answered by an index', async () => {
   }
 });
 
-test('every question about publications is answered by an index', async () => {
+test('every query about publications has an index', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
   const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
   const store = database.store('resources');
@@ -122,7 +122,7 @@ test('every question about publications is answered by an index', async () => {
   }
 });
 
-test('every question about forms is answered by an index', async () => {
+test('every query about forms has an index', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
   const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
   const store = database.store('resources');

@@ -100,14 +100,14 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   }
 }
 
-test('jobs that fail keep no other waiting', async () => {
+test('failing jobs do not delay others', async () => {
   for (let i = 0; i < 60; i++) broken.add((await newJob()).headId);
   const good = await newJob({ createdAt: '2026-01-02T00:00:00.000Z', leaseUntil: '2026-01-02T00:00:00.000Z' });
   await runDue();
   expect(await parts.jobs.get(good.id)).toBeUndefined();
 });
 
-test('a job that never goes well is given up, waits longer each time, and reads still go by it', async () => {
+test('a job that always fails backs off and is given up, and reads still depend on it', async () => {
   const { id, headId } = await newJob();
   broken.add(headId);
   const pauses: number[] = [];
@@ -131,7 +131,7 @@ async function makeDue(id: string): Promise<void> {
   await work.commit();
 }
 
-test('a copy that never goes well is ended with its plan', async () => {
+test('a copy that always fails is ended with its plan', async () => {
   const copy = { sourceId: newId(), pieces: 1, done: 0 };
   const { id } = await newJob({ kind: 'copy', copy, failures: TRIES - 1 });
   const pieces = { get: async () => Promise.reject(new Error('this never goes well')), find: async () => [] };
@@ -140,7 +140,7 @@ test('a copy that never goes well is ended with its plan', async () => {
   expect(await parts.jobs.get(id)).toBeUndefined();
 });
 
-test('a move whose external id was taken meanwhile comes to its end', async () => {
+test('a move whose external id was taken in the meantime finishes', async () => {
   const taken = { externalId: 'taken', externalKey: `${THERE}:taken` };
   const holder = await newNode({ workspaceId: THERE, tenant: THERE, boundary: THERE, parentKey: THERE, ...taken });
   const head = await newNode({ workspaceId: THERE, tenant: THERE, boundary: THERE, parentKey: THERE });
@@ -157,7 +157,7 @@ test('a move whose external id was taken meanwhile comes to its end', async () =
   expect(await nodes.get(other.id)).toMatchObject({ workspaceId: THERE, externalKey: `${THERE}:free` });
 });
 
-test('all batches whose time is over are purged in one round, each by one job, and a failed one stops none', async () => {
+test('purges all expired batches in one round, each by one job, even if one fails', async () => {
   const trash = { state: 'trashed', trashHead: true, purgeAt: AT, trashedAt: AT, batchId: newId() } as const;
   for (let i = 0; i < 250; i++) await newNode(trash);
   const queued: string[] = [];

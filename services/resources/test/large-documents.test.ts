@@ -29,7 +29,7 @@ async function read(id: string, format: ContentFormat): Promise<string> {
   return (await world.content.getContent(request, await world.stage.as(editor))).content.toString();
 }
 
-test('others are answered while a long document is read and written', async () => {
+test('answers other calls while a long document is read and written', async () => {
   const create = (text: string) => world.create(editor, { type: ResourceType.DOCUMENT, content: json(text) });
   const [long, short] = [await create(LONG), await create('short')];
   const done: string[] = [];
@@ -50,7 +50,7 @@ test('others are answered while a long document is read and written', async () =
   expect(done).toEqual(['short', 'short', 'short', 'short', 'short', 'long']);
 });
 
-test('a thread derives what this one does, and throws what it throws', async () => {
+test('a worker thread returns and throws the same as the calling thread', async () => {
   const deriver = openDeriver({ documentThreads: 2, documentSeconds: 60, documentsWaiting: 100 });
   const body = { format: 'markdown', text: `# T\n\nresource:a ${'é'.repeat(10)}` } as const;
   const large = MAX_BYTES_AT_ONCE + 1;
@@ -77,16 +77,16 @@ test('a thread derives what this one does, and throws what it throws', async () 
   }
 });
 
-test('an index is given about as much at once as it has room for', async () => {
+test('returns about as many entries as the index has room for', async () => {
   const text = PARAGRAPH.repeat(50);
   const ids: string[] = [];
   for (let at = 0; at < 5; at++) {
     ids.push((await world.create(editor, { type: ResourceType.DOCUMENT, content: json(text) })).id);
   }
   const ask = async (mostBytes: number) => {
-    const asked = [...ids, '00000000-0000-7000-8000-000000000000'];
+    const requested = [...ids, '00000000-0000-7000-8000-000000000000'];
     const { entries, leftIds } = await world.index.getIndexEntries(
-      { ids: asked, mostBytes },
+      { ids: requested, mostBytes },
       await world.stage.as(undefined),
     );
     return { given: entries.map(({ id }) => id), left: leftIds };
@@ -97,7 +97,7 @@ test('an index is given about as much at once as it has room for', async () => {
   expect(await ask(100 * text.length)).toEqual({ given: ids, left: [] });
 });
 
-test('all entries come in messages that a network carries', async () => {
+test('streams all entries in messages of limited size', async () => {
   const text = 'word '.repeat(200_000);
   for (let at = 0; at < 5; at++) await world.create(editor, { type: ResourceType.DOCUMENT, content: json(text) });
   const sizes: number[] = [];
@@ -119,7 +119,7 @@ test('all entries come in messages that a network carries', async () => {
   expect(seen.size).toBe(counts[world.workspaceId]);
 });
 
-test('a large document that was read before is read as it was last written', async () => {
+test('a large document that was read before is returned as last written', async () => {
   const markdown = ContentFormat.MARKDOWN;
   const large = LONG.repeat(2);
   const { id } = await world.create(editor, { type: ResourceType.DOCUMENT, content: json(large) });

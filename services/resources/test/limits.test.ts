@@ -23,7 +23,7 @@ afterEach(() => world.stage.close());
 const refusals = (results: readonly PromiseSettledResult<unknown>[]): string[] =>
   results.flatMap((result) => (result.status === 'rejected' ? [result.reason.reason] : []));
 
-test('a workspace takes no more than its limit when 50 are created at once below several parents', async () => {
+test('a workspace stays within its limit when 50 resources are created concurrently below several parents', async () => {
   const boss = world.member(WorkspaceRole.ADMIN);
   const { workspaceId } = world;
   const folders: string[] = [];
@@ -39,7 +39,7 @@ test('a workspace takes no more than its limit when 50 are created at once below
   expect((await world.list(boss, { workspaceId })).total).toBe(RESOURCES);
 });
 
-test.each(['at the top', 'in a folder'])('no more stand side by side %s than the limit', async (where) => {
+test.each(['at the top', 'in a folder'])('limits the number of siblings %s', async (where) => {
   const boss = world.member(WorkspaceRole.ADMIN);
   const { workspaceId } = world;
   const inFolder = where === 'in a folder';
@@ -58,7 +58,7 @@ test.each(['at the top', 'in a folder'])('no more stand side by side %s than the
   expect(refusals(again)).toEqual(Array(4).fill('limit_reached'));
 });
 
-test('what comes back from the trash and what moves in needs room', async () => {
+test('restoring and moving resources requires capacity', async () => {
   const boss = world.member(WorkspaceRole.ADMIN);
   const { workspaceId, otherWorkspaceId } = world;
   const folder = await world.create(boss, { workspaceId, type: ResourceType.FOLDER, name: 'f' });

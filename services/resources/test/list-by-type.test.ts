@@ -43,7 +43,7 @@ async function pages(
 }
 
 // A rare type's page is sorted from all its resources, a common type's is read in order: both must continue correctly.
-test.each([1, 2, 7, 200])('of few and of many of a type, %d at a time', async (limit) => {
+test.each([1, 2, 7, 200])('lists rare and common types, %d at a time', async (limit) => {
   for (const type of TYPES) {
     for (const sort of ['name', '-name', '-created_at', 'position']) {
       const { names, totals } = await pages({ type, sort }, limit);
@@ -55,7 +55,7 @@ test.each([1, 2, 7, 200])('of few and of many of a type, %d at a time', async (l
   }
 });
 
-test.each([1, 7, 200])('of few with a text in their names, %d at a time', async (limit) => {
+test.each([1, 7, 200])('lists the few resources with a text in their names, %d at a time', async (limit) => {
   for (const sort of ['name', '-name', '-created_at', 'position']) {
     const { names, totals } = await pages({ q: '5 OF', sort }, limit);
     const byName = [...made.values()]
@@ -68,7 +68,7 @@ test.each([1, 7, 200])('of few with a text in their names, %d at a time', async 
   }
 });
 
-test('with other filters, below a parent and in the trash', async () => {
+test('combines with other filters, with a parent and with the trash', async () => {
   const type = [ResourceType.TABLE];
   const [first = '', ...others] = named(type);
   expect((await world.list(editor, { type, q: first })).names).toEqual([first]);
@@ -80,7 +80,7 @@ test('with other filters, below a parent and in the trash', async () => {
   expect((await world.list(editor, { type })).total).toBe(others.length + 1);
 });
 
-test('what is restricted is in nobody else’s list', async () => {
+test('lists restricted resources to their readers only', async () => {
   const type = [ResourceType.FILE, ResourceType.ARTIFACT];
   const admin = world.member(WorkspaceRole.ADMIN);
   const { id } = await world.create(admin, { type: ResourceType.ARTIFACT, name: 'Own' });

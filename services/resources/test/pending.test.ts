@@ -44,7 +44,7 @@ describe('with hundreds of other jobs pending', () => {
     await world.stage.close();
   });
 
-  test('a restriction of a large subtree holds for all of it with its answer', async () => {
+  test('a restriction of a large subtree applies to all of it once it is answered', async () => {
     const top = await world.create(owner, { name: 'Top' });
     const children: string[] = [];
     for (let i = 0; i < CHILDREN; i++) children.push((await world.create(owner, { parentId: top.id })).id);
@@ -62,7 +62,7 @@ describe('with hundreds of other jobs pending', () => {
   });
 });
 
-describe('what is known of pending jobs', () => {
+describe('the view of pending jobs', () => {
   let stored: TreeJob[] = [];
   let now = 0;
   let queries: Query<TreeJob>[] = [];
@@ -86,21 +86,21 @@ describe('what is known of pending jobs', () => {
     return createPendingJobs(jobs, () => now);
   };
 
-  test('is all of them, by workspace, read once in half a second', async () => {
+  test('has all jobs by workspace, and is read once in half a second', async () => {
     stored = Array.from({ length: MANY }, (_, i) => asJob(i % 2 === 0 ? 'even' : 'odd'));
     const pending = open();
     const [even, odd, none] = await Promise.all(['even', 'odd', 'none'].map((id) => pending.in(id)));
     expect([even?.length, odd?.length, none?.length]).toEqual([MANY / 2, MANY / 2, 0]);
-    const asked = queries.length;
+    const before = queries.length;
     now += PENDING_MAX_AGE_MS;
     await pending.in('even');
-    expect(queries).toHaveLength(asked);
+    expect(queries).toHaveLength(before);
     now += 1;
     await pending.in('even');
-    expect(queries.length).toBeGreaterThan(asked);
+    expect(queries.length).toBeGreaterThan(before);
   });
 
-  test('is asked again by whom a slow answer comes too late for', async () => {
+  test('is read again for a caller that a slow read began too early for', async () => {
     stored = [];
     const pending = open();
     let answer = () => {};
@@ -116,16 +116,16 @@ describe('what is known of pending jobs', () => {
     expect(await late).toHaveLength(1);
   });
 
-  test('is not what was read before this process has changed it', async () => {
+  test('ignores a read that began before this process changed the jobs', async () => {
     stored = [];
     const pending = open();
     let answer = () => {};
     during = () => new Promise((resolve) => (answer = resolve));
-    const asked = pending.in('w');
+    const result = pending.in('w');
     stored = [asJob('w')];
     pending.forget();
     during = async () => {};
     answer();
-    expect(await asked).toHaveLength(1);
+    expect(await result).toHaveLength(1);
   });
 });

@@ -75,7 +75,7 @@ function wordsOf({ content }: Pick<Content, 'content'>): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-test.each(FORMATS)('%s names what its reader may read, and nothing else', async (format) => {
+test.each(FORMATS)('%s names only resources that its reader may read', async (format) => {
   for (const reader of [editor, world.member(WorkspaceRole.VIEWER)]) {
     const shown = await read(reader, format);
     expect(shown).not.toMatch(/secret|again/i);
@@ -85,7 +85,7 @@ test.each(FORMATS)('%s names what its reader may read, and nothing else', async 
   expect(await read(owner, format)).toMatch(/Secret/);
 });
 
-test('an id that is written with escapes is hidden as well', async () => {
+test('hides an id that is written with escapes', async () => {
   const dash = (instead: string) => secret.replaceAll('-', instead);
   const digit = `&#x${secret.charCodeAt(0).toString(16)};${secret.slice(1)}`;
   const texts = [
@@ -107,12 +107,12 @@ test('an id that is written with escapes is hidden as well', async () => {
 /** Writes the hyphens of a JSON text as escapes. */
 const dashesEscaped = (text: string) => text.replaceAll('-', '\\u002d');
 
-test('who may read everything gets the text byte for byte', async () => {
+test('returns the text byte for byte to a reader of everything', async () => {
   expect(await read(owner, ContentFormat.MARKDOWN)).toBe(text);
   expect(await read(editor, ContentFormat.MARKDOWN)).toContain(`[No access](resource:${secret})`);
 });
 
-test('snapshots, what was written and included contents have placeholders as well', async () => {
+test('snapshots, responses to writes and included contents have placeholders too', async () => {
   const made = await world.snapshots.createSnapshot(
     CreateSnapshotRequest.fromPartial({ resourceId: page, name: 'kept' }),
     await world.stage.as(owner),
@@ -129,7 +129,7 @@ test('snapshots, what was written and included contents have placeholders as wel
   expect(items.map(({ content }) => content?.includes('No access'))).toEqual([true]);
 });
 
-test.each(FORMATS)('to write back what was read as %s changes nothing', async (format) => {
+test.each(FORMATS)('writing back what was read as %s changes nothing', async (format) => {
   const shown = await read(editor, format);
   const content = format === ContentFormat.JSON ? JSON.parse(shown) : shown;
   const written = await write(editor, content, format === ContentFormat.JSON ? {} : { format });
@@ -137,7 +137,7 @@ test.each(FORMATS)('to write back what was read as %s changes nothing', async (f
   expect(await read(owner, ContentFormat.MARKDOWN)).toBe(text);
 });
 
-test('an edit around placeholders keeps what they stand for', async () => {
+test('an edit around placeholders keeps the references that they replace', async () => {
   const shown = await read(editor, ContentFormat.MARKDOWN);
   const written = await write(editor, `${shown.replace('# Links', '# New')}\nMore.\n`);
   expect(wordsOf(written)).toContain('# New');
@@ -154,7 +154,7 @@ test('an edit around placeholders keeps what they stand for', async () => {
   expect(wordsOf(more)).not.toMatch(/secret/i);
 });
 
-test('what is not there is named as it was written', async () => {
+test('shows the id of a resource that does not exist as it was written', async () => {
   const gone = '01970000-0000-7000-8000-000000000000';
   const made = await world.create(owner, { type: ResourceType.DOCUMENT, content: json(`[Gone](resource:${gone})`) });
   expect(await read(editor, ContentFormat.MARKDOWN, made.id)).toBe(`[Gone](resource:${gone})`);

@@ -22,12 +22,12 @@ let trashed: Resource;
 let outside: Resource;
 let plain: Resource;
 /** The content of the fake index, best hit first, and how it answers. */
-const index = { ids: [] as string[], complete: true, fails: false, asked: [] as FindEntriesRequest[] };
+const index = { ids: [] as string[], complete: true, fails: false, requests: [] as FindEntriesRequest[] };
 
 beforeAll(async () => {
   const entries = fake(contracts.entries, {
     findEntries: async (request) => {
-      index.asked.push(request);
+      index.requests.push(request);
       if (index.fails) throw Unavailable();
       const end = request.offset + request.limit;
       return {
@@ -58,7 +58,7 @@ beforeAll(async () => {
   await s.publish(boss, large.id);
 }, 120_000);
 afterAll(() => s.stage.close());
-beforeEach(() => void Object.assign(index, { ids: [], complete: true, fails: false, asked: [] }));
+beforeEach(() => void Object.assign(index, { ids: [], complete: true, fails: false, requests: [] }));
 
 const doc = (name: string, markdown: string, parentId?: string): Promise<Resource> =>
   s.create(boss, {
@@ -78,42 +78,42 @@ async function search(slug: string, query: string, limit = 0, offset = 0) {
 const namesIn = async (slug: string, query: string) =>
   (await search(slug, query))?.items.map(({ entry }) => entry?.name);
 
-describe('a publication with more pages than can be looked through', () => {
-  test('is searched by the index, in its own part of the tree, and each page is looked at before it is told', async () => {
+describe('a publication with too many pages for a full search', () => {
+  test('is searched by the index in its own part of the tree, and checks each page before it returns it', async () => {
     index.ids = [restricted, outside, plain, trashed, large, last].map(({ id }) => id);
     expect(await namesIn('large', 'ZEBRAwood')).toEqual(['The last']);
-    expect(index.asked).toEqual([
+    expect(index.requests).toEqual([
       { workspaceId, boundaryId: workspaceId, parentId: large.id, words: ['zebrawood'], offset: 0, limit: 50 },
     ]);
     expect((await search('large', 'zebrawood'))?.items[0]?.excerpt).toContain('at the very end');
   });
 
-  test('is asked for more while what is named is not to be told', async () => {
+  test('queries the index for more while its candidates do not match', async () => {
     const { ids } = await s.list(boss, workspaceId, { parentId: large.id });
     index.ids = [...ids.filter((id) => id !== last.id), last.id];
     expect(index.ids.length).toBeGreaterThan(100);
     expect(await namesIn('large', 'zebrawood')).toEqual(['The last']);
-    expect(index.asked.map(({ offset }) => offset)).toEqual(index.ids.flatMap((_, i) => (i % 50 === 0 ? [i] : [])));
+    expect(index.requests.map(({ offset }) => offset)).toEqual(index.ids.flatMap((_, i) => (i % 50 === 0 ? [i] : [])));
   });
 
-  test('tells all names of its own, asking nobody, and that there are more', async () => {
+  test('finds names without the index, and reports that there are more', async () => {
     const found = await search('large', 'page', 50);
-    expect([found?.items.length, found?.hasMore, index.asked]).toEqual([50, true, []]);
+    expect([found?.items.length, found?.hasMore, index.requests]).toEqual([50, true, []]);
     expect(await namesIn('large', 'page 2099')).toEqual(['Page 2099']);
   });
 
   test.each([
     ['does not answer', { fails: true }],
-    ['does not hold everything yet', { complete: false }],
-  ])('is looked through all the same where the index %s', async (_, how) => {
+    ['is incomplete', { complete: false }],
+  ])('is searched completely if the index %s', async (_, how) => {
     Object.assign(index, how, { ids: [outside.id] });
     expect(await namesIn('large', 'zebrawood')).toEqual(['The last']);
     expect(await namesIn('large', 'absent')).toEqual([]);
   });
 });
 
-describe('a small one', () => {
-  test('is looked through at once: what was just written is found', async () => {
+describe('a small publication', () => {
+  test('is searched directly: what was just written is found', async () => {
     const home = await doc('Guide', 'Bring **knots**, snake\\_case and a walk**ie**talkie.');
     await s.publish(boss, home.id);
     expect(await namesIn('guide', 'guide knots')).toEqual(['Guide']);
@@ -121,10 +121,10 @@ describe('a small one', () => {
     await s.write(boss, home.id, 'rewritten');
     expect(await namesIn('guide', 'knots')).toEqual([]);
     expect(await namesIn('guide', 'rewritten')).toEqual(['Guide']);
-    expect(index.asked).toEqual([]);
+    expect(index.requests).toEqual([]);
   });
 
-  test('is found by whole words alone, whatever stands beside them', async () => {
+  test('is found by whole words only, whatever is next to them', async () => {
     const home = await doc('Harbour', 'The party at the weir. “Café” (closed), 東京の港 and state-of-the-art pumps.');
     await s.publish(boss, home.id);
     for (const query of ['party', 'WEIR', 'weir, cafe\u0301', '"closed"', '港', 'art', 'harbour pumps']) {
@@ -151,7 +151,7 @@ describe('a small one', () => {
     ).toEqual([]);
   });
 
-  test('tells its results page by page, each once', async () => {
+  test('returns its results page by page, each once', async () => {
     const home = await folder('Leaves');
     const names = Array.from({ length: 45 }, (_, i) => `Leaf ${i}`);
     for (const name of names) await doc(name, 'green in spring', home.id);
@@ -170,7 +170,7 @@ describe('a small one', () => {
     expect((await search('leaves', 'green', 0, 60))?.items).toEqual([]);
   });
 
-  test('that is pinned is found as it was', async () => {
+  test('that is pinned is searched as it was', async () => {
     const home = await doc('Frozen', 'pinned words');
     await s.publish(boss, home.id, { mode: PublicationMode.PINNED });
     await s.write(boss, home.id, 'a draft of other words');
@@ -178,7 +178,7 @@ describe('a small one', () => {
     expect(await namesIn('frozen', 'pinned')).toEqual(['Frozen']);
   });
 
-  test('has the rows of a table behind the first five hundred', async () => {
+  test('is searched beyond the first five hundred rows of a table', async () => {
     const rows = Array.from({ length: 1200 }, (_, i) => ({ name: `Rope ${i}`, secret: `hidden${i}` }));
     const columns = [
       { id: 'name', name: 'Name', type: 'text' },

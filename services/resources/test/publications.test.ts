@@ -61,7 +61,7 @@ async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 describe('publishing', () => {
-  test('what was never published has a status and nothing else', async () => {
+  test('an item that was never published has only a status', async () => {
     const { id } = await doc('Quiet');
     expect(await s.publication(boss, id)).toMatchObject({
       id: '',
@@ -72,7 +72,7 @@ describe('publishing', () => {
     expect(await refusal(s.unpublish(boss, id))).toBe('not_found');
   });
 
-  test('is for managers, and not where the Org has switched it off', async () => {
+  test('requires a manager, and an Org that allows it', async () => {
     const { id } = await doc('Guarded');
     expect(await refusal(s.publish(editor, id))).toBe('insufficient_role');
     org.allowPublicPublishing = false;
@@ -108,22 +108,22 @@ describe('publishing', () => {
     expect((await s.page('guarded')).face?.title).toBe('Other');
   });
 
-  test('of two that want one slug at the same time, one gets it, and both may claim one domain', async () => {
+  test('gives a slug to one of two concurrent calls, and lets both claim one domain', async () => {
     // Hashing a password takes long, so the other call finishes first.
     const late = { password: 'correct horse' };
-    const wishes: [Partial<PublishResourceRequest>, string][] = [
+    const inputs: [Partial<PublishResourceRequest>, string][] = [
       [{ slug: 'wanted-by-two' }, 'slug_taken'],
       [{ customDomains: ['wanted.example.com'] }, 'none'],
     ];
-    for (const [wish, reason] of wishes) {
+    for (const [input, reason] of inputs) {
       const [first, second] = [await doc('First'), await doc('Second')];
-      const calls = [s.publish(boss, first.id, { ...wish, ...late }), s.publish(boss, second.id, wish)];
+      const calls = [s.publish(boss, first.id, { ...input, ...late }), s.publish(boss, second.id, input)];
       const outcomes = await Promise.all(calls.map(refusal));
       expect(outcomes.sort()).toEqual(['none', reason].sort());
     }
   });
 
-  test('bad input is refused whole', async () => {
+  test('refuses invalid input as a whole', async () => {
     const { id } = await doc('Bad');
     expect(await refusal(s.publish(boss, id, { slug: 'No Slug' }))).toBe('invalid_slug');
     expect(await refusal(s.publish(boss, id, { slug: 'ab' }))).toBe('invalid_slug');
@@ -136,7 +136,7 @@ describe('publishing', () => {
     expect((await s.publication(boss, id)).status).toBe(PublicationStatus.UNPUBLISHED);
   });
 
-  test('names in any script have a slug; a taken one is refused, a derived one is another', async () => {
+  test('derives a free slug from a name in any script, and refuses a taken one', async () => {
     const cyrillic = await s.publish(boss, (await doc('Привет, мир')).id);
     expect(cyrillic.slug).toBe('privet-mir');
     const unknown = await s.publish(boss, (await doc('学')).id);
@@ -148,7 +148,7 @@ describe('publishing', () => {
     expect(await refusal(s.publish(boss, other.id, { slug: 'twin' }))).toBe('slug_taken');
   });
 
-  test('a slug outlives the name, leads on when it is changed, and is kept when it is given up', async () => {
+  test('a slug is independent of the name, redirects after a change, and stays reserved after unpublishing', async () => {
     const { id } = await doc('Stable name');
     const child = await doc('Child', 'Text', id);
     await s.publish(boss, id);
@@ -171,7 +171,7 @@ describe('publishing', () => {
 });
 
 describe('readers', () => {
-  test('see the item and all below it, and paths that outlive names', async () => {
+  test('see the item and its descendants, at paths that outlive names', async () => {
     const home = await folder('Guide');
     const first = await doc('First steps', '# Hello\n\nWords', home.id);
     const second = await doc('Second', 'More', home.id);
@@ -240,7 +240,7 @@ describe('readers', () => {
     await s.page('changing');
   });
 
-  test('of an archived workspace go on reading; nothing is published there', async () => {
+  test('of an archived workspace can still read; nothing new is published there', async () => {
     const { id } = await doc('Kept');
     await s.publish(boss, id);
     workspace.archived = true;
@@ -254,7 +254,7 @@ describe('readers', () => {
     }
   });
 
-  test('lose what has expired without anybody doing anything', async () => {
+  test('lose access when a publication expires', async () => {
     const { id } = await doc('Short');
     const expiresAt = new Date(Date.now() + 3000).toISOString();
     expect((await s.publish(boss, id, { expiresAt })).status).toBe(PublicationStatus.ACTIVE);
@@ -266,7 +266,7 @@ describe('readers', () => {
     expect(await s.publish(boss, id)).toMatchObject({ status: PublicationStatus.ACTIVE, expiresAt: undefined });
   });
 
-  test('are answered under known hosts alone, and never told of the one they sent', async () => {
+  test('are served on known hosts only, and never see the host that they sent', async () => {
     const { id } = await doc('Hosted', 'Text');
     await s.publish(boss, id);
     for (const host of ['evil.example', '127.0.0.1:9999', '127.0.0.1:8080.evil.example', '', 'a@127.0.0.1:8080']) {
@@ -278,7 +278,7 @@ describe('readers', () => {
 });
 
 describe('a document', () => {
-  test('leads into the publication, and nowhere else in the workspace', async () => {
+  test('links into the publication only', async () => {
     const home = await folder('Links');
     const inside = await doc('Inside', 'x', home.id);
     const outside = await doc('Outside secret', 'y');
@@ -318,7 +318,7 @@ describe('a document', () => {
 });
 
 describe('a pinned publication', () => {
-  test('shows what was there, until it is published again', async () => {
+  test('shows the pinned state until it is published again', async () => {
     const home = await folder('Pinned');
     const one = await doc('One', 'old words', home.id);
     const two = await doc('Two', 'two', home.id);
@@ -370,7 +370,7 @@ describe('a password', () => {
       await s.stage.as(undefined),
     );
 
-  test('is asked for, told by a proof, and changed for everybody', async () => {
+  test('is required, replaced by a proof, and changed for all readers', async () => {
     const { id } = await doc('Locked', 'inside');
     const published = await s.publish(boss, id, { password: 'correct horse' });
     expect(published).toMatchObject({ isPasswordProtected: true, visibility: PublicationVisibility.PASSWORD });
@@ -396,7 +396,7 @@ describe('a password', () => {
     await s.page('locked');
   });
 
-  test('can be tried ten times from one place', async () => {
+  test('can be tried ten times from one network', async () => {
     const { id } = await doc('Tried', 'inside');
     await s.publish(boss, id, { password: 'correct horse' });
     const answers = await Promise.all(Array.from({ length: 14 }, (_, i) => check('tried', `guess ${i}`, '192.0.2.9')));
@@ -407,7 +407,7 @@ describe('a password', () => {
     expect((await check('tried', 'correct horse', '192.0.2.10')).proof).toBeDefined();
   });
 
-  test('is tried ten times from one IPv6 network, the right one among the attempts or not', async () => {
+  test('can be tried ten times from one IPv6 network, even if one attempt is correct', async () => {
     const { id } = await doc('Network', 'inside');
     await s.publish(boss, id, { password: 'correct horse' });
     const guesses = Array.from({ length: 60 }, (_, i) =>
@@ -419,13 +419,13 @@ describe('a password', () => {
     expect((await check('network', 'correct horse', '2001:db8:0:2::1')).proof).toBeDefined();
   });
 
-  test('right ones do not count', async () => {
+  test('does not count correct attempts', async () => {
     const { id } = await doc('Often', 'inside');
     await s.publish(boss, id, { password: 'correct horse' });
     for (let i = 0; i < 15; i++) expect((await check('often', 'correct horse')).proof).toBeDefined();
   });
 
-  test('is tried so often from all networks, and readers who have opened it before are let through', async () => {
+  test('has a limit for all networks, which does not affect readers who have opened it before', async () => {
     const { id } = await doc('Everywhere', 'inside');
     await s.publish(boss, id, { password: 'correct horse' });
     const { proof } = await check('everywhere', 'correct horse', '198.51.100.1');
@@ -448,7 +448,7 @@ describe('a password', () => {
 });
 
 describe('a workspace', () => {
-  test('is published as a whole, taken back, and published again', async () => {
+  test('is published as a whole, unpublished, and published again', async () => {
     const own = s.tenancy.workspace(org);
     own.roles.set(boss.userId, WorkspaceRole.OWNER);
     own.roles.set(editor.userId, WorkspaceRole.EDITOR);
@@ -475,7 +475,7 @@ describe('a workspace', () => {
 });
 
 describe('searching and listing', () => {
-  test('finds words of the publication alone', async () => {
+  test('finds words of the publication only', async () => {
     const home = await folder('Searched');
     await doc('Apples', 'All about zebrawood and *other* trees', home.id);
     await doc('Zebrawood', 'no word of it', home.id);
@@ -492,7 +492,7 @@ describe('searching and listing', () => {
     expect(pages?.items[1]?.excerpt).toContain('about zebrawood');
   });
 
-  test('lists what is public and to be indexed', async () => {
+  test('lists public publications that allow indexing', async () => {
     const home = await folder('Indexed');
     await doc('Page', 'x', home.id);
     const list = async (host = HOST) => {
@@ -513,7 +513,7 @@ describe('searching and listing', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('counts what was opened', async () => {
+  test('counts opened pages', async () => {
     const { id } = await doc('Counted');
     const { id: publicationId } = await s.publish(boss, id);
     await s.reader.countViews({ items: [{ publicationId, views: 3 }] }, await s.stage.as(undefined));

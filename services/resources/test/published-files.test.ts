@@ -69,7 +69,7 @@ async function open(slug: string, fileId: string) {
   return opened === undefined ? undefined : { ...opened, text: read.data.toString() };
 }
 
-test('images and files of a page are on the same host, as far as the publisher gives them away', async () => {
+test('serves images and files of a page on the same host, if the publisher allows it', async () => {
   const page = await document('Pictures', '');
   const shot = await file(page.id, 'shot.png', 'image/png', 'PNG');
   const paper = await file(page.id, 'paper.pdf', 'application/pdf', 'PDF');
@@ -133,14 +133,14 @@ test('pinned files keep their bytes until the item is published again', async ()
   expect((await s.page('fixed')).document?.html).toBe(before);
   const nodes = s.stage.host.client(contracts.fileNodes);
   const kept = [...bytes.keys()].at(-1) as string;
-  const told = { id: kept, revision: 'r', file: undefined, bytesChanged: false, textChanged: false, actor: undefined };
-  expect(await nodes.setFileState(told, await s.stage.as(undefined))).toEqual({ found: true });
+  const state = { id: kept, revision: 'r', file: undefined, bytesChanged: false, textChanged: false, actor: undefined };
+  expect(await nodes.setFileState(state, await s.stage.as(undefined))).toEqual({ found: true });
   await s.publish(boss, page.id);
   expect(await open('fixed', shot)).toMatchObject({ text: 'NEW' });
-  expect(await nodes.setFileState(told, await s.stage.as(undefined))).toEqual({ found: false });
+  expect(await nodes.setFileState(state, await s.stage.as(undefined))).toEqual({ found: false });
 });
 
-test('what a frame of something locked is given opens that thing, for a while, and nothing else', async () => {
+test('the pass in a frame of a protected page opens that page only, for a limited time', async () => {
   const home = await document('Vault', 'inside');
   const below = { workspaceId: undefined, parentId: home.id };
   const shot = await file(home.id, 'dial.png', 'image/png', 'PNG');
@@ -200,7 +200,7 @@ test('what a frame of something locked is given opens that thing, for a while, a
   expect([open?.pass, open?.assets.map((asset) => asset.pass)]).toEqual([undefined, [undefined]]);
 });
 
-test('a pass ends', () => {
+test('a pass expires', () => {
   const publication = { id: 'p', proofKey: Buffer.alloc(32, 1).toString('base64') };
   const pass = signPass(publication, 'frame a', 60, 1_000_000);
   const opens = (given: string | undefined, nowMs: number, thing: 'frame a' | 'file a' = 'frame a', id = 'p') =>

@@ -13,7 +13,7 @@ afterAll(() => world.stage.close());
 const text = (value: unknown) => Buffer.from(JSON.stringify(value));
 
 describe('creating and reading', () => {
-  test('a document comes back with its place, its rights and its versions', async () => {
+  test('a document is returned with its place, rights and versions', async () => {
     const owner = world.member(WorkspaceRole.OWNER);
     const folder = await world.create(owner, { name: 'Folder' });
     const made = await world.create(owner, {
@@ -39,7 +39,7 @@ describe('creating and reading', () => {
     },
   );
 
-  test('a stranger finds nothing, whether it is there or not', async () => {
+  test('a stranger gets the same error whether a resource exists or not', async () => {
     const owner = world.member(WorkspaceRole.OWNER);
     const stranger = world.member(WorkspaceRole.VIEWER);
     const made = await world.create(owner, {});
@@ -49,7 +49,7 @@ describe('creating and reading', () => {
     }
   });
 
-  test('another credential of the same person is told of the boundary', async () => {
+  test('another credential of the same person gets the boundary error', async () => {
     const owner = world.member(WorkspaceRole.OWNER);
     const made = await world.create(owner, {});
     const personal = { ...owner, tenant: { orgId: null } };
@@ -58,7 +58,7 @@ describe('creating and reading', () => {
     await expect(world.get(elsewhere, made.id)).rejects.toMatchObject({ reason: 'tenant_boundary' });
   });
 
-  test('files, leaves and wrong contents are refused', async () => {
+  test('refuses files, children of leaves and wrong contents', async () => {
     const editor = world.member(WorkspaceRole.EDITOR);
     await expect(world.create(editor, { type: ResourceType.FILE })).rejects.toMatchObject({
       reason: 'use_files_endpoint',
@@ -70,7 +70,7 @@ describe('creating and reading', () => {
     await expect(world.create(editor, { parentId: leaf.id })).rejects.toMatchObject({ reason: 'parent_not_container' });
   });
 
-  test('an external_id is unique, and may answer or update what has it', async () => {
+  test('an external_id is unique, and can return or update the resource that has it', async () => {
     const editor = world.member(WorkspaceRole.EDITOR);
     const first = await world.create(editor, { name: 'A', externalId: 'x-1' });
     await expect(world.create(editor, { externalId: 'x-1' })).rejects.toMatchObject({ reason: 'external_id_taken' });
@@ -98,7 +98,7 @@ describe('order among siblings', () => {
 });
 
 describe('changing', () => {
-  test('a stale version is refused with what is there now', async () => {
+  test('refuses a stale version and returns the current one', async () => {
     const editor = world.member(WorkspaceRole.EDITOR);
     const made = await world.create(editor, { name: 'v1' });
     await world.update(editor, made.id, { updateMask: ['name'], name: 'v2' }, { baseVersion: 1 });
@@ -107,7 +107,7 @@ describe('changing', () => {
     expect((await world.get(editor, made.id)).name).toBe('v2');
   });
 
-  test('32 writers at once: none is lost', async () => {
+  test('loses none of 32 concurrent writes', async () => {
     const editor = world.member(WorkspaceRole.EDITOR);
     const made = await world.create(editor, {});
     const names = Array.from({ length: 32 }, (_, i) => `n${i}`);
@@ -115,7 +115,7 @@ describe('changing', () => {
     expect((await world.get(editor, made.id)).version).toBe(33);
   });
 
-  test('locked and archived things are not written', async () => {
+  test('refuses writes to locked and archived resources', async () => {
     const owner = world.member(WorkspaceRole.OWNER);
     const made = await world.create(owner, {});
     const locked = await world.update(owner, made.id, { updateMask: ['is_locked'], isLocked: true });
@@ -166,7 +166,7 @@ describe('restricting', () => {
     expect((await world.list(editor)).total).toBe(before.total);
   });
 
-  test('who restricts stays a manager when their workspace role is gone', async () => {
+  test('the person who restricts stays a manager after losing their workspace role', async () => {
     const admin = world.member(WorkspaceRole.ADMIN);
     const folder = await world.create(admin, { accessMode: AccessMode.RESTRICTED });
     const inside = await world.create(admin, { parentId: folder.id });

@@ -82,8 +82,8 @@ export async function openSharingStage(parent?: string, others: readonly Impleme
   const requests = host.client(contracts.accessRequests);
   const index = host.client(contracts.index);
   const events: DomainEvent[] = [];
-  const heard = { consumer: 'heard', types: ['commonplace.resources.>'] };
-  await host.bus.subscribe(heard, async (some) => void events.push(...some));
+  const subscription = { consumer: 'heard', types: ['commonplace.resources.>'] };
+  await host.bus.subscribe(subscription, async (some) => void events.push(...some));
   return {
     stage: { ...stage, as },
     tenancy,

@@ -55,7 +55,7 @@ const lineOf = (view: PermissionView, { userId }: Caller) =>
   view.items.filter(({ principal }) => principal?.id === userId);
 
 describe('a grant', () => {
-  test('counts on the next request, for what lies below as well, and ends when it is taken back', async () => {
+  test('applies from the next request on, also to descendants, until it is revoked', async () => {
     const top = await folder();
     const child = await document(top.id);
     expect(await outcome(s.get(outsider, child.id))).toBe('not_found');
@@ -83,7 +83,7 @@ describe('a grant', () => {
     expect(await outcome(s.get(outsider, child.id))).toBe('not_found');
   });
 
-  test('is seen in lists, counts and the search filter of whoever has no place in the workspace', async () => {
+  test('appears in lists, counts and the search filter of a person who is not a member', async () => {
     const top = await folder();
     const child = await document(top.id);
     await folder();
@@ -128,7 +128,7 @@ describe('a grant', () => {
 
   const workspaceGrant = (id: string) => ({ principalType: GranteeType.WORKSPACE, principalId: id, role: EDITOR });
 
-  test('stops by itself, and may be made anew then', async () => {
+  test('expires, and can be created again', async () => {
     const top = await folder();
     const expiresAt = new Date(Date.now() + 3000).toISOString();
     await s.grant(owner, top.id, { ...to(outsider, EDITOR), expiresAt });
@@ -145,7 +145,7 @@ describe('a grant', () => {
     expect(await outcome(s.grant(owner, top.id, past))).toBe('invalid_value');
   });
 
-  test('of a role above one’s own is refused, and so is taking one away', async () => {
+  test('above the caller’s own role can neither be made nor revoked', async () => {
     const top = await folder();
     const manager = member('Manager', WorkspaceRole.ADMIN);
     await s.grant(owner, top.id, to(outsider, OWNER));
@@ -155,7 +155,7 @@ describe('a grant', () => {
     expect(await outcome(s.grant(manager, top.id, to(member('M'), MANAGER)))).toBe('ok');
   });
 
-  test('is for managers, and for editors up to their own role where the workspace lets them', async () => {
+  test('can be made by managers, and by editors up to their own role if the workspace allows it', async () => {
     const top = await folder();
     const editor = member('Editor', WorkspaceRole.EDITOR);
     const viewer = member('Viewer', WorkspaceRole.VIEWER);
@@ -172,7 +172,7 @@ describe('a grant', () => {
     expect(await outcome(s.grant(tenancy.person('Stranger'), top.id, to(grantee, VIEWER)))).toBe('not_found');
   });
 
-  test('does not let anybody write to an archived workspace', async () => {
+  test('gives no write access in an archived workspace', async () => {
     const top = await folder();
     await s.grant(owner, top.id, to(outsider, EDITOR));
     workspace.archived = true;
@@ -182,7 +182,7 @@ describe('a grant', () => {
     expect(await outcome(renamed)).toBe('workspace_archived');
   });
 
-  test('travels with what moves to another workspace', async () => {
+  test('moves with its resource to another workspace', async () => {
     const other = tenancy.workspace(org);
     other.roles.set(owner.userId, WorkspaceRole.OWNER);
     const top = await folder();
@@ -200,7 +200,7 @@ describe('a grant', () => {
 const gone = ({ userId }: Caller) => ({ memberId: newId(), userId, role: 'viewer', keepGrants: false });
 
 describe('several grants at once', () => {
-  test('are made all, or none', async () => {
+  test('are all made, or none', async () => {
     const top = await folder();
     const [a, b] = [member('A'), member('B')];
     const grants = (...all: object[]) => ({ grants: all as never });
@@ -229,7 +229,7 @@ describe('several grants at once', () => {
     expect(await seenBy(b, top.id)).toMatchObject({ role: EDITOR });
   });
 
-  test('are 500 on a resource at the most, without what has expired', async () => {
+  test('are limited to 500 on a resource, not counting expired ones', async () => {
     const top = await folder();
     const agents = (count: number, expiresAt?: string) => ({
       grants: Array.from({ length: count }, () => ({
@@ -250,7 +250,7 @@ describe('several grants at once', () => {
 });
 
 describe('a restriction', () => {
-  test('cuts what comes from above, and keeps who made it as a manager', async () => {
+  test('removes inherited access, and keeps its creator as a manager', async () => {
     const manager = member('Manager', WorkspaceRole.VIEWER);
     const editor = member('Editor', WorkspaceRole.EDITOR);
     const top = await folder();
@@ -269,7 +269,7 @@ describe('a restriction', () => {
     expect(await seenBy(owner, leaf.id)).toMatchObject({ role: OWNER });
   });
 
-  test('leaves an owner where there was one', async () => {
+  test('keeps an owner if there was one', async () => {
     const top = await folder();
     const other = member('Other');
     await s.grant(owner, top.id, to(owner, OWNER));
@@ -285,8 +285,8 @@ describe('a restriction', () => {
   });
 });
 
-describe('what is revoked', () => {
-  test('is named by one selector, and one’s own by everybody', async () => {
+describe('a revoked grant', () => {
+  test('is named by one selector, and may be the caller’s own', async () => {
     const top = await folder();
     const child = await document(top.id);
     const viewer = member('Viewer', WorkspaceRole.VIEWER);
@@ -318,7 +318,7 @@ describe('what is revoked', () => {
 });
 
 describe('the permissions of a resource', () => {
-  test('name the source of every line, workspace included', async () => {
+  test('name the source of every entry, including the workspace', async () => {
     const editor = member('Editor', WorkspaceRole.EDITOR);
     const top = await folder();
     const middle = await folder(top.id);
@@ -355,7 +355,7 @@ describe('the permissions of a resource', () => {
     expect(direct.items.map(({ principal }) => principal?.id)).toEqual([outsider.userId]);
   });
 
-  test('show who may not write their own lines and the owners', async () => {
+  test('show callers without write access only their own entries and the owners', async () => {
     const viewer = member('Viewer', WorkspaceRole.VIEWER);
     member('Editor', WorkspaceRole.EDITOR);
     const top = await folder();
@@ -370,7 +370,7 @@ describe('the permissions of a resource', () => {
     expect((await s.view(owner, top.id)).pendingRequestCount).toBe(1);
   });
 
-  test('leave out hidden ancestors’ names and below a restriction everybody but administrators', async () => {
+  test('leave out names of hidden ancestors, and below a restriction all members but administrators', async () => {
     const editor = member('Editor', WorkspaceRole.EDITOR);
     const top = await folder();
     const leaf = await document(top.id);
@@ -398,7 +398,7 @@ describe('a link', () => {
   });
   const tokenOf = async (id: string) => (await s.view(owner, id)).link?.token as string;
 
-  test('opens what it is of to people of the Org who present it, and nothing is remembered', async () => {
+  test('gives access to people of the Org who present it, without storing anything', async () => {
     const top = await folder();
     const child = await document(top.id);
     const { link: made } = await s.grant(owner, top.id, link(COMMENTER));
@@ -420,7 +420,7 @@ describe('a link', () => {
     expect(await tokenOf(top.id)).not.toBe(shareLink);
   });
 
-  test('for anyone lets read who is in no tenant of it, while the Org allows that', async () => {
+  test('for anyone gives read access to people outside of the tenant, while the Org allows it', async () => {
     const stranger = tenancy.person('Stranger');
     const top = await folder();
     const child = await document(top.id);
@@ -444,7 +444,7 @@ describe('a link', () => {
 });
 
 describe('an address', () => {
-  test('of somebody in the tenant is granted at once, one of nobody there is invited', async () => {
+  test('of a person in the tenant is granted at once, any other is invited', async () => {
     const top = await folder();
     await s.grant(owner, top.id, { email: ` ${outsider.userEmail.toUpperCase()} `, role: EDITOR });
     expect(await seenBy(outsider, top.id)).toMatchObject({ role: EDITOR });
@@ -468,7 +468,7 @@ describe('an address', () => {
     expect(lineOf(await s.view(owner, top.id), stranger)).toHaveLength(1);
   });
 
-  test('of nobody there needs the scope for members', async () => {
+  test('of a person outside of the tenant requires the scope for members', async () => {
     const top = await folder();
     const scopes = owner.credential.scopes.filter((scope) => scope !== 'member:write');
     const narrow = { ...owner, credential: { ...owner.credential, scopes } };
@@ -479,8 +479,8 @@ describe('an address', () => {
   });
 });
 
-describe('who leaves', () => {
-  test('a workspace loses what they were granted inside, unless it is kept', async () => {
+describe('a person who leaves', () => {
+  test('a workspace loses their grants inside, unless these are kept', async () => {
     const [lost, kept] = [member('Lost', WorkspaceRole.VIEWER), member('Kept', WorkspaceRole.VIEWER)];
     const top = await folder();
     for (const person of [lost, kept]) await s.grant(owner, top.id, to(person, EDITOR));
@@ -494,42 +494,42 @@ describe('who leaves', () => {
     expect(await seenBy(kept, top.id)).toMatchObject({ role: EDITOR });
   });
 
-  test('an Org leaves what they owned to their heir', async () => {
-    const heir = member('Heir');
+  test('an Org leaves what they owned to their successor', async () => {
+    const successor = member('Heir');
     const top = await folder();
     await s.grant(owner, top.id, to(outsider, OWNER));
     await restrict(top.id);
     org.roles.delete(outsider.userId);
-    const data = { orgId: org.id, memberId: newId(), userId: outsider.userId, transferToUserId: heir.userId };
+    const data = { orgId: org.id, memberId: newId(), userId: outsider.userId, transferToUserId: successor.userId };
     await s.tell('org_member.removed', data);
-    await eventually(async () => expect(await seenBy(heir, top.id)).toMatchObject({ role: OWNER }));
+    await eventually(async () => expect(await seenBy(successor, top.id)).toMatchObject({ role: OWNER }));
     expect(await outcome(s.get(outsider, top.id))).toBe('not_found');
   });
 });
 
 describe('events', () => {
-  test('tell of grants to those who notify and index', async () => {
+  test('contain grants for notifications and the index', async () => {
     const top = await folder();
     await s.grant(owner, top.id, { ...to(outsider, VIEWER), message: 'Look' });
     await s.grant(owner, top.id, { ...to(outsider, EDITOR), notify: false });
     await s.grant(owner, top.id, to(outsider, EDITOR));
     await s.revoke(owner, top.id, { principalId: outsider.userId });
     await eventually(() => {
-      const told = s.events.filter(({ type, subject }) => type.includes('.permission.') && subject === top.id);
+      const published = s.events.filter(({ type, subject }) => type.includes('.permission.') && subject === top.id);
       const base = { resourceId: top.id, workspaceId: workspace.id, principal: `user:${outsider.userId}` };
-      expect(told.map(({ type, data }) => [type.split('.').at(-1), data])).toEqual([
+      expect(published.map(({ type, data }) => [type.split('.').at(-1), data])).toEqual([
         ['granted', { ...base, role: 'viewer', notify: true, message: 'Look' }],
         ['changed', { ...base, role: 'editor', notify: false }],
         ['revoked', { ...base, role: 'editor', notify: false }],
       ]);
-      expect(told.map(({ actor }) => actor?.id)).toEqual([owner.userId, owner.userId, owner.userId]);
+      expect(published.map(({ actor }) => actor?.id)).toEqual([owner.userId, owner.userId, owner.userId]);
     });
     const { entries } = await s.index.getIndexEntries({ ids: [top.id], mostBytes: 0 }, await s.stage.as(undefined));
     expect(entries.map(({ directPrincipals }) => directPrincipals)).toEqual([[]]);
   });
 });
 
-test('concurrent grants to many people are all made', async () => {
+test('makes all concurrent grants to many people', async () => {
   const top = await folder();
   const people = Array.from({ length: 8 }, (_, i) => member(`Many${i}`));
   await Promise.all(people.map((person) => s.grant(owner, top.id, to(person, VIEWER))));

@@ -74,7 +74,7 @@ async function read(id: string, fields: Partial<GetContentRequest> = {}): Promis
 const textOf = ({ content }: Pick<Content, 'content'>) => JSON.parse(content.toString());
 
 describe('automatic snapshots', () => {
-  test('keep what a write without a precondition replaces, each time', async () => {
+  test('keep what each write without a precondition replaces', async () => {
     const { id } = await document('one');
     const first = await write(id, 'two');
     const second = await write(id, 'three');
@@ -104,7 +104,7 @@ describe('automatic snapshots', () => {
     expect((await write(id, 'five', editor, 4)).snapshotId).toBeDefined();
   });
 
-  test('are not made where nothing changes, nor where a named one keeps the state already', async () => {
+  test('are not taken if nothing changes or a named one keeps the state already', async () => {
     const { id } = await document('one');
     expect(await write(id, 'one')).toMatchObject({ changed: false, snapshotId: undefined });
     const named = await take(id, 'First');
@@ -114,7 +114,7 @@ describe('automatic snapshots', () => {
 });
 
 describe('a snapshot', () => {
-  test('is made once of one state', async () => {
+  test('is taken once of a state', async () => {
     const { id } = await document('one');
     const first = await take(id, 'First');
     expect(first).toMatchObject({ name: 'First', reason: SnapshotReason.MANUAL, contentVersion: 1, sizeBytes: 3 });
@@ -140,7 +140,7 @@ describe('a snapshot', () => {
     await expect(read(id, { version: 1, snapshotId })).rejects.toMatchObject({ reason: 'conflicting_alias' });
   });
 
-  test('is put back, and what that replaces is kept first', async () => {
+  test('is restored, after the replaced content was kept', async () => {
     const { id } = await document('one');
     const { id: snapshotId } = await take(id);
     await write(id, 'two', editor, 1);
@@ -152,7 +152,7 @@ describe('a snapshot', () => {
     expect(await send(id, { snapshotId })).toMatchObject({ changed: false, snapshotId: undefined });
   });
 
-  test('tells what differs from the present and from another', async () => {
+  test('can be compared with the current content and with another snapshot', async () => {
     const { id } = await document('one\ntwo\nthree\n');
     const { id: first } = await take(id);
     await write(id, 'one\n2\nthree\nfour\n', editor, 1);
@@ -166,7 +166,7 @@ describe('a snapshot', () => {
     await expect(get(id, first, 'nothing')).rejects.toMatchObject({ reason: 'invalid_value', param: 'diff_to' });
   });
 
-  test('is of its own resource alone', async () => {
+  test('belongs to its own resource only', async () => {
     const [one, other] = [await document('one'), await document('other')];
     const { id: snapshotId } = await take(other.id);
     await expect(get(one.id, snapshotId)).rejects.toMatchObject({ reason: 'not_found' });
@@ -174,7 +174,7 @@ describe('a snapshot', () => {
     await expect(remove(one.id, snapshotId, admin)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  test('goes by a manager’s hand, the newest automatic one not within a day', async () => {
+  test('can be deleted by a manager, the newest automatic one only after a day', async () => {
     const { id } = await document('one');
     const first = (await write(id, 'two')).snapshotId as string;
     const second = (await write(id, 'three')).snapshotId as string;
@@ -184,7 +184,7 @@ describe('a snapshot', () => {
     await expect(get(id, first)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  test('shares what it keeps with its equals, until the last of them goes', async () => {
+  test('shares its content with equal snapshots, until the last of them is deleted', async () => {
     const { id } = await document('one');
     const { id: first } = await take(id);
     await write(id, 'two');
@@ -194,14 +194,14 @@ describe('a snapshot', () => {
     expect(textOf(await get(id, second))).toBe('one');
   });
 
-  test('is not made of a folder', async () => {
+  test('cannot be taken of a folder', async () => {
     const { id } = await world.create(editor, {});
     await expect(take(id)).rejects.toMatchObject({ reason: 'content_not_supported' });
     await expect(list(id)).rejects.toMatchObject({ reason: 'content_not_supported' });
   });
 });
 
-test('writes and snapshots are told of, with how they came about', async () => {
+test('publishes writes and snapshots with their reasons', async () => {
   const { id } = await document('one');
   const seen: unknown[] = [];
   const types = ['commonplace.resources.content.updated', 'commonplace.resources.snapshot.created'];
@@ -225,7 +225,7 @@ test('writes and snapshots are told of, with how they came about', async () => {
 describe('modes of a document', () => {
   const edit = (oldText: string, newText: string, replaceAll = false) => ({ oldText, newText, replaceAll });
 
-  test('edits change pieces of the text', async () => {
+  test('edits change parts of the text', async () => {
     const { id } = await document('one two two\n');
     const edits = [edit('one', 'three'), edit('two', '2', true), edit('three 2', 'five')];
     const written = await send(id, { mode: ContentMode.EDIT, edits });
@@ -254,7 +254,7 @@ describe('modes of a document', () => {
     expect(snapshotId).toBeUndefined();
   });
 
-  test('many at once all arrive', async () => {
+  test('many concurrent appends all succeed', async () => {
     const { id } = await document('');
     const lines = Array.from({ length: 20 }, (_, i) => `Line ${i}`);
     await Promise.all(lines.map((line) => send(id, { mode: ContentMode.APPEND, content: json(line) })));
@@ -283,7 +283,7 @@ describe('an artifact', () => {
     expect(await read(id, { version: 2 })).toMatchObject({ source: '<svg/>', assets });
   });
 
-  test('begins with what its creation brings, or is not created', async () => {
+  test('starts with the content of its creation, or is not created', async () => {
     const { id } = await artifact({ content: json({ artifact_type: 'html', source: '<p>' }) });
     expect(await read(id)).toMatchObject({ artifactType: ArtifactType.HTML, source: '<p>', version: 1 });
     expect((await world.get(editor, id)).sizeBytes).toBe(3);
@@ -295,7 +295,7 @@ describe('an artifact', () => {
     expect((await world.list(editor, { q: name })).total).toBe(0);
   });
 
-  test('is told all its faults at once', async () => {
+  test('reports all faults at once', async () => {
     const { id } = await artifact();
     const hidden = await world.create(world.member(WorkspaceRole.OWNER), {
       type: ResourceType.DOCUMENT,
@@ -338,7 +338,7 @@ test.each([
   ['another mode', { content: json('a'), mode: 'CONTENT_MODE_UPSERT' }, 'invalid_value', 'mode'],
   ['no edits', { content: json('a'), mode: 'CONTENT_MODE_EDIT' }, 'missing_field', 'edits'],
   ['edits without their mode', { edits: [{ oldText: 'a', newText: 'b', replaceAll: false }] }, 'invalid_value', 'mode'],
-])('a document’s write that brings %s is refused', async (_, fields, reason, param) => {
+])('refuses a write of a document with %s', async (_, fields, reason, param) => {
   const { id } = await document('one');
   await expect(send(id, fields as never)).rejects.toMatchObject({ reason, param });
   expect(await list(id)).toEqual([]);

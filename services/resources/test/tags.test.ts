@@ -69,7 +69,7 @@ const usageOf = async (id: string) => (await list()).items.find((tag) => tag.id 
 const names = (items: readonly { name: string }[]) => items.map(({ name }) => name);
 
 describe('the tags of a workspace', () => {
-  test('are made once by name, whatever its case and width', async () => {
+  test('are created once by name, regardless of case and width', async () => {
     const reply: Reply = {};
     const made = await operate({ name: fresh('Urgent'), color: '#FF0000' }, editor, reply);
     expect([reply.status, made.name, made.color.toString(), made.usageCount]).toEqual([
@@ -83,7 +83,7 @@ describe('the tags of a workspace', () => {
     expect([again.status, same.id, same.color.toString()]).toEqual([undefined, made.id, '"#ff0000"']);
   });
 
-  test('without a name the operation lists, for viewers too', async () => {
+  test('are listed by an operation without a name, for viewers too', async () => {
     const { id } = await operate({ name: fresh('Listed') });
     const { items, page } = await operate({ q: fresh('liSTed') }, viewer);
     expect(items?.items.map((tag) => tag.id)).toEqual([id]);
@@ -91,7 +91,7 @@ describe('the tags of a workspace', () => {
     await expect(operate({ name: fresh('No') }, viewer)).rejects.toMatchObject({ reason: 'insufficient_role' });
   });
 
-  test('tell of all faults of an operation at once', async () => {
+  test('report all faults of an operation at once', async () => {
     const merge = operate({ operation: TagOperation.MERGE, name: 'x', color: 'red' });
     await expect(merge).rejects.toMatchObject({
       faults: [
@@ -142,7 +142,7 @@ describe('the tags of a workspace', () => {
 });
 
 describe('the tags of a resource', () => {
-  test('come and go; the count of uses follows', async () => {
+  test('are added and removed; the usage count follows', async () => {
     const { id } = await world.create(editor, {});
     const reply: Reply = {};
     const added = await add(id, { names: [fresh('B'), fresh('a'), fresh('b')] }, editor, reply);
@@ -176,7 +176,7 @@ describe('the tags of a resource', () => {
     expect((await world.get(editor, id)).tags).toEqual([]);
   });
 
-  test('are one where many name a new one at once, and counted exactly', async () => {
+  test('are created once by concurrent calls with a new name, and counted exactly', async () => {
     const made = await Promise.all(Array.from({ length: 12 }, () => world.create(editor, {})));
     const added = await Promise.all(made.map(({ id }) => add(id, { name: fresh('Rush') })));
     const ids = new Set(added.flat().map(({ id }) => id));
@@ -188,7 +188,7 @@ describe('the tags of a resource', () => {
     expect((await world.list(editor, { tagId: [tag] })).total).toBe(7);
   });
 
-  test('are asked for by exactly one field', async () => {
+  test('are named by exactly one field', async () => {
     const { id } = await world.create(editor, {});
     await expect(add(id, {})).rejects.toMatchObject({ reason: 'missing_target' });
     await expect(add(id, { name: 'x', names: ['y'] })).rejects.toMatchObject({ reason: 'ambiguous_target' });
@@ -198,7 +198,7 @@ describe('the tags of a resource', () => {
     expect((await world.get(editor, id)).tags).toEqual([]);
   });
 
-  test('are no more than 50', async () => {
+  test('are limited to 50', async () => {
     const { id } = await world.create(editor, { tags: Array.from({ length: 50 }, (_, i) => fresh(`N${i}`)) });
     await expect(add(id, { name: fresh('One more') })).rejects.toMatchObject({ reason: 'limit_reached' });
     expect(await add(id, { name: fresh('n7') })).toHaveLength(50);
@@ -219,7 +219,7 @@ describe('the tags of a resource', () => {
     expect(await usageOf(now[0] as string)).toBe(0);
   });
 
-  test('by resource, in one question', async () => {
+  test('are listed by resource in one call', async () => {
     const one = await world.create(editor, { tags: [fresh('R1'), fresh('R2')] });
     const two = await world.create(editor, {});
     const { items, byResource } = await operate({ resourceIds: [one.id, two.id, world.workspaceId] }, viewer);
@@ -227,7 +227,7 @@ describe('the tags of a resource', () => {
     expect(JSON.parse(byResource.toString())).toEqual({ [one.id]: one.tags, [two.id]: [] });
   });
 
-  test('a new name needs an editor of the workspace', async () => {
+  test('a new name requires an editor of the workspace', async () => {
     const guest = world.member(WorkspaceRole.EDITOR);
     const { id } = await world.create(editor, {});
     world.setRole(guest, WorkspaceRole.COMMENTER);
@@ -262,7 +262,7 @@ describe.each([
     return { ids: made.map(({ id }) => id), tag: made[0]?.tags[0] as string };
   };
 
-  test('is gone from all of them when it is deleted', async () => {
+  test('is removed from all of them when it is deleted', async () => {
     const { ids, tag } = await make(`Gone ${size}`);
     expect(await discard(tag)).toEqual({ id: tag, deleted: true, detachedCount: size });
     for (const id of ids) expect((await world.get(editor, id)).tags).toEqual([]);
@@ -272,7 +272,7 @@ describe.each([
     expect((await operate({ name: fresh(`Gone ${size}`) })).usageCount).toBe(0);
   });
 
-  test('is taken off some and stays on the others', async () => {
+  test('is removed from some and remains on the others', async () => {
     const { ids, tag } = await make(`Some ${size}`);
     const [first = ''] = ids;
     expect(await retire(tag, [first])).toEqual({ id: tag, deleted: false, detachedCount: 1 });
@@ -280,7 +280,7 @@ describe.each([
     expect(await retire(tag)).toEqual({ id: tag, deleted: true, detachedCount: size - 1 });
   });
 
-  test('is the other one everywhere when it is merged', async () => {
+  test('is replaced by the other tag everywhere when it is merged', async () => {
     const from = await make(`From ${size}`);
     const into = await make(`Into ${size}`);
     const [both = ''] = from.ids;
@@ -299,7 +299,7 @@ describe.each([
   });
 });
 
-test('a workspace has no more than 1,000', async () => {
+test('a workspace has at most 1,000 tags', async () => {
   const workspaceId = world.otherWorkspaceId;
   const page = { limit: 1, offset: 0, cursor: '' };
   const { page: now } = await list({ workspaceId, page });
@@ -313,7 +313,7 @@ test('a workspace has no more than 1,000', async () => {
   expect((await operate({ workspaceId, name: 'many 0 0' })).name).toBe('Many 0 0');
 });
 
-test('two that are merged into each other in a row end as one', async () => {
+test('two tags that are merged into each other in sequence become one', async () => {
   const ids: string[] = [];
   for (const name of ['C1', 'C1', 'C1', 'C2', 'C3']) {
     ids.push((await world.create(editor, { tags: [fresh(name)] })).tags[0] as string);

@@ -55,7 +55,7 @@ async function storeGrant(resourceId: string, fields: Pick<Grant, 'principal' | 
   await work.commit();
 }
 
-test('a grant whose role becomes a lesser one keeps all of its terms, out and in again', async () => {
+test('a grant with a later lesser role keeps all of its terms through export and import', async () => {
   const { id } = await world.create(admin, { name: 'Shared' });
   const principal = `org:${world.orgId}`;
   const later = [{ role: 'commenter', expiresAt: LATER }, { role: 'viewer' }] as const;
@@ -84,7 +84,7 @@ test('a grant whose role becomes a lesser one keeps all of its terms, out and in
   expect(await grants.get(grantId(copy, principal))).toMatchObject({ role: 'editor', expiresAt: SOON, later });
 });
 
-test('has what a pending job is still moving into the workspace, and not what it moves away', async () => {
+test('includes what a pending job moves into the workspace, and excludes what it moves away', async () => {
   const top = await world.create(admin, { name: 'Top', workspaceId: world.otherWorkspaceId });
   const child = await world.create(admin, { name: 'Child', parentId: top.id });
   const { store } = world.stage.own;

@@ -46,7 +46,7 @@ const statuses = (outcomes: readonly PutItemOutcome[]) => outcomes.map(({ status
 const get = (path: string, caller = editor): Promise<Resource> => world.get(caller, idOf(path));
 
 describe('items of an import', () => {
-  test('are put in their order, parents before children, and once', async () => {
+  test('are created in order, parents before children, and once', async () => {
     const items = [
       item('a', { type: ResourceType.FOLDER }),
       item('a/one', { parentId: idOf('a'), markdown: '# One\n' }),
@@ -71,7 +71,7 @@ describe('items of an import', () => {
     expect(content.content.toString()).toBe('"# One\\n"');
   });
 
-  test('that are refused say why, with all below them, and stop no other', async () => {
+  test('that are refused report why, with their descendants, and stop no others', async () => {
     const outcomes = await put([
       item('b/bad', { type: ResourceType.TABLE, contentJson: Buffer.from('{"columns":[],"rows":[]}') }),
       item('b/below', { parentId: idOf('b/bad') }),
@@ -83,7 +83,7 @@ describe('items of an import', () => {
     await expect(get('b/below')).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  test('are made to fit, and told of it', async () => {
+  test('are adjusted with a warning', async () => {
     const [long, big] = await put([
       item('c/long', { name: `a\nb${'x'.repeat(300)}`, tags: ['New', 'new', 'y'.repeat(70)] }),
       item('c/big', { name: '', metadataJson: Buffer.from(JSON.stringify({ a: 'x'.repeat(20_000) })) }),
@@ -104,7 +104,7 @@ describe('items of an import', () => {
     await expect(get('d/in', world.member(WorkspaceRole.EDITOR))).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  test('keep dates, and another author where an administrator says so', async () => {
+  test('keep their dates, and another author if an administrator imports', async () => {
     const times = { createdAt: '2020-01-02T03:04:05.000Z', updatedAt: '2021-01-02T03:04:05.000Z' };
     const author = { type: ActorType.USER, id: admin.userId, name: 'A' };
     await put([item('e/mine', { ...times, createdBy: author })]);
@@ -113,7 +113,7 @@ describe('items of an import', () => {
     expect(await get('e/theirs')).toMatchObject({ ...times, createdBy: { type: ActorType.USER, id: editor.userId } });
   });
 
-  test('of an archive bring kept states, once, and to what the import itself has made', async () => {
+  test('of an archive restore snapshots once, and only for resources of the import itself', async () => {
     const states = (...names: string[]) => {
       const snapshots = names.map((name) => ({
         id: `old-${name}`,
@@ -129,7 +129,7 @@ describe('items of an import', () => {
     await put([item('k/own', { ...table, contentJson: first })], admin);
     const piece = { ...table, keptStates: true, contentJson: states('one', 'broken', 'two') };
     const [outcome] = await put([item('k/own', piece)], admin);
-    expect(outcome).toMatchObject({ status: 'present', warnings: ['A snapshot was left out: it can not be read.'] });
+    expect(outcome).toMatchObject({ status: 'present', warnings: ['A snapshot was left out: it cannot be read.'] });
     await put([item('k/own', piece)], admin);
     const snapshots = world.stage.host.client(contracts.snapshots);
     const list = async (path: string) => {
@@ -144,7 +144,7 @@ describe('items of an import', () => {
     expect(statuses(await put([item('k/none', piece)], admin))).toEqual(['not_found']);
   });
 
-  test('replace what has their external id, or go without it', async () => {
+  test('replace the resource with their external id, or are imported without it', async () => {
     await put([item('f/old', { externalId: 'x1', markdown: 'old' })]);
     const question = { workspaceId: world.workspaceId, parentId: undefined, externalIds: ['x1', 'x2'] };
     const { resources } = await imports.findByExternalId(question, await world.stage.as(editor));
@@ -160,7 +160,7 @@ describe('items of an import', () => {
     expect(await get('f/beside')).toMatchObject({ name: 'New 2', externalId: undefined });
   });
 
-  test('need an editor, and a workspace that is not archived', async () => {
+  test('require an editor, and a workspace that is not archived', async () => {
     const viewer = world.member(WorkspaceRole.VIEWER);
     expect(statuses(await put([item('g')], viewer))).toEqual(['insufficient_role']);
     await expect(

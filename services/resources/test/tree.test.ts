@@ -46,7 +46,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
       expect(all.total).toBe(all.ids.length);
     });
 
-  test('moves with all below it, at once', async () => {
+  test('moves at once with all descendants', async () => {
     const { head, a2 } = await grow();
     const target = await world.create(owner, { name: 'target' });
     await move(head.id, target.id);
@@ -57,7 +57,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     expect(await pathOf(a2.id)).toEqual(['target', 'head', 'a', 'a1']);
   });
 
-  test('does not move below itself, nor deeper than the tree may be', async () => {
+  test('cannot be moved below itself or too deep', async () => {
     const { head, a2, a1 } = await grow();
     await expect(move(head.id, a1.id)).rejects.toMatchObject({ reason: 'cycle_detected' });
     await expect(move(head.id, head.id)).rejects.toMatchObject({ reason: 'cycle_detected' });
@@ -68,7 +68,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     await settled();
   });
 
-  test('goes to another workspace of the Org, not over its boundary', async () => {
+  test('moves to another workspace of the Org, but not to another tenant', async () => {
     const { head, a2 } = await grow();
     await world.update(owner, head.id, { updateMask: ['workspace_id'], workspaceId: world.otherWorkspaceId });
     expect((await world.get(owner, a2.id)).workspaceId).toBe(world.otherWorkspaceId);
@@ -82,7 +82,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     });
   });
 
-  test('restricted at once for all below', async () => {
+  test('is restricted at once with all descendants', async () => {
     const editor = world.member(WorkspaceRole.EDITOR);
     const { head, a2 } = await grow();
     expect((await world.get(editor, a2.id)).id).toBe(a2.id);
@@ -112,7 +112,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     await expect(restore(head.id)).rejects.toMatchObject({ reason: 'not_in_trash' });
   });
 
-  test('is brought back, trashed again and purged before the trash has all of it', async () => {
+  test('is restored, trashed again and purged before the job has finished', async () => {
     const { head, a, a1, a2, b } = await grow();
     const all = [head, a, a1, a2, b];
     const states = async () => (await Promise.all(all.map(({ id }) => world.get(owner, id)))).map(({ state }) => state);
@@ -132,7 +132,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     await settled();
   });
 
-  test('a child whose parent is in the trash comes back further up', async () => {
+  test('a child whose parent is in the trash is restored to the nearest live ancestor', async () => {
     const { head, a, a1 } = await grow();
     await world.remove(owner, a1.id);
     await world.remove(owner, a.id);
@@ -142,7 +142,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     await settled();
   });
 
-  test('trash is listed newest first and emptied for good', async () => {
+  test('the trash is listed newest first and deleted permanently', async () => {
     const { head, a2, b } = await grow();
     await world.remove(owner, b.id);
     // Deletions within the same millisecond have no defined order.

@@ -63,15 +63,15 @@ const agentOf = (person: Caller, more: object = {}): Caller => ({
   agent: { id: 'scribe', name: 'Scribe', roles: { [workspaceId]: 'editor' }, ...more },
 });
 
-describe('what is known of the authors of a resource', () => {
-  test('is nothing while people of its workspace write it, by themselves or by an agent', async () => {
+describe('the untrusted authors of a resource', () => {
+  test('are none while members write it, themselves or through an agent', async () => {
     const { id } = await create(owner);
     await append(owner, id);
     await append(agentOf(owner), id);
     expect(await factsOf(id)).toEqual([[], false, workspaceId]);
   });
 
-  test('is that a guest has written it, whoever writes afterwards', async () => {
+  test('include a guest who has written it, whoever writes afterwards', async () => {
     const { id } = await create(owner);
     await s.grant(owner, id, { principalType: GranteeType.USER, principalId: guest.userId, role: ResourceRole.EDITOR });
     expect(await factsOf(id)).toEqual([[], true, workspaceId]);
@@ -80,7 +80,7 @@ describe('what is known of the authors of a resource', () => {
     expect(await factsOf(id)).toEqual([[UntrustedAuthor.GUEST], true, workspaceId]);
   });
 
-  test('is that an agent has written it which had read such words, also in what it creates', async () => {
+  test('include an agent that has read untrusted text, also in what it creates', async () => {
     const tainted = agentOf(owner, { tainted: true });
     const { id } = await create(owner);
     await append(tainted, id);
@@ -89,7 +89,7 @@ describe('what is known of the authors of a resource', () => {
     expect(await factsOf(made.id)).toEqual([[UntrustedAuthor.AGENT], false, workspaceId]);
   });
 
-  test('goes with a copy', async () => {
+  test('are copied with it', async () => {
     const { id } = await create(agentOf(owner, { tainted: true }));
     const { resource } = await s.copies.copyResource(
       CopyResourceRequest.fromPartial({ resourceId: id, name: 'Copy', workspaceId }),
@@ -98,7 +98,7 @@ describe('what is known of the authors of a resource', () => {
     expect(await factsOf(resource?.id ?? '')).toEqual([[UntrustedAuthor.AGENT], false, workspaceId]);
   });
 
-  test('has the readers of a restriction as those of its boundary', async () => {
+  test('come with the id of its restriction as the boundary', async () => {
     const folder = await s.create(owner, { workspaceId, accessMode: AccessMode.RESTRICTED });
     const inside = await create(owner, { workspaceId: undefined, parentId: folder.id });
     expect(await factsOf(inside.id)).toEqual([[], false, folder.id]);
@@ -106,7 +106,7 @@ describe('what is known of the authors of a resource', () => {
 });
 
 describe('a write of an agent', () => {
-  test('is made once under one key, and keeps what was there in a snapshot of its own', async () => {
+  test('is made once under one key, and keeps the replaced content in a snapshot', async () => {
     const { id } = await create(owner);
     const agent = agentOf(owner);
     const idempotency = { id: `call ${id}`, fingerprint: 'x' };

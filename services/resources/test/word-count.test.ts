@@ -3,7 +3,7 @@ import { countWords } from '../src/documents/kind/words.js';
 
 const RUNS = /\S+/g;
 
-test('words that white space separates are counted like runs of other characters', () => {
+test('counts words separated by white space as runs of other characters', () => {
   const spaces = Array.from({ length: 0x2e00 }, (_, code) => String.fromCharCode(code)).filter((one) => /\s/.test(one));
   // U+1680 is counted by the regular expression, like all characters from Thai on.
   expect(spaces).toHaveLength(23);
@@ -22,7 +22,7 @@ test('words that white space separates are counted like runs of other characters
   }
 });
 
-test('every character up to U+2DFF that is no white space is part of a word', () => {
+test('counts every character up to U+2DFF except white space as part of a word', () => {
   for (let code = 0; code < 0x2e00; code++) {
     const text = `a${String.fromCharCode(code)}b`;
     const isThai = code >= 0x0e00 && code < 0x2000;
@@ -30,7 +30,7 @@ test('every character up to U+2DFF that is no white space is part of a word', ()
   }
 });
 
-test('scripts without spaces are segmented', () => {
+test('segments scripts without spaces', () => {
   expect(countWords('我喜欢喝茶')).toBeGreaterThan(1);
   expect(countWords('ขอบคุณมาก')).toBeGreaterThan(1);
   expect(countWords('tea 茶')).toBe(2);

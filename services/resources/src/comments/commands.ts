@@ -8,7 +8,7 @@ import type { Seen } from '../policy.js';
 import { publishComment } from './events.js';
 import type { CommentParts } from './parts.js';
 import { type Anchor, COMMENT_ORDER, type Comment, type Thread } from './records.js';
-import { COMMENTS_PER_DOCUMENT, REPLIES_PER_THREAD, react, resolution, withResolution } from './rules.js';
+import { MAX_COMMENTS_PER_DOCUMENT, MAX_REPLIES_PER_THREAD, react, resolution, withResolution } from './rules.js';
 
 /** Returns a comment on a document. Throws NotFound, also for a comment on another document. */
 export async function commentOf(parts: CommentParts, node: Node, id: string): Promise<Comment> {
@@ -70,14 +70,14 @@ export async function addComment(
 async function takeReply(parts: CommentParts, threadId: string, { work }: CallContext): Promise<Thread> {
   const thread = await parts.threads.get(threadId);
   if (thread === undefined) throw NotFound();
-  if (thread.replies >= REPLIES_PER_THREAD) {
-    throw LimitReached({ limit: REPLIES_PER_THREAD, what: 'replies in a thread' });
+  if (thread.replies >= MAX_REPLIES_PER_THREAD) {
+    throw LimitReached({ limit: MAX_REPLIES_PER_THREAD, what: 'replies in a thread' });
   }
   return work.replace(parts.threads, thread, { ...thread, replies: thread.replies + 1 });
 }
 
 /** Maximum number of people of a thread who are notified of a change in it. */
-const MOST_PARTICIPANTS = 50;
+const MAX_PARTICIPANTS = 50;
 
 /** Returns the authors of a thread's comments, the most recent first, who can still read the document. */
 async function participantsOf(
@@ -89,7 +89,7 @@ async function participantsOf(
   const written = await parts.comments.find({ where: { threadId }, sort: ['-createdAt'], limit: 200 });
   const people = new Set(written.filter(({ body }) => body !== undefined).map(({ authorId }) => authorId));
   people.delete(context.caller.userId);
-  return parts.policy.readersOf(node, [...people].slice(0, MOST_PARTICIPANTS), context);
+  return parts.policy.readersOf(node, [...people].slice(0, MAX_PARTICIPANTS), context);
 }
 
 export interface CommentChange {
@@ -145,14 +145,14 @@ export async function changeComment(
   return after;
 }
 
-interface Edited {
+interface CommentEdit {
   readonly after: Omit<Comment, 'version'>;
   readonly fields: string[];
   /** People who were not mentioned before. */
   readonly mentions: readonly string[];
 }
 
-function edit(comment: Comment, change: CommentChange, context: CallContext): Edited {
+function edit(comment: Comment, change: CommentChange, context: CallContext): CommentEdit {
   const now = new Date().toISOString();
   const reactions =
     change.reactions === undefined
@@ -182,7 +182,7 @@ async function writeThreadStatus(
   if (thread === undefined) throw NotFound();
   work.replace(parts.threads, thread, withResolution(thread, now));
   const where = { threadId: comment.threadId };
-  const all = await parts.comments.find({ where, sort: ['createdAt'], limit: REPLIES_PER_THREAD + 1 });
+  const all = await parts.comments.find({ where, sort: ['createdAt'], limit: MAX_REPLIES_PER_THREAD + 1 });
   for (const one of all) {
     if (one.id !== comment.id) work.replace(parts.comments, one, withResolution(one, now));
   }
@@ -233,7 +233,7 @@ export async function copyComments(
   { work }: Pick<CallContext, 'work'>,
 ): Promise<void> {
   const where = { resourceId: from.id };
-  const all = await parts.comments.find({ where, sort: COMMENT_ORDER, limit: COMMENTS_PER_DOCUMENT });
+  const all = await parts.comments.find({ where, sort: COMMENT_ORDER, limit: MAX_COMMENTS_PER_DOCUMENT });
   const heads = new Map<string, string>();
   const replies = new Map<string, number>();
   for (const { parentId = '' } of all) replies.set(parentId, (replies.get(parentId) ?? 0) + 1);

@@ -2,7 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Node } from '../domain/node.js';
 import type { Comment } from './records.js';
 
-export interface CommentNews {
+export interface CommentChangeDetails {
   readonly fields?: readonly string[];
   /** People who were not mentioned before; the published event leaves the acting person out. */
   readonly mentions?: readonly string[];
@@ -15,7 +15,7 @@ export function publishComment(
   verb: 'comment.created' | 'comment.updated' | 'comment.resolved' | 'comment.deleted',
   node: Pick<Node, 'id' | 'workspaceId' | 'tenant'>,
   { id, threadId, parentId, authorId, version }: Comment,
-  { fields = [], mentions = [], participants = [] }: CommentNews,
+  { fields = [], mentions = [], participants = [] }: CommentChangeDetails,
 ): void {
   const actorId = context.caller.userId;
   const data = {

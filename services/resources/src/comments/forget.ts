@@ -5,13 +5,13 @@ import type { Node } from '../domain/node.js';
 import type { CommentParts } from './parts.js';
 
 /** Maximum number of comments that one unit of work deletes together with their nodes. */
-const MOST_AT_ONCE = 500;
+const MAX_PER_UNIT_OF_WORK = 500;
 
 /** Deletes the comments on purged nodes: in the same unit of work if they are few, else by a job per node. */
 export async function forgetComments(parts: CommentParts, work: UnitOfWork, nodes: readonly Node[]): Promise<void> {
   const documents = nodes.filter(({ type }) => type === 'document');
   const resourceId = { in: documents.map(({ id }) => id) };
-  if ((await parts.comments.count({ resourceId }, MOST_AT_ONCE + 1)) <= MOST_AT_ONCE) {
+  if ((await parts.comments.count({ resourceId }, MAX_PER_UNIT_OF_WORK + 1)) <= MAX_PER_UNIT_OF_WORK) {
     await removeSome(parts, work, resourceId);
     return;
   }
@@ -39,9 +39,9 @@ export async function removeSome(
   work: UnitOfWork,
   resourceId: string | { readonly in: readonly string[] },
 ): Promise<boolean> {
-  const comments = await parts.comments.find({ where: { resourceId }, limit: MOST_AT_ONCE });
+  const comments = await parts.comments.find({ where: { resourceId }, limit: MAX_PER_UNIT_OF_WORK });
   for (const comment of comments) work.remove(parts.comments, comment);
-  const threads = await parts.threads.find({ where: { resourceId }, limit: MOST_AT_ONCE });
+  const threads = await parts.threads.find({ where: { resourceId }, limit: MAX_PER_UNIT_OF_WORK });
   for (const thread of threads) work.remove(parts.threads, thread);
-  return comments.length < MOST_AT_ONCE && threads.length < MOST_AT_ONCE;
+  return comments.length < MAX_PER_UNIT_OF_WORK && threads.length < MAX_PER_UNIT_OF_WORK;
 }

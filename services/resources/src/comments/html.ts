@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { commentHtml } from '../documents/index.js';
 
 /** Maximum number of characters of cached bodies and their HTML. */
-const REMEMBERED = 4_000_000;
+const MAX_CACHED_CHARS = 4_000_000;
 
 const rendered = new LRUCache<string, string>({
-  maxSize: REMEMBERED,
+  maxSize: MAX_CACHED_CHARS,
   sizeCalculation: (html, body) => html.length + body.length + 1,
 });
 

@@ -6,14 +6,14 @@ import { LimitReached } from '../errors.js';
 import type { Comment, Reaction } from './records.js';
 
 /** Maximum number of comments on one document, replies included. */
-export const COMMENTS_PER_DOCUMENT = 10_000;
+export const MAX_COMMENTS_PER_DOCUMENT = 10_000;
 /** Maximum number of replies in one thread, so that one unit of work can resolve it. */
-export const REPLIES_PER_THREAD = 500;
+export const MAX_REPLIES_PER_THREAD = 500;
 /** Maximum number of people that one comment mentions. */
-export const MENTIONS_PER_COMMENT = 50;
+export const MAX_MENTIONS_PER_COMMENT = 50;
 /** Maximum number of different emoji on one comment, and of reactions to it in total. */
-const EMOJI_PER_COMMENT = 50;
-const REACTIONS_PER_COMMENT = 5000;
+const MAX_EMOJI_PER_COMMENT = 50;
+const MAX_REACTIONS_PER_COMMENT = 5000;
 
 /**
  * Returns the ids of the people whom a comment mentions: first the given ones, then those in its Markdown. Throws
@@ -24,8 +24,8 @@ export function mentionsOf(body: string, given: readonly string[] = []): string[
     .users.map((id) => id.toLowerCase())
     .filter(isUuid);
   const all = [...new Set([...given, ...inBody])];
-  if (all.length <= MENTIONS_PER_COMMENT) return all;
-  const message = `A comment mentions ${MENTIONS_PER_COMMENT} people at the most.`;
+  if (all.length <= MAX_MENTIONS_PER_COMMENT) return all;
+  const message = `A comment may mention at most ${MAX_MENTIONS_PER_COMMENT} people.`;
   throw new AppError('INVALID_ARGUMENT', 'too_many_items', message, { param: 'body' });
 }
 
@@ -61,16 +61,16 @@ export function react(before: readonly Reaction[], userId: string, mine: readonl
   }
   const after = others.filter(({ users }) => users.length > 0);
   const total = after.reduce((sum, { users }) => sum + users.length, 0);
-  if (after.length > EMOJI_PER_COMMENT || total > REACTIONS_PER_COMMENT) {
+  if (after.length > MAX_EMOJI_PER_COMMENT || total > MAX_REACTIONS_PER_COMMENT) {
     throw LimitReached({
-      limit: total > REACTIONS_PER_COMMENT ? REACTIONS_PER_COMMENT : EMOJI_PER_COMMENT,
+      limit: total > MAX_REACTIONS_PER_COMMENT ? MAX_REACTIONS_PER_COMMENT : MAX_EMOJI_PER_COMMENT,
       what: 'reactions',
     });
   }
   return after;
 }
 
-/** The fields that say whether a thread is resolved; each of its comments has them. */
+/** The fields that record whether a thread is resolved; each of its comments has them. */
 export type Resolution = Pick<Comment, 'status' | 'resolvedBy' | 'resolvedAt'>;
 
 /** Returns a record with the resolution of its thread. */
@@ -78,7 +78,7 @@ export function withResolution<R extends Resolution>(record: R, { status, resolv
   return { ...record, status, resolvedBy, resolvedAt };
 }
 
-/** Returns the resolution after somebody has resolved or reopened a thread. */
+/** Returns the resolution after a person has resolved or reopened a thread. */
 export function resolution(status: Comment['status'], by: Actor, at: string): Resolution {
   return status === 'resolved' ? { status, resolvedBy: by, resolvedAt: at } : { status };
 }

@@ -13,7 +13,7 @@ export interface ArtifactFields {
   readonly assets: readonly { readonly name: string; readonly resourceId: string }[];
 }
 
-export interface Parsed {
+export interface ParsedFields {
   readonly fields: ArtifactFields;
   readonly faults: Fault[];
   /** Prefix of the field names in `faults`: `content.` for fields that came nested in `content`, otherwise empty. */
@@ -21,7 +21,7 @@ export interface Parsed {
 }
 
 /** Parses the artifact fields of a write, which come either at its top level or in `content`. */
-export function artifactFields(input: ContentInput, typeBefore: ArtifactType): Parsed {
+export function artifactFields(input: ContentInput, typeBefore: ArtifactType): ParsedFields {
   if (input.content.length > 0) return nested(JSON.parse(input.content.toString()), typeBefore);
   const { artifactType, language, source, title, entry, assets } = input;
   const faults: Fault[] = source === undefined ? [fault('source', 'missing_field', 'source is required.')] : [];
@@ -38,7 +38,7 @@ const TYPES: ReadonlyMap<string, ArtifactType> = new Map(
 );
 
 /** Parses and validates the fields from free-form JSON that has not been validated yet. */
-function nested(json: unknown, typeBefore: ArtifactType): Parsed {
+function nested(json: unknown, typeBefore: ArtifactType): ParsedFields {
   const prefix = 'content.';
   const faults: Fault[] = [];
   const complain = (name: string, code: string, message: string) => faults.push(fault(prefix + name, code, message));
@@ -47,12 +47,12 @@ function nested(json: unknown, typeBefore: ArtifactType): Parsed {
   for (const name of Object.keys(given)) {
     if (!NAMES.includes(name)) complain(name, 'unknown_field', `An artifact has no field ${name}.`);
   }
-  const text = (name: string, longest: number): string | undefined => {
+  const text = (name: string, maxChars: number): string | undefined => {
     const value = given[name];
     if (value === undefined || value === null) return undefined;
     if (typeof value !== 'string') complain(name, 'invalid_type', `${name} must be a string.`);
-    else if ([...value].length > longest)
-      complain(name, 'invalid_value', `${name} has ${longest} characters at the most.`);
+    else if ([...value].length > maxChars)
+      complain(name, 'invalid_value', `${name} may have at most ${maxChars} characters.`);
     else return value;
     return undefined;
   };
@@ -80,7 +80,8 @@ function assetsIn(given: unknown, complain: (name: string, code: string, message
     complain('assets', 'invalid_type', 'assets must be an array.');
     return [];
   }
-  if (given.length > MAX_ASSETS) complain('assets', 'too_many_items', `There are ${MAX_ASSETS} assets at the most.`);
+  if (given.length > MAX_ASSETS)
+    complain('assets', 'too_many_items', `An artifact may have at most ${MAX_ASSETS} assets.`);
   return given.slice(0, MAX_ASSETS).flatMap((asset: unknown, i) => {
     const { name, resource_id: resourceId } = (asset ?? {}) as Record<string, unknown>;
     const named = typeof name === 'string' && name !== '' && [...name].length <= 255;

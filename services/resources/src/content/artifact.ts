@@ -3,7 +3,7 @@ import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { ArtifactType, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
-import { ARTIFACT_BYTES } from '../config.js';
+import { MAX_ARTIFACT_BYTES } from '../config.js';
 import type { Node } from '../domain/node.js';
 import type { Tree } from '../nodes/tree.js';
 import type { Policy } from '../policy.js';
@@ -37,7 +37,7 @@ export function createArtifactKind(parts: ArtifactParts): ContentKind {
 
   async function kept(snapshotId: string, { work }: CallContext): Promise<ArtifactFields> {
     const fields = await keeper.read(snapshotId, work);
-    if (fields === undefined) throw new Error(`nothing is kept for snapshot ${snapshotId}`);
+    if (fields === undefined) throw new Error(`no content is stored for snapshot ${snapshotId}`);
     return fields as ArtifactFields;
   }
 
@@ -134,13 +134,13 @@ function payloadOf({ type, language, source, title, entry, assets }: ArtifactFie
 /** Parses and validates the fields that an archive brings. Does not check the assets that they refer to. */
 function sound(input: ContentInput, before: ArtifactFields): ArtifactFields {
   const { fields, faults, prefix } = artifactFields(input, before.type);
-  if (Buffer.byteLength(fields.source) > ARTIFACT_BYTES) faults.push(tooLarge(prefix));
+  if (Buffer.byteLength(fields.source) > MAX_ARTIFACT_BYTES) faults.push(tooLarge(prefix));
   if (faults.length > 0) throw invalidFields(faults);
   return fields;
 }
 
 function tooLarge(prefix: string): Fault {
-  const message = `A source has ${ARTIFACT_BYTES} bytes at the most.`;
+  const message = `A source may have at most ${MAX_ARTIFACT_BYTES} bytes.`;
   return { param: `${prefix}source`, code: 'payload_too_large', message };
 }
 
@@ -152,7 +152,7 @@ async function checked(
   context: CallContext,
 ): Promise<ArtifactFields> {
   const { fields, faults, prefix } = artifactFields(input, before.type);
-  if (Buffer.byteLength(fields.source) > ARTIFACT_BYTES) faults.push(tooLarge(prefix));
+  if (Buffer.byteLength(fields.source) > MAX_ARTIFACT_BYTES) faults.push(tooLarge(prefix));
   faults.push(...(await assetFaults(parts, fields.assets, prefix, context)));
   if (faults.length > 0) throw invalidFields(faults);
   return fields;
@@ -174,12 +174,12 @@ async function assetFaults(
   const faults: Fault[] = [];
   for (const [i, { name, resourceId }] of assets.entries()) {
     if (names.has(name)) {
-      const message = `There are two assets of the name ${name}.`;
+      const message = `Two assets have the name ${name}.`;
       faults.push({ param: `${prefix}assets[${i}].name`, code: 'invalid_value', message });
     }
     names.add(name);
     if (readable.has(resourceId)) continue;
-    const message = 'There is no such resource, or you may not see it.';
+    const message = 'The resource does not exist, or you may not see it.';
     faults.push({ param: `${prefix}assets[${i}].resource_id`, code: 'invalid_value', message });
   }
   return faults;

@@ -14,7 +14,7 @@ export interface FileKindParts {
 }
 
 /** Maximum number of files in one request for texts. */
-const AT_ONCE = 100;
+const MAX_FILES_PER_REQUEST = 100;
 
 /**
  * Creates the content kind of files: the text that the files service extracted from their bytes and stores. Files are
@@ -23,14 +23,14 @@ const AT_ONCE = 100;
 export function createFileKind({ tree, files, systemCall }: FileKindParts): ContentKind {
   async function textsOf(ids: readonly string[], call: CallOptions): Promise<FileText[]> {
     const found: FileText[] = [];
-    for (let at = 0; at < ids.length; at += AT_ONCE) {
-      const { texts } = await files.getTexts({ resourceIds: ids.slice(at, at + AT_ONCE) }, call);
+    for (let at = 0; at < ids.length; at += MAX_FILES_PER_REQUEST) {
+      const { texts } = await files.getTexts({ resourceIds: ids.slice(at, at + MAX_FILES_PER_REQUEST) }, call);
       found.push(...texts);
     }
     return found;
   }
 
-  /** Returns no texts while the files service is unreachable, so that search goes on by names. */
+  /** Returns no texts while the files service is unreachable, so that search continues by names. */
   async function textsOrNone(nodes: readonly Node[]): Promise<ReadonlyMap<string, string>> {
     const ids = nodes.map(({ id }) => id);
     const texts = await reached(textsOf(ids, systemCall()), []);

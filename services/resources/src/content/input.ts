@@ -95,7 +95,7 @@ export function requireOneSource(input: ContentInput, type: NodeType, snapshotId
   if (given.length === 0) throw invalidField('content', 'missing_field', 'content is required.');
   const [first, ...others] = given;
   if (others.length > 0) {
-    const message = `${given.join(' and ')} each bring a content: send one of them.`;
+    const message = `${given.join(' and ')} each contain content: send one of them.`;
     throw invalidFields(others.map((param) => ({ param, code: 'conflicting_alias', message })));
   }
   requireMode(input, type, first as string);
@@ -125,7 +125,7 @@ function requireMode(input: ContentInput, type: NodeType, source: string): void 
   } else if (mode !== ContentMode.EDIT && source === 'edits') {
     faults.push(invalid('mode', 'edits need mode "edit".'));
   } else if (mode !== ContentMode.REPLACE && source === 'snapshot_id') {
-    faults.push(invalid('mode', 'A snapshot replaces the content.'));
+    faults.push(invalid('mode', 'A snapshot can only replace the content.'));
   }
   if (faults.length > 0) throw invalidFields(faults);
 }

@@ -1,6 +1,6 @@
 import { derivedId } from '@commonplace/kit/id';
 import type { Collection, CollectionSpec, Store, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
-import type { Holder, Kept } from './kind.js';
+import type { Holder, KeptContent } from './kind.js';
 
 /** Maps a snapshot to the body that it keeps. Its id is the snapshot's. */
 interface KeptRecord extends StoredRecord {
@@ -25,7 +25,7 @@ export interface Keeper {
     node: Pick<Holder, 'id' | 'tenant'>,
     snapshotId: string,
     body: unknown,
-    is: Kept,
+    is: KeptContent,
     work: UnitOfWork,
   ): Promise<void>;
   /** Returns the stored body; undefined if nothing was stored for the snapshot. */

@@ -59,7 +59,7 @@ export interface Warning {
 }
 
 /** The result of a write. */
-export interface Written {
+export interface WriteResult {
   /** False if the write changed nothing, in which case nothing was stored. */
   readonly changed: boolean;
   /** Bytes of the content after the write. */
@@ -68,7 +68,7 @@ export interface Written {
 }
 
 /** A write that has been parsed and checked against the current content, but not applied. */
-export interface PreparedWrite extends Written {
+export interface PreparedWrite extends WriteResult {
   /** Whether the write loses something that cannot be recovered from the new content, such as rows of a table. */
   readonly loses: boolean;
   /** The rows of a table that the write addresses one by one and changes. */
@@ -83,7 +83,7 @@ export interface PreparedWrite extends Written {
 }
 
 /** A state of a content that is stored under a snapshot's id. */
-export interface Kept {
+export interface KeptContent {
   readonly sizeBytes: number;
   /** Equal for equal contents of one kind. */
   readonly hash: string;
@@ -131,9 +131,9 @@ export interface ContentKind {
   /** Prepares a write in any of the kind's modes. */
   write(node: Node, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
   /** Stores the current content under a snapshot's id. */
-  keep(node: Node, snapshotId: string, context: CallContext): Promise<Kept>;
+  keep(node: Node, snapshotId: string, context: CallContext): Promise<KeptContent>;
   /** Stores an input under a snapshot's id, as if it had been the content. A kind without this method stores none. */
-  keepInput?(node: Node, snapshotId: string, input: ContentInput, context: CallContext): Promise<Kept>;
+  keepInput?(node: Node, snapshotId: string, input: ContentInput, context: CallContext): Promise<KeptContent>;
   /** Reads the content that is stored under a snapshot's id. */
   readKept(node: Node, snapshotId: string, query: ContentQuery, context: CallContext): Promise<Payload>;
   /** Prepares restoring the content that is stored under a snapshot's id. */

@@ -8,7 +8,7 @@ import { publishChange } from '../events.js';
 import { copyGrants } from '../sharing/copy-grants.js';
 import type { Tag } from '../tags/records.js';
 import { tagsOfCopies } from './copy-tags.js';
-import type { Copying } from './copying.js';
+import type { CopyTarget } from './copy-target.js';
 import type { CopyParts } from './parts.js';
 
 /** Options that apply to all nodes of a copy. */
@@ -30,21 +30,21 @@ export interface CopyTerms {
 }
 
 /** Number of contents that are prepared concurrently. */
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 
 /** Adds copies to this call's work, with their contents. Returns them in the same order. */
 export async function copyNodes(
   parts: CopyParts,
-  copyings: readonly Copying[],
+  targets: readonly CopyTarget[],
   terms: CopyTerms,
   context: CallContext,
 ): Promise<Node[]> {
   const now = new Date().toISOString();
-  const tags = await tagsOfCopies(parts, copyings, terms.newTags, context);
+  const tags = await tagsOfCopies(parts, targets, terms.newTags, context);
   const copies: Node[] = [];
-  for (let at = 0; at < copyings.length; at += AT_ONCE) {
-    const some = copyings
-      .slice(at, at + AT_ONCE)
+  for (let at = 0; at < targets.length; at += CONCURRENCY) {
+    const some = targets
+      .slice(at, at + CONCURRENCY)
       .map((one) => ({ one, holder: holderOf(one, tags.get(one.id) ?? [], terms, now, context) }));
     const contents = await Promise.all(
       some.map(({ one: { from }, holder }) => {
@@ -83,7 +83,7 @@ async function insert(
 
 /** Returns the copy of a node: its own fields, at another place, as if the caller had created it. */
 function holderOf(
-  { from, id, place, parentKey, name, position, restricted, attachment }: Copying,
+  { from, id, place, parentKey, name, position, restricted, attachment }: CopyTarget,
   tags: Node['tags'],
   { template }: CopyTerms,
   now: string,

@@ -3,7 +3,7 @@ import { copyId, type PlannedCopy } from '../domain/copy.js';
 import type { Node, Place } from '../domain/node.js';
 import { placeUnder } from '../domain/tree.js';
 import { type CopyTerms, copyNodes } from './copy-nodes.js';
-import type { Copying } from './copying.js';
+import type { CopyTarget } from './copy-target.js';
 import type { CopyParts } from './parts.js';
 
 type Home = Place & { readonly id: string };
@@ -25,7 +25,7 @@ export async function copyPlanned(
   const sources = new Map(live.filter((_, i) => readable?.[i] ?? true).map((node) => [node.id, node]));
   const { root } = terms;
   const homes = new Map<string, Home | undefined>(root && [[root.to.id, root.to]]);
-  const copyings: Copying[] = [];
+  const targets: CopyTarget[] = [];
   for (const { id: sourceId, parentId, managed: granted = false } of planned) {
     const from = sources.get(sourceId);
     const parentKey = parentId === root?.from ? root.to.id : copyId(key, parentId);
@@ -41,9 +41,9 @@ export async function copyPlanned(
     homes.set(id, { ...place, id });
     const { name, position } = from;
     const attachment = from.attachment === true && copyId(key, from.parentKey) === parentKey;
-    copyings.push({ from, id, place, parentKey, name, position, restricted, granted, attachment });
+    targets.push({ from, id, place, parentKey, name, position, restricted, granted, attachment });
   }
-  return copyNodes(parts, copyings, terms, context);
+  return copyNodes(parts, targets, terms, context);
 }
 
 /** Returns the place of a parent's copy from an earlier piece; conflicts with a concurrent move or deletion of it. */

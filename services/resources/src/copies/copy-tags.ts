@@ -6,7 +6,7 @@ import { isLimitReached } from '../nodes/quotas.js';
 import type { AccessSubject } from '../policy.js';
 import type { Tag } from '../tags/records.js';
 import { insertTag } from '../tags/wanted-tags.js';
-import type { Copying } from './copying.js';
+import type { CopyTarget } from './copy-target.js';
 import type { CopyParts } from './parts.js';
 
 const NO_TAGS: ReadonlyMap<string, Tag> = new Map();
@@ -66,11 +66,11 @@ async function hasRoom(parts: CopyParts, workspaceId: string, count: number, { w
  */
 export async function tagsOfCopies(
   parts: CopyParts,
-  copyings: readonly Copying[],
+  targets: readonly CopyTarget[],
   made: ReadonlyMap<string, Tag>,
   { work }: CallContext,
 ): Promise<Map<string, Node['tags']>> {
-  const tagged = copyings.filter(({ from }) => from.tags.length > 0);
+  const tagged = targets.filter(({ from }) => from.tags.length > 0);
   const [first] = tagged;
   if (first === undefined) return new Map();
   const { workspaceId } = first.place;

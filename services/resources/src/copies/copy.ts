@@ -2,7 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
-import { COPIED_BYTES, MAX_DEPTH } from '../config.js';
+import { MAX_COPIED_BYTES, MAX_DEPTH } from '../config.js';
 import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
 import { isAttachment, type Node, parentId } from '../domain/node.js';
 import { parsePosition } from '../domain/position.js';
@@ -23,7 +23,7 @@ import type { CopyParts } from './parts.js';
 import { copyPieceId } from './records.js';
 import { attachmentsOf, type Sources, sourcesBelow, whyNotCopied } from './sources.js';
 
-export interface Copied extends Omit<Sources, 'nodes'> {
+export interface CopyResult extends Omit<Sources, 'nodes'> {
   readonly head: Node;
   /** Number of children that the head has now. */
   readonly children: number;
@@ -38,7 +38,7 @@ export async function copyResource(
   request: CopyResourceRequest,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Copied> {
+): Promise<CopyResult> {
   const { node, access } = await parts.policy.see(request.resourceId, subject);
   const destination = await destinationOfCopy(parts, request, node, subject, context);
   requireSameTenant(node, destination);
@@ -54,7 +54,7 @@ export async function copyResource(
   await requireRoom(parts, destination, layout, id, context);
 
   const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), copiedBytes(node));
-  const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > COPIED_BYTES);
+  const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > MAX_COPIED_BYTES);
   const sources = new Set([node.id, ...nodes.map((one) => one.id)]);
   const terms = {
     renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
@@ -139,7 +139,7 @@ export function planPieces(
   { work }: CallContext,
 ): number {
   const sizes = new Map(nodes.map((one) => [one.id, copiedBytes(one)]));
-  const pieces = inPieces(layout.copies, parts.settings.inlineCopy, COPIED_BYTES, (one) => sizes.get(one.id) ?? 0);
+  const pieces = inPieces(layout.copies, parts.settings.inlineCopy, MAX_COPIED_BYTES, (one) => sizes.get(one.id) ?? 0);
   for (const [number, copies] of pieces.entries()) {
     work.insert(parts.copyPieces, { id: copyPieceId(id, number), tenant, jobId: id, number, copies });
   }

@@ -19,7 +19,7 @@ export interface Sources {
 /** Number of nodes that one query reads. */
 const PAGE = 1000;
 /** Maximum number of left-out items that an answer names. */
-const NAMED = 100;
+const MAX_LISTED_SKIPPED = 100;
 
 /**
  * Returns the live descendants of a head that the caller can read, and those that are left out. Throws `limit_reached`.
@@ -47,7 +47,7 @@ export async function sourcesBelow(parts: CopyParts, head: Node, subject: Access
         const role = access[i]?.role;
         const reason = role === undefined ? SkipReason.NOT_READABLE : whyNotCopied(node);
         if (reason !== undefined) {
-          if (skippedCount++ < NAMED) skipped.push({ id, reason });
+          if (skippedCount++ < MAX_LISTED_SKIPPED) skipped.push({ id, reason });
           continue;
         }
         const managed = may(role as Role, 'manage');

@@ -99,7 +99,7 @@ function between(block: Searchable, quote: string, { prefix = '', suffix = '' }:
 }
 
 /** Returns whether a match outside the anchor's block is reliable: short quotes need some of their surroundings too. */
-const isTold = (found: Found, quote: string, anchor: Anchor): boolean =>
+const isReliable = (found: Found, quote: string, anchor: Anchor): boolean =>
   quote.length >= 16 || found.score >= 4 || (!anchor.prefix && !anchor.suffix && anchor.block_id === undefined);
 
 const better = (a: Found | undefined, b: Found | undefined): Found | undefined =>
@@ -113,7 +113,7 @@ function locate(blocks: readonly Searchable[], quote: string, anchor: Anchor): F
   }
   let best: Found | undefined;
   for (const block of blocks) best = better(best, exact(block, quote, anchor));
-  if (best !== undefined && isTold(best, quote, anchor)) return best;
+  if (best !== undefined && isReliable(best, quote, anchor)) return best;
   if (quote.length < 20) return undefined;
   let left = MAX_FUZZY_TEXT * 4;
   for (const block of blocks) {

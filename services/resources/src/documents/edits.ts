@@ -29,7 +29,7 @@ export function applyEdits(text: string, edits: readonly Edit[]): { text: string
       else if (found > 1 && all !== true) {
         fault(
           'text_ambiguous',
-          'old_text is in the document more than once: give more of what is around it, or replace_all.',
+          'old_text occurs more than once in the document: include more of the text around it, or set replace_all.',
         );
       } else if (all === true) result = result.split(from).join(to);
       else result = result.slice(0, result.indexOf(from)) + to + result.slice(result.indexOf(from) + from.length);

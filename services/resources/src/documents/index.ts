@@ -23,8 +23,8 @@ export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders
 export { type BlockMap, blockAt, mapBlocks, mapBlocksOfDoc } from './places.js';
 export { plainText } from './plain.js';
 export {
-  type Leads,
   namedResources,
+  type PublicLinks,
   type PublishedHtml,
   publishedHtml,
   publishedMarkdown,

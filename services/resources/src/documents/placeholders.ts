@@ -144,7 +144,7 @@ export function withPlaceholders(doc: Doc, hidden: ReadonlySet<string>): Doc {
 }
 
 /**
- * Restores the references behind placeholders in a document that was edited by somebody who saw placeholders. Each
+ * Restores the references behind placeholders in a document that was edited by a writer who saw placeholders. Each
  * placeholder takes the next reference to its resource in `before`. Returns the same document if it has none.
  */
 export function withoutPlaceholders(doc: Doc, before: Doc, hidden: ReadonlySet<string>): Doc {

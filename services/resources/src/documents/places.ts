@@ -5,7 +5,7 @@ import { docOfTokens, type Lines, parseMarkdown } from './markdown/read.js';
 import { toMarkdown } from './markdown/write.js';
 import { type Doc, type DocNode, eachBlock, hasId } from './model/model.js';
 
-/** Tells which block each part of a document's Markdown belongs to. Finding a block in it parses nothing. */
+/** Maps each part of a document's Markdown to its block. Finding a block in it parses nothing. */
 export interface BlockMap {
   /** Offsets in UTF-16 units at which another block begins, ascending. */
   readonly starts: readonly number[];

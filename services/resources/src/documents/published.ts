@@ -9,7 +9,7 @@ import { plainText } from './plain.js';
  * The public addresses of a resource that readers of a publication may open. References to other resources are not
  * links.
  */
-export interface Lead {
+export interface PublicLink {
   /** Path or URL of its page. */
   readonly page: string;
   /** Address of its bytes if it is an image that can be shown. */
@@ -17,7 +17,7 @@ export interface Lead {
   readonly name: string;
 }
 
-export type Leads = ReadonlyMap<string, Lead>;
+export type PublicLinks = ReadonlyMap<string, PublicLink>;
 
 export interface Heading {
   readonly id: string;
@@ -35,43 +35,43 @@ export interface PublishedHtml {
   readonly image: string | undefined;
 }
 
-const EXCERPT_LENGTH = 200;
+const MAX_EXCERPT_CHARS = 200;
 
 /**
  * Renders a document for readers without an account. The result reveals nothing about resources outside the
  * publication.
  */
-export function publishedHtml(doc: Doc, leads: Leads): PublishedHtml {
-  const shown = publishedDoc(doc, leads, true);
+export function publishedHtml(doc: Doc, links: PublicLinks): PublishedHtml {
+  const shown = publishedDoc(doc, links, true);
   const { html } = toHtml(shown, { resolve: () => undefined });
   const text = toText(shown);
-  const { html: marked, headings } = withHeadingIds(withoutStrangers(html, leads));
+  const { html: marked, headings } = withHeadingIds(withoutForeignMedia(html, links));
   const words = text.replace(/\s+/g, ' ').trim();
-  const excerpt = words.length <= EXCERPT_LENGTH ? words : `${words.slice(0, EXCERPT_LENGTH - 1).trimEnd()}…`;
+  const excerpt = words.length <= MAX_EXCERPT_CHARS ? words : `${words.slice(0, MAX_EXCERPT_CHARS - 1).trimEnd()}…`;
   return {
-    html: withAnchors(marked, headings, leads),
+    html: withAnchors(marked, headings, links),
     words: countWords(shown),
     headings,
     excerpt,
-    image: firstImage(shown, leads),
+    image: firstImage(shown, links),
   };
 }
 
 /** Does the same as `publishedHtml`, as Markdown. */
-export function publishedMarkdown(doc: Doc, leads: Leads): string {
-  return toMarkdown(publishedDoc(doc, leads, false));
+export function publishedMarkdown(doc: Doc, links: PublicLinks): string {
+  return toMarkdown(publishedDoc(doc, links, false));
 }
 
 /**
  * Returns the document as readers may see it. With `ofHtml`, images on other hosts become links, as a page loads
  * nothing from other hosts.
  */
-export function publishedDoc(doc: Doc, leads: Leads, ofHtml: boolean): Doc {
-  return { ...doc, content: blocks(doc.content, { leads, ofHtml }) };
+export function publishedDoc(doc: Doc, links: PublicLinks, ofHtml: boolean): Doc {
+  return { ...doc, content: blocks(doc.content, { links, ofHtml }) };
 }
 
 interface Terms {
-  readonly leads: Leads;
+  readonly links: PublicLinks;
   readonly ofHtml: boolean;
 }
 
@@ -102,10 +102,10 @@ function block(node: DocNode, terms: Terms): DocNode[] {
 function card(node: DocNode, terms: Terms): DocNode[] | undefined {
   const target = attrText(node, 'resource_id') || (RESOURCE.exec(addressIn(node))?.[1] ?? '');
   if (target === '') return BLOCKS[node.type] === undefined ? unknownBlock(node, terms) : undefined;
-  const lead = terms.leads.get(target);
-  if (lead === undefined) return [];
-  const words = attrText(node, 'title') || lead.name;
-  return [paragraph([linked(words, lead.page)])];
+  const link = terms.links.get(target);
+  if (link === undefined) return [];
+  const words = attrText(node, 'title') || link.name;
+  return [paragraph([linked(words, link.page)])];
 }
 
 const addressIn = (node: DocNode): string => attrText(node, 'src') || attrText(node, 'url') || attrText(node, 'href');
@@ -152,25 +152,25 @@ function withMarks(node: DocNode, { marks }: DocNode, terms: Terms): DocNode {
   return kept.length === 0 ? rest : { ...rest, marks: kept };
 }
 
-function publicMark(mark: Mark, { leads }: Terms): Mark[] {
+function publicMark(mark: Mark, { links }: Terms): Mark[] {
   if (mark.type === 'comment') return [];
   if (mark.type !== 'link') return [mark];
   const href = attrText(mark, 'href');
   if (WORKSPACE_OWN.test(href)) return [];
   const [, id, rest = ''] = RESOURCE.exec(href) ?? [];
   if (id === undefined) return /^resource:/i.test(href) ? [] : [mark];
-  const lead = leads.get(id);
-  return lead === undefined ? [] : [{ type: 'link', attrs: { href: lead.page + (rest.startsWith('#') ? rest : '') } }];
+  const link = links.get(id);
+  return link === undefined ? [] : [{ type: 'link', attrs: { href: link.page + (rest.startsWith('#') ? rest : '') } }];
 }
 
 function wikiLink(node: DocNode, terms: Terms): DocNode {
   const target = attrText(node, 'target');
   const id = RESOURCE.exec(target)?.[1];
-  const lead = id === undefined ? undefined : terms.leads.get(id);
-  const words = attrText(node, 'label') || (id === undefined ? target : (lead?.name ?? 'Linked page'));
+  const link = id === undefined ? undefined : terms.links.get(id);
+  const words = attrText(node, 'label') || (id === undefined ? target : (link?.name ?? 'Linked page'));
   const text = withMarks({ type: 'text', text: words }, node, terms);
-  if (lead === undefined) return text;
-  return { ...text, marks: [{ type: 'link', attrs: { href: lead.page } }, ...(text.marks ?? [])] };
+  if (link === undefined) return text;
+  return { ...text, marks: [{ type: 'link', attrs: { href: link.page } }, ...(text.marks ?? [])] };
 }
 
 const isOwnImage = (src: string): boolean => src.startsWith('data:');
@@ -184,10 +184,10 @@ function image(node: DocNode, terms: Terms): DocNode[] {
     if (isOwnImage(src) || !terms.ofHtml) return /^resource:/i.test(src) ? text(words) : [withMarks(node, node, terms)];
     return /^(?:https?:)?\/\//i.test(src) ? [linked(words || 'Image', src)] : text(words);
   }
-  const lead = terms.leads.get(id);
-  if (lead?.image === undefined) return text(words);
+  const link = terms.links.get(id);
+  if (link?.image === undefined) return text(words);
   const { resource_id: _, ...attrs } = node.attrs ?? ({} as Attrs);
-  return [withMarks({ ...node, attrs: { ...attrs, src: lead.image } }, node, terms)];
+  return [withMarks({ ...node, attrs: { ...attrs, src: link.image } }, node, terms)];
 }
 
 const text = (words: string): DocNode[] => (words === '' ? [] : [{ type: 'text', text: words }]);
@@ -199,14 +199,16 @@ const text = (words: string): DocNode[] => (words === '' ? [] : [{ type: 'text',
 function rawHtml(node: DocNode, terms: Terms): DocNode[] {
   const html = attrText(node, 'html').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
   if (html === '') return [];
-  const shown = terms.ofHtml ? html : html.replace(ADDRESSED, (whole, name, id) => lead(whole, name, id, terms.leads));
+  const shown = terms.ofHtml
+    ? html
+    : html.replace(ADDRESSED, (whole, name, id) => publicAttribute(whole, name, id, terms.links));
   return [{ ...node, attrs: { ...node.attrs, html: shown } }];
 }
 
 const ADDRESSED = /\b(href|src|poster)\s*=\s*["']?resource:([\w-]{1,64})[^"'\s>]*["']?/gi;
 
-function lead(_whole: string, name: string, id: string, leads: Leads): string {
-  const found = leads.get(id);
+function publicAttribute(_whole: string, name: string, id: string, links: PublicLinks): string {
+  const found = links.get(id);
   const address = name.toLowerCase() === 'href' ? found?.page : found?.image;
   return address === undefined ? '' : `${name}="${escapeAttribute(address)}"`;
 }
@@ -222,25 +224,27 @@ const INNER = /\sdata-(?:comment|mention)="[^"]*"/g;
  * Rewrites sanitised HTML so that workspace addresses lead into the publication and nothing is loaded from other hosts.
  * Relies on the sanitiser writing every attribute in double quotes, with `<`, `>` and `"` escaped in values.
  */
-function withoutStrangers(html: string, leads: Leads): string {
+function withoutForeignMedia(html: string, links: PublicLinks): string {
   return html
     .replace(/<[a-z][^<>]*>/g, (tag) =>
-      /resource:/i.test(tag) ? tag.replace(ADDRESSED, (whole, name, id) => lead(whole, name, id, leads)) : tag,
+      /resource:/i.test(tag)
+        ? tag.replace(ADDRESSED, (whole, name, id) => publicAttribute(whole, name, id, links))
+        : tag,
     )
-    .replace(MEDIA, (tag, name: string) => media(tag, name, leads))
+    .replace(MEDIA, (tag, name: string) => media(tag, name, links))
     .replace(INNER, '');
 }
 
 /** Replaces an image that does not belong to the publication by its alternative text. */
-function media(tag: string, name: string, leads: Leads): string {
-  const own = tag.replace(ATTRIBUTE, (whole, _name, value: string) => (isSame(value, leads) ? whole : ''));
+function media(tag: string, name: string, links: PublicLinks): string {
+  const own = tag.replace(ATTRIBUTE, (whole, _name, value: string) => (isSame(value, links) ? whole : ''));
   if (name !== 'img' || /\ssrc="/.test(own)) return own;
   return /\salt="([^"]*)"/.exec(tag)?.[1] ?? '';
 }
 
-function isSame(address: string, leads: Leads): boolean {
+function isSame(address: string, links: PublicLinks): boolean {
   if (isOwnImage(address)) return true;
-  for (const { image: own } of leads.values()) if (own !== undefined && escapeAttribute(own) === address) return true;
+  for (const { image: own } of links.values()) if (own !== undefined && escapeAttribute(own) === address) return true;
   return false;
 }
 
@@ -261,9 +265,9 @@ const ANCHORED = /\shref="([^"#]*)#([^"]+)"/g;
  * Redirects links to headings, in this page and in others of the publication, to the ids given here. Authors write
  * `#back-up`, as other Markdown renderers name the heading "Back up".
  */
-function withAnchors(html: string, headings: readonly Heading[], leads: Leads): string {
+function withAnchors(html: string, headings: readonly Heading[], links: PublicLinks): string {
   const own = new Set(headings.map(({ id }) => id));
-  const pages = new Set([...leads.values()].map(({ page }) => escapeAttribute(page)));
+  const pages = new Set([...links.values()].map(({ page }) => escapeAttribute(page)));
   return html.replace(ANCHORED, (whole: string, page: string, fragment: string) => {
     const isKnown = page === '' ? own.has(fragment) : fragment.startsWith('h-') || !pages.has(page);
     return isKnown ? whole : ` href="${page}#${encodeURIComponent(headingId(decoded(fragment)))}"`;
@@ -294,17 +298,17 @@ function withHeadingIds(html: string): { html: string; headings: Heading[] } {
   return { html: marked, headings };
 }
 
-function firstImage(doc: Doc, leads: Leads): string | undefined {
-  const own = new Set([...leads.values()].flatMap(({ image: address }) => address ?? []));
-  const look = (nodes: readonly DocNode[]): string | undefined => {
+function firstImage(doc: Doc, links: PublicLinks): string | undefined {
+  const own = new Set([...links.values()].flatMap(({ image: address }) => address ?? []));
+  const search = (nodes: readonly DocNode[]): string | undefined => {
     for (const node of nodes) {
       const src = attrText(node, 'src');
-      const found = node.type === 'image' && own.has(src) ? src : look(node.content ?? []);
+      const found = node.type === 'image' && own.has(src) ? src : search(node.content ?? []);
       if (found !== undefined) return found;
     }
     return undefined;
   };
-  return look(doc.content);
+  return search(doc.content);
 }
 
 /** Returns the ids of all resources that a document names in any way, doubles excluded. */

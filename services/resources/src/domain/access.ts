@@ -67,13 +67,13 @@ export function effectiveAccess(
  */
 function outweighs(one: Grant, other: Grant, reach: readonly string[]): boolean {
   if (one.role !== other.role) return isAtLeast(one.role, other.role);
-  if (one.expiresAt !== other.expiresAt) return (one.expiresAt ?? LASTING) > (other.expiresAt ?? LASTING);
+  if (one.expiresAt !== other.expiresAt) return (one.expiresAt ?? NO_EXPIRY) > (other.expiresAt ?? NO_EXPIRY);
   const distance = reach.indexOf(one.resourceId) - reach.indexOf(other.resourceId);
   return distance === 0 ? one.principal < other.principal : distance > 0;
 }
 
 /** Sorts after every RFC 3339 time. */
-const LASTING = '~';
+const NO_EXPIRY = '~';
 
 /** Returns the ids of the nodes whose grants apply to a node: its ancestors from the boundary down, and itself. */
 export function reachOfGrants(node: Pick<Node, 'id' | 'workspaceId' | 'ancestors' | 'boundary'>): string[] {

@@ -17,7 +17,7 @@ export function actingAgent(agent: CallingAgent | undefined): ActingAgent | unde
 }
 
 /** Maximum access of an agent to a node, whatever role it was granted: an agent never manages. */
-const MOST: Access = { role: 'editor', source: 'agent' };
+const MAX_ACCESS: Access = { role: 'editor', source: 'agent' };
 
 /**
  * Returns an agent's own access to a node: by its role in the workspace, cut at restricted boundaries, and by its direct
@@ -33,11 +33,11 @@ export function agentAccess(
   if (role === undefined) return undefined;
   const own = held.filter((grant) => grant.principal === principal);
   const access = effectiveAccess(node, agentRoleName(role), own, now);
-  return access && lesserAccess(MOST, access);
+  return access && lesserAccess(MAX_ACCESS, access);
 }
 
 /** Returns whether no grant can add to an agent's access to a node. */
 export function agentNeedsNoGrant({ boundary, workspaceId }: Node, { roleIn }: ActingAgent): boolean {
   const role = roleIn(workspaceId);
-  return role === undefined || (role === MOST.role && boundary === workspaceId);
+  return role === undefined || (role === MAX_ACCESS.role && boundary === workspaceId);
 }

@@ -2,13 +2,13 @@ import { derivedId } from '@commonplace/kit/id';
 import type { Node } from './node.js';
 
 /** Maximum length of a name in code points. */
-const NAME_LENGTH = 255;
+const MAX_NAME_CHARS = 255;
 const SUFFIX = ' copy';
 
 /** Returns the default name of a copy. */
 export function copyName(name: string): string {
   const points = [...name];
-  const room = NAME_LENGTH - SUFFIX.length;
+  const room = MAX_NAME_CHARS - SUFFIX.length;
   return (points.length > room ? points.slice(0, room).join('').trimEnd() : name) + SUFFIX;
 }
 
@@ -65,14 +65,14 @@ export function copiedBytes({ type, sizeBytes }: Pick<SourceNode, 'type' | 'size
   return type === 'file' ? 0 : sizeBytes;
 }
 
-/** Splits a list into pieces of at most `most` entries and `bytes` bytes; a larger entry is a piece of its own. */
-export function inPieces<T>(list: readonly T[], most: number, bytes: number, sizeOf: (one: T) => number): T[][] {
+/** Splits a list into pieces of up to `maxEntries` entries and `bytes` bytes; a larger entry is a piece by itself. */
+export function inPieces<T>(list: readonly T[], maxEntries: number, bytes: number, sizeOf: (one: T) => number): T[][] {
   const pieces: T[][] = [];
   let held = 0;
   for (const one of list) {
     const size = sizeOf(one);
     const piece = pieces.at(-1);
-    if (piece === undefined || piece.length === most || held + size > bytes) {
+    if (piece === undefined || piece.length === maxEntries || held + size > bytes) {
       pieces.push([one]);
       held = size;
     } else {

@@ -43,7 +43,7 @@ export interface Node extends StoredRecord, Place {
   readonly restricted: boolean;
   readonly locked: boolean;
   readonly state: 'active' | 'trashed';
-  readonly trash?: Trashed;
+  readonly trash?: TrashEntry;
   readonly trashedAt?: string;
   /** Id shared by the nodes that were trashed together, which are restored together. */
   readonly batchId?: string;
@@ -61,7 +61,7 @@ export interface Node extends StoredRecord, Place {
   readonly principals: readonly string[];
   readonly contentVersion: number;
   /** The last write of the content; absent until the content changes after creation. */
-  readonly written?: Written;
+  readonly written?: LastWrite;
   readonly sizeBytes: number;
   /** For a file: the state of its bytes. */
   readonly file?: FileState;
@@ -86,7 +86,7 @@ export interface Node extends StoredRecord, Place {
  */
 export type UntrustedWriter = 'guest' | 'agent' | 'form' | 'import' | 'file';
 
-export interface Written {
+export interface LastWrite {
   readonly at: string;
   readonly by: Actor;
   /** Id of the credential that wrote. */
@@ -103,7 +103,7 @@ export interface FileState {
   readonly revision: string;
 }
 
-export interface Trashed {
+export interface TrashEntry {
   readonly by: Actor;
   /** Number of descendants that the head had when it was deleted. */
   readonly descendants: number;

@@ -4,7 +4,7 @@ export const ROLES = ['viewer', 'commenter', 'editor', 'manager', 'owner'] as co
 export type Role = (typeof ROLES)[number];
 
 /** The least role that each capability needs. */
-export const LEAST_ROLE = {
+export const MIN_ROLE = {
   read: 'viewer',
   comment: 'commenter',
   write: 'editor',
@@ -12,13 +12,13 @@ export const LEAST_ROLE = {
   own: 'owner',
 } as const satisfies Record<string, Role>;
 
-export type Capability = keyof typeof LEAST_ROLE;
+export type Capability = keyof typeof MIN_ROLE;
 
 export function may(role: Role, capability: Capability): boolean {
-  return isAtLeast(role, LEAST_ROLE[capability]);
+  return isAtLeast(role, MIN_ROLE[capability]);
 }
 
 /** Returns whether a role includes all rights of another. */
-export function isAtLeast(role: Role, least: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(least);
+export function isAtLeast(role: Role, minRole: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(minRole);
 }

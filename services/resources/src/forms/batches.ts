@@ -76,19 +76,19 @@ export interface BatchParts {
   readonly findMismatches: FindMismatches;
 }
 
-interface Waiting extends Entry {
+interface WaitingEntry extends Entry {
   resolve(submission: Submission | undefined): void;
   reject(error: unknown): void;
 }
 
 interface Queue {
-  readonly waiting: Waiting[];
+  readonly waiting: WaitingEntry[];
   /** Called for each submission that joins the queue. */
   joined: () => void;
 }
 
 /** Maximum number of rows that one commit adds. */
-const MOST_AT_ONCE = 256;
+const MAX_BATCH_ROWS = 256;
 const MAX_TRIES = 20;
 /**
  * Milliseconds that a batch waits to reach the size of the previous one, because clients that were just answered may
@@ -96,9 +96,9 @@ const MAX_TRIES = 20;
  */
 const GATHER_MS = 5;
 /** Number of forms whose last batch size is remembered. */
-const KNOWN_SIZES = 10_000;
+const MAX_KNOWN_SIZES = 10_000;
 /** Maximum bytes of values in an event; larger values are omitted, and consumers read the row instead. */
-const EVENT_VALUES = 16 * 1024;
+const MAX_EVENT_VALUES_BYTES = 16 * 1024;
 
 /**
  * Batches the submissions of one form that arrive during a commit into one unit of work: their rows are one write of
@@ -107,12 +107,12 @@ const EVENT_VALUES = 16 * 1024;
  */
 export function createBatches(parts: BatchParts): Batches {
   const queues = new Map<string, Queue>();
-  const sizes = new LRUCache<string, number>(maxEntries(KNOWN_SIZES));
+  const sizes = new LRUCache<string, number>(maxEntries(MAX_KNOWN_SIZES));
 
   async function drain(formId: string, queue: Queue): Promise<void> {
     while (queue.waiting.length > 0) {
       await gathered(queue, sizes.get(formId) ?? 1);
-      const batch = queue.waiting.splice(0, MOST_AT_ONCE);
+      const batch = queue.waiting.splice(0, MAX_BATCH_ROWS);
       sizes.set(formId, batch.length);
       await settle(parts, formId, batch).catch((error) => {
         for (const entry of batch) entry.reject(error);
@@ -124,7 +124,7 @@ export function createBatches(parts: BatchParts): Batches {
   return {
     add: (entry) =>
       new Promise((resolve, reject) => {
-        const waiting: Waiting = { ...entry, resolve: resolve as Waiting['resolve'], reject };
+        const waiting: WaitingEntry = { ...entry, resolve: resolve as WaitingEntry['resolve'], reject };
         const queue = queues.get(entry.form.id);
         if (queue !== undefined) {
           queue.waiting.push(waiting);
@@ -154,7 +154,7 @@ async function gathered(queue: Queue, entries: number): Promise<void> {
 }
 
 /** Commits a batch and resolves or rejects every entry. Retries with backoff while other writers win the race. */
-async function settle(parts: BatchParts, formId: string, batch: readonly Waiting[]): Promise<void> {
+async function settle(parts: BatchParts, formId: string, batch: readonly WaitingEntry[]): Promise<void> {
   let left = batch.filter((entry) => {
     if (entry.context.deadline > Date.now()) return true;
     entry.reject(Timeout());
@@ -179,8 +179,8 @@ async function settle(parts: BatchParts, formId: string, batch: readonly Waiting
   }
 }
 
-interface Admitted {
-  readonly entry: Waiting;
+interface AdmittedEntry {
+  readonly entry: WaitingEntry;
   readonly answers: Answers;
   readonly submission: Omit<Submission, 'version'> & { version: number };
 }
@@ -189,13 +189,13 @@ interface Round {
   readonly form: FormRecord;
   readonly node: Node;
   readonly tally: FormTally | undefined;
-  readonly admitted: Admitted[];
+  readonly admitted: AdmittedEntry[];
   /** Repeated submissions, each with the first one in this round. */
-  readonly twins: [Waiting, Submission][];
+  readonly twins: [WaitingEntry, Submission][];
 }
 
 /** Reads the current form. Resolves or rejects the entries that need no write, and numbers the others. */
-async function prepare(parts: BatchParts, formId: string, entries: readonly Waiting[]): Promise<Round> {
+async function prepare(parts: BatchParts, formId: string, entries: readonly WaitingEntry[]): Promise<Round> {
   const { forms, tree, bindings } = parts;
   const form = await forms.forms.get(formId);
   const node = form && (await tree.get(form.resourceId));
@@ -254,7 +254,7 @@ async function prepare(parts: BatchParts, formId: string, entries: readonly Wait
   return { ...round, form, node, tally };
 }
 
-interface Now {
+interface CurrentForm {
   readonly form: FormRecord;
   readonly node: Node;
   readonly binding: TableBinding;
@@ -269,8 +269,8 @@ interface Now {
 /** Returns the answers of an entry if the form accepts them now; otherwise rejects the entry and returns undefined. */
 async function admit(
   { findMismatches }: BatchParts,
-  entry: Waiting,
-  { form, node, binding, claimed, spent, captcha, number }: Now,
+  entry: WaitingEntry,
+  { form, node, binding, claimed, spent, captcha, number }: CurrentForm,
 ): Promise<Answers | undefined> {
   try {
     // A token that was rotated in the meantime is no longer valid.
@@ -326,7 +326,7 @@ const claimKey = (formId: string, claim: string): string => `${formId}.${claim}`
 async function write(parts: BatchParts, round: Round): Promise<boolean> {
   const { store, forms, known, tree, table, bindings } = parts;
   const { form, node, tally, admitted } = round;
-  const [{ entry: head }] = admitted as [Admitted];
+  const [{ entry: head }] = admitted as [AdmittedEntry];
   const work = store.begin();
   const actor = { type: 'system', id: form.id, name: form.config.title } as const;
   const rows = admitted.map(({ submission, answers }) => ({ id: submission.rowId, cells: answers.cells }));
@@ -337,7 +337,7 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
     if (refuseRows(error, round)) return false;
     throw error;
   }
-  const at = (admitted.at(-1) as Admitted).submission.submittedAt;
+  const at = (admitted.at(-1) as AdmittedEntry).submission.submittedAt;
   const after = work.replace(tree.nodes, node, {
     ...node,
     sizeBytes: prepared.sizeBytes,
@@ -352,11 +352,11 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
   const counted = { id: form.id, tenant: form.tenant, count, lastSubmittedAt: at };
   if (tally === undefined) work.insert(forms.tallies, counted);
   else work.replace(forms.tallies, tally, counted);
-  const speaks = {
+  const publisher = {
     work,
-    event: (...said: Parameters<CallContext['event']>) => ({ ...head.context.event(...said), actor }),
+    event: (...args: Parameters<CallContext['event']>) => ({ ...head.context.event(...args), actor }),
   };
-  publishChange(speaks, { verb: 'content.updated', fields: ['content'], reason: 'append' }, after);
+  publishChange(publisher, { verb: 'content.updated', fields: ['content'], reason: 'append' }, after);
   for (const one of admitted) {
     publishRows({ work, event: one.entry.context.event.bind(one.entry.context) }, rowOf(one), after, form.id);
     await note(parts, work, form, node, one);
@@ -369,7 +369,7 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
 }
 
 /** Returns the row of a response as a change of the table. */
-function rowOf({ submission, answers }: Admitted): RowChange[] {
+function rowOf({ submission, answers }: AdmittedEntry): RowChange[] {
   const columnIds = Object.keys(answers.cells).filter((id) => answers.cells[id] !== null && answers.cells[id] !== '');
   return [{ verb: 'row.created', rowIds: [submission.rowId], columnIds }];
 }
@@ -382,7 +382,7 @@ async function note(
   work: UnitOfWork,
   form: FormRecord,
   node: Node,
-  { entry, answers, submission }: Admitted,
+  { entry, answers, submission }: AdmittedEntry,
 ): Promise<void> {
   const { version: _version, ...record } = submission;
   work.insert(forms.submissions, record);
@@ -393,7 +393,7 @@ async function note(
     const spent = { id: spentKey(form.id, entry.captcha), tenant: form.tenant, formId: form.id, expiresAt };
     work.insert(forms.captchas, spent);
   }
-  const told = Buffer.byteLength(JSON.stringify(answers.values)) <= EVENT_VALUES;
+  const fitsInEvent = Buffer.byteLength(JSON.stringify(answers.values)) <= MAX_EVENT_VALUES_BYTES;
   const data = {
     formId: form.id,
     formTitle: form.config.title,
@@ -402,8 +402,8 @@ async function note(
     submissionId: submission.submissionId,
     rowId: submission.rowId,
     number: submission.number,
-    values: told ? answers.values : {},
-    valuesOmitted: !told,
+    values: fitsInEvent ? answers.values : {},
+    valuesOmitted: !fitsInEvent,
     submittedAt: submission.submittedAt,
     notifyUserIds: form.config.notify_user_ids,
   };
@@ -415,7 +415,7 @@ async function note(
     submission_id: submission.submissionId,
     row_id: submission.rowId,
     values: data.values,
-    ...(!told && { values_omitted: true }),
+    ...(!fitsInEvent && { values_omitted: true }),
     submitted_at: submission.submittedAt,
   };
   const { id, actor, time: at } = event;

@@ -81,12 +81,12 @@ export function createCaptcha({ masterKeys, bits, validMs, now }: CaptchaOptions
         const right = macBy(key, formId, signed);
         return given.length === right.length && timingSafeEqual(given, right);
       });
-      if (!isOurs) return { fault: 'holds no challenge of this form: answer the one in `captcha`.' };
+      if (!isOurs) return { fault: 'contains no challenge of this form: solve the one in `captcha`.' };
       const expires = Number(ends) * 1000;
-      if (expires <= now()) return { fault: 'answers a challenge that has ended: answer the one in `captcha`.' };
+      if (expires <= now()) return { fault: 'solves a challenge that has expired: solve the one in `captcha`.' };
       const hash = createHash('sha256').update(`${formToken}:${submissionId}:${text}`).digest();
       if (leadingZeroBits(hash) < Number(asked))
-        return { fault: `is no proof of ${asked} bits for this submission_id.` };
+        return { fault: `is not a proof of ${asked} bits for this submission_id.` };
       return { proven: { id, expiresAt: new Date(expires).toISOString() } };
     },
   };

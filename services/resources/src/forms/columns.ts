@@ -143,8 +143,8 @@ export function planFieldColumns(
     }
     if (!fits(field, column)) {
       const message = isWritable(column)
-        ? `A field of type ${field.type} does not go with the column ${column.id} of type ${column.type}.`
-        : `The column ${column.id} of type ${column.type} can not be written.`;
+        ? `A field of type ${field.type} does not fit the column ${column.id} of type ${column.type}.`
+        : `The column ${column.id} of type ${column.type} cannot be written.`;
       faults.add(`${param}.${isWritable(column) ? 'type' : 'column_id'}`, 'invalid_value', message);
     }
     const more = missingChoices(field, column);

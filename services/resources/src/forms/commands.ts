@@ -40,7 +40,7 @@ export async function checkConfig(
   const columns = await parts.kinds.table.columns(node.id);
   const fields = config.fields ?? fieldsFromColumns(columns);
   const all = withCollected(fields, config.collect);
-  if (all.length === 0) faults.add('config.fields', 'invalid_value', 'The table has no column that can be written.');
+  if (all.length === 0) faults.add('config.fields', 'invalid_value', 'The table has no writable column.');
   planFieldColumns(all, before?.fields ?? [], columns, faults);
   checkTargets(parts, config, faults);
   await checkFieldPatterns(parts.forms.deriver, node.tenant, all, before?.fields ?? [], faults);
@@ -72,7 +72,7 @@ async function checkNotified(
   const readers = new Set(await policy.readersOf(node, ids, context));
   for (const [i, id] of ids.entries()) {
     if (!readers.has(id))
-      faults.add(`config.notify_user_ids[${i}]`, 'invalid_value', 'must be somebody who can read the table.');
+      faults.add(`config.notify_user_ids[${i}]`, 'invalid_value', 'must be a person who can read the table.');
   }
 }
 

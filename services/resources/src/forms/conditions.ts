@@ -34,13 +34,13 @@ export function checkConditions(fields: readonly FormField[], faults: FormFaults
     const asked = byId.get(field.visible_if.field_id);
     if (asked === undefined || asked.type === 'statement') {
       faults.add(param, 'invalid_value', 'must be the id of a field that can be answered.');
-    } else if (hangsOnItself(field, byId)) {
-      faults.add(param, 'invalid_value', 'The conditions of these fields go round in a circle.');
+    } else if (dependsOnItself(field, byId)) {
+      faults.add(param, 'invalid_value', 'The conditions of these fields form a circle.');
     }
   }
 }
 
-function hangsOnItself(field: FormField, byId: ReadonlyMap<string, FormField>): boolean {
+function dependsOnItself(field: FormField, byId: ReadonlyMap<string, FormField>): boolean {
   const seen = new Set<string>();
   for (let at: FormField | undefined = field; at !== undefined; ) {
     if (seen.has(at.id)) return true;

@@ -85,17 +85,17 @@ function readFields(
   faults: FormFaults,
 ): readonly FormField[] | undefined {
   if (list === undefined) return undefined;
-  if (list.length === 0) return faults.add('config.fields', 'invalid_value', 'A form has at least one field.');
+  if (list.length === 0) return faults.add('config.fields', 'invalid_value', 'A form must have at least one field.');
   const ids = new Set<string>();
   const columns = new Set<string>();
   const fields = list.flatMap((one, i) => {
     const param = `config.fields[${i}]`;
     if (!isObject(one)) return faults.add(param, 'invalid_type', 'must be an object.') ?? [];
     const field = readField(one, param, allowAttachments, faults);
-    if (ids.has(field.id)) faults.add(`${param}.id`, 'invalid_value', `The field id ${field.id} is there twice.`);
+    if (ids.has(field.id)) faults.add(`${param}.id`, 'invalid_value', `The field id ${field.id} occurs twice.`);
     ids.add(field.id);
     if (field.column_id !== undefined && columns.has(field.column_id)) {
-      faults.add(`${param}.column_id`, 'invalid_value', `Two fields have the column ${field.column_id}.`);
+      faults.add(`${param}.column_id`, 'invalid_value', `Two fields name the column ${field.column_id}.`);
     }
     if (field.column_id !== undefined) columns.add(field.column_id);
     return field;
@@ -141,24 +141,24 @@ function readField(
 }
 
 function checkField(field: FormField, allowAttachments: boolean, param: string, faults: FormFaults): void {
-  const { type, min, max, min_length: shortest, max_length: longest } = field;
+  const { type, min, max, min_length: minLength, max_length: maxLength } = field;
   if ((min !== undefined || max !== undefined) && !isNumberField(type)) {
     faults.add(
       `${param}.${min === undefined ? 'max' : 'min'}`,
       'invalid_value',
-      `A field of type ${type} has no bounds.`,
+      `A field of type ${type} has no min and max.`,
     );
   }
   if (min !== undefined && max !== undefined && min > max)
     faults.add(`${param}.max`, 'invalid_value', 'must not be less than min.');
-  if (shortest !== undefined && longest !== undefined && shortest > longest)
+  if (minLength !== undefined && maxLength !== undefined && minLength > maxLength)
     faults.add(`${param}.max_length`, 'invalid_value', 'must not be less than min_length.');
   if (type === 'statement' && field.column_id !== undefined)
-    faults.add(`${param}.column_id`, 'invalid_value', 'A statement is shown and has no column.');
+    faults.add(`${param}.column_id`, 'invalid_value', 'A statement cannot have a column.');
   if (type === 'statement' && field.required === true)
-    faults.add(`${param}.required`, 'invalid_value', 'A statement is shown and can not be answered.');
+    faults.add(`${param}.required`, 'invalid_value', 'A statement cannot be required.');
   if (type === 'file' && !allowAttachments)
-    faults.add(`${param}.type`, 'invalid_value', 'allow_attachments is false: the form takes no files.');
+    faults.add(`${param}.type`, 'invalid_value', 'must not be file while allow_attachments is false.');
 }
 
 function readLabel(
@@ -185,7 +185,7 @@ function readLabel(
 function readId(value: unknown, param: string, faults: FormFaults): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'string' && ID.test(value)) return value;
-  return faults.add(param, 'invalid_value', 'must have 1 to 64 of A-Z, a-z, 0-9, _ and -.');
+  return faults.add(param, 'invalid_value', 'must have 1 to 64 letters, digits, _ or -.');
 }
 
 /** Derives an id for a field without one from its label, so that sending the field again gives the same id. */
@@ -218,7 +218,7 @@ function readOptions(
     const label = read.line('label', 255, value === undefined) ?? value ?? '';
     const id = readId(read.any('id'), `${at}.id`, faults) ?? slugOf(label, `[${i}]`);
     read.end();
-    if (seen.has(id)) faults.add(`${at}.id`, 'invalid_value', `The option ${id} is there twice.`);
+    if (seen.has(id)) faults.add(`${at}.id`, 'invalid_value', `The option ${id} occurs twice.`);
     seen.add(id);
     return { id, label, value: value ?? label };
   });
@@ -239,7 +239,11 @@ function readPattern(
 function readAccept(list: readonly unknown[] | undefined, param: string, faults: FormFaults) {
   if (list === undefined || list.length === 0) return undefined;
   if (list.every((one): one is string => typeof one === 'string' && ACCEPT.test(one))) return list;
-  return faults.add(`${param}.accept`, 'invalid_value', 'lists media types such as image/*, and endings such as .pdf.');
+  return faults.add(
+    `${param}.accept`,
+    'invalid_value',
+    'must list media types such as image/*, or extensions such as .pdf.',
+  );
 }
 
 function readRedirect(url: string | undefined, faults: FormFaults): string | undefined {
@@ -285,7 +289,7 @@ function readMapping(
     const at = `config.mapping.${name}`;
     const known = typeof id === 'string' && (fields === undefined || fields.some((field) => field.id === id));
     if (name === '__proto__' || name.length > 255 || Object.keys(mapping).length >= 200)
-      faults.add(at, 'invalid_value', 'is not a name for a value.');
+      faults.add(at, 'invalid_value', 'must be a name of at most 255 characters, one of at most 200 names.');
     else if (!known) faults.add(at, 'invalid_value', 'must be the id of a field.');
     else mapping[name] = id as string;
   }

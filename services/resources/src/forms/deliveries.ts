@@ -48,14 +48,14 @@ export function openDeliveries({ store, log, guard, envelope, forms, tree, now }
       const { event } = eventsBy(actor, form.tenant, work);
       const about = { formId: form.id, resourceId: node.id, workspaceId: node.workspaceId, reason };
       const host = webhook === undefined ? '' : new URL(webhook.url).host;
-      const told = { ...about, host, notifyUserIds: [form.createdById] };
-      work.publish(event('webhook.disabled', form.id, told));
+      const data = { ...about, host, notifyUserIds: [form.createdById] };
+      work.publish(event('webhook.disabled', form.id, data));
     },
   });
 }
 
 /** An event as receivers see it, in the format of all events that leave the workspace. */
-export interface Sent {
+export interface SentEvent {
   readonly id: string;
   readonly actor: { readonly type: string; readonly id: string } | undefined;
   readonly workspaceId: string;
@@ -68,7 +68,7 @@ export async function sendSubmitted(
   webhooks: Webhooks,
   work: UnitOfWork,
   { id: ownerId, tenant, config }: FormRecord,
-  { id: eventId, actor, workspaceId, at, data }: Sent,
+  { id: eventId, actor, workspaceId, at, data }: SentEvent,
 ): Promise<void> {
   const type = 'form.submitted';
   const targets = config.webhooks.filter((one) => one.is_active && one.events.includes(type)).map(({ id }) => id);

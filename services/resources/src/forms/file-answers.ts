@@ -18,14 +18,14 @@ export function readFiles(
   faults: FormFaults,
 ): FileAnswer[] | undefined {
   const list = Array.isArray(value) ? value : [value];
-  const most = field.type === 'signature' || field.column?.options.many === false ? 1 : (field.max_files ?? 10);
-  if (list.length > most) return faults.add(param, 'too_many_items', `takes ${most} files at the most.`);
+  const maxFiles = field.type === 'signature' || field.column?.options.many === false ? 1 : (field.max_files ?? 10);
+  if (list.length > maxFiles) return faults.add(param, 'too_many_items', `may have at most ${maxFiles} files.`);
   const files: FileAnswer[] = [];
   for (const one of list) {
     const file = readFile(one);
     if (typeof file === 'string') return faults.add(param, 'invalid_value', file);
     if (!isAccepted(file, field.accept)) {
-      return faults.add(param, 'invalid_value', `takes ${(field.accept ?? []).join(', ')}.`);
+      return faults.add(param, 'invalid_value', `must be one of ${(field.accept ?? []).join(', ')}.`);
     }
     files.push(file);
   }
@@ -41,14 +41,15 @@ function readFile(given: unknown): FileAnswer | string {
   if (typeof id === 'string' && UUID.test(id) && content === undefined) return { name: '', fileId: id.toLowerCase() };
   if (id !== undefined || typeof name !== 'string' || typeof content !== 'string') return WRONG;
   const plain = name.trim();
-  if (plain === '' || plain.length > 255 || /[\p{Cc}/\\]/u.test(plain)) return 'A file has a name without a path.';
+  if (plain === '' || plain.length > 255 || /[\p{Cc}/\\]/u.test(plain))
+    return 'A file must have a name of 1 to 255 characters without a path.';
   if (!BASE64.test(content)) return 'content_base64 must be Base64.';
   const bytes = Buffer.from(content, 'base64');
-  if (bytes.length > MAX_FILE_BYTES) return `A file has ${MAX_FILE_BYTES} bytes at the most.`;
+  if (bytes.length > MAX_FILE_BYTES) return `A file may have at most ${MAX_FILE_BYTES} bytes.`;
   return { name: plain, bytes };
 }
 
-const WRONG = 'A file is the id of one, or {"name", "content_base64"}.';
+const WRONG = 'A file must be its id, or {"name", "content_base64"}.';
 
 /** Checks a file's extension only; the files service determines the type from the bytes. */
 function isAccepted(file: FileAnswer, accept: readonly string[] | undefined): boolean {

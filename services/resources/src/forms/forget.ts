@@ -5,7 +5,7 @@ import type { FormParts } from './parts.js';
 import { type FormRecord, formOf } from './records.js';
 
 /** Maximum number of submissions, and of claims, that one unit of work deletes. */
-const MOST_AT_ONCE = 500;
+const MAX_PER_UNIT_OF_WORK = 500;
 
 /** Deletes a form with its submission records, by a job if there are many; the rows of the table remain. */
 export async function removeForm(
@@ -44,9 +44,13 @@ export async function forgetForms(parts: FormParts, work: UnitOfWork, nodes: rea
 
 /** Adds the deletion of some submissions to a unit of work. Returns whether none are left. */
 export async function removeSubmissions({ forms }: FormParts, work: UnitOfWork, formId: string): Promise<boolean> {
-  const submissions = await forms.submissions.find({ where: { formId }, sort: ['number'], limit: MOST_AT_ONCE });
+  const submissions = await forms.submissions.find({
+    where: { formId },
+    sort: ['number'],
+    limit: MAX_PER_UNIT_OF_WORK,
+  });
   for (const submission of submissions) work.remove(forms.submissions, submission);
-  const claims = await forms.claims.find({ where: { formId }, limit: MOST_AT_ONCE });
+  const claims = await forms.claims.find({ where: { formId }, limit: MAX_PER_UNIT_OF_WORK });
   for (const claim of claims) work.remove(forms.claims, claim);
-  return submissions.length < MOST_AT_ONCE && claims.length < MOST_AT_ONCE;
+  return submissions.length < MAX_PER_UNIT_OF_WORK && claims.length < MAX_PER_UNIT_OF_WORK;
 }

@@ -22,7 +22,7 @@ export function hookValues(
     throw new AppError(
       'INVALID_ARGUMENT',
       'invalid_webhook_payload',
-      'Nothing in the payload is named as a field of the form, by id, column, label or mapping.',
+      'No key of the payload names a field of the form by id, column, label or mapping.',
     );
   }
   return values;

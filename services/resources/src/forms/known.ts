@@ -22,11 +22,11 @@ export interface KnownForms {
 }
 
 /** Number of cached forms; one may have a configuration of a hundred kilobytes. */
-const KNOWN_FORMS = 200;
+const MAX_CACHED_FORMS = 200;
 
 export function createKnownForms(): KnownForms {
-  const byToken = new LRUCache<string, { readonly formId: string; readonly hash: string }>({ max: KNOWN_FORMS });
-  const byId = new LRUCache<string, FoundForm>({ max: KNOWN_FORMS });
+  const byToken = new LRUCache<string, { readonly formId: string; readonly hash: string }>({ max: MAX_CACHED_FORMS });
+  const byId = new LRUCache<string, FoundForm>({ max: MAX_CACHED_FORMS });
   return {
     get(token) {
       const opened = byToken.get(token);

@@ -15,10 +15,10 @@ export interface FormState {
 
 /** Returns why a form accepts no submissions; undefined if it is open. */
 export function closedBy({ form, tally, archived, locked, now }: FormState): ClosedBy | undefined {
-  const { close_at: closeAt, max_submissions: most } = form.config;
+  const { close_at: closeAt, max_submissions: maxSubmissions } = form.config;
   if (!form.isActive) return 'inactive';
   if (closeAt !== undefined && Date.parse(closeAt) <= now) return 'closed';
-  if (most !== undefined && (tally?.count ?? 0) >= most) return 'full';
+  if (maxSubmissions !== undefined && (tally?.count ?? 0) >= maxSubmissions) return 'full';
   if (archived) return 'archived';
   return locked ? 'locked' : undefined;
 }

@@ -8,8 +8,8 @@ import type { AnswerPattern } from './values.js';
 export type FindMismatches = (tenant: string, answers: readonly AnswerPattern[]) => Promise<Fault[]>;
 
 const MESSAGES = {
-  differs: 'does not have the form that is asked for.',
-  late: 'takes too long to be compared with the form that is asked for.',
+  differs: 'does not match the required pattern.',
+  late: 'takes too long to match against the required pattern.',
 } as const;
 
 export function createFindMismatches(deriver: Pick<Deriver, 'matchPatterns'>): FindMismatches {

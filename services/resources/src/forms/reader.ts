@@ -48,7 +48,7 @@ export function readObject(given: Readonly<Record<string, unknown>>, param: stri
   };
   const wrong = (key: string, type: string): undefined => faults.add(at(key), 'invalid_type', `must be ${type}.`);
   const tooLong = (key: string, max: number): undefined =>
-    faults.add(at(key), 'invalid_value', `has ${max} characters at the most.`);
+    faults.add(at(key), 'invalid_value', `may have at most ${max} characters.`);
 
   return {
     at,
@@ -101,7 +101,7 @@ export function readObject(given: Readonly<Record<string, unknown>>, param: stri
       const value = take(key);
       if (value === undefined) return undefined;
       if (!Array.isArray(value)) return wrong(key, 'a list');
-      return value.length > max ? faults.add(at(key), 'too_many_items', `has ${max} items at the most.`) : value;
+      return value.length > max ? faults.add(at(key), 'too_many_items', `may have at most ${max} items.`) : value;
     },
     object(key) {
       const value = take(key);

@@ -46,7 +46,7 @@ export interface Submission extends StoredRecord {
   readonly metadata?: string;
 }
 
-/** Marks that somebody has used their single response to a form; stored under `<form>.<hash of who>`. */
+/** Marks that a respondent has used their single response to a form; stored under `<form>.<hash of who>`. */
 export interface ResponseClaim extends StoredRecord {
   readonly tenant: string;
   readonly formId: string;
@@ -105,10 +105,10 @@ export type FindForm = (field: 'tokenHash' | 'hookHash', hashes: readonly string
  * Maximum number of tokens whose form is cached. A token may have changed since, so the form record is always read and
  * compared.
  */
-const KNOWN_TOKENS = 10_000;
+const MAX_CACHED_TOKENS = 10_000;
 
 export function createFormFinder({ forms }: Pick<FormStores, 'forms'>): FindForm {
-  const known = new LRUCache<string, string>(maxEntries(KNOWN_TOKENS));
+  const known = new LRUCache<string, string>(maxEntries(MAX_CACHED_TOKENS));
   return async (field, hashes) => {
     const key = `${field} ${hashes[0]}`;
     const id = known.get(key);

@@ -91,7 +91,7 @@ async function checkAsKnown(
   known: FoundForm,
   received: ReceivedSubmission,
   context: CallContext,
-): Promise<Accepted | undefined> {
+): Promise<AcceptedSubmission | undefined> {
   await requireTenant(parts, known, context);
   const checked = await checkIn(parts, known, received, context);
   if (checked.before !== undefined || checked.answers.files.length > 0) return undefined;
@@ -168,13 +168,13 @@ export async function submitReceived(
 }
 
 /** A submission that has passed all checks but is not stored yet. */
-interface Accepted
+interface AcceptedSubmission
   extends Pick<Entry, 'submissionId' | 'knownAs' | 'binding' | 'raw' | 'answers' | 'archived' | 'captcha'> {
   readonly before?: undefined;
 }
 
 /** The outcome of the checks: an accepted submission, or the stored one that it repeats. */
-type Checked = Accepted | { readonly before: Submission };
+type CheckResult = AcceptedSubmission | { readonly before: Submission };
 
 /** Runs all checks that are possible before a submission is written. */
 async function checkIn(
@@ -182,7 +182,7 @@ async function checkIn(
   { form, node }: FoundForm,
   received: ReceivedSubmission,
   context: CallContext,
-): Promise<Checked> {
+): Promise<CheckResult> {
   const { forms } = parts;
   const { submissionId, knownAs } = idsOf(form, received);
   const [before] = await submissionsOf(forms, form.id, knownAs);
@@ -203,7 +203,7 @@ function entryOf<K extends FoundForm | undefined>(
   parts: FormParts,
   { form }: FoundForm,
   received: ReceivedSubmission,
-  { submissionId, knownAs, binding, raw, answers, captcha, archived }: Accepted,
+  { submissionId, knownAs, binding, raw, answers, captcha, archived }: AcceptedSubmission,
   context: CallContext,
   known: K,
 ): Entry & { readonly known: K } {
@@ -249,7 +249,7 @@ async function check(
   binding: TableBinding,
   raw: Readonly<Record<string, unknown>>,
   received: ReceivedSubmission,
-): Promise<Pick<Accepted, 'answers' | 'captcha'>> {
+): Promise<Pick<AcceptedSubmission, 'answers' | 'captcha'>> {
   const faults: Fault[] = [];
   let answers: Answers | undefined;
   try {
@@ -273,7 +273,7 @@ function checkCaptcha(
   if (!config.require_captcha || respondent === undefined) return undefined;
   const { formToken, captchaToken: text } = respondent;
   if (text === '') {
-    return captchaFault(captcha.issue(id), 'missing_field', 'The form asks for a captcha_token: answer `captcha`.');
+    return captchaFault(captcha.issue(id), 'missing_field', 'The form requires a captcha_token: solve `captcha`.');
   }
   const outcome = captcha.check(id, { formToken, submissionId, text });
   return 'proven' in outcome ? outcome.proven : captchaFault(captcha.issue(id), 'invalid_value', outcome.fault);
@@ -286,13 +286,13 @@ function collected(
   { respondent }: ReceivedSubmission,
 ): Readonly<Record<string, unknown>> {
   if (!collect.email && !collect.user) return raw;
-  const { [COLLECTED.user]: _claimed, ...said } = raw;
+  const { [COLLECTED.user]: _claimed, ...withoutUser } = raw;
   const caller = respondent?.caller;
   const has = (id: string) => fields.some((field) => field.id === id);
   const known = caller !== undefined && caller.userId !== '';
   return {
     ...(known && collect.email && has(COLLECTED.email) && { [COLLECTED.email]: caller.userEmail }),
-    ...(collect.user ? said : raw),
+    ...(collect.user ? withoutUser : raw),
     ...(known && collect.user && has(COLLECTED.user) && { [COLLECTED.user]: [caller.userId] }),
   };
 }

@@ -4,7 +4,7 @@ import type { FindMismatches } from './patterns.js';
 import { type Answers, readValues } from './values.js';
 
 /** The fields of a form, bound to the columns of its table. */
-interface Asked {
+interface BoundForm {
   readonly tenant: string;
   readonly fields: readonly BoundField[];
   readonly disabled: ReadonlySet<string>;
@@ -12,11 +12,11 @@ interface Asked {
 
 /** Validates and converts the values of a submission, and matches their patterns. Throws one error with all faults. */
 export async function takeAnswers(
-  { tenant, fields, disabled }: Asked,
-  given: Readonly<Record<string, unknown>>,
+  { tenant, fields, disabled }: BoundForm,
+  input: Readonly<Record<string, unknown>>,
   findMismatches: FindMismatches,
 ): Promise<Answers> {
-  const { answers, faults } = readValues(fields, disabled, given);
+  const { answers, faults } = readValues(fields, disabled, input);
   const all = [...faults, ...(await findMismatches(tenant, answers.patterns))];
   if (all.length > 0) throw invalidFields(all);
   return answers;

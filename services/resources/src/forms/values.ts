@@ -45,7 +45,7 @@ export function readValues(
 ): { readonly answers: Answers; readonly faults: readonly Fault[] } {
   const faults = createFormFaults();
   const raw = byField(fields, disabled, given, faults);
-  const taken = new Map<string, Taken>();
+  const taken = new Map<string, TakenValue>();
   const values: Record<string, unknown> = {};
   const cells: Record<string, unknown> = {};
   const files: FieldFiles[] = [];
@@ -77,11 +77,11 @@ export function readValues(
     }
   }
   const count = files.reduce((sum, { answers }) => sum + answers.length, 0);
-  if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has ${MAX_FILES} files at the most.`);
+  if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has at highest ${MAX_FILES} files.`);
   return { answers: { values, cells, files, patterns }, faults: faults.list };
 }
 
-interface Taken {
+interface TakenValue {
   /** Undefined if nothing was answered. */
   readonly answer: unknown;
   readonly cell?: unknown;
@@ -89,7 +89,7 @@ interface Taken {
   readonly pattern?: PatternCheck;
 }
 
-const NOTHING: Taken = { answer: undefined };
+const NOTHING: TakenValue = { answer: undefined };
 
 /** Returns the values by field id, whether they came under the field's id, its column's or its label. */
 function byField(
@@ -106,12 +106,12 @@ function byField(
     if (field === undefined) {
       if (!disabled.has(key)) faults.add(param, 'unknown_field', 'The form has no such field.');
     } else if (field.type === 'statement') {
-      if (value !== null) faults.add(param, 'unknown_field', 'A statement can not be answered.');
+      if (value !== null) faults.add(param, 'unknown_field', 'A statement cannot be answered.');
     } else if (raw.has(field.id)) {
       faults.add(
         param,
         'conflicting_alias',
-        `The value of ${field.id} is there twice, by two of its id, column and label.`,
+        `The value of ${field.id} is given twice, by two of its id, column and label.`,
       );
     } else raw.set(field.id, value ?? undefined);
   }
@@ -141,7 +141,7 @@ function takeValue(
   value: unknown,
   param: string,
   faults: FormFaults,
-): Taken | undefined {
+): TakenValue | undefined {
   const { type } = field;
   if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0))
     return NOTHING;
@@ -208,9 +208,9 @@ function textFault({ type, min_length: min, max_length: max }: BoundField, text:
 
 function numberFault({ type, min, max }: BoundField, cell: Cell): string | undefined {
   if (type !== 'rating' && type !== 'scale') return undefined;
-  const [least, most] = [min ?? (type === 'rating' ? 1 : 0), max ?? (type === 'rating' ? 5 : 10)];
-  const fits = Number.isInteger(cell) && (cell as number) >= least && (cell as number) <= most;
-  return fits ? undefined : `must be a whole number from ${least} to ${most}.`;
+  const [lowest, highest] = [min ?? (type === 'rating' ? 1 : 0), max ?? (type === 'rating' ? 5 : 10)];
+  const fits = Number.isInteger(cell) && (cell as number) >= lowest && (cell as number) <= highest;
+  return fits ? undefined : `must be a whole number from ${lowest} to ${highest}.`;
 }
 
 function takeFlag(field: BoundField, column: Column, value: unknown, param: string, faults: FormFaults) {
@@ -242,7 +242,7 @@ function takeOptions(field: BoundField, column: Column, value: unknown, param: s
   for (const option of chosen) {
     const id = choiceOf(option, column);
     if (id === undefined)
-      return faults.add(param, 'invalid_value', `${shorten(option.label)} can not be chosen any more.`);
+      return faults.add(param, 'invalid_value', `${shorten(option.label)} can no longer be chosen.`);
     ids.push(id);
   }
   return { answer, cell: column.type === 'select' ? ids[0] : ids };
@@ -267,7 +267,7 @@ const shorten = (value: unknown): string => {
 };
 
 /** Converts a value by the rules of its column. */
-function intoColumn(value: unknown, column: Column, param: string, faults: FormFaults): Taken | undefined {
+function intoColumn(value: unknown, column: Column, param: string, faults: FormFaults): TakenValue | undefined {
   const choice = ({ options }: Column, text: string) =>
     options.choices?.find(({ id, name }) => id === text || name === text)?.id;
   const taken = takeCell(value, column, { typecast: true, choice });

@@ -45,11 +45,11 @@ export function readWebhooks(list: readonly unknown[] | undefined, faults: FormF
     if (urls.has(url)) faults.add(`${param}.url`, 'invalid_value', 'Two webhooks have this URL.');
     urls.add(url);
     if (secret !== undefined && !isWebhookSecret(secret)) {
-      faults.add(`${param}.secret`, 'invalid_value', 'must be whsec_ and 24 to 64 bytes in Base64.');
+      faults.add(`${param}.secret`, 'invalid_value', 'must be whsec_ followed by 24 to 64 bytes in Base64.');
     }
     const known = events.filter((event) => (WEBHOOK_EVENTS as readonly unknown[]).includes(event)) as string[];
     if (known.length < events.length || events.length === 0)
-      faults.add(`${param}.events`, 'invalid_value', `lists some of ${WEBHOOK_EVENTS.join(', ')}.`);
+      faults.add(`${param}.events`, 'invalid_value', `must list some of ${WEBHOOK_EVENTS.join(', ')}.`);
     return { url, secret, events: [...new Set(known)], is_active: isActive };
   });
 }

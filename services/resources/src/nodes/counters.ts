@@ -18,13 +18,13 @@ export const counterCollection: CollectionSpec<Counter> = {
 const SLOTS = 8;
 
 /** The fields of a node that decide which counters count it. */
-export type Counted = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags' | 'attachment'>;
+export type CountedNode = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags' | 'attachment'>;
 
 export interface Counters {
   /** Adds live nodes to the counters of their boundaries and tags; subtracts them if `by` is −1. */
-  add(work: UnitOfWork, nodes: readonly Counted[], by: 1 | -1): void;
+  add(work: UnitOfWork, nodes: readonly CountedNode[], by: 1 | -1): void;
   /** Moves a live node from the counters of its old state to those of its new state. */
-  move(work: UnitOfWork, before: Counted, after: Counted): void;
+  move(work: UnitOfWork, before: CountedNode, after: CountedNode): void;
   /** Returns the number of live nodes in a workspace, attachments included. */
   ofWorkspace(workspaceId: string): Promise<number>;
   /** Returns that number by workspace id; workspaces that have never held a node are left out. */
@@ -35,7 +35,7 @@ export interface Counters {
 }
 
 export function createCounters(collection: Collection<Counter>, usage: Collection<TagUsage>): Counters {
-  function write(work: UnitOfWork, changes: readonly { readonly node: Counted; readonly by: 1 | -1 }[]): void {
+  function write(work: UnitOfWork, changes: readonly { readonly node: CountedNode; readonly by: 1 | -1 }[]): void {
     const boundaries = new Map<string, { fixed: Pick<Counter, 'workspaceId' | 'boundary'>; count: number }>();
     const tags = new Map<string, { fixed: Pick<TagUsage, 'workspaceId' | 'tagId'>; count: number }>();
     for (const { node, by } of changes) {

@@ -18,7 +18,7 @@ export function jobContext(
   const { event } = eventsBy(job.actor, job.tenant, work);
   return {
     get caller(): never {
-      throw new Error(`nobody is behind the job ${job.id}`);
+      throw new Error(`the job ${job.id} has no caller`);
     },
     actor: job.actor,
     metadata: { requestId },
@@ -33,10 +33,10 @@ export function jobContext(
     async inTurn() {},
     event,
     afterCommit() {
-      throw new Error('a job has no effects of its own');
+      throw new Error('a job cannot defer effects');
     },
     answerAfterCommit() {
-      throw new Error('a job has no answer');
+      throw new Error('a job has no response');
     },
   };
 }

@@ -81,8 +81,7 @@ export const treeJobQueue: QueueSpec<TreeJob> = {
   collection: jobCollection,
   due: 'leaseUntil',
   describe: ({ kind, headId, workspaceIds }) => `${kind} ${headId} in ${workspaceIds.join(', ')}`,
-  keptBecause: ({ kind }) =>
-    READ_THROUGH.has(kind) ? 'reads of the tree take it into account until it has ended' : undefined,
+  keptBecause: ({ kind }) => (READ_THROUGH.has(kind) ? 'reads of the tree depend on it until it has ended' : undefined),
 };
 
 /** Number of jobs that one query reads. */

@@ -20,10 +20,10 @@ const NONE: readonly TreeJob[] = [];
 export function createPendingJobs(jobs: Collection<TreeJob>, now: () => number = () => performance.now()): PendingJobs {
   let known: ReadonlyMap<string, readonly TreeJob[]> = new Map();
   let knownAt = Number.NEGATIVE_INFINITY;
-  let asking: Promise<void> | undefined;
+  let loading: Promise<void> | undefined;
   let changes = 0;
 
-  async function ask(): Promise<void> {
+  async function load(): Promise<void> {
     const at = now();
     const before = changes;
     // Omitting a job would grant access that the job removes.
@@ -39,10 +39,10 @@ export function createPendingJobs(jobs: Collection<TreeJob>, now: () => number =
       const oldest = now() - PENDING_MAX_AGE_MS;
       // A query that another caller started may have begun too early for this one: check the age again.
       while (knownAt < oldest) {
-        asking ??= ask().finally(() => {
-          asking = undefined;
+        loading ??= load().finally(() => {
+          loading = undefined;
         });
-        await asking;
+        await loading;
       }
       return known.get(workspaceId) ?? NONE;
     },

@@ -22,7 +22,7 @@ export interface Quotas {
   readonly accessRequests: Quota;
 }
 
-/** Returns whether an error says that a limit is reached. */
+/** Returns whether an error reports that a limit is reached. */
 export function isLimitReached(error: unknown): error is AppError {
   return error instanceof Error && (error as AppError).reason === LimitReached().reason;
 }

@@ -37,7 +37,7 @@ export function enqueue(
 }
 
 /** Maximum number of jobs of one kind below one head at once, with ample margin. */
-const JOBS_PER_SUBTREE = 200;
+const MAX_JOBS_PER_SUBTREE = 200;
 
 /**
  * Returns the pending jobs of a kind on the subtrees of some heads. A job with `sweep` only looks for nodes created
@@ -50,7 +50,7 @@ export function jobsBelow(
 ): Promise<TreeJob[]> {
   return jobs.find({
     where: { createdAt: { gt: '' }, kind, headId: { in: headIds } },
-    limit: JOBS_PER_SUBTREE * headIds.length,
+    limit: MAX_JOBS_PER_SUBTREE * headIds.length,
   });
 }
 

@@ -1,7 +1,7 @@
 import { HostKind } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { FileState } from '../domain/node.js';
 import type { KnownHost } from './hosts.js';
-import type { Shown } from './outline.js';
+import type { ShownItem } from './outline.js';
 import { segmentOf } from './slugs.js';
 
 /** The paths of the pages and files of one publication on one host. */
@@ -11,9 +11,9 @@ export interface Addresses {
   /** Path of the publication itself: the base, or `/`. */
   readonly home: string;
   /** Returns the path of a page, from the root of the host. */
-  page(shown: Pick<Shown, 'id' | 'name'>): string;
+  page(shown: Pick<ShownItem, 'id' | 'name'>): string;
   /** Returns the path of a file's bytes, which changes when the bytes do. */
-  file(shown: Pick<Shown, 'id' | 'name' | 'file'>): string;
+  file(shown: Pick<ShownItem, 'id' | 'name' | 'file'>): string;
 }
 
 const READERS = '/p/';

@@ -11,20 +11,20 @@ import type {
   TableBody,
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { ContentKind, ContentQuery, Payload } from '../content/kind.js';
-import type { Leads } from '../documents/index.js';
+import type { PublicLinks } from '../documents/index.js';
 import { requireKind } from '../kinds.js';
 import { cellText } from '../tables/cell-text.js';
 import type { ShownRow } from '../tables/read.js';
 import type { Addresses } from './addresses.js';
 import { isRaster } from './images.js';
-import type { Opened } from './opening.js';
-import type { Shown } from './outline.js';
+import type { OpenedPublication } from './opening.js';
+import type { ShownItem } from './outline.js';
 import type { PublicationParts } from './parts.js';
-import { FRAME_SECONDS, FRAMED_FILE_SECONDS, type Passed, signPass } from './proofs.js';
+import { FRAME_SECONDS, FRAMED_FILE_SECONDS, type PassTarget, signPass } from './proofs.js';
 
 /** Default and maximum number of table rows on one page. */
-const ROWS = 100;
-const MOST_ROWS = 500;
+const DEFAULT_ROWS = 100;
+const MAX_ROWS = 500;
 
 /** The content of a page, by the type of its resource. */
 export type Body =
@@ -35,7 +35,7 @@ export type Body =
   | { readonly file: FileBody };
 
 export interface BodyTerms {
-  readonly opened: Opened;
+  readonly opened: OpenedPublication;
   readonly addresses: Addresses;
   readonly tree: readonly ReaderEntry[];
   readonly format: 'html' | 'markdown';
@@ -48,7 +48,7 @@ export interface BodyTerms {
 /** Returns the content of a page. An undefined `shown` is a workspace, which is presented as a folder. */
 export function bodyOf(
   parts: PublicationParts,
-  shown: Shown | undefined,
+  shown: ShownItem | undefined,
   terms: BodyTerms,
   context: CallContext,
 ): Promise<Body> {
@@ -66,15 +66,15 @@ export function bodyOf(
   }
 }
 
-function childrenOf(shown: Shown | undefined, { tree, opened }: BodyTerms): ReaderEntry[] {
+function childrenOf(shown: ShownItem | undefined, { tree, opened }: BodyTerms): ReaderEntry[] {
   const isHome = shown === opened.outline.head;
   return tree.filter(({ depth, parentId }) => (isHome ? depth === 1 : parentId === shown?.id));
 }
 
 /** Returns a function that finds the addresses of resources; resources outside the publication have none. */
-function leadsOf({ opened, addresses, prefix }: BodyTerms): (ids: readonly string[]) => Leads {
+function linksOf({ opened, addresses, prefix }: BodyTerms): (ids: readonly string[]) => PublicLinks {
   return (ids) => {
-    const leads: [string, { page: string; image?: string; name: string }][] = [];
+    const links: [string, { page: string; image?: string; name: string }][] = [];
     for (const id of ids) {
       const shown = opened.outline.byId.get(id);
       if (shown === undefined) continue;
@@ -84,16 +84,20 @@ function leadsOf({ opened, addresses, prefix }: BodyTerms): (ids: readonly strin
       const page = shown.attachment ? downloadOf(shown, opened, bytes) : path;
       if (page === undefined && !isRaster(shown)) continue;
       const image = isRaster(shown) && bytes !== undefined ? { image: prefix + bytes } : {};
-      leads.push([id, { page: prefix + (page ?? bytes), name: shown.name, ...image }]);
+      links.push([id, { page: prefix + (page ?? bytes), name: shown.name, ...image }]);
     }
-    return new Map(leads);
+    return new Map(links);
   };
 }
 
 /**
  * Returns the path of an attachment that readers may open. Images are always allowed, as documents show them anyway.
  */
-function downloadOf(shown: Shown, { publication }: Opened, path: string | undefined): string | undefined {
+function downloadOf(
+  shown: ShownItem,
+  { publication }: OpenedPublication,
+  path: string | undefined,
+): string | undefined {
   const isReady = shown.file?.status === 'ready';
   return isReady && (publication.allowDownload || isRaster(shown)) ? path : undefined;
 }
@@ -102,11 +106,11 @@ const EMPTY_DOCUMENT: DocumentBody = { html: '', markdown: '', wordCount: 0, hea
 
 async function documentBody(
   parts: PublicationParts,
-  shown: Shown,
+  shown: ShownItem,
   terms: BodyTerms,
   context: CallContext,
 ): Promise<Body> {
-  const read = await parts.kinds.document.published(shown, leadsOf(terms), terms.format, context);
+  const read = await parts.kinds.document.published(shown, linksOf(terms), terms.format, context);
   if (read.html === undefined) return { document: { ...EMPTY_DOCUMENT, markdown: read.markdown ?? '' } };
   const { html, words = 0, headings = [], excerpt = '', image = '' } = read;
   return {
@@ -123,8 +127,13 @@ interface TableColumn {
   readonly options?: { readonly target_table_id?: string };
 }
 
-async function tableBody(parts: PublicationParts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
-  const limit = Math.min(Math.max(terms.limit || ROWS, 1), MOST_ROWS);
+async function tableBody(
+  parts: PublicationParts,
+  shown: ShownItem,
+  terms: BodyTerms,
+  context: CallContext,
+): Promise<Body> {
+  const limit = Math.min(Math.max(terms.limit || DEFAULT_ROWS, 1), MAX_ROWS);
   const offset = Math.max(terms.offset, 0);
   const { byId } = terms.opened.outline;
   const payload = await readKind(
@@ -175,20 +184,20 @@ const WHOLE: ContentQuery = {
 
 function readKind(
   kind: ContentKind | undefined,
-  shown: Shown,
+  shown: ShownItem,
   query: ContentQuery,
   mayRead: (id: string) => boolean,
   context: CallContext,
 ): Promise<Payload> {
   if (kind?.readPublished !== undefined) return kind.readPublished(shown, query, mayRead, context);
   const { node, keptId, type } = shown;
-  if (kind === undefined) throw new Error(`nothing is read of a ${type}`);
+  if (kind === undefined) throw new Error(`a ${type} has no content to read`);
   return keptId === undefined ? kind.read(node, query, context) : kind.readKept(node, keptId, query, context);
 }
 
 async function artifactBody(
   parts: PublicationParts,
-  shown: Shown,
+  shown: ShownItem,
   terms: BodyTerms,
   context: CallContext,
 ): Promise<Body> {
@@ -197,7 +206,7 @@ async function artifactBody(
   const { artifactType = ArtifactType.CODE, language = '', source = '', title = '', entry = '', assets = [] } = read;
   const { publication, outline } = terms.opened;
   const nowMs = Date.now();
-  const pass = (thing: Passed, seconds: number) =>
+  const pass = (thing: PassTarget, seconds: number) =>
     publication.visibility === 'password' ? signPass(publication, thing, seconds, nowMs) : undefined;
   return {
     artifact: {
@@ -221,7 +230,7 @@ export function withoutPasses(artifact: ArtifactBody): ArtifactBody {
   return { ...artifact, assets: artifact.assets.map((asset) => ({ ...asset, pass: undefined })), pass: undefined };
 }
 
-function fileBody(shown: Shown, { addresses, opened }: BodyTerms): FileBody {
+function fileBody(shown: ShownItem, { addresses, opened }: BodyTerms): FileBody {
   const { contentType = 'application/octet-stream', sizeBytes = 0, status } = shown.file ?? {};
   const isImage = isRaster(shown);
   const given = status === 'ready' && (opened.publication.allowDownload || isImage);

@@ -2,16 +2,16 @@ import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { FindEntriesResponse } from '@commonplace/proto/search/v1/entry_service.js';
-import type { Opened } from './opening.js';
+import type { OpenedPublication } from './opening.js';
 import type { Entry } from './outline.js';
 import type { PublicationParts } from './parts.js';
 
 /** Up to this size, all pages of a publication are searched; for larger ones the search index names the candidates. */
-const LOOKED_THROUGH = { pages: 1000, bytes: 8 * 1024 * 1024 } as const;
+const MAX_FULL_SEARCH = { pages: 1000, bytes: 8 * 1024 * 1024 } as const;
 /** Maximum size of one batch of candidates. */
-const AT_ONCE = { pages: 50, bytes: 4 * 1024 * 1024 } as const;
+const MAX_BATCH = { pages: 50, bytes: 4 * 1024 * 1024 } as const;
 /** Maximum number of candidates from the index in one search: many times the number of results. */
-const MOST_NAMED = 2000;
+const MAX_CANDIDATES = 2000;
 
 /**
  * Yields batches of pages out of `entries` that may contain the words: all pages, or those that the search index names.
@@ -20,7 +20,7 @@ const MOST_NAMED = 2000;
  */
 export async function* candidatesIn(
   parts: PublicationParts,
-  opened: Opened,
+  opened: OpenedPublication,
   entries: readonly Entry[],
   words: readonly string[],
   context: CallContext,
@@ -31,8 +31,8 @@ export async function* candidatesIn(
     if (type !== 'file' && type !== 'folder') left.set(id, entry);
   }
   if (opened.publication.edition === undefined && isLarge(left.values())) {
-    const toldAll = yield* namedByIndex(parts, opened, left, words, context);
-    if (toldAll) return;
+    const isComplete = yield* namedByIndex(parts, opened, left, words, context);
+    if (isComplete) return;
   }
   const breathe = createBreathe(context.signal);
   for (const some of inBatches(left.values())) {
@@ -44,7 +44,7 @@ export async function* candidatesIn(
 /** Removes the pages that the index names from `left` and yields them. Returns whether the index named all of them. */
 async function* namedByIndex(
   parts: PublicationParts,
-  opened: Opened,
+  opened: OpenedPublication,
   left: Map<string, Entry>,
   words: readonly string[],
   context: CallContext,
@@ -58,7 +58,7 @@ async function* namedByIndex(
   const { head } = opened.outline;
   // The index finds resources below the head, but not the head itself.
   if (head !== undefined) yield take([head.id]);
-  for (let offset = 0; offset < MOST_NAMED; ) {
+  for (let offset = 0; offset < MAX_CANDIDATES; ) {
     const answer = await askIndex(parts, opened, words, offset, context);
     if (answer === undefined || !answer.complete) return false;
     yield take(answer.ids);
@@ -71,7 +71,7 @@ async function* namedByIndex(
 /** Queries the search index. Returns undefined if it is unavailable. */
 async function askIndex(
   { peers, log }: PublicationParts,
-  { publication, terms, outline }: Opened,
+  { publication, terms, outline }: OpenedPublication,
   words: readonly string[],
   offset: number,
   context: CallContext,
@@ -81,7 +81,7 @@ async function askIndex(
   const place = { workspaceId, boundaryId: head?.node.boundary ?? workspaceId, parentId: head?.id ?? '' };
   try {
     return await peers.entries.findEntries(
-      { ...place, words: [...words], offset, limit: AT_ONCE.pages },
+      { ...place, words: [...words], offset, limit: MAX_BATCH.pages },
       context.onward,
     );
   } catch (error) {
@@ -99,14 +99,14 @@ function isLarge(entries: Iterable<Entry>): boolean {
     pages += 1;
     bytes += shown.sizeBytes;
   }
-  return pages > LOOKED_THROUGH.pages || bytes > LOOKED_THROUGH.bytes;
+  return pages > MAX_FULL_SEARCH.pages || bytes > MAX_FULL_SEARCH.bytes;
 }
 
 function* inBatches(entries: Iterable<Entry>): Generator<readonly Entry[]> {
   let batch: Entry[] = [];
   let bytes = 0;
   for (const entry of entries) {
-    if (batch.length === AT_ONCE.pages || (batch.length > 0 && bytes + entry.shown.sizeBytes > AT_ONCE.bytes)) {
+    if (batch.length === MAX_BATCH.pages || (batch.length > 0 && bytes + entry.shown.sizeBytes > MAX_BATCH.bytes)) {
       yield batch;
       batch = [];
       bytes = 0;

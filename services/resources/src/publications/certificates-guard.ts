@@ -2,7 +2,7 @@ import type { Guard } from '@commonplace/kit/fetch';
 import type { CertificateProbe } from './certificates.js';
 
 const VISIT_MS = 8000;
-const MOST_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 /** Path of a page that every host has. */
 const PAGE = '/robots.txt';
@@ -40,7 +40,7 @@ export function createCertificateProbe(guard: Pick<Guard, 'fetch'>): Certificate
         const signal = AbortSignal.timeout(VISIT_MS);
         const { body } = await guard.fetch(origin + PAGE, { manual: true, signal });
         // The certificate was accepted, whatever the response is.
-        await body.dump({ limit: MOST_BYTES }).catch(() => {});
+        await body.dump({ limit: MAX_BODY_BYTES }).catch(() => {});
         return 'trusted';
       } catch (error) {
         return codesOf(error).some((code) => REFUSALS.has(code)) ? 'refused' : 'unknown';

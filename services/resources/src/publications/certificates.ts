@@ -1,6 +1,6 @@
 /**
  * The result of a visit over HTTPS: the certificate is trusted by browsers for the name; it is refused; or the visit
- * says nothing, because the host does not answer or must not be called from here.
+ * is inconclusive, because the host does not answer or must not be called from here.
  */
 export type Visit = 'trusted' | 'refused' | 'unknown';
 

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import type { DomainResolver, Found, Wanted } from './dns.js';
+import type { DomainQuery, DomainResolver, Found } from './dns.js';
 
 /** Milliseconds that a DNS server has for an answer, and the number of attempts. */
 const TIMEOUT_MS = 3000;
@@ -16,7 +16,7 @@ export function createNodeResolver(servers: readonly string[]): DomainResolver {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   if (servers.length > 0) resolver.setServers([...servers]);
 
-  async function cname({ domain, target }: Wanted): Promise<boolean> {
+  async function cname({ domain, target }: DomainQuery): Promise<boolean> {
     const names = await orNone(resolver.resolveCname(domain));
     if (names.some((name) => name.toLowerCase().replace(/\.$/, '') === target)) return true;
     const own = await addresses(domain);
@@ -30,13 +30,13 @@ export function createNodeResolver(servers: readonly string[]): DomainResolver {
   }
 
   return {
-    async look(wanted): Promise<Found> {
+    async lookUp(wanted): Promise<Found> {
       try {
         const texts = await orNone(resolver.resolveTxt(wanted.txtName));
         const txt = texts.some((pieces) => pieces.join('') === wanted.txtValue);
         return { txt, cname: await cname(wanted) };
       } catch (error) {
-        return { error: `The DNS could not be asked: ${codeOf(error)}.` };
+        return { error: `The DNS query failed: ${codeOf(error)}.` };
       }
     },
   };

@@ -1,7 +1,7 @@
 /** The result of a lookup: which of a domain's two records exist, or the error that prevented it. */
 export type Found = { readonly txt: boolean; readonly cname: boolean } | { readonly error: string };
 
-export interface Wanted {
+export interface DomainQuery {
   readonly domain: string;
   readonly txtName: string;
   readonly txtValue: string;
@@ -20,5 +20,5 @@ export interface Wanted {
  * - It never throws, and answers within half a minute.
  */
 export interface DomainResolver {
-  look(wanted: Wanted): Promise<Found>;
+  lookUp(wanted: DomainQuery): Promise<Found>;
 }

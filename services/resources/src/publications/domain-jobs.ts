@@ -1,7 +1,7 @@
 import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
 import { eventsBy } from '../events.js';
 import { certificateAfter } from './certificates.js';
-import { domainAfter, verifyName, verifyValue, writeLooked } from './domains.js';
+import { domainAfter, verifyName, verifyValue, writeChecked } from './domains.js';
 import { publishPublication } from './events.js';
 import { originOfDomain } from './hosts.js';
 import type { PublicationParts } from './parts.js';
@@ -34,7 +34,7 @@ export function openDomainQueue({
 
 async function checkDomain(parts: DomainParts, job: HeldJob<DomainRecord>, now: string): Promise<void> {
   const name = nameOf(job.record);
-  const found = await parts.resolver.look({
+  const found = await parts.resolver.lookUp({
     domain: name,
     txtName: verifyName(name),
     txtValue: verifyValue(job.record.token),
@@ -45,8 +45,8 @@ async function checkDomain(parts: DomainParts, job: HeldJob<DomainRecord>, now: 
     const { lease, failures, deadAt, deadLetter } = domain;
     // The domain was claimed again since the DNS query, so its records may have been set meanwhile.
     const nextCheckAt = job.isPrompted ? now : after.nextCheckAt;
-    const looked = { ...after, nextCheckAt, lease, failures, deadAt, deadLetter };
-    const written = await writeLooked(parts, domain, looked, work);
+    const checked = { ...after, nextCheckAt, lease, failures, deadAt, deadLetter };
+    const written = await writeChecked(parts, domain, checked, work);
     if ((written.status === 'active') === (domain.status === 'active')) return;
     const publication = await parts.publications.get(domain.publicationId);
     const actor = { type: 'system', id: 'resources', name: 'Domain check' } as const;

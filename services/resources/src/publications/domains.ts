@@ -3,16 +3,16 @@ import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Found } from './dns.js';
-import { DOMAINS } from './open.js';
+import { MAX_DOMAINS } from './open.js';
 import type { PublicationParts } from './parts.js';
 import { type DomainRecord, nameOf, type PublicationRecord, type RecordState } from './records.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** Milliseconds between checks of a new domain, which its owner is still setting up. */
-const OFTEN_MS = 10 * MINUTE_MS;
-const OFTEN_FOR_MS = 48 * HOUR_MS;
-const LATER_MS = 24 * HOUR_MS;
+const SETUP_INTERVAL_MS = 10 * MINUTE_MS;
+const SETUP_MS = 48 * HOUR_MS;
+const DAILY_INTERVAL_MS = 24 * HOUR_MS;
 /** Milliseconds after which a domain with missing records fails. */
 const LOST_AFTER_MS = 72 * HOUR_MS;
 
@@ -37,7 +37,7 @@ export async function claimDomains(
   context: CallContext,
 ): Promise<DomainRecord[]> {
   const { work } = context;
-  const had = await parts.domains.find({ where: { publicationId: id }, limit: DOMAINS });
+  const had = await parts.domains.find({ where: { publicationId: id }, limit: MAX_DOMAINS });
   for (const domain of had) if (!wanted.includes(nameOf(domain))) work.remove(parts.domains, domain);
   const own = new Map(had.map((domain) => [nameOf(domain), domain]));
   const claimed: DomainRecord[] = [];
@@ -55,7 +55,7 @@ export async function claimDomains(
       domain: name,
       tenant,
       publicationId: id,
-      // Each claim has its own token: a record that was set for somebody else proves nothing.
+      // Each claim has its own token: a record that was set for another claim proves nothing.
       token: randomBytes(20).toString('hex'),
       status: 'pending_dns',
       seen: NOTHING_SEEN,
@@ -68,7 +68,7 @@ export async function claimDomains(
 }
 
 export async function dropDomains(parts: PublicationParts, publicationId: string, { work }: Pick<CallContext, 'work'>) {
-  for (const domain of await parts.domains.find({ where: { publicationId }, limit: DOMAINS })) {
+  for (const domain of await parts.domains.find({ where: { publicationId }, limit: MAX_DOMAINS })) {
     work.remove(parts.domains, domain);
   }
 }
@@ -77,7 +77,7 @@ export async function dropDomains(parts: PublicationParts, publicationId: string
  * Stores the result of a check. A proven claim gets the name, unless another publication holds it with a valid
  * proof. A holder without one is turned back into a claim.
  */
-export async function writeLooked(
+export async function writeChecked(
   { domains }: Pick<PublicationParts, 'domains'>,
   before: DomainRecord,
   after: Omit<DomainRecord, 'version'>,
@@ -88,7 +88,7 @@ export async function writeLooked(
   const holder = await work.get(domains, name);
   if (holder?.status === 'active') {
     const error =
-      'Another publication has proven this domain. It is free 72 hours after the records of that one are gone.';
+      'Another publication has proven this domain. It becomes available 72 hours after the records of that one are removed.';
     return work.replace(domains, before, { ...after, certificate: undefined, status: 'verifying', error });
   }
   work.remove(domains, before);
@@ -101,13 +101,13 @@ export async function writeLooked(
 
 /** Returns a domain's record after a DNS check. A failed lookup does not change which records were seen. */
 export function domainAfter(domain: DomainRecord, found: Found, now: string): Omit<DomainRecord, 'version'> {
-  const looked = { ...domain, lastCheckedAt: now };
-  if ('error' in found) return { ...looked, error: found.error, nextCheckAt: nextCheck(domain, now) };
+  const checked = { ...domain, lastCheckedAt: now };
+  if ('error' in found) return { ...checked, error: found.error, nextCheckAt: nextCheck(domain, now) };
   const { txt, cname } = found;
   const seen = { txt, cname };
   if (txt && cname) {
     return {
-      ...looked,
+      ...checked,
       seen,
       status: 'active',
       lostAt: undefined,
@@ -121,20 +121,20 @@ export function domainAfter(domain: DomainRecord, found: Found, now: string): Om
     const isLost = Date.parse(now) - Date.parse(lostAt) >= LOST_AFTER_MS;
     const end = new Date(Date.parse(lostAt) + LOST_AFTER_MS).toISOString();
     const next = nextCheck(domain, now);
-    if (!isLost) return { ...looked, seen, lostAt, error, nextCheckAt: [next, end].sort()[0] as string };
-    return { ...looked, seen, lostAt, error, status: 'failed', nextCheckAt: next };
+    if (!isLost) return { ...checked, seen, lostAt, error, nextCheckAt: [next, end].sort()[0] as string };
+    return { ...checked, seen, lostAt, error, status: 'failed', nextCheckAt: next };
   }
-  if (domain.status === 'failed') return { ...looked, seen, error, nextCheckAt: nextCheck(domain, now) };
+  if (domain.status === 'failed') return { ...checked, seen, error, nextCheckAt: nextCheck(domain, now) };
   const status = txt || cname ? 'verifying' : 'pending_dns';
-  return { ...looked, seen, error, status, nextCheckAt: nextCheck(domain, now) };
+  return { ...checked, seen, error, status, nextCheckAt: nextCheck(domain, now) };
 }
 
 function nextCheck({ addedAt }: DomainRecord, now: string): string {
   const at = Date.parse(now);
-  return new Date(at + (at - Date.parse(addedAt) < OFTEN_FOR_MS ? OFTEN_MS : LATER_MS)).toISOString();
+  return new Date(at + (at - Date.parse(addedAt) < SETUP_MS ? SETUP_INTERVAL_MS : DAILY_INTERVAL_MS)).toISOString();
 }
 
 function problemOf({ txt, cname }: RecordState): string {
-  if (!txt && !cname) return 'Neither the TXT nor the CNAME record is there.';
-  return txt ? 'The CNAME record is not there.' : 'The TXT record is not there, or holds something else.';
+  if (!txt && !cname) return 'The TXT and the CNAME record are missing.';
+  return txt ? 'The CNAME record is missing.' : 'The TXT record is missing or has another value.';
 }

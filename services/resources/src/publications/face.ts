@@ -4,20 +4,24 @@ import { TYPES } from '../wire.js';
 import { type Addresses, addressesOn, publicUrlOf, SHARES } from './addresses.js';
 import { originOfDomain } from './hosts.js';
 import { imageOf } from './images.js';
-import type { Opened } from './opening.js';
-import type { Entry, Shown } from './outline.js';
+import type { OpenedPublication } from './opening.js';
+import type { Entry, ShownItem } from './outline.js';
 import type { PublicationParts } from './parts.js';
 import { VISIBILITIES } from './wire.js';
 
 /** Returns the addresses of an opened publication on the host of the request. */
-export function addressesOf({ host, publication, shared }: Pick<Opened, 'host' | 'publication' | 'shared'>): Addresses {
+export function addressesOf({
+  host,
+  publication,
+  shared,
+}: Pick<OpenedPublication, 'host' | 'publication' | 'shared'>): Addresses {
   return addressesOn(host, publication.slug, publication.itemId, shared ? SHARES : undefined);
 }
 
 /** Returns the absolute URL of a publication; its own domain takes precedence over the public URL. */
 export function homeOf(
   parts: PublicationParts,
-  { publication, domains, shared }: Pick<Opened, 'publication' | 'domains' | 'shared'>,
+  { publication, domains, shared }: Pick<OpenedPublication, 'publication' | 'domains' | 'shared'>,
 ): string {
   if (shared) return publicUrlOf(parts.hosts.open, publication.slug, SHARES);
   const [domain] = domains;
@@ -28,7 +32,7 @@ export function homeOf(
 /** Returns the canonical absolute URL of a path on this host. */
 export function canonicalOf(
   parts: PublicationParts,
-  opened: Pick<Opened, 'publication' | 'domains' | 'shared'>,
+  opened: Pick<OpenedPublication, 'publication' | 'domains' | 'shared'>,
   { base, home }: Addresses,
   path: string,
 ): string {
@@ -38,11 +42,15 @@ export function canonicalOf(
 }
 
 /** Returns the title of a publication, else the name of its resource or workspace. */
-export function titleOf({ publication, outline, terms }: Pick<Opened, 'publication' | 'outline' | 'terms'>): string {
+export function titleOf({
+  publication,
+  outline,
+  terms,
+}: Pick<OpenedPublication, 'publication' | 'outline' | 'terms'>): string {
   return publication.title ?? outline.head?.name ?? terms.workspaceName;
 }
 
-export async function faceOf(parts: PublicationParts, opened: Opened): Promise<PublicationFace> {
+export async function faceOf(parts: PublicationParts, opened: OpenedPublication): Promise<PublicationFace> {
   const { publication, outline, terms } = opened;
   const addresses = addressesOf(opened);
   const image = await imageOf(parts, publication, terms.workspaceId);
@@ -78,7 +86,7 @@ export function themeOf({ theme = '' }: { readonly theme?: string | undefined })
 }
 
 /** Returns the publication itself as the first entry of its tree. */
-export function homeEntry(opened: Opened): ReaderEntry {
+export function homeEntry(opened: OpenedPublication): ReaderEntry {
   const { outline, publication, terms } = opened;
   const { head } = outline;
   return {
@@ -108,7 +116,7 @@ export function entryOf({ shown, depth }: Entry, { page }: Addresses): ReaderEnt
 }
 
 /** Returns the tree of a publication, with the publication itself first. */
-export function treeOf(opened: Opened): ReaderEntry[] {
+export function treeOf(opened: OpenedPublication): ReaderEntry[] {
   const addresses = addressesOf(opened);
   return [homeEntry(opened), ...opened.outline.entries.map((entry) => entryOf(entry, addresses))];
 }
@@ -125,7 +133,7 @@ export function trailOf(tree: readonly ReaderEntry[], id: string | undefined): R
   return home === undefined ? trail : [home, ...trail];
 }
 
-export function itemOf(opened: Opened, shown: Shown | undefined, path: string): ReaderItem {
+export function itemOf(opened: OpenedPublication, shown: ShownItem | undefined, path: string): ReaderItem {
   const { publication, outline } = opened;
   if (shown === undefined) {
     const { createdAt, updatedAt, description = '' } = publication;

@@ -3,7 +3,7 @@ import type { Node } from '../domain/node.js';
 import { dropDomains } from './domains.js';
 import type { PublicationParts } from './parts.js';
 import { forgetEdition, forgetPinned } from './pins.js';
-import { SLUGS } from './records.js';
+import { MAX_SLUGS } from './records.js';
 
 /** Deletes the publications and slugs of purged nodes. */
 export async function forgetPublications(
@@ -14,7 +14,7 @@ export async function forgetPublications(
   const ids = nodes.map(({ id }) => id);
   await forgetPinned(parts, ids, work);
   const itemId = { in: ids };
-  for (const slug of await parts.slugs.find({ where: { itemId }, limit: SLUGS * ids.length })) {
+  for (const slug of await parts.slugs.find({ where: { itemId }, limit: MAX_SLUGS * ids.length })) {
     work.remove(parts.slugs, slug);
   }
   const published = nodes.filter((node) => node.published === true);

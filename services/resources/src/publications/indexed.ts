@@ -14,7 +14,7 @@ import type { PublicationParts } from './parts.js';
 import { stateOf } from './publication-state.js';
 import type { PublicationRecord } from './records.js';
 
-const PUBLICATIONS = 100;
+const MAX_PUBLICATIONS = 100;
 
 /** Returns the pages on a host that search engines may list, one page of publications at a time. */
 export async function listIndexed(
@@ -31,12 +31,12 @@ export async function listIndexed(
     if (publication === undefined || !publication.listed) return none;
     return { ...none, items: await pagesOf(parts, host, publication, context) };
   }
-  const most = Math.min(limit > 0 ? limit : PUBLICATIONS, PUBLICATIONS);
+  const max = Math.min(limit > 0 ? limit : MAX_PUBLICATIONS, MAX_PUBLICATIONS);
   const after = cursor === '' ? undefined : [cursor];
-  const found = await parts.publications.find({ where: { listed: true }, limit: most, after });
+  const found = await parts.publications.find({ where: { listed: true }, limit: max, after });
   const items: IndexedPage[] = [];
   for (const publication of found) items.push(...(await pagesOf(parts, host, publication, context)));
-  return { ...none, items, nextCursor: found.length === most ? (found.at(-1)?.id ?? '') : '' };
+  return { ...none, items, nextCursor: found.length === max ? (found.at(-1)?.id ?? '') : '' };
 }
 
 /**

@@ -73,7 +73,7 @@ export function readInput(
     visibility: visibilityOf(input, before, password, faults),
   };
   if (settings.visibility === 'password' && !hasPassword(before, password)) {
-    faults.push({ param: 'password', code: 'missing_field', message: 'is needed: visibility is password.' });
+    faults.push({ param: 'password', code: 'missing_field', message: 'is required for visibility password.' });
   }
   if (mask.has('expires_at') && settings.expiresAt !== undefined && settings.expiresAt <= now) {
     faults.push({ param: 'expires_at', code: 'invalid_value', message: 'must be in the future.' });
@@ -116,7 +116,7 @@ function visibilityOf(
   const asked = VISIBILITIES[input.visibility ?? PublicationVisibility.UNSPECIFIED];
   if (typeof password !== 'string') return asked ?? before.visibility;
   if (asked !== undefined && asked !== 'password') {
-    const message = 'must be password where a password is given.';
+    const message = 'must be password if a password is given.';
     faults.push({ param: 'visibility', code: 'invalid_value', message });
   }
   return 'password';

@@ -16,7 +16,7 @@ import {
   viewCollection,
 } from './records.js';
 
-type Own =
+type OwnPart =
   | 'publications'
   | 'slugs'
   | 'domains'
@@ -31,7 +31,7 @@ type Own =
 
 /** Opens the collections of publications, and the resolver and probe that check custom domains. */
 export async function openPublicationParts(
-  parts: Omit<PublicationParts, Own>,
+  parts: Omit<PublicationParts, OwnPart>,
   domains: Collection<DomainRecord>,
   guard: Pick<Guard, 'fetch'>,
 ): Promise<PublicationParts> {

@@ -5,7 +5,7 @@ import type { SharingTerms } from '@commonplace/proto/tenancy/v1/directory_servi
 import { publicUrlOf } from './addresses.js';
 import type { KnownHost } from './hosts.js';
 import { imageOf } from './images.js';
-import { missing, type Opened, type Opening, termsOf } from './opening.js';
+import { missing, type OpenedPublication, type Opening, termsOf } from './opening.js';
 import type { Outline } from './outline.js';
 import type { PublicationParts } from './parts.js';
 import { proofEnd } from './proofs.js';
@@ -24,10 +24,10 @@ export async function openAddress(
   const host = address === undefined ? undefined : await parts.hosts.of(address.host);
   if (address === undefined || host === undefined) return missing(HostKind.UNSPECIFIED, false, 'none');
   if (address.shareLink) return openShareLink(parts, host, address, context);
-  const led = await lead(parts, host, address.slug, now);
-  if (led === undefined) return missing(host.kind, false, 'none');
-  if (led === 'gone') return missing(host.kind, true, 'gone');
-  const { publication, former } = led;
+  const resolved = await resolveAddress(parts, host, address.slug, now);
+  if (resolved === undefined) return missing(host.kind, false, 'none');
+  if (resolved === 'gone') return missing(host.kind, true, 'gone');
+  const { publication, former } = resolved;
   const terms = await termsOf(parts, publication, context);
   const outline = terms === undefined ? undefined : await parts.outlines.of(publication);
   const state = terms === undefined ? 'suspended' : stateOf(publication, terms, outline !== undefined, now);
@@ -51,12 +51,12 @@ export async function openAddress(
     private: protects,
   };
   if (former) return { kind: 'moved', location: publicUrlOf(parts.hosts.open, publication.slug), revision };
-  const opened: Opened = { host, publication, terms, outline, revision, domains, now };
+  const opened: OpenedPublication = { host, publication, terms, outline, revision, domains, now };
   return { kind: protects && proven === undefined ? 'password' : 'open', opened, revision };
 }
 
 /** Returns the publication that a slug or a domain refers to, and whether the slug is a former one. */
-async function lead(
+async function resolveAddress(
   { publications, slugs }: PublicationParts,
   host: KnownHost,
   slug: string,
@@ -78,14 +78,14 @@ export async function activeDomains(
   { domains }: Pick<PublicationParts, 'domains'>,
   publicationId: string,
 ): Promise<string[]> {
-  const found = await domains.find({ where: { publicationId }, limit: DOMAINS });
+  const found = await domains.find({ where: { publicationId }, limit: MAX_DOMAINS });
   const active = found.filter(({ status }) => status === 'active');
   active.sort((a, b) => (a.addedAt < b.addedAt ? -1 : 1));
   return active.map(nameOf);
 }
 
 /** Maximum number of domains of one publication, including those being replaced. */
-export const DOMAINS = 50;
+export const MAX_DOMAINS = 50;
 
 /** Returns a fingerprint of everything that a page may be made of. */
 function revisionOf(

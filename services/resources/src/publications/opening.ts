@@ -9,7 +9,7 @@ import type { PublicationParts } from './parts.js';
 import type { PublicationRecord } from './records.js';
 
 /** A publication that a reader may see, on the host of the request. */
-export interface Opened {
+export interface OpenedPublication {
   readonly host: KnownHost;
   readonly publication: PublicationRecord;
   readonly terms: SharingTerms;
@@ -23,8 +23,8 @@ export interface Opened {
 }
 
 export type Opening =
-  | { readonly kind: 'open'; readonly opened: Opened; readonly revision: Revision }
-  | { readonly kind: 'password'; readonly opened: Opened; readonly revision: Revision }
+  | { readonly kind: 'open'; readonly opened: OpenedPublication; readonly revision: Revision }
+  | { readonly kind: 'password'; readonly opened: OpenedPublication; readonly revision: Revision }
   /** The slug was changed: `location` is the new address, without the path below it. */
   | { readonly kind: 'moved'; readonly location: string; readonly revision: Revision }
   | { readonly kind: 'missing'; readonly gone: boolean; readonly signIn?: true; readonly revision: Revision };

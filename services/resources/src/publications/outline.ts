@@ -4,7 +4,7 @@ import type { PinnedPage, PublicationRecord } from './records.js';
 import { endOf } from './slugs.js';
 
 /** One page or file of a publication, as its readers see it. */
-export type Shown = Pick<
+export type ShownItem = Pick<
   Node,
   | 'id'
   | 'parentKey'
@@ -27,7 +27,7 @@ export type Shown = Pick<
 };
 
 export interface Entry {
-  readonly shown: Shown;
+  readonly shown: ShownItem;
   /** Levels below the published item: 1 for its direct children. */
   readonly depth: number;
 }
@@ -35,19 +35,19 @@ export interface Entry {
 /** What readers see of a publication, computed from its nodes. */
 export interface Outline {
   /** The published resource; undefined for a workspace. */
-  readonly head: Shown | undefined;
+  readonly head: ShownItem | undefined;
   /** Pages below the head, depth first. */
   readonly entries: readonly Entry[];
   /** Everything that may be requested by id: the head, the pages, and the attachments of both. */
-  readonly byId: ReadonlyMap<string, Shown>;
+  readonly byId: ReadonlyMap<string, ShownItem>;
   /** The same, keyed by the end of the id, which addresses contain. */
-  readonly byEnd: ReadonlyMap<string, Shown>;
+  readonly byEnd: ReadonlyMap<string, ShownItem>;
   /** Changes whenever anything in the outline changes. */
   readonly fingerprint: string;
 }
 
 /** Maximum number of pages and files of one publication; further ones are not shown. */
-export const MOST_PAGES = 10_000;
+export const MAX_PAGES = 10_000;
 
 export type OutlineTerms = Pick<PublicationRecord, 'itemId' | 'kind' | 'includeChildren'>;
 
@@ -61,7 +61,7 @@ export function outlineOf(
   pinned?: readonly PinnedPage[],
 ): Outline {
   const shown = pinned === undefined ? nodes.map(shownNow) : shownAsPinned(nodes, pinned);
-  const children = new Map<string, Shown[]>();
+  const children = new Map<string, ShownItem[]>();
   for (const one of shown) {
     if (one.id === itemId) continue;
     const siblings = children.get(one.parentKey);
@@ -70,7 +70,7 @@ export function outlineOf(
   }
   for (const siblings of children.values()) siblings.sort(byPosition);
   const head = kind === 'resource' ? shown.find(({ id }) => id === itemId) : undefined;
-  const byId = new Map<string, Shown>();
+  const byId = new Map<string, ShownItem>();
   const entries: Entry[] = [];
   if (head !== undefined) byId.set(head.id, head);
   if (head !== undefined || kind === 'workspace') {
@@ -81,9 +81,9 @@ export function outlineOf(
 }
 
 interface Walk {
-  readonly children: ReadonlyMap<string, readonly Shown[]>;
+  readonly children: ReadonlyMap<string, readonly ShownItem[]>;
   readonly includeChildren: boolean;
-  readonly byId: Map<string, Shown>;
+  readonly byId: Map<string, ShownItem>;
   readonly entries: Entry[];
 }
 
@@ -98,15 +98,15 @@ function walk(parentKey: string, depth: number, to: Walk): void {
   }
 }
 
-function byPosition(a: Shown, b: Shown): number {
+function byPosition(a: ShownItem, b: ShownItem): number {
   if (a.position !== b.position) return a.position < b.position ? -1 : 1;
   return a.id < b.id ? -1 : 1;
 }
 
-const shownNow = (node: Node): Shown => ({ ...pick(node), node });
+const shownNow = (node: Node): ShownItem => ({ ...pick(node), node });
 
 /** Returns the pinned pages that still exist; later names, positions and contents are ignored. */
-function shownAsPinned(nodes: readonly Node[], pinned: readonly PinnedPage[]): Shown[] {
+function shownAsPinned(nodes: readonly Node[], pinned: readonly PinnedPage[]): ShownItem[] {
   const live = new Map(nodes.map((node) => [node.id, node]));
   return pinned.flatMap((page) => {
     const node = live.get(page.nodeId);
@@ -115,9 +115,11 @@ function shownAsPinned(nodes: readonly Node[], pinned: readonly PinnedPage[]): S
 }
 
 /** Picks the fields of a page from a record. */
-export function pick(from: { [F in keyof Omit<Shown, 'node' | 'keptId'>]: Shown[F] | undefined }): Omit<Shown, 'node'> {
-  const { id, parentKey, position, type, name, icon, description, attachment, file } = from as Shown;
-  const { contentVersion, sizeBytes, updatedBy, createdAt, updatedAt } = from as Shown;
+export function pick(
+  from: { [F in keyof Omit<ShownItem, 'node' | 'keptId'>]: ShownItem[F] | undefined },
+): Omit<ShownItem, 'node'> {
+  const { id, parentKey, position, type, name, icon, description, attachment, file } = from as ShownItem;
+  const { contentVersion, sizeBytes, updatedBy, createdAt, updatedAt } = from as ShownItem;
   return {
     id,
     parentKey,
@@ -136,7 +138,7 @@ export function pick(from: { [F in keyof Omit<Shown, 'node' | 'keptId'>]: Shown[
   };
 }
 
-function fingerprintOf(shown: Iterable<Shown>): string {
+function fingerprintOf(shown: Iterable<ShownItem>): string {
   const hash = createHash('sha256');
   for (const { id, keptId, node } of shown) hash.update(`${id} ${keptId ?? node.version}\n`);
   return hash.digest('base64url').slice(0, 22);

@@ -4,7 +4,7 @@ import type { Node } from '../domain/node.js';
 import type { Counters } from '../nodes/counters.js';
 import type { PendingJobs } from '../nodes/pending.js';
 import type { Tree } from '../nodes/tree.js';
-import { MOST_PAGES, type Outline, outlineOf } from './outline.js';
+import { MAX_PAGES, type Outline, outlineOf } from './outline.js';
 import { restrictedSince } from './publication-state.js';
 import type { PinnedPage, PublicationRecord } from './records.js';
 
@@ -25,7 +25,7 @@ export interface Outlines {
   nodesOf(publication: OutlineTarget): Promise<Node[] | undefined>;
 }
 
-interface Remembered {
+interface CachedOutline {
   readonly stamp: string;
   readonly readAt: number;
   readonly outline: Outline | undefined;
@@ -45,7 +45,7 @@ interface OutlineParts {
 }
 
 export function createOutlines({ tree, pinned, counters, pending }: OutlineParts): Outlines {
-  const known = new LRUCache<string, Remembered>({ max: 500 });
+  const known = new LRUCache<string, CachedOutline>({ max: 500 });
 
   async function nodesOf(publication: OutlineTarget): Promise<Node[] | undefined> {
     return publication.kind === 'workspace' ? nodesOfWorkspace(tree, publication) : nodesBelow(tree, publication);
@@ -55,7 +55,7 @@ export function createOutlines({ tree, pinned, counters, pending }: OutlineParts
     const nodes = await nodesOf(publication);
     if (nodes === undefined) return undefined;
     const { edition } = publication;
-    const pages = edition === undefined ? undefined : await pinned.find({ where: { edition }, limit: MOST_PAGES });
+    const pages = edition === undefined ? undefined : await pinned.find({ where: { edition }, limit: MAX_PAGES });
     return outlineOf(publication, nodes, pages);
   }
 
@@ -93,7 +93,7 @@ export function createOutlines({ tree, pinned, counters, pending }: OutlineParts
 
 async function nodesOfWorkspace(tree: Tree, { itemId }: OutlineTarget): Promise<Node[]> {
   const where = { workspaceId: itemId, state: 'active' } as const;
-  const found = await tree.nodes.find({ where: { ...where, boundary: itemId }, sort: ['position'], limit: MOST_PAGES });
+  const found = await tree.nodes.find({ where: { ...where, boundary: itemId }, sort: ['position'], limit: MAX_PAGES });
   const resolved = await tree.resolve(found);
   return resolved.filter((node) => isOpen(node, itemId));
 }
@@ -103,7 +103,7 @@ async function nodesBelow(tree: Tree, publication: OutlineTarget): Promise<Node[
   if (head === undefined || head.state !== 'active') return undefined;
   if (restrictedSince(head, publication)) return undefined;
   const where = { ancestors: { contains: head.id }, state: 'active', boundary: head.boundary } as const;
-  const below = await tree.resolve(await tree.nodes.find({ where, limit: MOST_PAGES }));
+  const below = await tree.resolve(await tree.nodes.find({ where, limit: MAX_PAGES }));
   return [head, ...below.filter((node) => isOpen(node, head.boundary))];
 }
 

@@ -1,17 +1,17 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import { COPIED_BYTES } from '../config.js';
+import { MAX_COPIED_BYTES } from '../config.js';
 import type { FileState, Node } from '../domain/node.js';
 import { LimitReached } from '../errors.js';
 import { eventsBy, publishChange } from '../events.js';
-import { MOST_PAGES, outlineOf, pick } from './outline.js';
+import { MAX_PAGES, outlineOf, pick } from './outline.js';
 import type { OutlineTarget } from './outlines.js';
 import type { PublicationParts } from './parts.js';
 import type { PinnedPage } from './records.js';
 
 /** Maximum number of pages in one edition; one unit of work stores them all. */
-const PINNED_PAGES = 1000;
+const MAX_PINNED_PAGES = 1000;
 
 /** Stores what a publication shows now, with all contents, as a new edition. Returns the id of the edition. */
 export async function pinEdition(
@@ -21,9 +21,10 @@ export async function pinEdition(
 ): Promise<string> {
   const outline = outlineOf(target, (await parts.outlines.nodesOf(target)) ?? []);
   const nodes = [...outline.byId.values()].map(({ node }) => node);
-  if (nodes.length > PINNED_PAGES) throw LimitReached({ limit: PINNED_PAGES, what: 'pages in a pinned publication' });
+  if (nodes.length > MAX_PINNED_PAGES)
+    throw LimitReached({ limit: MAX_PINNED_PAGES, what: 'pages in a pinned publication' });
   const bytes = nodes.reduce((sum, { type, sizeBytes }) => (type === 'file' ? sum : sum + sizeBytes), 0);
-  if (bytes > COPIED_BYTES) throw LimitReached({ limit: COPIED_BYTES, what: 'bytes in a pinned publication' });
+  if (bytes > MAX_COPIED_BYTES) throw LimitReached({ limit: MAX_COPIED_BYTES, what: 'bytes in a pinned publication' });
   const edition = newId();
   for (const node of nodes) await pinPage(parts, node, edition, context);
   return edition;
@@ -63,7 +64,7 @@ async function pinFile(
 
 /** Deletes an edition and everything stored for it. */
 export async function forgetEdition(parts: PublicationParts, edition: string, work: UnitOfWork): Promise<void> {
-  await forgetPages(parts, await parts.pinned.find({ where: { edition }, limit: MOST_PAGES }), work);
+  await forgetPages(parts, await parts.pinned.find({ where: { edition }, limit: MAX_PAGES }), work);
 }
 
 /** Deletes what editions have stored of nodes that are purged. */
@@ -73,7 +74,7 @@ export async function forgetPinned(
   work: UnitOfWork,
 ): Promise<void> {
   const nodeId = { in: nodeIds };
-  await forgetPages(parts, await parts.pinned.find({ where: { nodeId }, limit: MOST_PAGES }), work);
+  await forgetPages(parts, await parts.pinned.find({ where: { nodeId }, limit: MAX_PAGES }), work);
 }
 
 async function forgetPages(parts: PublicationParts, pages: readonly PinnedPage[], work: UnitOfWork): Promise<void> {

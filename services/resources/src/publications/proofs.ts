@@ -7,10 +7,10 @@ export const PROOF_SECONDS = 12 * 3600;
 /** Seconds for which a browser keeps a proof. An expired proof still distinguishes a known reader from a stranger. */
 export const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
-type Protected = Pick<PublicationRecord, 'id' | 'proofKey'>;
+type ProtectedPublication = Pick<PublicationRecord, 'id' | 'proofKey'>;
 
 /** Signs a proof that a reader has entered the correct password. A new password invalidates it. */
-export function signProof(publication: Protected, nowMs: number): string {
+export function signProof(publication: ProtectedPublication, nowMs: number): string {
   const expires = Math.floor(nowMs / 1000) + PROOF_SECONDS;
   return `${expires}.${macOf(publication, expires)}`;
 }
@@ -22,30 +22,40 @@ export const FRAME_SECONDS = 60;
 export const FRAMED_FILE_SECONDS = 600;
 
 /** The one frame or file that a pass is valid for. */
-export type Passed = `frame ${string}` | `file ${string}`;
+export type PassTarget = `frame ${string}` | `file ${string}`;
 
 /** Signs a pass that replaces the password for one thing only, and may therefore be in a URL. */
-export function signPass(publication: Protected, thing: Passed, seconds: number, nowMs: number): string {
+export function signPass(publication: ProtectedPublication, thing: PassTarget, seconds: number, nowMs: number): string {
   const expires = Math.floor(nowMs / 1000) + seconds;
   return `${expires}.${macOf(publication, expires, thing)}`;
 }
 
-export function opensBy(publication: Protected, thing: Passed, pass: string | undefined, nowMs: number): boolean {
+export function opensBy(
+  publication: ProtectedPublication,
+  thing: PassTarget,
+  pass: string | undefined,
+  nowMs: number,
+): boolean {
   return pass !== undefined && endOf(publication, pass, nowMs, thing) !== undefined;
 }
 
 /** Returns when a proof expires, in RFC 3339; undefined if it is invalid or has expired. */
-export function proofEnd(publication: Protected, proof: string, nowMs: number): string | undefined {
+export function proofEnd(publication: ProtectedPublication, proof: string, nowMs: number): string | undefined {
   return endOf(publication, proof, nowMs);
 }
 
 /** Returns whether a proof was issued for the current password within REMEMBERED_SECONDS, even if it has expired. */
-export function hasProvenBefore(publication: Protected, proof: string, nowMs: number): boolean {
+export function hasProvenBefore(publication: ProtectedPublication, proof: string, nowMs: number): boolean {
   return endOf(publication, proof, nowMs - (REMEMBERED_SECONDS - PROOF_SECONDS) * 1000) !== undefined;
 }
 
 /** Returns when a signed value expires, if that is after `nowMs` and the signature is valid. */
-function endOf(publication: Protected, signed: string, nowMs: number, thing?: Passed): string | undefined {
+function endOf(
+  publication: ProtectedPublication,
+  signed: string,
+  nowMs: number,
+  thing?: PassTarget,
+): string | undefined {
   const [expires = '', mac = '', ...rest] = signed.split('.');
   if (rest.length > 0 || !/^\d{1,12}$/.test(expires) || publication.proofKey === undefined) return undefined;
   const given = Buffer.from(mac);
@@ -55,7 +65,7 @@ function endOf(publication: Protected, signed: string, nowMs: number, thing?: Pa
   return ends > nowMs ? new Date(ends).toISOString() : undefined;
 }
 
-function macOf({ id, proofKey = '' }: Protected, expires: number, thing?: Passed): string {
+function macOf({ id, proofKey = '' }: ProtectedPublication, expires: number, thing?: PassTarget): string {
   const signed = thing === undefined ? `${id} ${expires}` : `${id} ${expires} ${thing}`;
   return createHmac('sha256', Buffer.from(proofKey, 'base64')).update(signed).digest('base64url');
 }

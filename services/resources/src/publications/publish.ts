@@ -6,14 +6,14 @@ import { claimDomains, dropDomains } from './domains.js';
 import { publishPublication } from './events.js';
 import { requireImage } from './images.js';
 import { DEFAULTS, type PublicationInput, readInput, type Settings } from './input.js';
-import { DOMAINS } from './open.js';
+import { MAX_DOMAINS } from './open.js';
 import type { PublicationParts } from './parts.js';
 import { forgetEdition, pinEdition } from './pins.js';
-import { type DomainRecord, type PublicationRecord, SLUGS, type SlugRecord } from './records.js';
+import { type DomainRecord, MAX_SLUGS, type PublicationRecord, type SlugRecord } from './records.js';
 import { REDIRECT_DAYS, RESERVED_DAYS, requireSlug, slugCandidates } from './slugs.js';
 
 /** The resource or workspace to publish, with the fields that publishing needs. */
-export interface Published {
+export interface PublishTarget {
   readonly itemId: string;
   readonly kind: PublicationRecord['kind'];
   readonly tenant: string;
@@ -22,7 +22,7 @@ export interface Published {
   readonly name: string;
 }
 
-export interface Written {
+export interface PublishResult {
   readonly record: PublicationRecord;
   readonly domains: readonly DomainRecord[];
   /** Whether this call has pinned the pages that the publication shows. */
@@ -41,12 +41,12 @@ export interface PublishOptions {
 /** Publishes an item, or changes how it is published. All checks of the request come before the first write. */
 export async function publish(
   parts: PublicationParts,
-  item: Published,
+  item: PublishTarget,
   before: PublicationRecord | undefined,
   input: PublicationInput,
   { republish, active, state }: PublishOptions,
   context: CallContext,
-): Promise<Written> {
+): Promise<PublishResult> {
   const now = new Date().toISOString();
   const read = readInput(input, before ?? DEFAULTS, now, parts.hosts.own);
   const wantedSlug = input.slug === undefined ? undefined : requireSlug(input.slug);
@@ -81,14 +81,14 @@ export async function publish(
   await takeSlug(parts, record, holder, before, now, context);
   const domains =
     read.domains === undefined
-      ? await parts.domains.find({ where: { publicationId: id }, limit: DOMAINS })
+      ? await parts.domains.find({ where: { publicationId: id }, limit: MAX_DOMAINS })
       : await claimDomains(parts, record, read.domains, now, context);
   const written =
     before === undefined
       ? context.work.insert(parts.publications, record)
       : context.work.replace(parts.publications, before, record);
   if (read.settings.allowIndexing && !isListed(read.settings)) {
-    const message = 'Search engines list only what is public: set visibility to public.';
+    const message = 'Search engines list public items only: set visibility to public.';
     context.reply.warnings = [...(context.reply.warnings ?? []), { code: 'not_listed', message }];
   }
   publishPublication(context, written, before === undefined ? [] : (input.updateMask ?? []));
@@ -103,7 +103,7 @@ export async function unpublish(
 ): Promise<string> {
   const { work } = context;
   const until = inDays(RESERVED_DAYS, new Date().toISOString());
-  for (const slug of await parts.slugs.find({ where: { publicationId: record.id }, limit: SLUGS })) {
+  for (const slug of await parts.slugs.find({ where: { publicationId: record.id }, limit: MAX_SLUGS })) {
     const { id, tenant, itemId, publicationId } = slug;
     if (slug.state === 'current') {
       work.replace(parts.slugs, slug, { id, tenant, itemId, publicationId, state: 'reserved', until });
@@ -167,7 +167,7 @@ async function secretsOf(
 /** Returns the edition that readers see from now on, and deletes the one pinned before. */
 async function editionOf(
   parts: PublicationParts,
-  item: Published,
+  item: PublishTarget,
   id: string,
   before: PublicationRecord | undefined,
   settings: Settings,
@@ -198,28 +198,28 @@ interface FreeSlug {
  */
 async function freeSlug(
   parts: PublicationParts,
-  item: Published,
+  item: PublishTarget,
   before: PublicationRecord | undefined,
   wanted: string | undefined,
   now: string,
   { work }: CallContext,
 ): Promise<FreeSlug> {
-  const look = async (slug: string): Promise<FreeSlug | undefined> => {
+  const findSlug = async (slug: string): Promise<FreeSlug | undefined> => {
     const holder = await work.get(parts.slugs, slug);
     const isFree = holder === undefined || holder.itemId === item.itemId || isPast(holder.until, now);
     return isFree ? { slug, holder } : undefined;
   };
   if (wanted !== undefined) {
-    const found = await look(wanted);
+    const found = await findSlug(wanted);
     if (found === undefined) throw SlugTaken({ slug: wanted });
     return found;
   }
   if (before !== undefined) return { slug: before.slug, holder: await work.get(parts.slugs, before.slug) };
-  const kept = await parts.slugs.find({ where: { itemId: item.itemId, state: 'reserved' }, limit: SLUGS });
+  const kept = await parts.slugs.find({ where: { itemId: item.itemId, state: 'reserved' }, limit: MAX_SLUGS });
   const reserved = kept.find(({ until }) => !isPast(until, now));
   if (reserved !== undefined) return { slug: reserved.id, holder: reserved };
   for (const slug of slugCandidates(item.name, item.itemId)) {
-    const found = await look(slug);
+    const found = await findSlug(slug);
     if (found !== undefined) return found;
   }
   return { slug: newId().slice(-12), holder: undefined };

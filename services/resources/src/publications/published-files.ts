@@ -11,7 +11,7 @@ import type { Node } from '../domain/node.js';
 import { tagOf } from './addresses.js';
 import { imageOf, isRaster } from './images.js';
 import { openAddress } from './open.js';
-import type { Opened, Opening } from './opening.js';
+import type { OpenedPublication, Opening } from './opening.js';
 import type { PublicationParts } from './parts.js';
 import { opensBy } from './proofs.js';
 import { closedOutcome } from './read-page.js';
@@ -27,11 +27,11 @@ export async function openFile(
   if (opening.kind !== 'open' && !isPassed(opening, address, fileId)) {
     return { ...NONE, revision, ...closedOutcome(opening) };
   }
-  const given = await givenFile(parts, opening.opened, fileId);
-  if (given?.file === undefined) return { ...NONE, revision, missing: { gone: false, refused: false } };
-  const { contentType, sizeBytes } = given.file;
-  const inline = isRaster(given);
-  return { ...NONE, revision, file: { name: given.name, contentType, sizeBytes, etag: tagOf(given.file), inline } };
+  const file = await readerFile(parts, opening.opened, fileId);
+  if (file?.file === undefined) return { ...NONE, revision, missing: { gone: false, refused: false } };
+  const { contentType, sizeBytes } = file.file;
+  const inline = isRaster(file);
+  return { ...NONE, revision, file: { name: file.name, contentType, sizeBytes, etag: tagOf(file.file), inline } };
 }
 
 const NONE = { file: undefined, passwordRequired: undefined, missing: undefined };
@@ -44,12 +44,12 @@ export async function readFile(
 ): Promise<ReadPublishedFileResponse> {
   const opening = await openAddress(parts, address, context);
   const isOpen = opening.kind === 'open' || isPassed(opening, address, fileId);
-  const given = isOpen ? await givenFile(parts, opening.opened, fileId) : undefined;
-  if (given === undefined) return { data: Buffer.alloc(0), etag: '' };
+  const file = isOpen ? await readerFile(parts, opening.opened, fileId) : undefined;
+  if (file === undefined) return { data: Buffer.alloc(0), etag: '' };
   try {
-    const request = { resourceId: given.bytesId, offset, length };
+    const request = { resourceId: file.bytesId, offset, length };
     const { data } = await parts.peers.fileTexts.readFile(request, context.onward);
-    return { data, etag: tagOf(given.file) };
+    return { data, etag: tagOf(file.file) };
   } catch (error) {
     if (error instanceof AppError && error.code === 'NOT_FOUND') return { data: Buffer.alloc(0), etag: '' };
     throw error;
@@ -71,7 +71,7 @@ function isPassed(
 }
 
 /** A file, and the id under which the files service stores the bytes that readers get. */
-interface Given extends Pick<Node, 'name' | 'file'> {
+interface ReaderFile extends Pick<Node, 'name' | 'file'> {
   readonly bytesId: string;
 }
 
@@ -79,7 +79,11 @@ interface Given extends Pick<Node, 'name' | 'file'> {
  * Returns a file that readers may get. Images always count as part of their pages; other files need the publisher's
  * permission.
  */
-async function givenFile(parts: PublicationParts, opened: Opened, fileId: string): Promise<Given | undefined> {
+async function readerFile(
+  parts: PublicationParts,
+  opened: OpenedPublication,
+  fileId: string,
+): Promise<ReaderFile | undefined> {
   const { outline, publication, terms } = opened;
   const inside = outline.byId.get(fileId);
   const isFace = inside === undefined && publication.imageFileId === fileId;

@@ -9,8 +9,8 @@ import {
 import { bodyOf, withoutPasses } from './bodies.js';
 import { addressesOf, canonicalOf, faceOf, itemOf, themeOf, trailOf, treeOf } from './face.js';
 import { openAddress } from './open.js';
-import type { Opened, Opening } from './opening.js';
-import type { Shown } from './outline.js';
+import type { OpenedPublication, Opening } from './opening.js';
+import type { ShownItem } from './outline.js';
 import type { PublicationParts } from './parts.js';
 import { opensBy } from './proofs.js';
 import { idIn } from './slugs.js';
@@ -48,14 +48,17 @@ export async function readPage(
 /**
  * Returns whether the request has a valid pass for this page: a frame has no cookie, and its pass opens no other page.
  */
-function isPassed(opening: Exclude<Opening, { kind: 'open' }>, { address, path }: ReadPageRequest): opening is Locked {
+function isPassed(
+  opening: Exclude<Opening, { kind: 'open' }>,
+  { address, path }: ReadPageRequest,
+): opening is LockedOpening {
   if (opening.kind !== 'password') return false;
   const { opened } = opening;
   const shown = shownAt(opened, path)?.shown;
   return shown !== undefined && opensBy(opened.publication, `frame ${shown.id}`, address?.pass, Date.now());
 }
 
-type Locked = Extract<Opening, { kind: 'password' }>;
+type LockedOpening = Extract<Opening, { kind: 'password' }>;
 
 const NONE = { page: undefined, redirect: undefined, passwordRequired: undefined, missing: undefined };
 
@@ -72,9 +75,9 @@ export function closedOutcome(opening: Exclude<Opening, { kind: 'open' }>) {
 
 /** Returns the page at a path. `exact` is false if the path contains a former name of the page. */
 function shownAt(
-  opened: Opened,
+  opened: OpenedPublication,
   path: string,
-): { readonly shown: Shown | undefined; readonly exact: boolean } | undefined {
+): { readonly shown: ShownItem | undefined; readonly exact: boolean } | undefined {
   const { outline } = opened;
   if (path === '') return { shown: outline.head, exact: true };
   const end = idIn(path);
@@ -86,8 +89,8 @@ function shownAt(
 
 async function pageOf(
   parts: PublicationParts,
-  opened: Opened,
-  shown: Shown | undefined,
+  opened: OpenedPublication,
+  shown: ShownItem | undefined,
   path: string,
   { offset, limit }: ReadPageRequest,
   asMarkdown: boolean,

@@ -74,7 +74,7 @@ export const slugCollection: CollectionSpec<SlugRecord> = {
 };
 
 /** Maximum number of slugs of one item; redirecting ones expire. */
-export const SLUGS = 200;
+export const MAX_SLUGS = 200;
 
 /** One page of a pinned publication, as it was when it was pinned. Its content is kept under `keptId`. */
 export interface PinnedPage extends StoredRecord {
@@ -157,5 +157,5 @@ export const domainQueue: QueueSpec<DomainRecord> = {
   collection: domainCollection,
   due: 'nextCheckAt',
   describe: (record) => `check of ${nameOf(record)} for publication ${record.publicationId}`,
-  keptBecause: () => 'a publication names the domain; take it away there',
+  keptBecause: () => 'a publication names the domain; remove it there',
 };

@@ -9,15 +9,15 @@ import { foldName } from '../domain/node.js';
 import { candidatesIn } from './candidates.js';
 import { addressesOf, entryOf, faceOf, homeEntry } from './face.js';
 import { openAddress } from './open.js';
-import type { Opened } from './opening.js';
+import type { OpenedPublication } from './opening.js';
 import type { Entry } from './outline.js';
 import type { PublicationParts } from './parts.js';
 import { closedOutcome } from './read-page.js';
 import { excerptOf, holdsAll, textsThatHold } from './texts.js';
 
-const LIMIT = 20;
-const MOST = 50;
-const QUERY_LENGTH = 200;
+const DEFAULT_LIMIT = 20;
+const MAX_RESULTS = 50;
+const MAX_QUERY_CHARS = 200;
 /** Largest offset of a page of results; every page of results searches everything before it again. */
 const MAX_OFFSET = 1000;
 
@@ -31,11 +31,11 @@ export async function searchPublication(
   const { revision } = opening;
   if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
   const { opened } = opening;
-  const words = wordsOf(foldName(query.slice(0, QUERY_LENGTH)));
-  const most = Math.min(limit > 0 ? limit : LIMIT, MOST);
-  const end = Math.min(Math.max(offset, 0), MAX_OFFSET) + most;
+  const words = wordsOf(foldName(query.slice(0, MAX_QUERY_CHARS)));
+  const max = Math.min(limit > 0 ? limit : DEFAULT_LIMIT, MAX_RESULTS);
+  const end = Math.min(Math.max(offset, 0), MAX_OFFSET) + max;
   const found = words.length === 0 ? [] : await matches(parts, opened, words, end + 1, context);
-  const items = found.slice(end - most, end);
+  const items = found.slice(end - max, end);
   const pages = { face: await faceOf(parts, opened), items, hasMore: found.length > end && end <= MAX_OFFSET };
   return { ...NONE, revision, pages };
 }
@@ -44,9 +44,9 @@ const NONE = { pages: undefined, passwordRequired: undefined, missing: undefined
 
 async function matches(
   parts: PublicationParts,
-  opened: Opened,
+  opened: OpenedPublication,
   words: readonly string[],
-  most: number,
+  max: number,
   context: CallContext,
 ): Promise<SearchedPage[]> {
   const { head, entries } = opened.outline;
@@ -55,7 +55,7 @@ async function matches(
   for (const entry of head === undefined ? entries : [{ shown: head, depth: 0 }, ...entries]) {
     if (holdsAll(foldName(entry.shown.name), words)) found.push({ entry: messageOf(opened, entry), excerpt: '' });
     else others.push(entry);
-    if (found.length === most) return found;
+    if (found.length === max) return found;
   }
   for await (const some of candidatesIn(parts, opened, others, words, context)) {
     const texts = await textsThatHold(parts, opened, some, words, context);
@@ -63,11 +63,11 @@ async function matches(
       const text = texts.get(entry.shown.id);
       if (text !== undefined) found.push({ entry: messageOf(opened, entry), excerpt: excerptOf(text, words) });
     }
-    if (found.length >= most) break;
+    if (found.length >= max) break;
   }
-  return found.slice(0, most);
+  return found.slice(0, max);
 }
 
-function messageOf(opened: Opened, entry: Entry) {
+function messageOf(opened: OpenedPublication, entry: Entry) {
   return entry.depth === 0 ? homeEntry(opened) : entryOf(entry, addressesOf(opened));
 }

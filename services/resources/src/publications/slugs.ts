@@ -4,8 +4,8 @@ import slugify from '@sindresorhus/slugify';
 
 const SLUG = /^[a-z0-9-]{3,80}$/;
 /** Maximum length of a slug that is derived from a name. */
-const DERIVED_LENGTH = 60;
-const ID_LENGTH = 12;
+const MAX_DERIVED_CHARS = 60;
+const ID_CHARS = 12;
 
 /** Days for which a former slug redirects, and for which the slug of an unpublished item stays reserved. */
 export const REDIRECT_DAYS = 90;
@@ -19,11 +19,11 @@ export function requireSlug(slug: string): string {
 
 /** Returns a slug from a transliterated name; empty if nothing of the name can be transliterated. */
 export function slugOf(name: string): string {
-  return slugify(name).slice(0, DERIVED_LENGTH).replace(/-+$/, '');
+  return slugify(name).slice(0, MAX_DERIVED_CHARS).replace(/-+$/, '');
 }
 
 /** Returns the random end of an id. */
-const endOf = (id: string): string => id.replaceAll('-', '').slice(-ID_LENGTH);
+const endOf = (id: string): string => id.replaceAll('-', '').slice(-ID_CHARS);
 
 /** Returns slugs to try for an item, in order. The last one is always free. */
 export function slugCandidates(name: string, itemId: string): string[] {

@@ -6,14 +6,14 @@ import { textsOf } from '../kinds.js';
 import { MAX_SEARCH_TEXT } from '../tables/limits.js';
 import { bodyOf } from './bodies.js';
 import { addressesOf } from './face.js';
-import type { Opened } from './opening.js';
-import type { Entry, Shown } from './outline.js';
+import type { OpenedPublication } from './opening.js';
+import type { Entry, ShownItem } from './outline.js';
 import type { PublicationParts } from './parts.js';
 
 /** Table rows that are read at a time. */
-const ROWS = 500;
+const ROWS_PER_READ = 500;
 const EXCERPT_BEFORE = 60;
-const EXCERPT_LENGTH = 180;
+const EXCERPT_CHARS = 180;
 
 /**
  * Returns the texts of the pages that contain the words in name or text, as readers get them. Checks the stored text
@@ -21,7 +21,7 @@ const EXCERPT_LENGTH = 180;
  */
 export async function textsThatHold(
   parts: PublicationParts,
-  opened: Opened,
+  opened: OpenedPublication,
   entries: readonly Entry[],
   words: readonly string[],
   context: CallContext,
@@ -66,12 +66,19 @@ const isWithin = (text: string, word: string): boolean => word !== '' && text.in
 /** Returns the text that readers get: as much as search indexes, or up to where all `words` have occurred. */
 async function publishedText(
   parts: PublicationParts,
-  opened: Opened,
-  shown: Shown,
+  opened: OpenedPublication,
+  shown: ShownItem,
   words: readonly string[],
   context: CallContext,
 ): Promise<string> {
-  const terms = { opened, addresses: addressesOf(opened), tree: [], format: 'html', limit: ROWS, prefix: '' } as const;
+  const terms = {
+    opened,
+    addresses: addressesOf(opened),
+    tree: [],
+    format: 'html',
+    limit: ROWS_PER_READ,
+    prefix: '',
+  } as const;
   const texts: string[] = [];
   let wanted = words;
   let chars = 0;
@@ -98,5 +105,5 @@ const INLINE = /<\/?(?:a|b|code|del|em|i|ins|kbd|mark|s|small|span|strong|sub|su
 export function excerptOf(text: string, words: readonly string[]): string {
   const normal = text.normalize('NFKC');
   const first = normal.search(new RegExp(words.map(wholeWordSource).join('|'), 'iu'));
-  return excerptAround(normal, Math.max(first, 0), { before: EXCERPT_BEFORE, length: EXCERPT_LENGTH });
+  return excerptAround(normal, Math.max(first, 0), { before: EXCERPT_BEFORE, length: EXCERPT_CHARS });
 }

@@ -11,12 +11,12 @@ import {
 import { actorMessage } from '../wire.js';
 import { publicUrlOf } from './addresses.js';
 import { verifyName, verifyValue } from './domains.js';
-import { DOMAINS } from './open.js';
+import { MAX_DOMAINS } from './open.js';
 import { termsOf } from './opening.js';
 import type { Outline } from './outline.js';
 import type { PublicationParts } from './parts.js';
 import { type PublicationState, stateOf } from './publication-state.js';
-import type { Written } from './publish.js';
+import type { PublishResult } from './publish.js';
 import { type DomainRecord, nameOf, type PublicationRecord } from './records.js';
 
 export const STATUSES: Record<PublicationState, PublicationStatus> = {
@@ -75,7 +75,7 @@ export function unpublishedMessage(resourceId: string | undefined): Publication 
 /** Returns the message for a stored publication. */
 export async function storedMessage(parts: PublicationParts, record: PublicationRecord, context: CallContext) {
   const outline = await parts.outlines.of(record);
-  const domains = await parts.domains.find({ where: { publicationId: record.id }, limit: DOMAINS });
+  const domains = await parts.domains.find({ where: { publicationId: record.id }, limit: MAX_DOMAINS });
   return message(parts, record, outline, domains, context);
 }
 
@@ -84,7 +84,7 @@ export async function storedMessage(parts: PublicationParts, record: Publication
  */
 export async function writtenMessage(
   parts: PublicationParts,
-  { record, domains, pinnedNow }: Written,
+  { record, domains, pinnedNow }: PublishResult,
   context: CallContext,
 ): Promise<Publication> {
   const outline = await parts.outlines.fresh(pinnedNow ? { ...record, edition: undefined } : record);

@@ -5,7 +5,7 @@ import type { AccessSubject } from '../policy.js';
 import type { SearchParts } from './parts.js';
 
 /** Maximum number of shifts that one search reads; results of any further ones appear when the index has followed. */
-const MOST_SHIFTS = 200;
+const MAX_SHIFTS = 200;
 
 type Filter = Pick<SearchFilter, 'workspaceIds' | 'openWorkspaceIds' | 'granted'>;
 
@@ -21,7 +21,7 @@ export async function addFormerPlaces(
   subject: AccessSubject,
 ): Promise<void> {
   const where = { workspaceId: { in: filter.workspaceIds }, until: { gt: subject.now } };
-  const shifts = await parts.shifts.find({ where, limit: MOST_SHIFTS });
+  const shifts = await parts.shifts.find({ where, limit: MAX_SHIFTS });
   const open = new Set(filter.openWorkspaceIds);
   const relevant = shifts.filter(
     (shift) => !open.has(shift.workspaceId) || shift.fromWorkspaceId !== shift.workspaceId,

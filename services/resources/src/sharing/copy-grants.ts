@@ -6,7 +6,7 @@ import { splitPrincipal } from '../domain/principals.js';
 import { isAtLeast, may } from '../domain/role.js';
 import { insufficientScope } from '../errors.js';
 import type { AccessSubject } from '../policy.js';
-import { combineTerms, GRANTS_PER_NODE, grantsOn, putGrants, type RequestedGrant } from './grants.js';
+import { combineTerms, grantsOn, MAX_GRANTS_PER_NODE, putGrants, type RequestedGrant } from './grants.js';
 import type { SharingParts } from './parts.js';
 
 /** Returns the limits on the grants that a caller may copy to a place. Throws if they may not share there. */
@@ -44,7 +44,7 @@ export async function copyGrants(
     else requestedGrants.set(principal, { principal, ...combineTerms(grant, { role: 'manager' }, now) });
   }
   if (requestedGrants.size === 0) return copy;
-  const some = [...requestedGrants.values()].slice(0, GRANTS_PER_NODE);
+  const some = [...requestedGrants.values()].slice(0, MAX_GRANTS_PER_NODE);
   return (await putGrants(parts, copy, some, { notify: false }, context)).node;
 }
 

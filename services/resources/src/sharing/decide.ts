@@ -15,7 +15,7 @@ import type { SharingParts } from './parts.js';
 import { namesOf, permissionMessage } from './permission.js';
 import { type AccessRequest, statusAt } from './request-records.js';
 
-export interface Decided {
+export interface Decision {
   readonly record: AccessRequest;
   /** The permission that an approval has granted. */
   readonly permission?: Permission | undefined;
@@ -27,10 +27,10 @@ export async function decide(
   request: UpdateAccessRequestRequest,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Decided> {
+): Promise<Decision> {
   const record = await parts.accessRequests.get(request.requestId);
   if (record === undefined) {
-    // Takes as long as for an existing request of somebody else, so that timing does not reveal which ids exist.
+    // Takes as long as for an existing request of another person, so that timing does not reveal which ids exist.
     await parts.policy.see(request.requestId, subject);
     throw NotFound();
   }
@@ -85,7 +85,7 @@ async function requireDecider(parts: SharingParts, record: AccessRequest, subjec
   requireCapability(await parts.policy.see(record.resourceId, subject), 'manage');
 }
 
-interface Approvable {
+interface ApprovalTarget {
   readonly target: Seen;
   readonly role: Role;
 }
@@ -96,7 +96,7 @@ async function approvable(
   record: AccessRequest,
   request: UpdateAccessRequestRequest,
   subject: AccessSubject,
-): Promise<Approvable> {
+): Promise<ApprovalTarget> {
   const seen = await parts.policy.see(record.resourceId, subject);
   const targetId = request.targetResourceId ?? record.resourceId;
   const target = targetId === record.resourceId ? seen : await parts.policy.see(targetId, subject);
@@ -121,7 +121,7 @@ async function approve(
   parts: SharingParts,
   record: AccessRequest,
   request: UpdateAccessRequestRequest,
-  { target, role }: Approvable,
+  { target, role }: ApprovalTarget,
   subject: AccessSubject,
   context: CallContext,
 ): Promise<Permission> {

@@ -32,7 +32,7 @@ async function follow(parts: SharingParts, event: TypedEvent<(typeof FOLLOWED)[n
   }
   if (event.name === 'tenancy.org_member.removed') {
     const { orgId, userId, transferToUserId } = event.data;
-    if (userId !== '') await leaveOrg(parts, { orgId, userId, heir: transferToUserId }, before, actor);
+    if (userId !== '') await leaveOrg(parts, { orgId, userId, successor: transferToUserId }, before, actor);
     return;
   }
   const { workspaceId, userId, memberId, keepGrants } = event.data;
@@ -74,12 +74,14 @@ async function accept(
  */
 async function leaveOrg(
   parts: SharingParts,
-  { orgId, userId, heir }: { readonly orgId: string; readonly userId: string; readonly heir: string },
+  { orgId, userId, successor }: { readonly orgId: string; readonly userId: string; readonly successor: string },
   before: { readonly createdAt: { readonly lte: string } },
   actor: Actor,
 ): Promise<void> {
   const where = { principal: `user:${userId}`, tenant: orgId, ...before };
   await rewriteGrants(parts, where, actor, ({ role, expiresAt }) =>
-    role === 'owner' && heir !== '' && expiresAt === undefined ? { principal: `user:${heir}`, role } : undefined,
+    role === 'owner' && successor !== '' && expiresAt === undefined
+      ? { principal: `user:${successor}`, role }
+      : undefined,
   );
 }

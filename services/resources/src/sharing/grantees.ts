@@ -10,60 +10,60 @@ import { ExternalSharingDisabled, RoleEscalation } from '../errors.js';
 import type { AccessSubject, Seen } from '../policy.js';
 import { roleNamed } from '../wire.js';
 import type { RequestedGrant } from './grants.js';
-import { type Invited, inviteGuests } from './invites.js';
+import { type Invitation, inviteGuests } from './invites.js';
 import { linkFor } from './links.js';
 import type { SharingParts } from './parts.js';
 import { findPeople, type People } from './people.js';
 
 /** One requested grant, with the path of its fields in the request. */
-export interface Asked extends GrantInput {
+export interface GrantRequest extends GrantInput {
   readonly at: string;
 }
 
-export interface Wishes {
+export interface RequestedGrants {
   readonly requestedGrants: readonly RequestedGrant[];
-  readonly invited: readonly Invited[];
+  readonly invited: readonly Invitation[];
 }
 
 /**
  * Returns the grants that a request asks for. Checks the roles first, then reports all faults in the fields at once,
- * then whether the people exist. Invites addresses that belong to nobody in the tenant last.
+ * then whether the people exist. Finally invites the addresses that belong to no person of the tenant.
  */
 export async function readRequestedGrants(
   parts: SharingParts,
   seen: Seen,
-  asked: readonly Asked[],
+  requests: readonly GrantRequest[],
   message: string | undefined,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Wishes> {
+): Promise<RequestedGrants> {
   const own = seen.access.role;
-  for (const { role } of asked) {
+  for (const { role } of requests) {
     const wanted = roleNamed(role);
     if (wanted !== undefined && !isAtLeast(own, wanted)) throw RoleEscalation({ own });
   }
-  requireSound(seen.node, asked, subject.now);
-  if (asked.some(({ audience }) => audience === LinkAudience.ANYONE)) {
+  requireSound(seen.node, requests, subject.now);
+  if (requests.some(({ audience }) => audience === LinkAudience.ANYONE)) {
     const { allowExternalSharing } = await subject.terms(seen.node.workspaceId);
     if (!allowExternalSharing) throw ExternalSharingDisabled();
   }
-  const people = await findPeople(parts, seen.node, asked, context);
-  const agents = await findAgents(parts, seen.node, asked, context);
+  const people = await findPeople(parts, seen.node, requests, context);
+  const agents = await findAgents(parts, seen.node, requests, context);
   const known: (RequestedGrant | undefined)[] = [];
-  for (const one of asked) known.push(await readRequestedGrant(parts, seen.node, one, { people, agents }, subject));
-  requireOnce(asked, known);
+  for (const one of requests) known.push(await readRequestedGrant(parts, seen.node, one, { people, agents }, subject));
+  requireOnce(requests, known);
   await requirePower(parts, seen, known, subject);
-  const strangers = asked.filter((_, i) => known[i] === undefined);
-  const invited = await inviteGuests(parts, seen.node, strangers, message, context);
-  const places = new Map(strangers.map((one, i) => [one, invited[i] as Invited]));
-  const requestedGrants = asked.map((one, i) => known[i] ?? grantToInvitee(one, places.get(one) as Invited));
+  const outsiders = requests.filter((_, i) => known[i] === undefined);
+  const invited = await inviteGuests(parts, seen.node, outsiders, message, context);
+  const places = new Map(outsiders.map((one, i) => [one, invited[i] as Invitation]));
+  const requestedGrants = requests.map((one, i) => known[i] ?? grantToInvitee(one, places.get(one) as Invitation));
   return { requestedGrants, invited };
 }
 
 /** Throws all faults in the fields at once. */
-function requireSound(node: Node, asked: readonly Asked[], now: string): void {
+function requireSound(node: Node, requests: readonly GrantRequest[], now: string): void {
   const faults: Fault[] = [];
-  for (const one of asked) {
+  for (const one of requests) {
     const fault = (param: string, code: string, message: string) =>
       faults.push({ param: one.at + param, code, message });
     if (roleNamed(one.role) === undefined) fault('role', 'missing_field', 'is required.');
@@ -79,35 +79,36 @@ function requireSound(node: Node, asked: readonly Asked[], now: string): void {
 type AddFault = (param: string, code: string, message: string) => void;
 
 /** Returns the type of the grantee: a user if only an id or an address is given. */
-export function typeOf({ principalType, principalId, email }: Asked): GranteeType {
+export function typeOf({ principalType, principalId, email }: GrantRequest): GranteeType {
   const person = principalType === GranteeType.UNSPECIFIED && (principalId !== undefined || email !== undefined);
   return person ? GranteeType.USER : principalType;
 }
 
-function checkTarget(node: Node, asked: Asked, fault: AddFault): void {
-  const { principalId, email } = asked;
-  const type = typeOf(asked);
+function checkTarget(node: Node, request: GrantRequest, fault: AddFault): void {
+  const { principalId, email } = request;
+  const type = typeOf(request);
   if (type === GranteeType.UNSPECIFIED) fault('principal_type', 'missing_field', 'is required.');
   if (email !== undefined && type !== GranteeType.USER) fault('email', 'invalid_value', 'is for a user only.');
   if (type === GranteeType.LINK) {
     if (principalId !== undefined) fault('principal_id', 'invalid_value', 'is not for a link.');
   } else if (type === GranteeType.ORG) {
-    if (node.orgId === null) fault('principal_type', 'invalid_value', 'must not be org: the workspace is in none.');
+    if (node.orgId === null)
+      fault('principal_type', 'invalid_value', 'must not be org: the workspace belongs to no Org.');
   } else if (type === GranteeType.USER && email !== undefined) {
-    if (principalId !== undefined) fault('email', 'invalid_value', 'is one too many beside principal_id.');
+    if (principalId !== undefined) fault('email', 'invalid_value', 'cannot be combined with principal_id.');
   } else if (principalId === undefined && type !== GranteeType.UNSPECIFIED) {
     fault('principal_id', 'missing_field', 'is required.');
   }
 }
 
-function checkLink(asked: Asked, fault: AddFault): void {
-  const role = roleNamed(asked.role);
-  if (typeOf(asked) !== GranteeType.LINK) {
-    if (asked.audience !== LinkAudience.UNSPECIFIED) fault('audience', 'invalid_value', 'is for a link only.');
+function checkLink(request: GrantRequest, fault: AddFault): void {
+  const role = roleNamed(request.role);
+  if (typeOf(request) !== GranteeType.LINK) {
+    if (request.audience !== LinkAudience.UNSPECIFIED) fault('audience', 'invalid_value', 'is for a link only.');
     return;
   }
-  if (role !== undefined && may(role, 'manage')) fault('role', 'invalid_value', 'of a link is editor at the most.');
-  if (asked.audience === LinkAudience.ANYONE && role !== undefined && may(role, 'comment')) {
+  if (role !== undefined && may(role, 'manage')) fault('role', 'invalid_value', 'of a link must be at most editor.');
+  if (request.audience === LinkAudience.ANYONE && role !== undefined && may(role, 'comment')) {
     fault('role', 'invalid_value', 'of a link for anyone must be viewer.');
   }
 }
@@ -123,30 +124,30 @@ interface Principals {
 async function findAgents(
   { peers }: SharingParts,
   { orgId }: Pick<Node, 'orgId'>,
-  asked: readonly Asked[],
+  requests: readonly GrantRequest[],
   { onward }: CallContext,
 ): Promise<ReadonlySet<string>> {
-  const agentIds = asked.flatMap((one) => (typeOf(one) === GranteeType.AGENT ? (one.principalId ?? []) : []));
+  const agentIds = requests.flatMap((one) => (typeOf(one) === GranteeType.AGENT ? (one.principalId ?? []) : []));
   if (agentIds.length === 0) return new Set();
   const { items } = await peers.agents.lookUpAgents({ agentIds: [...new Set(agentIds)] }, onward);
   return new Set(items.filter((agent) => agent.orgId === (orgId ?? '')).map(({ id }) => id));
 }
 
-/** Returns the grant that is requested; undefined for an address of nobody in the tenant. Throws NotFound. */
+/** Returns the grant that is requested; undefined for an address of no person in the tenant. Throws NotFound. */
 async function readRequestedGrant(
   parts: SharingParts,
   node: Node,
-  asked: Asked,
+  request: GrantRequest,
   { people, agents }: Principals,
   subject: AccessSubject,
 ): Promise<RequestedGrant | undefined> {
-  const { expiresAt, at } = asked;
-  const role = roleNamed(asked.role) as Role;
-  const type = typeOf(asked);
-  const id = asked.principalId ?? '';
+  const { expiresAt, at } = request;
+  const role = roleNamed(request.role) as Role;
+  const type = typeOf(request);
+  const id = request.principalId ?? '';
   switch (type) {
     case GranteeType.LINK:
-      return { ...(await linkFor(parts, node, asked.audience)), role, expiresAt };
+      return { ...(await linkFor(parts, node, request.audience)), role, expiresAt };
     case GranteeType.ORG:
       if (id !== '' && id !== node.orgId) throw NotFound({}, { param: `${at}principal_id` });
       return { principal: `org:${node.orgId}`, role, expiresAt };
@@ -157,8 +158,8 @@ async function readRequestedGrant(
       if (!agents.has(id)) throw NotFound({}, { param: `${at}principal_id` });
       break;
     case GranteeType.USER: {
-      const userId = people.inTenant(asked);
-      if (userId === undefined && asked.email === undefined) throw NotFound({}, { param: `${at}principal_id` });
+      const userId = people.inTenant(request);
+      if (userId === undefined && request.email === undefined) throw NotFound({}, { param: `${at}principal_id` });
       return userId === undefined ? undefined : { principal: `user:${userId}`, role, expiresAt };
     }
   }
@@ -173,19 +174,27 @@ async function requireWorkspaceSeen(node: Node, id: string, subject: AccessSubje
   if (!here) throw NotFound({}, { param });
 }
 
-function grantToInvitee(asked: Asked, { placeId, email }: Invited): RequestedGrant {
-  return { principal: `invitee:${placeId}`, role: roleNamed(asked.role) as Role, expiresAt: asked.expiresAt, email };
+function grantToInvitee(request: GrantRequest, { placeId, email }: Invitation): RequestedGrant {
+  return {
+    principal: `invitee:${placeId}`,
+    role: roleNamed(request.role) as Role,
+    expiresAt: request.expiresAt,
+    email,
+  };
 }
 
-function requireOnce(asked: readonly Asked[], requestedGrants: readonly (RequestedGrant | undefined)[]): void {
-  const names = asked.map((one, i) => {
+function requireOnce(
+  requests: readonly GrantRequest[],
+  requestedGrants: readonly (RequestedGrant | undefined)[],
+): void {
+  const names = requests.map((one, i) => {
     const principal = requestedGrants[i]?.principal ?? `email:${one.email?.trim().toLowerCase()}`;
     return principal.startsWith('link:') ? 'link' : principal;
   });
   const faults = names.flatMap((name, i): Fault[] =>
     names.indexOf(name) === i
       ? []
-      : [{ param: `grants[${i}]`, code: 'invalid_value', message: 'names the same principal as one before it.' }],
+      : [{ param: `grants[${i}]`, code: 'invalid_value', message: 'names the same principal as an earlier grant.' }],
   );
   if (faults.length > 0) throw invalidFields(faults);
 }
@@ -200,7 +209,7 @@ async function requirePower(
   requestedGrants: readonly (RequestedGrant | undefined)[],
   { now }: AccessSubject,
 ): Promise<void> {
-  const named = requestedGrants.filter((wish) => wish !== undefined);
+  const named = requestedGrants.filter((grant) => grant !== undefined);
   const existing = await parts.grants.getMany(named.map(({ principal }) => grantId(node.id, principal)));
   const valid = existing.flatMap((one) => grantAt(one, now) ?? []);
   const before = new Map(valid.map(({ id, role }) => [id, role]));

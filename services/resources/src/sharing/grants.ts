@@ -8,12 +8,12 @@ import { type NotificationOptions, publishPermission } from './events.js';
 import type { SharingParts } from './parts.js';
 
 /** Maximum number of grants on one node. */
-export const GRANTS_PER_NODE = 500;
+export const MAX_GRANTS_PER_NODE = 500;
 
 /** A grant that is to be written. */
 export interface RequestedGrant extends Pick<Grant, 'principal' | 'role' | 'expiresAt' | 'later' | 'email' | 'link'> {}
 
-export interface Granted {
+export interface GrantResult {
   readonly node: Node;
   /** In the order of the requested grants or tags. */
   readonly grants: readonly Grant[];
@@ -21,32 +21,34 @@ export interface Granted {
   readonly anyNew: boolean;
 }
 
-type Writing = Pick<CallContext, 'work' | 'event' | 'actor'>;
+type WriteContext = Pick<CallContext, 'work' | 'event' | 'actor'>;
 
 /**
- * Creates or changes grants on a node, with at most one wish per principal. Throws `last_owner` if a node that has an
+ * Creates or changes grants on a node, at most one per principal. Throws `last_owner` if a node that has an
  * owner would be left without one, and `limit_reached` above 500 grants.
  */
 export async function putGrants(
   parts: SharingParts,
   node: Node,
   requestedGrants: readonly RequestedGrant[],
-  telling: NotificationOptions,
-  context: Writing,
-): Promise<Granted> {
+  notification: NotificationOptions,
+  context: WriteContext,
+): Promise<GrantResult> {
   const now = new Date().toISOString();
   const changed = new Map<string, Grant>();
   const grants: Grant[] = [];
   let anyNew = false;
   let demotes = false;
-  for (const wish of requestedGrants) {
-    const id = grantId(node.id, wish.principal);
+  for (const requested of requestedGrants) {
+    const id = grantId(node.id, requested.principal);
     const before = await context.work.get(parts.grants, id);
     const holds = before !== undefined && !isExpired(before, now);
     anyNew ||= !holds;
-    demotes ||= before !== undefined && isLastingOwner(before) && !isLastingOwner(wish);
-    const grant = isSame(before, wish) ? (before as Grant) : writeGrant(parts, node, before, wish, now, context);
-    if (grant !== before) publishPermission(context, holds ? 'changed' : 'granted', node, grant, telling);
+    demotes ||= before !== undefined && isLastingOwner(before) && !isLastingOwner(requested);
+    const grant = isSame(before, requested)
+      ? (before as Grant)
+      : writeGrant(parts, node, before, requested, now, context);
+    if (grant !== before) publishPermission(context, holds ? 'changed' : 'granted', node, grant, notification);
     changed.set(id, grant);
     grants.push(grant);
   }
@@ -54,13 +56,13 @@ export async function putGrants(
   return { node: await withPrincipals(parts, node, grants, now, context), grants, anyNew };
 }
 
-function isSame(before: Grant | undefined, wish: RequestedGrant): boolean {
+function isSame(before: Grant | undefined, requested: RequestedGrant): boolean {
   return (
     before !== undefined &&
-    before.role === wish.role &&
-    before.expiresAt === wish.expiresAt &&
-    JSON.stringify(before.later ?? []) === JSON.stringify(wish.later ?? []) &&
-    before.link?.audience === wish.link?.audience
+    before.role === requested.role &&
+    before.expiresAt === requested.expiresAt &&
+    JSON.stringify(before.later ?? []) === JSON.stringify(requested.later ?? []) &&
+    before.link?.audience === requested.link?.audience
   );
 }
 
@@ -68,18 +70,18 @@ function writeGrant(
   parts: SharingParts,
   node: Node,
   before: Grant | undefined,
-  wish: RequestedGrant,
+  requested: RequestedGrant,
   now: string,
-  { work, actor }: Writing,
+  { work, actor }: WriteContext,
 ): Grant {
   const { tenant, workspaceId, id: resourceId } = node;
   const fresh = before === undefined || isExpired(before, now);
   const record = {
-    id: grantId(resourceId, wish.principal),
+    id: grantId(resourceId, requested.principal),
     tenant,
     workspaceId,
     resourceId,
-    ...wish,
+    ...requested,
     grantedBy: actor,
     createdAt: fresh ? now : before.createdAt,
   };
@@ -92,17 +94,18 @@ async function withPrincipals(
   node: Node,
   granted: readonly Grant[],
   now: string,
-  { work }: Writing,
+  { work }: WriteContext,
 ): Promise<Node> {
   const principals = new Set([...node.principals, ...granted.map(({ principal }) => principal)]);
-  if (principals.size > GRANTS_PER_NODE) {
+  if (principals.size > MAX_GRANTS_PER_NODE) {
     const kept = new Set(granted.map(({ id }) => id));
     for (const grant of await grantsOn(parts, node)) {
       if (!isExpired(grant, now) || kept.has(grant.id)) continue;
       work.remove(parts.grants, grant);
       principals.delete(grant.principal);
     }
-    if (principals.size > GRANTS_PER_NODE) throw LimitReached({ limit: GRANTS_PER_NODE, what: 'grants of a resource' });
+    if (principals.size > MAX_GRANTS_PER_NODE)
+      throw LimitReached({ limit: MAX_GRANTS_PER_NODE, what: 'grants of a resource' });
   }
   return replacePrincipals(parts, node, principals, work);
 }
@@ -120,13 +123,13 @@ function replacePrincipals(
 }
 
 /** Revokes a grant. Throws `last_owner`. */
-export async function removeGrant(parts: SharingParts, node: Node, grant: Grant, context: Writing): Promise<Node> {
+export async function removeGrant(parts: SharingParts, node: Node, grant: Grant, context: WriteContext): Promise<Node> {
   if (isLastingOwner(grant)) await requireOwner(parts, node, new Map([[grant.id, undefined]]));
   return dropGrants(parts, node, [grant], context);
 }
 
 /** Revokes grants, even those of the last owner. */
-export function dropGrants(parts: SharingParts, node: Node, grants: readonly Grant[], context: Writing): Node {
+export function dropGrants(parts: SharingParts, node: Node, grants: readonly Grant[], context: WriteContext): Node {
   const gone = new Set(grants.map(({ principal }) => principal));
   for (const grant of grants) {
     context.work.remove(parts.grants, grant);
@@ -138,7 +141,7 @@ export function dropGrants(parts: SharingParts, node: Node, grants: readonly Gra
 
 /** Returns all grants on a node itself, including expired ones. */
 export function grantsOn(parts: SharingParts, node: Pick<Node, 'id'>): Promise<Grant[]> {
-  return parts.grants.find({ where: { resourceId: node.id }, limit: 2 * GRANTS_PER_NODE });
+  return parts.grants.find({ where: { resourceId: node.id }, limit: 2 * MAX_GRANTS_PER_NODE });
 }
 
 function isLastingOwner({ role, expiresAt }: Pick<Grant, 'role' | 'expiresAt'>): boolean {
@@ -154,7 +157,7 @@ async function requireOwner(parts: SharingParts, node: Node, changed: ReadonlyMa
   if (node.boundary === node.workspaceId) return;
   const owners = await parts.grants.find({
     where: { resourceId: { in: reachOfGrants(node) }, role: 'owner' },
-    limit: GRANTS_PER_NODE,
+    limit: MAX_GRANTS_PER_NODE,
   });
   const after = new Map<string, Grant | undefined>([...owners.map((one) => [one.id, one] as const), ...changed]);
   if (![...after.values()].some((grant) => grant !== undefined && isLastingOwner(grant))) throw LastOwner();

@@ -6,7 +6,7 @@ import { insufficientScope } from '../errors.js';
 import type { SharingParts } from './parts.js';
 
 /** An address that was invited to the workspace as a guest. */
-export interface Invited {
+export interface Invitation {
   readonly email: string;
   /** Id of the invited membership, which the person who accepts receives. */
   readonly placeId: string;
@@ -20,15 +20,15 @@ export interface Invited {
 export async function inviteGuests(
   { peers }: SharingParts,
   { workspaceId }: Pick<Node, 'workspaceId'>,
-  asked: readonly { readonly email?: string | undefined }[],
+  requests: readonly { readonly email?: string | undefined }[],
   message: string | undefined,
   context: CallContext,
-): Promise<Invited[]> {
-  if (asked.length > 0 && !context.caller.credential.scopes.includes('member:write')) {
+): Promise<Invitation[]> {
+  if (requests.length > 0 && !context.caller.credential.scopes.includes('member:write')) {
     throw insufficientScope('member:write');
   }
-  const invited: Invited[] = [];
-  for (const { email: given = '' } of asked) {
+  const invited: Invitation[] = [];
+  for (const { email: given = '' } of requests) {
     const email = given.trim();
     const role = (await isInvited(email)) ? WorkspaceRole.UNSPECIFIED : WorkspaceRole.GUEST;
     const request = { workspaceId, email, role, message, userId: undefined, agentId: undefined, anyAccount: false };

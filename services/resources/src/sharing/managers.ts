@@ -8,7 +8,7 @@ import { may } from '../domain/role.js';
 import type { SharingParts } from './parts.js';
 
 /** Maximum number of people who are notified of one request. */
-const MOST_TOLD = 200;
+const MAX_NOTIFIED = 200;
 
 /** Returns the people who manage a node: by their own grants, and as owners and administrators of the workspace. */
 export async function managersOf(
@@ -19,7 +19,7 @@ export async function managersOf(
 ): Promise<string[]> {
   const grants = await parts.grants.find({
     where: { resourceId: { in: reachOfGrants(node) }, role: { in: ['manager', 'owner'] } },
-    limit: MOST_TOLD,
+    limit: MAX_NOTIFIED,
   });
   const people = new Set<string>();
   for (const stored of grants) {
@@ -28,11 +28,11 @@ export async function managersOf(
     const { kind, id } = splitPrincipal(grant.principal);
     if (kind === 'user' && may(grant.role, 'manage')) people.add(id);
   }
-  const page = { limit: MOST_TOLD, offset: 0, cursor: '' };
+  const page = { limit: MAX_NOTIFIED, offset: 0, cursor: '' };
   for (const role of [WorkspaceRole.OWNER, WorkspaceRole.ADMIN]) {
     const request = { workspaceId: node.workspaceId, role, page };
     const { items } = await parts.peers.directory.listPeople(request, context.onward);
     for (const { principal } of items) if (principal?.id !== undefined) people.add(principal.id);
   }
-  return [...people].slice(0, MOST_TOLD);
+  return [...people].slice(0, MAX_NOTIFIED);
 }

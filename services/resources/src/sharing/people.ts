@@ -2,22 +2,22 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Node } from '../domain/node.js';
 import type { SharingParts } from './parts.js';
 
-interface Named {
+interface NamedPerson {
   readonly principalId?: string | undefined;
   readonly email?: string | undefined;
 }
 
 /** The people whom grants name. */
 export interface People {
-  /** Returns the id of a person who belongs to the node's tenant; undefined for everybody else. */
-  inTenant(named: Named): string | undefined;
+  /** Returns the id of a person who belongs to the node's tenant; undefined for all others. */
+  inTenant(named: NamedPerson): string | undefined;
 }
 
 /** Looks up people by id or address. Ids of other kinds of principals are simply not found. */
 export async function findPeople(
   { peers }: SharingParts,
   node: Pick<Node, 'orgId' | 'workspaceId'>,
-  named: readonly Named[],
+  named: readonly NamedPerson[],
   context: CallContext,
 ): Promise<People> {
   const ids = [...new Set(named.flatMap(({ principalId }) => principalId ?? []))];

@@ -26,8 +26,8 @@ export async function namesOf(
   context: CallContext,
 ): Promise<Names> {
   const names = new Map<string, { name: string; email?: string }>();
-  const parted = grants.map(({ principal }) => splitPrincipal(principal));
-  const idsOf = (wanted: string) => [...new Set(parted.filter(({ kind }) => kind === wanted).map(({ id }) => id))];
+  const principals = grants.map(({ principal }) => splitPrincipal(principal));
+  const idsOf = (wanted: string) => [...new Set(principals.filter(({ kind }) => kind === wanted).map(({ id }) => id))];
   const ids = idsOf('user');
   for (let from = 0; from < ids.length; from += PEOPLE_AT_ONCE) {
     const some = ids.slice(from, from + PEOPLE_AT_ONCE);

@@ -10,7 +10,7 @@ import type { Node } from '../domain/node.js';
 import { may } from '../domain/role.js';
 import type { AccessSubject, Seen } from '../policy.js';
 import { accessMessage } from '../wire.js';
-import { GRANTS_PER_NODE } from './grants.js';
+import { MAX_GRANTS_PER_NODE } from './grants.js';
 import { memberLines } from './member-lines.js';
 import type { SharingParts } from './parts.js';
 import { linkMessage, namesOf, permissionMessage, type Source } from './permission.js';
@@ -52,7 +52,7 @@ function isOwn(principal: string, { principals }: AccessSubject): boolean {
 
 /** Returns the valid grants on some nodes, in the order of the nodes and then of creation. */
 async function grantsOnAll(parts: SharingParts, ids: readonly string[], now: string): Promise<Grant[]> {
-  const limit = ids.length * 2 * GRANTS_PER_NODE;
+  const limit = ids.length * 2 * MAX_GRANTS_PER_NODE;
   const found = await parts.grants.find({ where: { resourceId: { in: ids } }, limit });
   const places = new Map(ids.map((id, place) => [id, place]));
   const placeOf = ({ resourceId }: Grant) => places.get(resourceId) ?? 0;

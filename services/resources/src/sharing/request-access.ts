@@ -40,7 +40,7 @@ export async function requestAccess(
   await requireAllowed(node, access !== undefined, subject);
   const role = roleNamed(request.role) ?? 'viewer';
   if (role === 'owner')
-    throw invalidField('role', 'invalid_value', 'must not be owner: that is handed over, not asked for.');
+    throw invalidField('role', 'invalid_value', 'must not be owner: ownership is transferred, not requested.');
   if (access !== undefined && isAtLeast(access.role, role)) throw HasAccess({ role: access.role });
   return open(parts, node, role, request.message, subject, context);
 }

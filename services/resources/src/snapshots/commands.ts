@@ -1,7 +1,7 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { keyset, type Scalar, type UnitOfWork } from '@commonplace/kit/store';
-import { AUTOMATIC_SNAPSHOTS } from '../config.js';
+import { MAX_AUTOMATIC_SNAPSHOTS } from '../config.js';
 import type { PreparedWrite } from '../content/kind.js';
 import { lastWrite } from '../content/message.js';
 import type { Node } from '../domain/node.js';
@@ -38,14 +38,14 @@ export async function keepReplaced(
   const newest = await newestSnapshot(parts.snapshots, node.id);
   // A snapshot that does not expire already holds this state.
   if (newest?.contentVersion === node.contentVersion && newest.expiresAt === undefined) return newest.id;
-  const must = mustKeep(node, prepared, options, context);
+  const must = mustKeepReplaced(node, prepared, options, context);
   if (!must && (await isRecent(parts, node, newest))) return undefined;
   const kept = await keep(parts, node, { reason: reasonFor(must, options, context), automatic: true }, context);
   await prune(parts, node, context.work);
   return kept.id;
 }
 
-function mustKeep(node: Node, { loses }: PreparedWrite, options: WriteOptions, context: CallContext): boolean {
+function mustKeepReplaced(node: Node, { loses }: PreparedWrite, options: WriteOptions, context: CallContext): boolean {
   if (loses || options.reason === 'restore') return true;
   // Appending and prepending lose nothing, whatever the content is.
   const adds = options.reason === 'append' || options.reason === 'prepend';
@@ -73,7 +73,7 @@ function reasonFor(must: boolean, { reason }: WriteOptions, { actor }: CallConte
   return must ? 'before_replace' : 'auto';
 }
 
-interface Wanted {
+interface NewSnapshot {
   readonly reason: SnapshotReason;
   readonly automatic: boolean;
   readonly name?: string | undefined;
@@ -81,7 +81,12 @@ interface Wanted {
 }
 
 /** Saves the current content as a snapshot. */
-async function keep(parts: SnapshotParts, node: Node, wanted: Wanted, context: CallContext): Promise<SnapshotRecord> {
+async function keep(
+  parts: SnapshotParts,
+  node: Node,
+  wanted: NewSnapshot,
+  context: CallContext,
+): Promise<SnapshotRecord> {
   const id = newId();
   const now = Date.now();
   const { sizeBytes, hash } = await requireKind(parts.kinds, node.type).keep(node, id, context);
@@ -107,7 +112,7 @@ async function keep(parts: SnapshotParts, node: Node, wanted: Wanted, context: C
 /** Deletes the oldest automatic snapshots of a node above the limit; keeps those of the last day. */
 async function prune(parts: SnapshotParts, node: Node, work: UnitOfWork): Promise<void> {
   const automatic = { resourceId: node.id, automatic: true } as const;
-  const tooMany = (await parts.snapshots.count(automatic, AUTOMATIC_SNAPSHOTS + 20)) + 1 - AUTOMATIC_SNAPSHOTS;
+  const tooMany = (await parts.snapshots.count(automatic, MAX_AUTOMATIC_SNAPSHOTS + 20)) + 1 - MAX_AUTOMATIC_SNAPSHOTS;
   if (tooMany <= 0) return;
   const createdAt = { lt: new Date(Date.now() - DAY_MS).toISOString() };
   const sort = ['createdAt', 'contentVersion'] as const;
@@ -151,7 +156,7 @@ export async function isProtected(parts: SnapshotParts, snapshot: SnapshotRecord
 }
 
 /** Number of snapshots of one node that one query reads. */
-const FORGOTTEN_AT_ONCE = 200;
+const SNAPSHOTS_PER_QUERY = 200;
 
 /** Deletes all snapshots of some nodes. Returns the number of bytes that this frees. */
 export async function forgetAllOf(parts: SnapshotParts, ids: readonly string[], work: UnitOfWork): Promise<number> {
@@ -159,7 +164,7 @@ export async function forgetAllOf(parts: SnapshotParts, ids: readonly string[], 
   const holders = await parts.snapshots.countBy('resourceId', { resourceId: { in: ids } });
   for (const resourceId of holders.keys()) {
     for (let after: Scalar[] | undefined, more = true; more; ) {
-      const limit = FORGOTTEN_AT_ONCE;
+      const limit = SNAPSHOTS_PER_QUERY;
       const found = await parts.snapshots.find({ where: { resourceId }, sort: NEWEST_FIRST, limit, after });
       for (const snapshot of found) {
         freed += snapshot.sizeBytes;

@@ -32,7 +32,7 @@ export interface TableCache {
   readonly weight: number;
 }
 
-export function createTableCache({ chunks }: TableStores, mostBytes: number): TableCache {
+export function createTableCache({ chunks }: TableStores, maxBytes: number): TableCache {
   const images = new Map<string, TableImage>();
 
   async function read(
@@ -79,7 +79,7 @@ export function createTableCache({ chunks }: TableStores, mostBytes: number): Ta
       const weights = new Map([...images].map(([id, image]) => [id, weightOf(image)]));
       let total = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
       for (const [id, weight] of weights) {
-        if (total <= mostBytes) return;
+        if (total <= maxBytes) return;
         total -= weight;
         images.delete(id);
       }

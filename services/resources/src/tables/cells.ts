@@ -4,7 +4,7 @@ import { guessDate, guessMoment, parseDate, parseMoment } from './dates.js';
 import { MAX_CELL_ITEMS, MAX_CELL_JSON, MAX_CELL_TEXT } from './limits.js';
 
 /** How written values are converted and validated. */
-export interface Taking {
+export interface ConversionTerms {
   /** Whether values of other types are converted where possible. */
   readonly typecast: boolean;
   /**
@@ -14,17 +14,17 @@ export interface Taking {
 }
 
 /** The reason why a column cannot hold a value. */
-export interface Refused {
+export interface Refusal {
   readonly message: string;
 }
 
 /** A value in its stored form, or the reason why the column cannot hold it. */
-export type Taken = { readonly cell: Cell } | Refused;
+export type ConversionResult = { readonly cell: Cell } | Refusal;
 
-type Take = (value: unknown, column: Column, taking: Taking) => Taken;
+type Take = (value: unknown, column: Column, taking: ConversionTerms) => ConversionResult;
 
-const refuse = (message: string): Refused => ({ message });
-const take = (cell: Cell): Taken => ({ cell });
+const refuse = (message: string): Refusal => ({ message });
+const take = (cell: Cell): ConversionResult => ({ cell });
 
 const TAKES: Partial<Record<ColumnType, Take>> = {
   text: takeText,
@@ -68,36 +68,36 @@ export const isRowId = (text: string): boolean => ROW_ID.test(text);
 /**
  * Converts and validates a value, neither absent nor null, for a column. Refuses columns that clients may not write.
  */
-export function takeCell(value: unknown, column: Column, taking: Taking): Taken {
+export function takeCell(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   if (taking.typecast && (value === '' || (Array.isArray(value) && value.length === 0))) return take(null);
   const by = TAKES[column.type];
-  return by === undefined ? refuse('can not be written.') : by(value, column, taking);
+  return by === undefined ? refuse('cannot be written.') : by(value, column, taking);
 }
 
-function takeText(value: unknown, { options }: Column, { typecast }: Taking): Taken {
+function takeText(value: unknown, { options }: Column, { typecast }: ConversionTerms): ConversionResult {
   const text = typeof value === 'string' ? value : typecast ? plainText(value) : undefined;
   if (text === undefined) return refuse('must be a text.');
-  const most = Math.min(options.max_length ?? MAX_CELL_TEXT, MAX_CELL_TEXT);
-  return text.length > most ? refuse(`has ${most} characters at the most.`) : take(text);
+  const max = Math.min(options.max_length ?? MAX_CELL_TEXT, MAX_CELL_TEXT);
+  return text.length > max ? refuse(`may have at most ${max} characters.`) : take(text);
 }
 
-function takeNumber(value: unknown, { type, options }: Column, { typecast }: Taking): Taken {
+function takeNumber(value: unknown, { type, options }: Column, { typecast }: ConversionTerms): ConversionResult {
   const number = typeof value === 'number' ? value : typecast ? castNumber(value, type) : undefined;
   if (number === undefined || !Number.isFinite(number)) return refuse('must be a number.');
-  const least = options.min ?? (type === 'duration' ? 0 : Number.NEGATIVE_INFINITY);
-  if (number < least) return refuse(`must be ${least} or more.`);
+  const min = options.min ?? (type === 'duration' ? 0 : Number.NEGATIVE_INFINITY);
+  if (number < min) return refuse(`must be ${min} or more.`);
   if (options.max !== undefined && number > options.max) return refuse(`must be ${options.max} or less.`);
   // JSON has no negative zero.
   return take(number === 0 ? 0 : number);
 }
 
-function takeRating(value: unknown, column: Column, taking: Taking): Taken {
+function takeRating(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   const taken = takeNumber(value, column, taking);
   if (!('cell' in taken)) return taken;
-  const most = column.options.max ?? 5;
+  const max = column.options.max ?? 5;
   const number = taken.cell as number;
-  const whole = Number.isInteger(number) && number >= 0 && number <= most;
-  return whole ? taken : refuse(`must be a whole number from 0 to ${most}.`);
+  const whole = Number.isInteger(number) && number >= 0 && number <= max;
+  return whole ? taken : refuse(`must be a whole number from 0 to ${max}.`);
 }
 
 function castNumber(value: unknown, type: ColumnType): number | undefined {
@@ -115,7 +115,7 @@ function castNumber(value: unknown, type: ColumnType): number | undefined {
   return percent ? Number(digits) / 100 : Number(digits);
 }
 
-function takeFlag(value: unknown, _: Column, { typecast }: Taking): Taken {
+function takeFlag(value: unknown, _: Column, { typecast }: ConversionTerms): ConversionResult {
   if (typeof value === 'boolean') return take(value);
   const word = typecast && (typeof value === 'string' || typeof value === 'number') ? String(value).trim() : '';
   if (TRUE.has(word.toLowerCase())) return take(true);
@@ -123,19 +123,19 @@ function takeFlag(value: unknown, _: Column, { typecast }: Taking): Taken {
   return refuse('must be true or false.');
 }
 
-function takeTime(value: unknown, parse: (text: string) => string | undefined, message: string): Taken {
+function takeTime(value: unknown, parse: (text: string) => string | undefined, message: string): ConversionResult {
   const time = typeof value === 'string' ? parse(value) : undefined;
   return time === undefined ? refuse(message) : take(time);
 }
 
-function takeChoice(value: unknown, column: Column, taking: Taking): Taken {
+function takeChoice(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   const text = typeof value === 'string' ? value : taking.typecast ? plainText(value) : undefined;
   if (text === undefined) return refuse('must be the id or name of a choice.');
   const id = taking.choice(column, text);
   return id === undefined ? refuse(`has no choice ${shorten(text)}.`) : take(id);
 }
 
-function takeChoices(value: unknown, column: Column, taking: Taking): Taken {
+function takeChoices(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   const list = itemsOf(value, taking);
   if (list === undefined) return refuse('must be a list of ids or names of choices.');
   const ids = new Set<string>();
@@ -147,20 +147,20 @@ function takeChoices(value: unknown, column: Column, taking: Taking): Taken {
   return listed([...ids], column);
 }
 
-function takeIds(value: unknown, column: Column, taking: Taking): Taken {
+function takeIds(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   const list = itemsOf(value, taking);
   const isId = column.type === 'link' ? isRowId : (text: string) => UUID.test(text);
   if (list === undefined || !list.every(isId)) return refuse('must be a list of ids.');
   return listed([...new Set(list)], column);
 }
 
-function listed(ids: readonly string[], { options }: Column): Taken {
-  if (ids.length > MAX_CELL_ITEMS) return refuse(`has ${MAX_CELL_ITEMS} elements at the most.`);
-  if (options.many === false && ids.length > 1) return refuse('has one element at the most.');
+function listed(ids: readonly string[], { options }: Column): ConversionResult {
+  if (ids.length > MAX_CELL_ITEMS) return refuse(`may have at most ${MAX_CELL_ITEMS} elements.`);
+  if (options.many === false && ids.length > 1) return refuse('may have at most one element.');
   return take(ids.length === 0 ? null : ids);
 }
 
-function itemsOf(value: unknown, { typecast }: Taking): string[] | undefined {
+function itemsOf(value: unknown, { typecast }: ConversionTerms): string[] | undefined {
   if (Array.isArray(value)) {
     const items = typecast ? value.map(plainText) : value;
     return items.every((item): item is string => typeof item === 'string') ? items : undefined;
@@ -169,7 +169,7 @@ function itemsOf(value: unknown, { typecast }: Taking): string[] | undefined {
   return value.split(',').flatMap((part) => part.trim() || []);
 }
 
-function takeUrl(value: unknown, column: Column, taking: Taking): Taken {
+function takeUrl(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   const taken = takeText(value, column, taking);
   if (!('cell' in taken)) return taken;
   const text = (taken.cell as string).trim();
@@ -178,16 +178,22 @@ function takeUrl(value: unknown, column: Column, taking: Taking): Taken {
   return known ? take(full) : refuse('must be a URL: http, https, mailto or tel.');
 }
 
-function matched(value: unknown, column: Column, taking: Taking, pattern: RegExp, message: string): Taken {
+function matched(
+  value: unknown,
+  column: Column,
+  taking: ConversionTerms,
+  pattern: RegExp,
+  message: string,
+): ConversionResult {
   const taken = takeText(value, column, taking);
   if (!('cell' in taken)) return taken;
   const text = (taken.cell as string).trim();
   return pattern.test(text) ? take(text) : refuse(message);
 }
 
-function takeJson(value: unknown): Taken {
+function takeJson(value: unknown): ConversionResult {
   const size = Buffer.byteLength(JSON.stringify(value));
-  return size > MAX_CELL_JSON ? refuse(`has ${MAX_CELL_JSON} bytes at the most.`) : take(value as Cell);
+  return size > MAX_CELL_JSON ? refuse(`may have at most ${MAX_CELL_JSON} bytes.`) : take(value as Cell);
 }
 
 /** Returns a value as plain text; undefined for null. */
@@ -257,7 +263,7 @@ export function sameCell(a: unknown, b: unknown): boolean {
 }
 
 /** Converts a value from one column type to another. Choices are converted by name; lists of ids are kept. */
-export function convertCell(cell: Cell, from: Column, to: Column, taking: Taking): Taken {
+export function convertCell(cell: Cell, from: Column, to: Column, taking: ConversionTerms): ConversionResult {
   const chosen = from.type === 'select' || from.type === 'multi_select';
   const value = chosen ? displayText(cell, from, () => undefined) : cell;
   const items = chosen && isList(to.type) ? String(value).split(', ') : value;

@@ -29,14 +29,14 @@ export interface NewChunk extends Omit<ChunkEntry, 'number'> {
 }
 
 /** Maximum number of parts of an open chunk; one more merges them into one. */
-export const MOST_PARTS = 8;
+export const MAX_PARTS = 8;
 
 /**
  * Returns appended rows as one more part of an open chunk, so that appending a few rows writes only those rows. Returns
  * undefined if the chunk would end within them, or has too many parts already.
  */
 export function partOf(parts: readonly ChunkEntry[], lines: readonly string[]): NewChunk | undefined {
-  if (parts.length === 0 || parts.length >= MOST_PARTS || lines.some((line) => endsChunk(idOf(line)))) return undefined;
+  if (parts.length === 0 || parts.length >= MAX_PARTS || lines.some((line) => endsChunk(idOf(line)))) return undefined;
   const text = lines.join(BETWEEN);
   const size = Buffer.byteLength(text) + BETWEEN.length;
   const rows = parts.reduce((sum, part) => sum + part.rows, lines.length);

@@ -90,7 +90,7 @@ export function readOptions(
     else if (value !== null) {
       const checked = check(value);
       if (checked === undefined)
-        faults.add(`${param}.${key}`, 'invalid_value', `${key} has not a value that it can have.`);
+        faults.add(`${param}.${key}`, 'invalid_value', `${key} has a value that is not allowed.`);
       else options[key] = checked;
     }
   }
@@ -129,13 +129,13 @@ function readChoices(value: unknown, before: readonly Choice[], param: string, f
       faults.add(
         `${param}[${i}]`,
         'invalid_value',
-        'A choice has a name of 1 to 255 characters and maybe id and color.',
+        'A choice must have a name of 1 to 255 characters, and may have an id and a color.',
       );
       continue;
     }
-    if (ids.has(choice.id)) faults.add(`${param}[${i}].id`, 'invalid_value', 'The id of a choice is there twice.');
+    if (ids.has(choice.id)) faults.add(`${param}[${i}].id`, 'invalid_value', 'The id of a choice occurs twice.');
     if (names.has(choice.name))
-      faults.add(`${param}[${i}].name`, 'invalid_value', 'The name of a choice is there twice.');
+      faults.add(`${param}[${i}].name`, 'invalid_value', 'The name of a choice occurs twice.');
     ids.add(choice.id);
     names.add(choice.name);
     choices.push(choice);

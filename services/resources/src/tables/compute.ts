@@ -87,15 +87,17 @@ export async function createCellOf(
     const found = follows.get(column.id)?.(row) ?? NOT_AVAILABLE;
     if (typeof found === 'string') return cellError(found);
     const cells = found.rows.map((each) => found.cell(each, found.column));
-    return column.type === 'lookup' ? lookedUp(cells) : rolledUp(cells, column);
+    return column.type === 'lookup' ? lookupValues(cells) : rollupValue(cells, column);
   }
 
   function formulaCell(row: Row, column: Column): Cell {
-    const formula = formulas.get(column.id) ?? 'The formula can not be read.';
+    const formula = formulas.get(column.id) ?? 'The formula cannot be parsed.';
     if (typeof formula === 'string') return cellError(formula);
     return formula.evaluate((reference) => {
       const other = findColumn(head.columns, reference);
-      return other === undefined ? cellError(`There is no one column ${reference}.`) : named(cellOf(row, other), other);
+      return other === undefined
+        ? cellError(`The column ${reference} does not exist or is not unique.`)
+        : named(cellOf(row, other), other);
     });
   }
 
@@ -123,14 +125,14 @@ function linkOf({ options }: Column, columns: readonly Column[]): Column | strin
   return link?.type === 'link' ? link : `There is no link column ${options.link_column_id}.`;
 }
 
-interface Linked {
+interface LinkedTable {
   readonly state: TableState;
   rowOf(id: string): Row | undefined;
 }
 
-type OpenLinked = (tableId: string) => Promise<Linked | undefined>;
+type OpenLinked = (tableId: string) => Promise<LinkedTable | undefined>;
 
-async function openLinked(tableId: string, open: OpenTable, breathe: Breathe): Promise<Linked | undefined> {
+async function openLinked(tableId: string, open: OpenTable, breathe: Breathe): Promise<LinkedTable | undefined> {
   const state = await open(tableId);
   if (state === undefined) return undefined;
   const [ids] = await state.view.load([ID_FIELD], breathe);
@@ -196,13 +198,13 @@ async function followOf(
   };
 }
 
-function lookedUp(cells: readonly Cell[]): Cell {
+function lookupValues(cells: readonly Cell[]): Cell {
   const values = cells.flatMap((cell) => (Array.isArray(cell) ? (cell as Cell[]) : cell === null ? [] : [cell]));
   return values.length === 0 ? null : values;
 }
 
-function rolledUp(cells: readonly Cell[], { options }: Column): Cell {
-  const values = (lookedUp(cells) ?? []) as readonly Cell[];
+function rollupValue(cells: readonly Cell[], { options }: Column): Cell {
+  const values = (lookupValues(cells) ?? []) as readonly Cell[];
   const failed = values.find(isCellError);
   if (failed !== undefined) return failed;
   if (options.function === 'count') return values.length;

@@ -8,7 +8,7 @@ import type { TableStates } from './state.js';
 import type { Head } from './write.js';
 
 /** Maximum number of rows that a comparison lists; all changes are counted. */
-const MOST_LISTED = 200;
+const MAX_LISTED_ROWS = 200;
 
 interface RowChange {
   readonly id: string;
@@ -26,7 +26,7 @@ export async function diffTables(tableId: string, from: Head, to: Head, states: 
   const counts = { added: 0, removed: 0, changed: 0 };
   const note = (change: RowChange): void => {
     counts[change.change]++;
-    if (changes.length < MOST_LISTED) changes.push(change);
+    if (changes.length < MAX_LISTED_ROWS) changes.push(change);
   };
   for (const [id, row] of after) {
     const old = before.get(id);

@@ -39,8 +39,8 @@ export interface Test {
 
 export type Filter = Test | { readonly all: readonly Filter[] } | { readonly any: readonly Filter[] };
 
-const MOST_CONDITIONS = 100;
-const MOST_LEVELS = 5;
+const MAX_CONDITIONS = 100;
+const MAX_LEVELS = 5;
 const DAY = 86_400_000;
 
 /**
@@ -52,14 +52,14 @@ export function parseFilter(text: string, columns: readonly Column[]): Filter | 
   const given = parseJson(text, 'filter', 'invalid_filter');
   let conditions = 0;
   const read = (value: unknown, level: number): Filter => {
-    if (!isRecord(value) || level > MOST_LEVELS || ++conditions > MOST_CONDITIONS) {
-      throw invalidFilter(`is an object; it has ${MOST_LEVELS} levels and ${MOST_CONDITIONS} conditions at the most.`);
+    if (!isRecord(value) || level > MAX_LEVELS || ++conditions > MAX_CONDITIONS) {
+      throw invalidFilter(`must be an object with at most ${MAX_LEVELS} levels and ${MAX_CONDITIONS} conditions.`);
     }
     for (const [key, as] of [['and', 'all'] as const, ['or', 'any'] as const]) {
       const group = value[key];
       if (group === undefined) continue;
       if (!Array.isArray(group) || Object.keys(value).length > 1)
-        throw invalidFilter(`${key} holds a list, and stands alone.`);
+        throw invalidFilter(`must have a list in ${key} and no other field beside it.`);
       const parts = group.map((part: unknown) => read(part, level + 1));
       return as === 'all' ? { all: parts } : { any: parts };
     }
@@ -88,16 +88,20 @@ const invalidFilter = (message: string) => invalidField('filter', 'invalid_filte
 export function requireColumn(key: unknown, columns: readonly Column[], param: string): Column {
   const column = typeof key === 'string' ? findColumn(columns, key) : undefined;
   if (column === undefined) {
-    throw invalidField(param, 'unknown_column', `The table has no one column ${JSON.stringify(key ?? null)}.`);
+    throw invalidField(
+      param,
+      'unknown_column',
+      `There is no column, or more than one, with the id or name ${JSON.stringify(key ?? null)}.`,
+    );
   }
   return column;
 }
 
 function readTest(given: Record<string, unknown>, columns: readonly Column[]): Test {
   const { column: key, op, value, ...rest } = given;
-  if (Object.keys(rest).length > 0) throw invalidFilter('has conditions of column, op and value.');
+  if (Object.keys(rest).length > 0) throw invalidFilter('may have only column, op and value in a condition.');
   const column = requireColumn(key, columns, 'filter');
-  if (!OPS.includes(op as Op)) throw invalidFilter(`knows the ops ${OPS.join(', ')}.`);
+  if (!OPS.includes(op as Op)) throw invalidFilter(`must have an op out of ${OPS.join(', ')}.`);
   return createTest(column, op as Op, value);
 }
 
@@ -106,7 +110,8 @@ function createTest(column: Column, op: Op, value: unknown): Test {
     const want = op === 'empty';
     return { column, cell: (cell) => isEmpty(cell) === want, number: (number) => Number.isNaN(number) === want };
   }
-  if (value === undefined || value === null) throw invalidFilter(`needs a value for ${op}; for none there is empty.`);
+  if (value === undefined || value === null)
+    throw invalidFilter(`needs a value for ${op}; use the op empty to find empty cells.`);
   const { type } = column;
   if (isNumber(type)) return numberTest(column, op, value);
   if (isTime(type)) return timeTest(column, op, value);
@@ -116,7 +121,7 @@ function createTest(column: Column, op: Op, value: unknown): Test {
   return textTest(column, op, value);
 }
 
-const refuseOp = (column: Column, op: Op) => invalidFilter(`can not use ${op} on a column of type ${column.type}.`);
+const refuseOp = (column: Column, op: Op) => invalidFilter(`cannot use ${op} on a column of type ${column.type}.`);
 
 type Compare = (a: number, b: number) => boolean;
 const COMPARES: Partial<Record<Op, Compare>> = {
@@ -159,7 +164,7 @@ function numberTest(column: Column, op: Op, value: unknown): Test {
   }
   const compare = op === 'before' || op === 'after' ? undefined : COMPARES[op];
   if (compare === undefined) throw refuseOp(column, op);
-  if (typeof value !== 'number') throw invalidFilter(`compares ${column.id} with a number.`);
+  if (typeof value !== 'number') throw invalidFilter(`must compare ${column.id} with a number.`);
   return { ...ofNumbers(column, (number) => compare(number, value)), scan: scanFor(op, value) };
 }
 
@@ -178,7 +183,7 @@ function timeTest(column: Column, op: Op, value: unknown): Test {
   const compare = COMPARES[op];
   if (compare === undefined) throw refuseOp(column, op);
   const [from, to] = range(value) ?? [];
-  if (from === undefined || to === undefined) throw invalidFilter(`compares ${column.id} with a day or a time.`);
+  if (from === undefined || to === undefined) throw invalidFilter(`must compare ${column.id} with a day or a time.`);
   const within = (at: number): boolean => at >= from && at <= to;
   if (op === 'eq') return ofNumbers(column, within);
   if (op === 'neq') return ofNumbers(column, (at) => !within(at));
@@ -189,7 +194,7 @@ function timeTest(column: Column, op: Op, value: unknown): Test {
 /** Tests a checkbox; one that was never set counts as not ticked. */
 function flagTest(column: Column, op: Op, value: unknown): Test {
   if ((op !== 'eq' && op !== 'neq') || typeof value !== 'boolean') {
-    throw invalidFilter(`compares ${column.id} by eq or neq with true or false.`);
+    throw invalidFilter(`must compare ${column.id} by eq or neq with true or false.`);
   }
   const want = (op === 'eq') === value;
   return { column, cell: (cell) => (cell === true) === want, number: (number) => (number === 1) === want };
@@ -207,7 +212,7 @@ function textTest(column: Column, op: Op, value: unknown): Test {
     return ofCells(column, (cell) => wanted.has(plainText(cell) ?? ''));
   }
   const text = known(value);
-  if (text === undefined) throw invalidFilter(`compares ${column.id} with a text.`);
+  if (text === undefined) throw invalidFilter(`must compare ${column.id} with a text.`);
   if (op === 'eq') return ofCells(column, (cell) => (plainText(cell) ?? '') === text);
   if (op === 'neq') return ofCells(column, (cell) => (plainText(cell) ?? '') !== text);
   if (op === 'contains' || op === 'not_contains') {
@@ -272,10 +277,11 @@ function choiceNames({ options }: Column): (cell: Cell) => string {
 }
 
 function listOf<T>(value: unknown, read: (item: unknown) => T | undefined): T[] {
-  if (!Array.isArray(value) || value.length > 1000) throw invalidFilter('wants a list of at most 1,000 values for in.');
+  if (!Array.isArray(value) || value.length > 1000)
+    throw invalidFilter('must have a list of at most 1,000 values for in.');
   return value.map((item: unknown) => {
     const known = read(item);
-    if (known === undefined) throw invalidFilter('compares with values of the kind that the column holds.');
+    if (known === undefined) throw invalidFilter('must compare with values of the type of the column.');
     return known;
   });
 }

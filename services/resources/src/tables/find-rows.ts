@@ -2,9 +2,9 @@ import type { TableState } from './compute.js';
 import { ID_FIELD } from './image.js';
 import type { Breathe } from './slices.js';
 
-/** Returns a function that finds the index of a row by its id. Reads no ids if `asked` is false. */
-export async function idFinder({ view }: TableState, asked: boolean, breathe: Breathe) {
-  if (!asked || view.rowCount === 0) return () => undefined;
+/** Returns a function that finds the index of a row by its id. Reads no ids if `isNeeded` is false. */
+export async function idFinder({ view }: TableState, isNeeded: boolean, breathe: Breathe) {
+  if (!isNeeded || view.rowCount === 0) return () => undefined;
   const [ids] = await view.load([ID_FIELD], breathe);
   const places = new Uint32Array(ids?.terms.cells.length ?? 0);
   let at = 0;

@@ -67,13 +67,13 @@ const sum = (values: Values): number => numbers(values).reduce((total, value) =>
 
 function moment(value: Cell | undefined): Date {
   const ms = typeof value === 'string' ? timeOf(value) : Number.NaN;
-  if (Number.isNaN(ms)) throw new Error('a date is wanted');
+  if (Number.isNaN(ms)) throw new Error('a date is required');
   return new Date(ms);
 }
 
 function unit(value: Cell | undefined): number {
   const ms = UNITS[text(value ?? 'days').replace(/s?$/, 's')];
-  if (ms === undefined) throw new Error(`a unit is one of ${Object.keys(UNITS).join(', ')}`);
+  if (ms === undefined) throw new Error(`the unit must be one of ${Object.keys(UNITS).join(', ')}`);
   return ms;
 }
 

@@ -63,7 +63,7 @@ export function checkExpression(text: string): string | undefined {
     parseFormula(text);
     return undefined;
   } catch (error) {
-    return `The formula can not be read: ${(error as Error).message.slice(0, 200)}.`;
+    return `The formula cannot be parsed: ${(error as Error).message.slice(0, 200)}.`;
   }
 }
 

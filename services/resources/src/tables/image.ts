@@ -79,7 +79,7 @@ export function dropChunk(image: TableImage, number: number): void {
   chunk.holder = undefined;
 }
 
-function weigh(chunk: ChunkImage, more: number): void {
+function addWeight(chunk: ChunkImage, more: number): void {
   chunk.weight += more;
   if (chunk.holder !== undefined) chunk.holder.chunkWeight += more;
 }
@@ -88,13 +88,13 @@ function weigh(chunk: ChunkImage, more: number): void {
 export function renderedText(chunk: ChunkImage, by: string, render: (rows: readonly Row[]) => string): string {
   if (chunk.rendered?.by === by) return chunk.rendered.text;
   const text = render(decodeRows(textOf(chunk)));
-  weigh(chunk, 2 * (text.length - (chunk.rendered?.text.length ?? 0)));
+  addWeight(chunk, 2 * (text.length - (chunk.rendered?.text.length ?? 0)));
   chunk.rendered = { by, text };
   return text;
 }
 
 /** A column over all rows of a view, chunk by chunk. */
-export interface Loaded {
+export interface LoadedColumn {
   readonly field: Field;
   /** The values that the codes in the vectors denote, if the column does not hold numbers. */
   readonly terms: Terms;
@@ -109,7 +109,7 @@ export interface TableView {
   readonly firsts: Uint32Array;
   row(at: number): Row;
   /** Loads the values of columns. */
-  load(fields: readonly Field[], breathe: Breathe): Promise<Loaded[]>;
+  load(fields: readonly Field[], breathe: Breathe): Promise<LoadedColumn[]>;
 }
 
 export function createTableView({ chunks: known, terms }: TableImage, numbers: readonly number[]): TableView {
@@ -129,7 +129,7 @@ export function createTableView({ chunks: known, terms }: TableImage, numbers: r
       return decodeRow(lineAt(chunks[i] as ChunkImage, at - (firsts[i] as number)));
     },
     async load(fields, breathe) {
-      const prepare = (field: Field): Loaded & { readonly vectors: Vector[] } => ({
+      const prepare = (field: Field): LoadedColumn & { readonly vectors: Vector[] } => ({
         field,
         terms: termsFor(terms, field.slot, rowCount),
         vectors: [],
@@ -189,7 +189,7 @@ export function createChunkImage(rows: number, text: string): ChunkImage {
 function keepVector(chunk: ChunkImage, slot: number, vector: { readonly terms: Terms; readonly values: Vector }): void {
   const before = chunk.vectors.get(slot);
   chunk.vectors.set(slot, vector);
-  weigh(chunk, vector.values.byteLength - (before?.values.byteLength ?? -100));
+  addWeight(chunk, vector.values.byteLength - (before?.values.byteLength ?? -100));
 }
 
 /** Returns the approximate size of an image in bytes. */

@@ -36,7 +36,7 @@ export async function readTableInput(
 ): Promise<TableInput> {
   const mode = MODES[input.mode];
   if (mode === undefined) {
-    throw invalidField('mode', 'invalid_value', 'The content of a table is replaced, appended to or upserted.');
+    throw invalidField('mode', 'invalid_value', 'The mode of a table must be replace, append or upsert.');
   }
   const nested = await readNested(input.content, faults, breathe);
   const both = (name: string, own: boolean): void => {
@@ -59,7 +59,7 @@ export async function readTableInput(
     faults.add('content.key_column_id', 'invalid_type', 'must be a string.');
   const gone = nested.delete_row_ids ?? input.deleteRowIds;
   if (!Array.isArray(gone) || gone.length > MAX_ROWS_PER_WRITE || !gone.every((id) => typeof id === 'string')) {
-    faults.add('content.delete_row_ids', 'invalid_type', `must be a list of ${MAX_ROWS_PER_WRITE} ids at the most.`);
+    faults.add('content.delete_row_ids', 'invalid_type', `must be a list of at most ${MAX_ROWS_PER_WRITE} ids.`);
   }
   faults.check();
   return checked(
@@ -79,21 +79,21 @@ export async function readTableInput(
 function checked(input: TableInput, faults: Faults, bounded: boolean): TableInput {
   const { mode, keyColumnId, deleteRowIds, rows } = input;
   if (keyColumnId !== undefined && mode !== 'upsert') {
-    faults.add('key_column_id', 'invalid_value', 'key_column_id goes with mode upsert.');
+    faults.add('key_column_id', 'invalid_value', 'key_column_id is for mode upsert only.');
   }
   if (deleteRowIds.length > 0 && mode === 'replace') {
     faults.add(
       'delete_row_ids',
       'invalid_value',
-      'delete_row_ids goes with modes append and upsert: replace leaves out what is not sent.',
+      'delete_row_ids is for modes append and upsert only: replace deletes the rows that are not sent.',
     );
   }
   if (!bounded) return input;
   if (rows !== undefined && rows.length > MAX_ROWS_PER_WRITE) {
-    faults.add('rows', 'too_many_items', `A write brings ${MAX_ROWS_PER_WRITE} rows at the most.`);
+    faults.add('rows', 'too_many_items', `A write may have at most ${MAX_ROWS_PER_WRITE} rows.`);
   }
   if (rows !== undefined && countCells(rows) > MAX_CELLS_PER_WRITE) {
-    faults.add('rows', 'too_many_items', `A write brings ${MAX_CELLS_PER_WRITE} cells at the most.`);
+    faults.add('rows', 'too_many_items', `A write may have at most ${MAX_CELLS_PER_WRITE} cells.`);
   }
   return input;
 }
@@ -111,7 +111,7 @@ async function readNested(content: Buffer, faults: Faults, breathe: Breathe): Pr
   if (content.length === 0) return {};
   const value = await parseJsonInSlices(content, breathe);
   if (!isRecord(value)) {
-    faults.add('content', 'invalid_type', 'The content of a table is an object with columns and rows.');
+    faults.add('content', 'invalid_type', 'The content of a table must be an object with columns and rows.');
     return {};
   }
   for (const key of Object.keys(value)) {

@@ -21,7 +21,7 @@ export interface TableFacts {
 }
 
 const PAGE = 20;
-const MOST_FAULTS = 20;
+const MAX_FAULTS = 20;
 
 /**
  * Compares the chunks of tables with the hashes and counts in their heads, until `until` in milliseconds of
@@ -42,19 +42,19 @@ export function inspectTables(source: TableSource, until: number): TableFacts {
       checked++;
     }
     last = page.at(-1)?.id;
-    if (page.length < PAGE || faults.length >= MOST_FAULTS) return { tables, checked, faults };
+    if (page.length < PAGE || faults.length >= MAX_FAULTS) return { tables, checked, faults };
   }
 }
 
 function faultOf(source: TableSource, head: StoredHead): string | undefined {
   const [tableId = ''] = head.id.split('.');
   const listed = head.list === undefined ? [] : listOf(source.chunk(`${tableId}.${head.list}`));
-  if (listed === undefined) return `its list of chunks ${head.list} is missing or not readable`;
+  if (listed === undefined) return `its list of chunks ${head.list} is missing or unreadable`;
   const entries = entriesOf({ chunks: [...listed, ...head.chunks] });
   for (const { number, rows, hash } of entries) {
     const text = source.chunk(`${tableId}.${number}`);
     if (text === undefined) return `chunk ${number} with ${rows} rows is missing`;
-    if (shortHash(text) !== hash) return `chunk ${number} with ${rows} rows is not as it was written`;
+    if (shortHash(text) !== hash) return `chunk ${number} with ${rows} rows differs from its hash`;
     const found = text.split(BETWEEN).length;
     if (found !== rows) return `chunk ${number} has ${found} rows and should have ${rows}`;
   }

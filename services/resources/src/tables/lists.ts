@@ -4,9 +4,9 @@ import { ChunkGone } from './cache.js';
 import { chunkId, type PackedEntry, type StoredHead, type TableHead, type TableStores } from './records.js';
 
 /** Maximum number of chunks that a stored head lists itself; with more, all but the last move to a separate list. */
-export const MOST_NAMED = 32;
+export const MAX_NAMED_CHUNKS = 32;
 /** Maximum number of cached list entries, some 150 bytes each. */
-const KEPT_ENTRIES = 50_000;
+const MAX_CACHED_ENTRIES = 50_000;
 
 type Head = Omit<TableHead, 'version'>;
 
@@ -32,7 +32,7 @@ export interface ChunkLists {
 
 export function createChunkLists({ chunks }: TableStores): ChunkLists {
   const known = new LRUCache<string, readonly PackedEntry[]>({
-    maxSize: KEPT_ENTRIES,
+    maxSize: MAX_CACHED_ENTRIES,
     sizeCalculation: (entries) => entries.length + 1,
   });
 
@@ -68,7 +68,7 @@ export function createChunkLists({ chunks }: TableStores): ChunkLists {
       const stays = listed !== undefined && beginsWith(head.chunks, listed);
       const named = stays ? head.chunks.slice(listed.length) : head.chunks;
       let stored: Omit<StoredHead, 'version'> = { ...head, chunks: named, ...(stays && { list }) };
-      if (named.length > MOST_NAMED) {
+      if (named.length > MAX_NAMED_CHUNKS) {
         const number = head.nextChunk;
         // Excludes the last, open chunk, which appended rows replace.
         const listed = head.chunks.length - Math.max(head.open ?? 1, 1);

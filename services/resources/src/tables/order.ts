@@ -9,23 +9,23 @@ export interface SortTerm {
   readonly descending: boolean;
 }
 
-const MOST_TERMS = 10;
+const MAX_SORT_TERMS = 10;
 
 /** Parses a sort order `[{"column","direction"}…]`. Throws `invalid_value` or `unknown_column`. */
 export function parseSort(text: string, columns: readonly Column[]): SortTerm[] {
   if (text === '') return [];
   const given = parseJson(text, 'sort', 'invalid_value');
-  if (!Array.isArray(given) || given.length > MOST_TERMS) {
+  if (!Array.isArray(given) || given.length > MAX_SORT_TERMS) {
     throw invalidField(
       'sort',
       'invalid_value',
-      `sort is a list of at most ${MOST_TERMS} columns with their directions.`,
+      `sort must be a list of at max ${MAX_SORT_TERMS} columns with their directions.`,
     );
   }
   return given.map((entry: unknown) => {
     const { column, direction = 'asc', ...rest } = isRecord(entry) ? entry : { column: entry };
     if ((direction !== 'asc' && direction !== 'desc') || Object.keys(rest).length > 0) {
-      throw invalidField('sort', 'invalid_value', 'A direction is asc or desc.');
+      throw invalidField('sort', 'invalid_value', 'The direction must be asc or desc.');
     }
     return { column: requireColumn(column, columns, 'sort'), descending: direction === 'desc' };
   });
@@ -97,7 +97,7 @@ export async function firstBy(
   return Uint32Array.from(await sortInSlices([...heap], (a, b) => (before(a, b) ? -1 : 1), breathe));
 }
 
-/** Returns a function that tells whether one index comes before another. */
+/** Returns a function that returns whether one index comes before another. */
 function comparison(keys: readonly SortKey[]): (a: number, b: number) => boolean {
   return (a, b) => {
     for (const { values, descending } of keys) {
@@ -120,7 +120,7 @@ interface Ranks {
   readonly distinct: number;
 }
 
-/** Reverses ranks if they shall descend; empty cells stay last. */
+/** Reverses the ranks for a descending order; empty cells stay last. */
 async function directed(ranks: Ranks, values: Float64Array, descending: boolean, breathe: Breathe): Promise<Ranks> {
   if (!descending) return ranks;
   const { of, distinct } = ranks;
@@ -146,16 +146,16 @@ async function rank(values: Float64Array, breathe: Breathe): Promise<Ranks> {
 
 /** Ranks small whole numbers, with empty cells last; undefined if there are other values. */
 async function countedRank(values: Float64Array, breathe: Breathe): Promise<Ranks | undefined> {
-  let most = -1;
+  let max = -1;
   for (let i = 0; i < values.length; i++) {
     const value = values[i] as number;
     if (i % STRIDE === 0) await breathe();
     if (Number.isNaN(value)) continue;
     if (!(value >= 0 && value < COUNTED && Number.isInteger(value))) return undefined;
-    if (value > most) most = value;
+    if (value > max) max = value;
   }
-  const places = new Uint32Array(most + 2);
-  const at = (value: number): number => (Number.isNaN(value) ? most + 1 : value);
+  const places = new Uint32Array(max + 2);
+  const at = (value: number): number => (Number.isNaN(value) ? max + 1 : value);
   for (let i = 0; i < values.length; i++) {
     places[at(values[i] as number)] = 1;
     if (i % STRIDE === 0) await breathe();

@@ -62,7 +62,7 @@ export function planColumns(
   keepOthers: boolean,
   faults: Faults,
 ): ColumnPlan {
-  if (given.length === 0) faults.add('columns', 'empty_columns', 'A table has at least one column.');
+  if (given.length === 0) faults.add('columns', 'empty_columns', 'A table must have at least one column.');
   const matched = matchColumns(given, old.columns, faults);
   const ids = new Set<string>();
   const conversions = new Map<string, Column>();
@@ -73,7 +73,7 @@ export function planColumns(
     const param = `columns[${i}]`;
     const column = readColumn(entry, before, nextSlot, param, faults);
     if (ids.has(column.id))
-      faults.add(`${param}.id`, 'duplicate_column_id', `The column id ${column.id} is there twice.`);
+      faults.add(`${param}.id`, 'duplicate_column_id', `The column id ${column.id} occurs twice.`);
     ids.add(column.id);
     if (column.slot === nextSlot) nextSlot++;
     if (before !== undefined && needsConversion(before, column)) conversions.set(column.id, before);
@@ -84,7 +84,7 @@ export function planColumns(
   const others = old.columns.filter(({ id }) => !used.has(id));
   const columns = keepOthers ? merge(old.columns, written) : written;
   if (columns.length > MAX_COLUMNS) {
-    faults.add('columns', 'too_many_items', `A table has ${MAX_COLUMNS} columns at the most.`);
+    faults.add('columns', 'too_many_items', `A table may have at most ${MAX_COLUMNS} columns.`);
   }
   if (marked.length > 1) faults.add('columns', 'invalid_value', 'Only one column can be primary.');
   const kept = columns.some(({ id }) => id === old.primary) ? old.primary : undefined;
@@ -207,7 +207,7 @@ function readType(value: unknown, before: Column | undefined, param: string, fau
 function readId(value: unknown, before: Column | undefined, param: string, faults: Faults): string {
   if (value === undefined || value === null) return before?.id ?? `col_${newId().slice(-12)}`;
   if (typeof value === 'string' && ID.test(value)) return value;
-  faults.add(`${param}.id`, 'invalid_value', 'An id has 1 to 64 letters, digits, _ and -.');
+  faults.add(`${param}.id`, 'invalid_value', 'must have 1 to 64 letters, digits, _ or -.');
   return `col_${newId().slice(-12)}`;
 }
 
@@ -226,7 +226,7 @@ function readName(value: unknown, before: Column | undefined, param: string, fau
 function readDescription(value: unknown, before: Column | undefined, param: string, faults: Faults): string | null {
   if (value === undefined) return before?.description ?? null;
   if (value === null || (typeof value === 'string' && value.length <= 2000)) return value;
-  return faults.add(`${param}.description`, 'invalid_value', 'must be a text of 2,000 characters at the most.') ?? null;
+  return faults.add(`${param}.description`, 'invalid_value', 'must be a string of at most 2,000 characters.') ?? null;
 }
 
 function readWidth(value: unknown, before: Column | undefined, param: string, faults: Faults): number | null {
@@ -244,7 +244,7 @@ function checkUnique(column: Column, param: string, faults: Faults): void {
       if (column[key]) faults.add(`${param}.${key}`, 'invalid_value', `A column of type ${type} is read-only.`);
     }
   } else if (column.unique && (type === 'checkbox' || type === 'json')) {
-    faults.add(`${param}.unique`, 'invalid_value', `A column of type ${type} can not be unique.`);
+    faults.add(`${param}.unique`, 'invalid_value', `A column of type ${type} cannot be unique.`);
   }
 }
 

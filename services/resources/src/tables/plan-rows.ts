@@ -5,12 +5,12 @@ import { type Cell, type Column, isWritable } from './column.js';
 import type { TableState } from './compute.js';
 import type { Faults } from './faults.js';
 import { idFinder } from './find-rows.js';
-import { fieldOf, type Loaded, numberOf } from './image.js';
+import { fieldOf, type LoadedColumn, numberOf } from './image.js';
 import type { TableInput } from './input.js';
 import { MAX_ROW_TEXT } from './limits.js';
 import type { ColumnPlan } from './plan-columns.js';
 import type { Edits } from './rebuild.js';
-import { MAX_TOLD_ROWS, RowChanges } from './row-changes.js';
+import { MAX_REPORTED_ROWS, RowChanges } from './row-changes.js';
 import type { RowOrigin } from './row-facts.js';
 import type { RowInput } from './row-input.js';
 import type { Row } from './rows.js';
@@ -69,12 +69,12 @@ export async function planReplace(parts: PlanParts): Promise<RowPlan> {
   const total = state.head.rowCount;
   const inserted = new Map([[total, made.map(({ row }) => row)]]);
   const gone = total - kept.size;
-  if (byId && gone <= MAX_TOLD_ROWS) await noteOthers(state, kept, changes, breathe);
+  if (byId && gone <= MAX_REPORTED_ROWS) await noteOthers(state, kept, changes, breathe);
   return {
     edits: { removed: 'all', changed: new Map(), inserted },
     gone,
     // Without any id the whole table is replaced, and with so many deleted rows single changes are not reported.
-    changes: byId && gone <= MAX_TOLD_ROWS ? changes.all() : [],
+    changes: byId && gone <= MAX_REPORTED_ROWS ? changes.all() : [],
   };
 }
 
@@ -152,7 +152,7 @@ function converter({ taker, now, by }: PlanParts): (row: Row) => Row {
 /** Returns a row with new cells; a row whose cells do not change is returned as it is. */
 function rowOf({ by, originOf, now, faults }: PlanParts, given: RowInput, old: Row | undefined, cells: Cell[]): Row {
   if (textOf(cells) > MAX_ROW_TEXT) {
-    faults.add(`rows[${given.index}]`, 'payload_too_large', `A row has ${MAX_ROW_TEXT} characters at the most.`);
+    faults.add(`rows[${given.index}]`, 'payload_too_large', `A row may have at most ${MAX_ROW_TEXT} characters.`);
   }
   if (originOf !== undefined) return { id: given.id ?? old?.id ?? newId(), ...originOf(given.index), cells };
   if (old !== undefined) return sameCells(cells, old.cells) ? old : { ...old, cells, updatedAt: now, updatedBy: by };
@@ -189,7 +189,11 @@ function matchRow(
   const byId = given.id === undefined ? undefined : placeOf(given.id);
   if (input.mode === 'append') {
     if (byId !== undefined) {
-      faults.add(`rows[${given.index}].id`, 'invalid_value', `There is a row ${given.id} already; upsert changes it.`);
+      faults.add(
+        `rows[${given.index}].id`,
+        'invalid_value',
+        `The row ${given.id} exists already; use mode upsert to change it.`,
+      );
     }
     return undefined;
   }
@@ -199,7 +203,7 @@ function matchRow(
     faults.add(
       `rows[${given.index}].id`,
       'missing_field',
-      'An upsert without key_column_id matches rows by their ids.',
+      'is required: an upsert without key_column_id matches rows by id.',
     );
   }
   return undefined;
@@ -226,7 +230,7 @@ async function keyFinder(parts: PlanParts, keyColumnId: string) {
     const message =
       column === undefined
         ? `The table has no column ${keyColumnId}.`
-        : `A column of type ${column.type} can not be a key, nor one whose type changes.`;
+        : `A column of type ${column.type}, or one whose type changes, cannot be the key.`;
     faults.add('key_column_id', column === undefined ? 'unknown_column' : 'invalid_value', message);
     faults.check();
     return () => undefined;
@@ -277,7 +281,7 @@ async function placesOf({ view }: TableState, column: Column, wanted: ReadonlySe
 }
 
 /** Returns the representation of a value in a column's vectors; undefined if no row has it. */
-function valueIn({ field, terms }: Loaded, cell: Cell): number | undefined {
+function valueIn({ field, terms }: LoadedColumn, cell: Cell): number | undefined {
   return field.kind === 'term' ? terms.find(cell) : numberOf(cell, field.kind);
 }
 
@@ -318,7 +322,7 @@ async function checkUniqueInTable(
       faults.add(
         'columns',
         'invalid_value',
-        `${column.name} can not change its type and be unique in a write that keeps rows.`,
+        `${column.name} cannot change its type and be unique in a write that keeps rows.`,
       );
       continue;
     }
@@ -343,7 +347,7 @@ async function checkUniqueInTable(
         const index = written.get(value);
         if (index !== undefined) faults.cell(index, column.id, `${column.name}: another row has this value already.`);
         if (!before.unique && others.has(value)) {
-          faults.add('columns', 'invalid_value', `${column.name} can not be unique: rows have the same value.`);
+          faults.add('columns', 'invalid_value', `${column.name} cannot be unique: several rows have the same value.`);
           return;
         }
         if (!before.unique) others.add(value);

@@ -20,7 +20,7 @@ import type { TableStates } from './state.js';
 /** Rows of a page if the query names no limit. */
 const DEFAULT_LIMIT = 100;
 /** Maximum bytes of a page's rows; a page that exceeds it ends early and reports that there are more rows. */
-const MOST_BYTES = 6 * 1024 * 1024;
+const MAX_PAGE_BYTES = 6 * 1024 * 1024;
 
 /** A row in the API's form. */
 export interface ShownRow {
@@ -104,7 +104,11 @@ function columnsToShow(head: Head, keys: readonly string[]): Column[] {
   return keys.map((key) => {
     const column = findColumn(head.columns, key);
     if (column !== undefined) return column;
-    throw invalidField('columns', 'unknown_column', `The table has no one column ${JSON.stringify(key)}.`);
+    throw invalidField(
+      'columns',
+      'unknown_column',
+      `There is no column, or more than one, with the id or name ${JSON.stringify(key)}.`,
+    );
   });
 }
 
@@ -143,7 +147,7 @@ async function rowsOf(
     const shown = shownRow(row, cells, number);
     const text = JSON.stringify(signed ? { ...shown, created_by: row.createdBy, updated_by: row.updatedBy } : shown);
     bytes += Buffer.byteLength(text);
-    if (bytes > MOST_BYTES && texts.length > 0) break;
+    if (bytes > MAX_PAGE_BYTES && texts.length > 0) break;
     texts.push(text);
     lastId = row.id;
     await breathe();
@@ -157,7 +161,7 @@ function shownRow(row: Row, cells: Record<string, Cell>, position: number): Show
   return { id: row.id, cells, position, created_at: at(row.createdAt), updated_at: at(row.updatedAt) };
 }
 
-interface Shown {
+interface PageBounds {
   readonly limit: number;
   readonly offset: number;
   readonly total: number;
@@ -169,7 +173,7 @@ async function payload(
   head: Head,
   columns: readonly Column[],
   { texts, lastId, nextIds }: PageRows,
-  shown: Shown,
+  shown: PageBounds,
 ): Promise<Payload> {
   const { limit, offset, total, byCursor } = shown;
   const next = offset + texts.length;

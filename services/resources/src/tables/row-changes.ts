@@ -4,10 +4,10 @@ import { type Cell, type Column, isStored } from './column.js';
 import type { Row } from './rows.js';
 
 /**
- * Maximum number of rows of one write that events name one by one. A write that changes more rows is reported only as a
+ * Maximum number of rows of one write that events report one by one. A write that changes more rows is reported only as a
  * change of the content.
  */
-export const MAX_TOLD_ROWS = 10_000;
+export const MAX_REPORTED_ROWS = 10_000;
 /**
  * Maximum number of distinct sets of changed columns in one write. Rows with further sets share the union of these
  * sets.
@@ -26,7 +26,7 @@ export class RowChanges {
 
   /** Records a row after a write. `old` is the row before the write, and the same object if no cell has changed. */
   write(row: Row, old: Row | undefined): void {
-    if (row === old || ++this.count > MAX_TOLD_ROWS) return;
+    if (row === old || ++this.count > MAX_REPORTED_ROWS) return;
     const differs = ({ slot }: Column): boolean => {
       const cell: Cell = row.cells[slot] ?? null;
       return old === undefined ? !isEmpty(cell) : !sameCell(old.cells[slot] ?? null, cell);
@@ -37,12 +37,12 @@ export class RowChanges {
   }
 
   delete(id: string): void {
-    if (++this.count <= MAX_TOLD_ROWS) this.add('row.deleted', id, []);
+    if (++this.count <= MAX_REPORTED_ROWS) this.add('row.deleted', id, []);
   }
 
   /** Returns the changes; none if there are too many. */
   all(): readonly RowChange[] {
-    if (this.count > MAX_TOLD_ROWS) return [];
+    if (this.count > MAX_REPORTED_ROWS) return [];
     return [...this.groups.values()].map(({ verb, columns, ids }) => ({ verb, rowIds: ids, columnIds: [...columns] }));
   }
 

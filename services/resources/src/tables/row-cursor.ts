@@ -32,7 +32,7 @@ export function readRowCursor(text: string): RowCursor {
     (total === undefined || isCount(total)) &&
     next.length <= NEXT_ROWS &&
     next.every((id) => typeof id === 'string');
-  if (!isRead) throw invalidField('cursor', 'invalid_pagination', 'The cursor is not one that this list gave.');
+  if (!isRead) throw invalidField('cursor', 'invalid_pagination', 'The cursor was not issued by this list.');
   return { last, offset, next: next as string[], ...(isCount(total) && { total }) };
 }
 

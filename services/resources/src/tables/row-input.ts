@@ -9,7 +9,7 @@ export interface RowInput {
   /** Index in the request. */
   readonly index: number;
   readonly id: string | undefined;
-  /** Index that the row shall have in the table. */
+  /** Requested index of the row in the table. */
   readonly position: number | undefined;
   /** Values by column id; null for an empty cell. */
   readonly cells: ReadonlyMap<string, unknown>;
@@ -34,7 +34,7 @@ export async function readRows(
   for (const [index, row] of given.entries()) {
     const read = readRow(row, index, columns, resolve, faults);
     if (read.id !== undefined) {
-      if (seen.has(read.id)) faults.add(`rows[${index}].id`, 'invalid_value', `The row id ${read.id} is there twice.`);
+      if (seen.has(read.id)) faults.add(`rows[${index}].id`, 'invalid_value', `The row id ${read.id} occurs twice.`);
       seen.add(read.id);
     }
     rows.push(read);
@@ -59,13 +59,17 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
   const param = `rows[${index}]`;
   if (Array.isArray(row)) {
     if (row.length > columns.length) {
-      faults.add(param, 'unknown_column', `The table has ${columns.length} columns, and the row ${row.length} values.`);
+      faults.add(
+        param,
+        'unknown_column',
+        `The row has ${row.length} values, but the table has ${columns.length} columns.`,
+      );
     }
     const cells = new Map(columns.flatMap(({ id }, i) => (i < row.length ? [[id, row[i] as unknown]] : [])));
     return { index, id: undefined, position: undefined, cells };
   }
   if (!isRecord(row)) {
-    faults.add(param, 'invalid_type', 'A row is an object or a list of values.');
+    faults.add(param, 'invalid_type', 'A row must be an object or a list of values.');
     return { index, id: undefined, position: undefined, cells: new Map() };
   }
   const full = isRecord(row.cells) && resolve('cells') === undefined;
@@ -75,7 +79,7 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
     : Object.entries(row).filter(([key]) => !OWN.has(key) || resolve(key) !== undefined);
   if (full) {
     for (const key of Object.keys(row)) {
-      if (!KEYS.has(key)) faults.add(`${param}.${key}`, 'unknown_field', 'A row has id, cells and position.');
+      if (!KEYS.has(key)) faults.add(`${param}.${key}`, 'unknown_field', 'A row may have only id, cells and position.');
     }
   }
   return {
@@ -94,7 +98,7 @@ function readCells(entries: readonly [string, unknown][], param: string, resolve
     else if (column === 'several') {
       faults.add(`${param}.${key}`, 'unknown_column', `Several columns are called ${key}: use the id.`);
     } else if (cells.has(column.id)) {
-      faults.add(`${param}.${key}`, 'conflicting_alias', `The cell of ${column.id} is there twice, by id and by name.`);
+      faults.add(`${param}.${key}`, 'conflicting_alias', `The cell of ${column.id} is given twice, by id and by name.`);
     } else cells.set(column.id, value);
   }
   return cells;

@@ -14,18 +14,25 @@ export interface Row {
   readonly cells: readonly Cell[];
 }
 
-type Packed = [string, number, number, number, number, Cell[]];
+type PackedRow = [string, number, number, number, number, Cell[]];
 
 /** Encodes a row as one line of JSON. */
 export function encodeRow(row: Row): string {
   let length = row.cells.length;
   while (length > 0 && (row.cells[length - 1] ?? null) === null) length--;
   const cells = Array.from({ length }, (_, slot) => row.cells[slot] ?? null);
-  return JSON.stringify([row.id, row.createdAt, row.createdBy, row.updatedAt, row.updatedBy, cells] satisfies Packed);
+  return JSON.stringify([
+    row.id,
+    row.createdAt,
+    row.createdBy,
+    row.updatedAt,
+    row.updatedBy,
+    cells,
+  ] satisfies PackedRow);
 }
 
 export function decodeRow(line: string): Row {
-  return unpack(JSON.parse(line) as Packed);
+  return unpack(JSON.parse(line) as PackedRow);
 }
 
 /** Separates the lines of a chunk, which are elements of a JSON array. An encoded row contains no line break. */
@@ -33,10 +40,10 @@ export const BETWEEN = ',\n';
 
 /** Decodes all rows of a chunk's text. */
 export function decodeRows(text: string): Row[] {
-  return (JSON.parse(`[${text}]`) as Packed[]).map(unpack);
+  return (JSON.parse(`[${text}]`) as PackedRow[]).map(unpack);
 }
 
-function unpack([id, createdAt, createdBy, updatedAt, updatedBy, cells]: Packed): Row {
+function unpack([id, createdAt, createdBy, updatedAt, updatedBy, cells]: PackedRow): Row {
   return { id, createdAt, createdBy, updatedAt, updatedBy, cells };
 }
 

@@ -2,7 +2,7 @@ import { displayText, isEmpty, plainText } from './cells.js';
 import { type Cell, type Column, isComputed, isText } from './column.js';
 import type { CellOf, TableState } from './compute.js';
 import { columnsOf, type Filter, type Test } from './filter.js';
-import { type Field, fieldOf, type Loaded, textOf } from './image.js';
+import { type Field, fieldOf, type LoadedColumn, textOf } from './image.js';
 import { firstBy, orderBy, type SortKey, type SortTerm } from './order.js';
 import { decodeRows } from './rows.js';
 import { nameIn, shownCell } from './shown.js';
@@ -35,7 +35,7 @@ export async function selectRows(
   if (sort.length === 0) return { rows: matched, total: matched.length };
   const keys: SortKey[] = [];
   for (const { column, descending } of sort) {
-    const values = await sortValues(state, column, loaded.get(column.id) as Loaded, matched, breathe);
+    const values = await sortValues(state, column, loaded.get(column.id) as LoadedColumn, matched, breathe);
     keys.push({ values, descending });
   }
   const few = wanted * 8 < matched.length;
@@ -54,10 +54,10 @@ async function loadColumns(
   columns: readonly Column[],
   cellOf: CellOf,
   breathe: Breathe,
-): Promise<Map<string, Loaded>> {
+): Promise<Map<string, LoadedColumn>> {
   const stored = columns.filter((column) => !isComputed(column));
   const loaded = await state.view.load(stored.map(fieldOf), breathe);
-  const all = new Map(stored.map((column, i) => [column.id, loaded[i] as Loaded]));
+  const all = new Map(stored.map((column, i) => [column.id, loaded[i] as LoadedColumn]));
   const computed = columns.filter(isComputed);
   if (computed.length > 0) {
     for (const [id, values] of await computeColumns(state, computed, cellOf, breathe)) all.set(id, values);
@@ -88,7 +88,7 @@ async function computeColumns({ view }: TableState, columns: readonly Column[], 
 async function matching(
   { view, head }: TableState,
   filter: Filter | undefined,
-  loaded: ReadonlyMap<string, Loaded>,
+  loaded: ReadonlyMap<string, LoadedColumn>,
   breathe: Breathe,
 ): Promise<Uint32Array> {
   if (filter === undefined) {
@@ -101,7 +101,7 @@ async function matching(
   }
   const mask = async (part: Filter): Promise<Uint8Array> => {
     if ('column' in part)
-      return testRows(part, loaded.get(part.column.id) as Loaded, view.rowCount, head.people, breathe);
+      return testRows(part, loaded.get(part.column.id) as LoadedColumn, view.rowCount, head.people, breathe);
     const every = 'all' in part;
     const out = new Uint8Array(view.rowCount).fill(every ? 1 : 0);
     for (const each of every ? part.all : part.any) {
@@ -128,7 +128,7 @@ async function matching(
 
 async function testRows(
   test: Test,
-  { field, terms, vectors }: Loaded,
+  { field, terms, vectors }: LoadedColumn,
   rowCount: number,
   people: TableState['head']['people'],
   breathe: Breathe,
@@ -167,7 +167,7 @@ async function testRows(
 async function sortValues(
   { view, head }: TableState,
   column: Column,
-  loaded: Loaded,
+  loaded: LoadedColumn,
   matched: Uint32Array,
   breathe: Breathe,
 ): Promise<Float64Array> {
@@ -188,7 +188,7 @@ async function sortValues(
 /** Returns a number by term code that sorts the terms; NaN for empty ones. */
 async function ranksOf(
   column: Column,
-  { terms }: Loaded,
+  { terms }: LoadedColumn,
   people: TableState['head']['people'],
   breathe: Breathe,
 ): Promise<Float64Array> {

@@ -42,7 +42,7 @@ export interface TableStates {
   settled<T>(work: () => Promise<T>): Promise<T>;
 }
 
-const TRIES = 5;
+const MAX_TRIES = 5;
 
 export function createTableStates(
   stores: TableStores,
@@ -107,7 +107,7 @@ export function createTableStates(
           try {
             return await work();
           } catch (error) {
-            if (!(error instanceof ChunkGone) || tries === TRIES) throw error;
+            if (!(error instanceof ChunkGone) || tries === MAX_TRIES) throw error;
           }
         }
       } finally {

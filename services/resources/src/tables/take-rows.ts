@@ -1,5 +1,5 @@
 import type { Warning } from '../content/kind.js';
-import { convertCell, isEmpty, sameCell, type Taking, takeCell } from './cells.js';
+import { type ConversionTerms, convertCell, isEmpty, sameCell, takeCell } from './cells.js';
 import { type Cell, type Column, isStored, isWritable } from './column.js';
 import type { Faults } from './faults.js';
 import { type ColumnPlan, choiceId } from './plan-columns.js';
@@ -33,21 +33,21 @@ interface TakerParts {
   readonly numberOf: (index: number, columnId: string) => number | undefined;
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED_ROWS = 10;
 
 export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, numberOf }: TakerParts): RowTaker {
   const numbers: Record<string, number> = { ...nextNumbers };
   const cleared = new Map<string, string[]>();
-  const taking: Taking = {
+  const taking: ConversionTerms = {
     typecast,
     choice: (column, text) => choiceId(column, text) ?? (typecast ? plan.addChoice(column.id, text) : undefined),
   };
   // Converting texts to a select column may create choices.
-  const converting: Taking = {
+  const converting: ConversionTerms = {
     typecast: true,
     choice: (column, text) => choiceId(column, text) ?? plan.addChoice(column.id, text),
   };
-  const removedChoice: Taking = { ...converting, choice: choiceId };
+  const removedChoice: ConversionTerms = { ...converting, choice: choiceId };
   let lost = 0;
 
   /** Returns the next number, or the one that the row brings, and advances the counter past it. */
@@ -64,7 +64,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     if ('cell' in taken) return taken.cell;
     lost++;
     const rows = cleared.get(to.id) ?? [];
-    if (rows.length <= MOST_NAMED) rows.push(old.id);
+    if (rows.length <= MAX_NAMED_ROWS) rows.push(old.id);
     cleared.set(to.id, rows);
     return null;
   }
@@ -79,7 +79,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
   function readOnly(row: RowInput, old: Row | undefined, column: Column): void {
     const given = row.cells.get(column.id) ?? null;
     if (given === null || (old !== undefined && sameCell(given, shown(old, column.id)))) return;
-    faults.cell(row.index, column.id, `A cell of type ${column.type} can not be written.`);
+    faults.cell(row.index, column.id, `A cell of type ${column.type} cannot be written.`);
   }
 
   /** Returns the new value of a cell; undefined if it was refused. */
@@ -133,9 +133,9 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     warnings: () =>
       [...cleared].map(([columnId, rows]) => {
         const { name = columnId, type } = plan.columns.find(({ id }) => id === columnId) ?? {};
-        const named = rows.slice(0, MOST_NAMED).join(', ');
-        const more = rows.length > MOST_NAMED ? ' and others' : '';
-        const message = `Values of ${name} could not become ${type} and were emptied, in the rows ${named}${more}.`;
+        const named = rows.slice(0, MAX_NAMED_ROWS).join(', ');
+        const more = rows.length > MAX_NAMED_ROWS ? ' and others' : '';
+        const message = `Values of ${name} could not be converted to ${type} and were emptied, in the rows ${named}${more}.`;
         return { code: 'cells_emptied', message };
       }),
   };

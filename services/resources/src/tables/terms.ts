@@ -92,11 +92,11 @@ export function createTerms(): Terms {
 }
 
 /** Share of new values above which all are sorted again, which takes less time than placing each of them. */
-const MOST_NEW = 1 / 32;
+const MAX_NEW_SHARE = 1 / 32;
 
 /** Returns the codes of all values but the empty one in order. `known` is the order of the first of them. */
 async function sortedCodes(texts: readonly string[], known: Uint32Array, breathe: Breathe): Promise<Uint32Array> {
-  const from = texts.length * MOST_NEW < texts.length - 1 - known.length ? 1 : known.length + 1;
+  const from = texts.length * MAX_NEW_SHARE < texts.length - 1 - known.length ? 1 : known.length + 1;
   const fresh = await sortTexts(texts.slice(from), breathe);
   for (let i = 0; i < fresh.length; i++) {
     fresh[i] = (fresh[i] as number) + from;

@@ -5,11 +5,11 @@ export const LOCALES = ['en', 'zh'];
 const base = new Intl.Collator(LOCALES, { ...OPTIONS, sensitivity: 'base' });
 
 /** Number of characters of a text from which its key is built; a number at the end is included as a whole. */
-const KEYED = 64;
+const KEYED_CHARS = 64;
 /** Maximum number of digits that the collator compares as one number. */
-const MOST_DIGITS = 250;
+const MAX_DIGITS = 250;
 /** Maximum number of weights of a key: three for a number of one digit, which a letter follows. */
-const MAX_KEY = 2 * KEYED + MOST_DIGITS + 3;
+const MAX_KEY = 2 * KEYED_CHARS + MAX_DIGITS + 3;
 const ZERO = 48;
 const NINE = 57;
 /** The last character of ASCII that is printed. */
@@ -57,7 +57,7 @@ export function createAlphabet() {
   const seen = new Set<number>();
   return {
     add(text: string): void {
-      const end = Math.min(text.length, KEYED);
+      const end = Math.min(text.length, KEYED_CHARS);
       for (let at = 0; at < end; at++) {
         const code = text.charCodeAt(at);
         if (code > TILDE) seen.add(code);
@@ -97,7 +97,7 @@ export function appendKey(keys: TextKeys, text: string, alphabet: Alphabet): boo
   reserve(keys, MAX_KEY);
   const { weights } = keys;
   let end = keys.end;
-  for (let at = 0; at < text.length && at < KEYED; ) {
+  for (let at = 0; at < text.length && at < KEYED_CHARS; ) {
     const code = text.charCodeAt(at);
     if (code < ZERO || code > NINE) {
       const weight = alphabet.weight(code);
@@ -108,7 +108,7 @@ export function appendKey(keys: TextKeys, text: string, alphabet: Alphabet): boo
     }
     const from = at;
     while (isDigit(text.charCodeAt(at))) at++;
-    if (at - from > MOST_DIGITS) return false;
+    if (at - from > MAX_DIGITS) return false;
     let first = from;
     while (first < at && text.charCodeAt(first) === ZERO) first++;
     weights[end++] = DIGIT;

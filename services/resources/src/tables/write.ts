@@ -34,7 +34,7 @@ export interface Outcome {
   readonly rows: readonly RowChange[];
 }
 
-interface Writing {
+interface WriteTerms {
   readonly head: Head;
   readonly states: TableStates;
   readonly maxRows: number;
@@ -50,7 +50,7 @@ interface Writing {
 }
 
 /** Plans a write. Throws one error with all faults of the request; stores nothing. */
-export async function planWrite(writing: Writing & { readonly input: ContentInput }): Promise<Outcome> {
+export async function planWrite(writing: WriteTerms & { readonly input: ContentInput }): Promise<Outcome> {
   const faults = createFaults();
   const input = await readTableInput(writing.input, faults, writing.breathe, writing.isWhole !== true);
   requireParts(input, writing.isNewTable, faults);
@@ -59,7 +59,7 @@ export async function planWrite(writing: Writing & { readonly input: ContentInpu
 }
 
 /** Plans appending rows that have new ids, and cells by column id. */
-export function planAppend(writing: Writing, rows: readonly NewRow[]): Promise<Outcome> {
+export function planAppend(writing: WriteTerms, rows: readonly NewRow[]): Promise<Outcome> {
   const given = rows.map(({ id, cells }, index) => {
     return { index, id, position: undefined, cells: new Map(Object.entries(cells)) };
   });
@@ -82,7 +82,7 @@ const APPEND: TableInput = {
 };
 
 async function planInput(
-  writing: Writing,
+  writing: WriteTerms,
   input: TableInput,
   faults: Faults,
   given?: readonly RowInput[],
@@ -164,12 +164,11 @@ export function sameContent(a: Head, b: Head): boolean {
 
 function requireParts({ mode, columns, rows }: TableInput, isNewTable: boolean, faults: Faults): void {
   if (mode !== 'replace' || isNewTable) return;
-  if (columns === undefined)
-    faults.add('columns', 'missing_field', 'To replace a table columns and rows are required.');
-  if (rows === undefined) faults.add('rows', 'missing_field', 'To replace a table columns and rows are required.');
+  if (columns === undefined) faults.add('columns', 'missing_field', 'Replacing a table requires columns and rows.');
+  if (rows === undefined) faults.add('rows', 'missing_field', 'Replacing a table requires columns and rows.');
 }
 
-function columnPlan({ mode, columns }: TableInput, { head, isNewTable }: Writing, faults: Faults): ColumnPlan {
+function columnPlan({ mode, columns }: TableInput, { head, isNewTable }: WriteTerms, faults: Faults): ColumnPlan {
   if (columns === undefined) return keepColumns(head);
   const old = isNewTable ? { ...head, columns: [], primary: '' } : head;
   return planColumns(columns, old, mode !== 'replace', faults);
@@ -183,7 +182,7 @@ function needsConvert({ columns, conversions }: ColumnPlan, head: Head): boolean
 
 /** Opens the table only if the write has to look at its rows; appending rows without ids needs none. */
 async function openFor(
-  { head, states, breathe, newIds }: Writing,
+  { head, states, breathe, newIds }: WriteTerms,
   input: TableInput,
   plan: ColumnPlan,
   rows: readonly RowInput[],
@@ -197,7 +196,7 @@ async function openFor(
 
 /** Returns the current values of read-only columns, so that a client may send them back unchanged. */
 async function shownReadOnly(
-  { head, open, breathe }: Writing,
+  { head, open, breathe }: WriteTerms,
   state: TableState,
   rows: readonly RowInput[],
   plan: ColumnPlan,

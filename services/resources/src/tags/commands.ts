@@ -83,14 +83,14 @@ export async function updateTag(
 }
 
 function nameTaken({ id, name }: Tag): AppError {
-  const message = `There is a tag ${name} already: merge the two instead.`;
+  const message = `The tag ${name} exists already: merge the two instead.`;
   return new AppError('ABORTED', 'already_exists', message, { param: 'name', details: { tag_id: id, name } });
 }
 
 /** Replaces one tag by another on all nodes, and deletes it. */
 export async function mergeTags(parts: TagParts, from: Tag, into: Tag, context: CallContext): Promise<Tag> {
   if (from.id === into.id) {
-    throw invalidField('into_tag_id', 'invalid_value', 'into_tag_id is another tag than tag_id.');
+    throw invalidField('into_tag_id', 'invalid_value', 'into_tag_id must be another tag than tag_id.');
   }
   const { nameKey: _, ...rest } = from;
   const after = { ...rest, mergedInto: into.id, updatedAt: new Date().toISOString(), updatedBy: context.actor };

@@ -4,12 +4,12 @@ import type { TagParts } from './parts.js';
 import { foldTag } from './rules.js';
 
 /** Maximum number of tag names in one query that are looked up; any further ones match nothing. */
-const MOST_TERMS = 64;
+const MAX_TERMS = 64;
 /** Maximum number of tags of the same name, over all workspaces of a search. */
-const MOST_NAMESAKES = 1000;
+const MAX_TAGS_PER_NAME = 1000;
 
 /** The tags that a search names: by id, and by terms that are a name or an id. */
-export interface TagQuestion {
+export interface TagQuery {
   readonly tagIds: readonly string[];
   readonly tagTerms: readonly string[];
 }
@@ -18,7 +18,7 @@ export interface TagQuestion {
 export async function matchingTags(
   parts: TagParts,
   workspaceIds: readonly string[],
-  { tagIds, tagTerms }: TagQuestion,
+  { tagIds, tagTerms }: TagQuery,
 ): Promise<Pick<SearchFilter, 'tagIds' | 'tagTerms'>> {
   if (tagIds.length === 0 && tagTerms.length === 0) return { tagIds: [], tagTerms: [] };
   const carried = async (ids: readonly string[]) => {
@@ -27,10 +27,10 @@ export async function matchingTags(
   };
   const terms = await Promise.all(
     tagTerms.map(async (term, i) => {
-      if (i >= MOST_TERMS) return { ids: [] };
+      if (i >= MAX_TERMS) return { ids: [] };
       const named = await parts.tags.collection.find({
         where: { nameFold: foldTag(term), workspaceId: { in: workspaceIds }, mergedInto: { exists: false } },
-        limit: MOST_NAMESAKES,
+        limit: MAX_TAGS_PER_NAME,
       });
       return { ids: await carried([...named.map(({ id }) => id), ...(isUuid(term) ? [term] : [])]) };
     }),

@@ -48,7 +48,7 @@ export async function listTags(parts: TagParts, query: TagQuery): Promise<{ item
   const found = await parts.tags.collection.find({
     where: { workspaceId, mergedInto: { exists: false }, ...(q === '' ? {} : { nameFold: { substring: q } }) },
     sort: ['nameFold'],
-    limit: MOST_TAGS,
+    limit: MAX_TAGS,
   });
   const tags = ids === undefined ? found : found.filter(({ id }) => ids.includes(id));
   if (!query.sort.endsWith('usage_count')) {
@@ -64,7 +64,7 @@ export async function listTags(parts: TagParts, query: TagQuery): Promise<{ item
 }
 
 /** Maximum number of tags read; above the limit of a workspace, because concurrent creations may exceed it. */
-const MOST_TAGS = 2000;
+const MAX_TAGS = 2000;
 
 type Key = readonly (string | number | boolean)[];
 

@@ -31,7 +31,7 @@ export const tagCollection: CollectionSpec<Tag> = {
 };
 
 /** Maximum length of a chain of merges that is followed. */
-const MOST_MERGES = 10;
+const MAX_MERGE_HOPS = 10;
 
 /**
  * The tags of workspaces. After a merge or a deletion, a job rewrites the tag ids on nodes bit by bit; the tag records
@@ -67,7 +67,7 @@ export function createTags(collection: Collection<Tag>): Tags {
   async function follow(merged: Tag): Promise<Tag | undefined> {
     let tag: Tag | undefined = merged;
     for (let hops = 0; tag?.mergedInto !== undefined; hops++) {
-      tag = hops === MOST_MERGES ? undefined : await collection.get(tag.mergedInto);
+      tag = hops === MAX_MERGE_HOPS ? undefined : await collection.get(tag.mergedInto);
     }
     return tag;
   }
@@ -97,8 +97,8 @@ export function createTags(collection: Collection<Tag>): Tags {
     async carriedFor(ids) {
       const all = new Set(ids);
       let last: readonly string[] = ids;
-      for (let hops = 0; last.length > 0 && hops < MOST_MERGES; hops++) {
-        const merged = await collection.find({ where: { mergedInto: { in: last } }, limit: MOST_SOURCES });
+      for (let hops = 0; last.length > 0 && hops < MAX_MERGE_HOPS; hops++) {
+        const merged = await collection.find({ where: { mergedInto: { in: last } }, limit: MAX_MERGED_TAGS });
         last = merged.map(({ id }) => id).filter((id) => !all.has(id));
         for (const id of last) all.add(id);
       }
@@ -108,7 +108,7 @@ export function createTags(collection: Collection<Tag>): Tags {
 }
 
 /** Maximum number of tags merged into others that one step of a chain reads. */
-const MOST_SOURCES = 1000;
+const MAX_MERGED_TAGS = 1000;
 
 function presentTags({ workspaceId, tags }: TaggedNode, known: ReadonlyMap<string, Tag>): Tag[] {
   const present = tags.flatMap((id) => known.get(id) ?? []).filter((tag) => tag.workspaceId === workspaceId);

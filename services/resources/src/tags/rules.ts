@@ -3,9 +3,9 @@ import { foldName } from '../domain/node.js';
 import { LimitReached } from '../errors.js';
 
 /** Maximum number of tags on one resource. */
-export const TAGS_PER_RESOURCE = 50;
+export const MAX_TAGS_PER_RESOURCE = 50;
 /** Maximum number of tags in one workspace. */
-export const TAGS_PER_WORKSPACE = 1000;
+export const MAX_TAGS_PER_WORKSPACE = 1000;
 
 /** Returns a tag name folded for comparison: compatibility forms, case and repeated spaces do not count. */
 export function foldTag(name: string): string {
@@ -19,14 +19,15 @@ export function parseColor(color: string | undefined): string | undefined {
   if (color === undefined) return undefined;
   const kept = color.toLowerCase();
   if (COLOR.test(kept)) return kept;
-  throw invalidField('color', 'invalid_value', 'color is #rrggbb or a lower-case word.');
+  throw invalidField('color', 'invalid_value', 'color must be #rrggbb or a lower-case word.');
 }
 
 /** Returns a node's tags with more appended. Throws `limit_reached`. */
 export function withTags(tags: readonly string[], more: readonly string[]): readonly string[] {
   const all = [...new Set([...tags, ...more])];
   if (all.length === tags.length) return tags;
-  if (all.length > TAGS_PER_RESOURCE) throw LimitReached({ limit: TAGS_PER_RESOURCE, what: 'tags on a resource' });
+  if (all.length > MAX_TAGS_PER_RESOURCE)
+    throw LimitReached({ limit: MAX_TAGS_PER_RESOURCE, what: 'tags on a resource' });
   return all;
 }
 

@@ -51,7 +51,7 @@ export async function operateTags(
   if (operation === TagOperation.LIST) return list(parts, request, subject);
   if (membership.archived) throw WorkspaceArchived();
   const tenant = membership.orgId || request.workspaceId;
-  const tag = await act(parts, { ...request, tenant }, operation, mask, context);
+  const tag = await perform(parts, { ...request, tenant }, operation, mask, context);
   return tagAnswer(tag.usage === undefined ? await withUsage(parts, tag.tag) : tagMessage(tag.tag, tag.usage));
 }
 
@@ -75,19 +75,19 @@ function requireFields(operation: Operation, given: ReadonlySet<string>): void {
   }
 }
 
-interface Acted {
+interface OperationResult {
   readonly tag: Tag;
   /** Number of resources with the tag, if known. */
   readonly usage?: number;
 }
 
-async function act(
+async function perform(
   parts: TagParts,
   request: OperateTagsRequest & { readonly tenant: string },
   operation: Operation,
   mask: ReadonlySet<string>,
   context: CallContext,
-): Promise<Acted> {
+): Promise<OperationResult> {
   const { workspaceId, name = '', tagId = '', intoTagId = '' } = request;
   if (operation === TagOperation.CREATE) {
     const color = parseColor(request.color);

@@ -9,7 +9,7 @@ import type { AccessSubject } from '../policy.js';
 import { publishTag } from './events.js';
 import type { TagParts } from './parts.js';
 import { nameKey, type Tag } from './records.js';
-import { foldTag, TAGS_PER_RESOURCE } from './rules.js';
+import { foldTag, MAX_TAGS_PER_RESOURCE } from './rules.js';
 
 /** A reference to a tag in a request. */
 export interface TagReference {
@@ -65,7 +65,7 @@ export async function findOrMakeTags(
 }
 
 function unknownTag(param: string): Fault {
-  return { param, code: 'invalid_value', message: `${param} is no tag of this workspace.` };
+  return { param, code: 'invalid_value', message: `${param} is not a tag of this workspace.` };
 }
 
 async function makeTags(
@@ -130,6 +130,7 @@ export async function wantedTags(
 ): Promise<Node['tags']> {
   if (texts.length === 0) return [];
   const { tags } = await findOrMakeTags(parts, place, tagReferences('tags', texts, 'either'), subject, context);
-  if (tags.length > TAGS_PER_RESOURCE) throw LimitReached({ limit: TAGS_PER_RESOURCE, what: 'tags on a resource' });
+  if (tags.length > MAX_TAGS_PER_RESOURCE)
+    throw LimitReached({ limit: MAX_TAGS_PER_RESOURCE, what: 'tags on a resource' });
   return tags.map(({ id }) => id);
 }

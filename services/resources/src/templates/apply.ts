@@ -4,7 +4,7 @@ import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ApplyTemplateRequest, ApplyTemplateResponse } from '@commonplace/proto/resources/v1/template_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { COPIED_BYTES } from '../config.js';
+import { MAX_COPIED_BYTES } from '../config.js';
 import { planPieces } from '../copies/copy.js';
 import { copyPlanned } from '../copies/copy-planned.js';
 import { missingTags } from '../copies/copy-tags.js';
@@ -55,7 +55,7 @@ export function isVisible({ orgId, scope, createdById }: Template, { caller, per
 const SETTLED_MS = 15_000;
 
 /**
- * Copies a template into a workspace that nobody has joined yet: in this call, or its tags now and the rest by a job. A
+ * Copies a template into a workspace that has no members yet: in this call, or its tags now and the rest by a job. A
  * repeated call for the same template and workspace returns the first one's result.
  */
 export async function applyTemplate(
@@ -72,7 +72,7 @@ export async function applyTemplate(
     return { running: known.copy.pieces > 0, resourceCount: template.resourceCount };
   }
   const root = rootPlace(workspaceId, orgId);
-  if ('tree' in template) await plantShipped(parts, template, root, key, context);
+  if ('tree' in template) await createShippedTree(parts, template, root, key, context);
   const copy =
     'tree' in template
       ? { sourceId: templateId, pieces: 0, done: 0 }
@@ -85,7 +85,7 @@ export async function applyTemplate(
 
 type Root = Place & { readonly id: string };
 
-function plantShipped(
+function createShippedTree(
   parts: TemplateParts,
   { items }: SystemTemplate,
   root: Root,
@@ -108,7 +108,7 @@ async function copyStored(parts: TemplateParts, template: Template, root: Root, 
   const newTags = new Map(missing.map((tag) => [tag.nameFold, insertTag(parts, root, tag, context)]));
   const progress = { sourceId: template.id, root: { id: root.id, orgId: root.orgId }, done: 0 };
   const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), 0);
-  if (nodes.length > parts.settings.inlineCopy || bytes > COPIED_BYTES) {
+  if (nodes.length > parts.settings.inlineCopy || bytes > MAX_COPIED_BYTES) {
     return { ...progress, pieces: planPieces(parts, { id: key, tenant: root.tenant }, layout, nodes, context) };
   }
   const sources = new Set(nodes.map((one) => one.id));

@@ -5,7 +5,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import { type CreateTemplateRequest, TemplateScope } from '@commonplace/proto/resources/v1/template_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { COPIED_BYTES } from '../config.js';
+import { MAX_COPIED_BYTES } from '../config.js';
 import { planPieces } from '../copies/copy.js';
 import { copyPlanned } from '../copies/copy-planned.js';
 import { missingTags } from '../copies/copy-tags.js';
@@ -21,10 +21,10 @@ import { publishTemplate } from './events.js';
 import type { TemplateParts } from './parts.js';
 import type { Template, TreeLine } from './records.js';
 import { readableIn, type TopSource } from './sources.js';
-import { type Drawn, drawTree, previewOf, readTree, type TreeItem } from './template-tree.js';
+import { type DrawnItem, drawTree, previewOf, readTree, type TreeItem } from './template-tree.js';
 
 /** The source of a template's content, and the Org that it belongs to. */
-type Material =
+type TemplateSource =
   | { readonly orgId: string | null; readonly items: readonly TreeItem[] }
   | { readonly orgId: string | null; readonly workspaceId: string; readonly roots: readonly string[] };
 
@@ -78,14 +78,14 @@ async function materialOf(
   request: CreateTemplateRequest,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Material> {
+): Promise<TemplateSource> {
   const { sourceWorkspaceId, rootResourceIds, tree, orgId, scope } = request;
   const fromThere = sourceWorkspaceId !== undefined || rootResourceIds.length > 0;
   const faults: Fault[] = [];
   const fault = (param: string, code: string, message: string) => faults.push({ param, code, message });
   if (fromThere && tree.length > 0) fault('tree', 'invalid_value', 'tree and source_workspace_id exclude each other.');
   if (!fromThere && tree.length === 0) {
-    fault('source_workspace_id', 'missing_field', 'Say what it is made of: source_workspace_id or tree.');
+    fault('source_workspace_id', 'missing_field', 'source_workspace_id or tree is required.');
   }
   if (scope === TemplateScope.SYSTEM) fault('scope', 'invalid_value', 'scope must be one of personal, org.');
   if (tree.length > 0) {
@@ -113,7 +113,7 @@ async function workspaceOf(
   { sourceWorkspaceId, rootResourceIds, orgId }: CreateTemplateRequest,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Material> {
+): Promise<TemplateSource> {
   const roots = [...new Set(rootResourceIds)];
   const seen = [];
   for (const id of roots) seen.push(await parts.policy.see(id, subject));
@@ -122,23 +122,23 @@ async function workspaceOf(
   requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
   const strays = seen.findIndex(({ node }) => node.workspaceId !== workspaceId);
   if (strays >= 0) {
-    const message = 'root_resource_ids are resources of one workspace.';
+    const message = 'root_resource_ids must be resources of one workspace.';
     throw invalidField(`root_resource_ids[${strays}]`, 'invalid_value', message);
   }
   const org = membership.orgId || null;
   if (orgId !== undefined && orgId !== org) {
-    throw invalidField('org_id', 'invalid_value', 'org_id is another Org than that of the workspace.');
+    throw invalidField('org_id', 'invalid_value', 'org_id must be the Org of the workspace.');
   }
   return { orgId: org, workspaceId, roots };
 }
 
 function requireOrgAdmin(orgId: string | null, { person }: AccessSubject): void {
-  if (orgId === null) throw invalidField('scope', 'invalid_value', 'scope org is for what belongs to an Org.');
+  if (orgId === null) throw invalidField('scope', 'invalid_value', 'scope org requires content of an Org.');
   const role = person.orgs.get(orgId)?.role;
   if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) throw OrgAdminRequired();
 }
 
-interface Made {
+interface CreatedContent {
   readonly count: number;
   readonly tree: readonly TreeLine[];
   readonly running: boolean;
@@ -150,7 +150,7 @@ async function fromTree(
   orgId: string | null,
   items: readonly TreeItem[],
   context: CallContext,
-): Promise<Made> {
+): Promise<CreatedContent> {
   const idOf = (at: number) => copyId(id, String(at));
   await createTree(parts, items, { root: rootPlace(id, orgId), idOf, template: true }, context);
   const drawn = items.map((item, at) => ({
@@ -165,11 +165,11 @@ async function fromTree(
 async function fromWorkspace(
   parts: TemplateParts,
   id: string,
-  { orgId, workspaceId, roots }: Extract<Material, { workspaceId: string }>,
+  { orgId, workspaceId, roots }: Extract<TemplateSource, { workspaceId: string }>,
   withContent: boolean,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Made> {
+): Promise<CreatedContent> {
   const all = await readableIn(parts, workspaceId, roots, subject);
   const nodes = withContent ? all : all.filter(({ type }) => type !== 'file');
   const layout = layOut(workspaceId, nodes);
@@ -179,7 +179,7 @@ async function fromWorkspace(
   const missing = await missingTags(parts, nodes, id);
   const newTags = new Map(missing.map((tag) => [tag.nameFold, insertSilently(parts, root, tag, context)]));
   const bytes = withContent ? nodes.reduce((sum, one) => sum + copiedBytes(one), 0) : 0;
-  const running = nodes.length > inlineCopy || bytes > COPIED_BYTES;
+  const running = nodes.length > inlineCopy || bytes > MAX_COPIED_BYTES;
   if (running) {
     context.reply.status = 202;
     const pieces = planPieces(parts, { id, tenant: root.tenant }, layout, nodes, context);
@@ -218,7 +218,7 @@ export function queue(
 }
 
 /** Returns nodes with the parents of their copies, for drawing; attachments are left out. */
-export function drawnOf(nodes: readonly TopSource[], copies: readonly PlannedCopy[]): Drawn[] {
+export function drawnOf(nodes: readonly TopSource[], copies: readonly PlannedCopy[]): DrawnItem[] {
   const shown = new Set(nodes.map(({ id }) => id));
   const parents = new Map(copies.map(({ id, parentId }) => [id, parentId]));
   return nodes

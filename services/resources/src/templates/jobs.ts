@@ -30,7 +30,7 @@ function endBuild(parts: TemplateParts, job: HeldJob<TreeJob>, status: 'ready' |
 }
 
 /** Milliseconds after which a workspace that does not exist yet is assumed never to be created. */
-const COMING_MS = 120_000;
+const MAX_WORKSPACE_DELAY_MS = 120_000;
 const PAUSE_MS = 15_000;
 
 /**
@@ -45,7 +45,7 @@ async function endApply(parts: TemplateParts, job: HeldJob<TreeJob>): Promise<vo
   const { headId, createdAt } = job.record;
   const { found } = await parts.peers.directory.finishTemplate({ workspaceId: headId }, parts.systemCall());
   if (found) return finishCopy(parts, job);
-  const isLate = Date.now() - Date.parse(createdAt) > COMING_MS;
+  const isLate = Date.now() - Date.parse(createdAt) > MAX_WORKSPACE_DELAY_MS;
   return isLate ? purgeWhole(parts, job) : job.retryIn(PAUSE_MS);
 }
 

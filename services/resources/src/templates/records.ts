@@ -42,13 +42,13 @@ export const templateCollection: CollectionSpec<Template> = {
 };
 
 /** Maximum number of templates of an Org or of a person. */
-export const TEMPLATES_PER_LIST = 500;
+export const MAX_TEMPLATES_PER_LIST = 500;
 
 /** Returns all templates of some lists, sorted by folded name. */
 export function templatesOf(templates: Collection<Template>, listKeys: readonly string[]): Promise<Template[]> {
   return templates.find({
     where: { listKey: { in: listKeys } },
     sort: ['nameFold'],
-    limit: listKeys.length * (TEMPLATES_PER_LIST + 100),
+    limit: listKeys.length * (MAX_TEMPLATES_PER_LIST + 100),
   });
 }

@@ -4,7 +4,7 @@ import { hiring } from './shipped/hiring.js';
 import { meetingNotes } from './shipped/meeting-notes.js';
 import { productDocs } from './shipped/product-docs.js';
 import { project } from './shipped/project.js';
-import type { Shipped } from './shipped/shipped.js';
+import type { ShippedTemplate } from './shipped/shipped.js';
 import { teamHandbook } from './shipped/team-handbook.js';
 import { weeklyPlanner } from './shipped/weekly-planner.js';
 import { drawTree, readTree, type TreeItem } from './template-tree.js';
@@ -37,7 +37,7 @@ export function systemTemplate(id: string): SystemTemplate | undefined {
   return BY_ID.get(id);
 }
 
-function systemTemplateOf({ slug, name, description, icon, category, tree }: Shipped): SystemTemplate {
+function systemTemplateOf({ slug, name, description, icon, category, tree }: ShippedTemplate): SystemTemplate {
   const { items, faults } = readTree(tree, true);
   if (faults.length > 0) throw new Error(`template ${slug}: ${JSON.stringify(faults)}`);
   const drawn = items.map((item, at) => ({

@@ -1,5 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
-import { MAX_DEPTH, METADATA_BYTES } from '../config.js';
+import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import type { NodeType } from '../domain/node.js';
 import { isContainer } from '../domain/tree.js';
 import type { TreeLine } from './records.js';
@@ -26,7 +26,7 @@ export interface TreeItem {
 }
 
 /** Maximum number of items of a tree in one request. */
-export const TREE_ITEMS = 1000;
+export const MAX_TREE_ITEMS = 1000;
 const TYPES: readonly string[] = ['document', 'table', 'artifact', 'folder'];
 const FIELDS: readonly string[] = [
   'type',
@@ -40,8 +40,8 @@ const FIELDS: readonly string[] = [
   'rows',
   'children',
 ];
-const TAGS = 50;
-const TAG_LENGTH = 64;
+const MAX_TAGS = 50;
+const MAX_TAG_CHARS = 64;
 
 /** Reads `tree[]`. Returns its items (parents before children, siblings in order) and all faults found. */
 export function readTree(tree: readonly unknown[], keyed = false): { items: TreeItem[]; faults: Fault[] } {
@@ -51,14 +51,14 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
 
   function walk(list: readonly unknown[], prefix: string, parent: number | undefined, depth: number): void {
     for (const [i, given] of list.entries()) {
-      if (items.length > TREE_ITEMS) return;
+      if (items.length > MAX_TREE_ITEMS) return;
       const param = `${prefix}[${i}]`;
       if (typeof given !== 'object' || given === null || Array.isArray(given)) {
         complain(param, 'invalid_type', `${param} must be an object.`);
         continue;
       }
       if (depth > MAX_DEPTH) {
-        complain(param, 'invalid_value', `The tree has ${MAX_DEPTH} levels at the most.`);
+        complain(param, 'invalid_value', `The tree may have at most ${MAX_DEPTH} levels.`);
         return;
       }
       const fields = given as Readonly<Record<string, unknown>>;
@@ -70,7 +70,7 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
         complain(`${param}.children`, 'invalid_type', 'children must be an array.');
       } else {
         if (children.length > 0 && !isContainer(item.type)) {
-          complain(`${param}.children`, 'parent_not_container', `A ${item.type} can hold no other resources.`);
+          complain(`${param}.children`, 'parent_not_container', `A ${item.type} cannot contain other resources.`);
         }
         walk(children, `${param}.children`, items.length - 1, depth + 1);
       }
@@ -78,8 +78,9 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
   }
 
   walk(tree, 'tree', undefined, 1);
-  if (items.length > TREE_ITEMS) complain('tree', 'too_many_items', `A tree has ${TREE_ITEMS} items at the most.`);
-  if (tree.length === 0) complain('tree', 'missing_field', 'A tree has one item at the least.');
+  if (items.length > MAX_TREE_ITEMS)
+    complain('tree', 'too_many_items', `A tree may have at most ${MAX_TREE_ITEMS} items.`);
+  if (tree.length === 0) complain('tree', 'missing_field', 'A tree must have at least one item.');
   return { items, faults };
 }
 
@@ -90,12 +91,12 @@ function readItem(given: Readonly<Record<string, unknown>>, param: string, keyed
     if (FIELDS.includes(name) || (keyed && name === 'key')) continue;
     complain(`${param}.${name}`, 'unknown_field', `An item has no field ${name}.`);
   }
-  const text = (name: string, longest: number): string | undefined => {
+  const text = (name: string, maxChars: number): string | undefined => {
     const value = given[name];
     if (value === undefined || value === null) return undefined;
     if (typeof value !== 'string') complain(`${param}.${name}`, 'invalid_type', `${name} must be a string.`);
-    else if ([...value].length > longest) {
-      complain(`${param}.${name}`, 'invalid_value', `${name} has ${longest} characters at the most.`);
+    else if ([...value].length > maxChars) {
+      complain(`${param}.${name}`, 'invalid_value', `${name} may have at most ${maxChars} characters.`);
     } else return value;
     return undefined;
   };
@@ -134,7 +135,7 @@ function nameIn({ name }: Readonly<Record<string, unknown>>, param: string, comp
     const line = name.trim();
     const count = [...line].length;
     if (count >= 1 && count <= 255 && !/\p{Cc}/u.test(line)) return line;
-    complain(`${param}.name`, 'invalid_value', 'name has 1 to 255 characters, and no control characters.');
+    complain(`${param}.name`, 'invalid_value', 'name must have 1 to 255 characters, and no control characters.');
   }
   return '';
 }
@@ -147,17 +148,21 @@ function metadataIn(
   if (metadata === undefined || metadata === null) return undefined;
   const json = JSON.stringify(metadata);
   if (!isObject(metadata)) complain(`${param}.metadata`, 'invalid_type', 'metadata must be an object.');
-  else if (Buffer.byteLength(json) > METADATA_BYTES) {
-    complain(`${param}.metadata`, 'invalid_value', `metadata has ${METADATA_BYTES} bytes at the most.`);
+  else if (Buffer.byteLength(json) > MAX_METADATA_BYTES) {
+    complain(`${param}.metadata`, 'invalid_value', `metadata may have at most ${MAX_METADATA_BYTES} bytes.`);
   } else return json;
   return undefined;
 }
 
 function tagsIn({ tags }: Readonly<Record<string, unknown>>, param: string, complain: Complain): string[] {
   if (tags === undefined || tags === null) return [];
-  const named = (tag: unknown) => typeof tag === 'string' && tag.trim() !== '' && [...tag].length <= TAG_LENGTH;
-  if (Array.isArray(tags) && tags.length <= TAGS && tags.every(named)) return tags.map((tag: string) => tag.trim());
-  complain(`${param}.tags`, 'invalid_value', `tags are up to ${TAGS} names of up to ${TAG_LENGTH} characters.`);
+  const named = (tag: unknown) => typeof tag === 'string' && tag.trim() !== '' && [...tag].length <= MAX_TAG_CHARS;
+  if (Array.isArray(tags) && tags.length <= MAX_TAGS && tags.every(named)) return tags.map((tag: string) => tag.trim());
+  complain(
+    `${param}.tags`,
+    'invalid_value',
+    `tags must be at most ${MAX_TAGS} names of at most ${MAX_TAG_CHARS} characters.`,
+  );
   return [];
 }
 
@@ -171,12 +176,12 @@ function jsonIn(
   const value = given[name];
   if (value === undefined || value === null) return Buffer.alloc(0);
   if (fits(value)) return Buffer.from(JSON.stringify(value));
-  complain(`${param}.${name}`, 'invalid_type', `${name} is of the wrong type.`);
+  complain(`${param}.${name}`, 'invalid_type', `${name} has the wrong type.`);
   return Buffer.alloc(0);
 }
 
 /** The fields of an item that `drawTree` needs. */
-export interface Drawn {
+export interface DrawnItem {
   readonly id: string;
   /** Absent at the top. */
   readonly parentId: string | undefined;
@@ -187,7 +192,7 @@ export interface Drawn {
 }
 
 /** Returns items as a tree; siblings keep their order. */
-export function drawTree(items: readonly Drawn[]): TreeLine[] {
+export function drawTree(items: readonly DrawnItem[]): TreeLine[] {
   type Line = Omit<TreeLine, 'children'> & { readonly children: Line[] };
   const lines = new Map<string, Line>(
     items.map(({ id, type, name, icon, description }) => [id, { type, name, icon, description, children: [] }]),

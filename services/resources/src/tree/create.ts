@@ -3,12 +3,12 @@ import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
-import { MAX_DEPTH, METADATA_BYTES } from '../config.js';
+import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import { creationInput, NO_INPUT } from '../content/input.js';
 import type { ContentInput, Holder } from '../content/kind.js';
 import { foldName, type Node, type NodeType } from '../domain/node.js';
 import { parsePosition } from '../domain/position.js';
-import { LEAST_ROLE } from '../domain/role.js';
+import { MIN_ROLE } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { withWriter } from '../domain/untrusted.js';
 import { DepthExceeded, UseFilesEndpoint, WorkspaceRequired } from '../errors.js';
@@ -66,7 +66,7 @@ export async function createNode(
   const now = new Date().toISOString();
   const restricted = request.accessMode === AccessMode.RESTRICTED;
   // A restriction makes its creator a manager, and agents must not manage.
-  if (restricted && context.caller.agent !== undefined) throw InsufficientRole({ needed: LEAST_ROLE.manage });
+  if (restricted && context.caller.agent !== undefined) throw InsufficientRole({ needed: MIN_ROLE.manage });
   const place = placeUnder(destination.parent, { id, restricted });
   const { externalId } = request;
   // Fields are assigned one by one, because an object literal that starts with a spread takes 200 times as long.
@@ -89,7 +89,7 @@ export async function createNode(
     state: 'active',
     externalId,
     externalKey: externalId === undefined ? undefined : `${place.workspaceId}:${externalId}`,
-    metadata: parseMetadata(request.metadata, METADATA_BYTES),
+    metadata: parseMetadata(request.metadata, MAX_METADATA_BYTES),
     tags,
     principals: [],
     contentVersion: 1,

@@ -5,7 +5,7 @@ import { enqueue, isUnderWay } from '../nodes/subtree.js';
 import type { TreeParts } from './parts.js';
 import { purgeAll } from './trash.js';
 
-export interface Emptied {
+export interface EmptyTrashResult {
   readonly purged: number;
   readonly freedBytes: number;
   readonly running: boolean;
@@ -21,7 +21,7 @@ export async function emptyTrash(
   named: readonly Node[] | undefined,
   olderThan: string | undefined,
   context: CallContext,
-): Promise<Emptied> {
+): Promise<EmptyTrashResult> {
   const limit = parts.settings.inlinePurge;
   const chosen = (named ?? (await allHeads(parts, workspaceId, limit + 1))).filter(
     (node) => olderThan === undefined || (node.trashedAt ?? '') < olderThan,
@@ -67,7 +67,7 @@ async function withBelow(parts: TreeParts, heads: readonly Node[], limit: number
   return [...all.values()];
 }
 
-async function purgeNow(parts: TreeParts, nodes: readonly Node[], context: CallContext): Promise<Emptied> {
+async function purgeNow(parts: TreeParts, nodes: readonly Node[], context: CallContext): Promise<EmptyTrashResult> {
   const freedBytes = await purgeAll(parts, context.work, nodes);
   const [first, ...others] = nodes;
   if (first !== undefined) publishChange(context, { verb: 'resource.purged' }, first, others);

@@ -2,7 +2,7 @@ import type { Node } from '../domain/node.js';
 import { ExternalIdTaken } from '../errors.js';
 import type { TreeParts } from './parts.js';
 
-type Unwritten = Omit<Node, 'version'>;
+type NodeData = Omit<Node, 'version'>;
 type KeyParts = { readonly tree: Pick<TreeParts['tree'], 'nodes'> };
 
 /**
@@ -10,11 +10,7 @@ type KeyParts = { readonly tree: Pick<TreeParts['tree'], 'nodes'> };
  * list, gets none: it cannot be found by its external id until the other is gone and it is moved or restored again.
  * `head` is written in the same unit of work.
  */
-export async function withFreeKeys(
-  parts: KeyParts,
-  nodes: readonly Unwritten[],
-  head?: Unwritten,
-): Promise<Unwritten[]> {
+export async function withFreeKeys(parts: KeyParts, nodes: readonly NodeData[], head?: NodeData): Promise<NodeData[]> {
   const holders = await holdersOf(parts, nodes.flatMap(keyOf));
   if (head?.externalKey !== undefined) holders.set(head.externalKey, head.id);
   return nodes.map((node) => {
@@ -33,7 +29,7 @@ const PAGE = 500;
  * Throws `external_id_taken` if a subtree moves to a workspace where another node has the external id of one that
  * moves.
  */
-export async function requireFreeKeys(parts: KeyParts, head: Node, after: Unwritten): Promise<void> {
+export async function requireFreeKeys(parts: KeyParts, head: Node, after: NodeData): Promise<void> {
   if (head.workspaceId === after.workspaceId) return;
   await refuseTaken(parts, [after], after.workspaceId);
   for (let last: string | undefined; ; ) {
@@ -45,7 +41,7 @@ export async function requireFreeKeys(parts: KeyParts, head: Node, after: Unwrit
   }
 }
 
-async function refuseTaken(parts: KeyParts, nodes: readonly Unwritten[], workspaceId: string): Promise<void> {
+async function refuseTaken(parts: KeyParts, nodes: readonly NodeData[], workspaceId: string): Promise<void> {
   const keyed = nodes.filter(({ externalKey }) => externalKey !== undefined);
   const moved = keyed.map((node) => ({ ...node, workspaceId }));
   const holders = await holdersOf(parts, moved.flatMap(keyOf));
@@ -56,7 +52,7 @@ async function refuseTaken(parts: KeyParts, nodes: readonly Unwritten[], workspa
 }
 
 /** Returns the key of a node's external id; none for a node in the trash. */
-function keyOf({ externalId, workspaceId, state }: Unwritten): string[] {
+function keyOf({ externalId, workspaceId, state }: NodeData): string[] {
   return externalId === undefined || state === 'trashed' ? [] : [`${workspaceId}:${externalId}`];
 }
 

@@ -4,7 +4,7 @@ import type { Node, NodeType } from '../domain/node.js';
 import type { TreeParts } from './parts.js';
 
 /** Maximum number of records that are read to be sorted in memory. */
-const MOST = 2000;
+const MAX_OF_TYPES = 2000;
 
 /**
  * Returns all matching nodes of some types in a workspace, unsorted, if these types are rare there; they are then found
@@ -19,16 +19,19 @@ export async function fewOfTypes(
 ): Promise<Node[] | undefined> {
   const { workspaceId, state } = where;
   const type = { in: [...types] };
-  const few = Math.min(MOST, Math.ceil(Math.sqrt((offset + limit + 1) * (await counters.ofWorkspace(workspaceId)))));
+  const few = Math.min(
+    MAX_OF_TYPES,
+    Math.ceil(Math.sqrt((offset + limit + 1) * (await counters.ofWorkspace(workspaceId)))),
+  );
   const there = await tree.nodes.count({ workspaceId, state, type }, few + 1);
   return there > few ? undefined : tree.nodes.find({ where: { ...where, type }, limit: few + 1 });
 }
 
 /** Maximum number of records with a text in their names that are read to be sorted in memory. */
-const MOST_NAMED = 500;
+const MAX_OF_NAME = 500;
 
 /**
- * Returns all matching nodes whose names contain a text, unsorted, if there are few; the index on names tells them
+ * Returns all matching nodes whose names contain a text, unsorted, if there are few; the index on names finds them
  * without reading the others. Returns undefined if there are many: reading in the requested order then fills the page
  * soon.
  */
@@ -36,6 +39,6 @@ export async function fewOfName(
   { tree }: TreeParts,
   where: Where<Node> & Pick<Node, 'workspaceId' | 'state'>,
 ): Promise<Node[] | undefined> {
-  const found = await tree.nodes.find({ where, sort: ['nameFold'], limit: MOST_NAMED + 1 });
-  return found.length > MOST_NAMED ? undefined : found;
+  const found = await tree.nodes.find({ where, sort: ['nameFold'], limit: MAX_OF_NAME + 1 });
+  return found.length > MAX_OF_NAME ? undefined : found;
 }

@@ -14,7 +14,7 @@ import { byName, tagMessages } from '../tags/queries.js';
 import type { Tag } from '../tags/records.js';
 import { nodeType, resourceMessage, TYPES } from '../wire.js';
 import { fewOfName, fewOfTypes } from './few.js';
-import { type Listed, listFew, listNodes, listUnsettled } from './list.js';
+import { listFew, listNodes, listUnsettled, type NodePage } from './list.js';
 import type { TreeParts } from './parts.js';
 import { countVisibleChildren, pathFrom } from './surroundings.js';
 import { type Visible, visibleWhere } from './visible.js';
@@ -50,7 +50,7 @@ export async function listResources(
   return { items: await itemsOf(parts, seen, request.include, subject), page };
 }
 
-interface Asked {
+interface ListScope {
   readonly request: ListResourcesRequest;
   /** The parent below which to list; undefined for the workspace. */
   readonly parent: Node | undefined;
@@ -58,8 +58,8 @@ interface Asked {
   readonly visible: Visible;
 }
 
-async function pageOf(parts: TreeParts, asked: Asked, subject: AccessSubject): Promise<Listed> {
-  const { request, filters, visible } = asked;
+async function pageOf(parts: TreeParts, list: ListScope, subject: AccessSubject): Promise<NodePage> {
+  const { request, filters, visible } = list;
   const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
   const sort = SORT_FIELDS[request.sort] ?? ['position'];
   const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
@@ -68,13 +68,13 @@ async function pageOf(parts: TreeParts, asked: Asked, subject: AccessSubject): P
   const scope = 'parentKey' in place ? { state } : { workspaceId: request.workspaceId, state };
   const unfiltered =
     Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
-  const attachments = await attachmentsAmong(parts, asked);
+  const attachments = await attachmentsAmong(parts, list);
   const hidden: Where<Node> = attachments === 0 ? {} : { attachment: { exists: false } };
   const total = unfiltered ? await countAll(parts, request.workspaceId, visible, attachments) : undefined;
   const spread = await parts.tree.unsettled(request.workspaceId);
   if (spread.length > 0) {
     const accept = (node: Node) =>
-      node.state === state && node.workspaceId === request.workspaceId && standsBelow(node, request);
+      node.state === state && node.workspaceId === request.workspaceId && isBelow(node, request);
     const where = { ...filters, ...hidden, workspaceId: { in: spread } };
     return listUnsettled(parts, { where, sort, page, accept, total }, subject);
   }
@@ -91,7 +91,7 @@ async function pageOf(parts: TreeParts, asked: Asked, subject: AccessSubject): P
   return listNodes(parts, { where: { ...where, ...scope }, sort, page, total });
 }
 
-function standsBelow(node: Node, request: ListResourcesRequest): boolean {
+function isBelow(node: Node, request: ListResourcesRequest): boolean {
   if (request.parentId === '') return request.recursive !== false || node.parentKey === node.workspaceId;
   if (request.parentId === 'root') return request.recursive === true || node.parentKey === node.workspaceId;
   return request.recursive === true ? node.ancestors.includes(request.parentId) : node.parentKey === request.parentId;
@@ -107,7 +107,7 @@ async function countAll(parts: TreeParts, workspaceId: string, visible: Visible,
  * Returns an upper bound of the attachments to leave out: 0 if files are requested by type, or if the place cannot
  * contain attachments. Attachments in the trash are not counted, so the bound is infinite there.
  */
-async function attachmentsAmong(parts: TreeParts, { request, parent }: Asked): Promise<number> {
+async function attachmentsAmong(parts: TreeParts, { request, parent }: ListScope): Promise<number> {
   if (request.type.includes(ResourceType.FILE)) return 0;
   if ('parentKey' in placeFilter(request)) return parent?.type === 'document' ? Number.POSITIVE_INFINITY : 0;
   if (request.state === ResourceState.TRASHED) return Number.POSITIVE_INFINITY;

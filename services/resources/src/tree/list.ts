@@ -4,7 +4,7 @@ import type { Node } from '../domain/node.js';
 import type { AccessSubject } from '../policy.js';
 import type { TreeParts } from './parts.js';
 
-export interface Listed {
+export interface NodePage {
   readonly nodes: readonly Node[];
   readonly page: Page;
 }
@@ -18,16 +18,16 @@ export interface ListQuery {
 }
 
 /** Returns a page of nodes. The filter has to cover access completely, so that every page but the last is full. */
-export async function listNodes(parts: TreeParts, query: ListQuery): Promise<Listed> {
+export async function listNodes(parts: TreeParts, query: ListQuery): Promise<NodePage> {
   const { where, sort, page: asked, total } = query;
   const { items, page } = await findPage(parts.tree.nodes, where, sort, asked, total);
   return { nodes: items, page };
 }
 
 /** Returns a page of nodes that are all loaded. */
-export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageRequest): Listed {
-  const { items, page: told } = pageOfAll(parsePageRequest(page), all, sort);
-  return { nodes: items, page: told };
+export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageRequest): NodePage {
+  const { items, page: pageInfo } = pageOfAll(parsePageRequest(page), all, sort);
+  return { nodes: items, page: pageInfo };
 }
 
 /**
@@ -38,7 +38,7 @@ export async function listUnsettled(
   parts: TreeParts,
   query: ListQuery & { readonly accept: (node: Node) => boolean },
   subject: AccessSubject,
-): Promise<Listed> {
+): Promise<NodePage> {
   const slice = parsePageRequest(query.page);
   const { limit, offset } = slice;
   let { after } = slice;

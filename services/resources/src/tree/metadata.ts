@@ -6,7 +6,7 @@ import { invalidField } from '@commonplace/kit/errors';
 export function parseMetadata(json: Buffer, limit: number): string | undefined {
   if (json.length === 0) return undefined;
   if (json.length > limit) {
-    throw invalidField('metadata', 'invalid_value', `metadata has ${limit} bytes at the most.`);
+    throw invalidField('metadata', 'invalid_value', `metadata may have at most ${limit} bytes.`);
   }
   return json.toString();
 }

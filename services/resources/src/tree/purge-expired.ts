@@ -5,10 +5,10 @@ import type { Node } from '../domain/node.js';
 import type { TreeParts } from './parts.js';
 
 /** Maximum number of purges queued at a time, because each read of the tree takes all queued jobs into account. */
-const AT_ONCE = 100;
+const MAX_QUEUED_PURGES = 100;
 
 /** Milliseconds between two checks whether the queued purges have finished. */
-const LOOK_MS = 200;
+const POLL_INTERVAL_MS = 200;
 
 type PurgeParts = Pick<TreeParts, 'store' | 'jobs'> & { readonly tree: Pick<TreeParts['tree'], 'nodes'> };
 
@@ -19,14 +19,14 @@ export async function purgeExpired(parts: PurgeParts, now: string, signal: Abort
   const where = { state: 'trashed', purgeAt: { lte: now }, trashHead: true } as const;
   let after: { readonly after?: readonly string[] } = {};
   for (let queued = 0; ; ) {
-    const due: Node[] = await parts.tree.nodes.find({ where, sort: ['purgeAt'], limit: AT_ONCE, ...after });
+    const due: Node[] = await parts.tree.nodes.find({ where, sort: ['purgeAt'], limit: MAX_QUEUED_PURGES, ...after });
     const ids: string[] = [];
     for (const head of due) ids.push(await queuePurge(parts, head, now));
     queued += ids.length;
     const last = due.at(-1);
-    if (last === undefined || due.length < AT_ONCE) return queued;
+    if (last === undefined || due.length < MAX_QUEUED_PURGES) return queued;
     after = { after: [last.purgeAt as string, last.id] };
-    while (await areRunning(parts, ids)) await delay(LOOK_MS, undefined, { signal, ref: false });
+    while (await areRunning(parts, ids)) await delay(POLL_INTERVAL_MS, undefined, { signal, ref: false });
   }
 }
 

@@ -13,7 +13,7 @@ import { reservePlaces } from './reserve.js';
 import { positionFor } from './siblings.js';
 import { liveHome, restored } from './trash.js';
 
-export interface Restored {
+export interface RestoreResult {
   readonly node: Node;
   readonly restoredCount: number;
   readonly relocated: boolean;
@@ -26,7 +26,7 @@ export async function restoreNode(
   wanted: string | undefined,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   const { destination, relocated } = await homeOf(parts, node, wanted, subject, context);
   // Nodes that a job is still moving into the trash are restored by a job, as are late ones that its sweep finds.
   const trashing = await jobsBelow(parts, 'trash', [node.id]);

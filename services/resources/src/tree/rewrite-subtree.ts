@@ -113,7 +113,7 @@ async function act(
     case 'build':
     case 'apply':
     case 'clear':
-      throw new Error('a copy is no work on what is there');
+      throw new Error('a copy changes no existing nodes');
   }
 }
 

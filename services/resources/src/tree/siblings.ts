@@ -23,7 +23,7 @@ export async function positionFor(
   const id = 'after' in wanted ? wanted.after : wanted.before;
   const sibling = await work.get(nodes, id);
   if (sibling === undefined || sibling.parentKey !== parentKey || sibling.state !== 'active') {
-    throw invalidField('position', 'invalid_value', 'position names a resource that does not stand there.');
+    throw invalidField('position', 'invalid_value', 'position names a resource that is not among the siblings.');
   }
   const after = [sibling.position, sibling.id];
   const sort = 'after' in wanted ? (['position'] as const) : (['-position'] as const);

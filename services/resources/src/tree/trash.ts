@@ -50,7 +50,7 @@ export function trashAll(parts: TreeParts, work: UnitOfWork, nodes: readonly Nod
 }
 
 /** Maximum number of access requests that one purge deletes; any further ones remain without their resource. */
-const REQUESTS_PER_PURGE = 10_000;
+const MAX_REQUESTS_PER_PURGE = 10_000;
 
 /** Deletes nodes permanently, with everything that belongs to them. Returns the number of bytes that this frees. */
 export async function purgeAll(parts: TreeParts, work: UnitOfWork, nodes: readonly Node[]): Promise<number> {
@@ -59,7 +59,7 @@ export async function purgeAll(parts: TreeParts, work: UnitOfWork, nodes: readon
   for (const forget of parts.forgetters) await forget(work, nodes);
   const requests = await parts.accessRequests.find({
     where: { resourceId: { in: nodes.map(({ id }) => id) } },
-    limit: REQUESTS_PER_PURGE,
+    limit: MAX_REQUESTS_PER_PURGE,
   });
   for (const request of requests) work.remove(parts.accessRequests, request);
   for (const node of nodes) {
@@ -73,7 +73,7 @@ export async function purgeAll(parts: TreeParts, work: UnitOfWork, nodes: readon
   return freed;
 }
 
-/** Returns the nearest live ancestor of a node, to which it can be restored; an undefined id stands for the root. */
+/** Returns the nearest live ancestor of a node, to which it can be restored; an undefined id denotes the root. */
 export async function liveHome(parts: TreeParts, node: Node): Promise<{ id: string | undefined; relocated: boolean }> {
   const wanted = parentId(node);
   const candidates = [...new Set([...node.ancestors, ...(wanted === undefined ? [] : [wanted])])].reverse();

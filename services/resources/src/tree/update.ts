@@ -1,7 +1,7 @@
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
-import { METADATA_BYTES } from '../config.js';
+import { MAX_METADATA_BYTES } from '../config.js';
 import type { ContentInput } from '../content/kind.js';
 import { foldName, type Node } from '../domain/node.js';
 import { isContainer, placeUnder, rootPlace } from '../domain/tree.js';
@@ -21,7 +21,7 @@ import type { TreeParts } from './parts.js';
 import { accessChange, moves, newHome, placed, requireDepth, reserveMove, rewriteBelow } from './place.js';
 import { freeExternalKey } from './trash.js';
 
-export interface Updated {
+export interface UpdateResult {
   readonly node: Node;
   readonly accessChange: { gained: string[]; lost: string[] } | undefined;
 }
@@ -35,7 +35,7 @@ export async function updateNode(
   request: Request,
   subject: AccessSubject,
   context: CallContext,
-): Promise<Updated> {
+): Promise<UpdateResult> {
   const { node } = seen;
   const mask = new Set(request.updateMask ?? []);
   requireRights(seen, mask, subject);
@@ -118,7 +118,7 @@ async function withFields(
   }
   if (mask.has('icon')) after.icon = request.icon;
   if (mask.has('description')) after.description = request.description;
-  if (mask.has('metadata')) after.metadata = parseMetadata(request.metadata, METADATA_BYTES);
+  if (mask.has('metadata')) after.metadata = parseMetadata(request.metadata, MAX_METADATA_BYTES);
   if (mask.has('is_locked')) after.locked = request.isLocked === true;
   if (mask.has('external_id') && request.externalId !== node.externalId) {
     after.externalId = request.externalId;

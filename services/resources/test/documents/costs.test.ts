@@ -20,7 +20,7 @@ describe('HTML within HTML', () => {
     ['tables', '<table><tr><td>'],
     ['marks', '<b><i>'],
     ['silent elements', '<svg>'],
-  ])('is refused where it is nested beyond all measure: %s', (_, piece) => {
+  ])('is refused if it is nested too deep: %s', (_, piece) => {
     const html = fill(piece, 5 * MIB);
     const input = { ...NO_INPUT, html: html.slice(0, 5 * MIB) };
     expect(() => derivation.create(input, limits)).toThrow(
@@ -41,7 +41,7 @@ describe('HTML within HTML', () => {
     expect(() => derivation.create(input, limits)).toThrow(expect.objectContaining({ reason: 'document_too_complex' }));
   });
 
-  test('is read up to the bound', () => {
+  test('is parsed up to the limit', () => {
     const html = `${'<div>'.repeat(MAX_OPEN_ELEMENTS - 1)}deep${'</div>'.repeat(MAX_OPEN_ELEMENTS - 1)}`;
     expect(sanitise(html)).toEqual({ html, warnings: [] });
     expect(derivation.create({ ...NO_INPUT, html }, limits).warnings).toEqual([]);
@@ -52,26 +52,26 @@ describe('tables', () => {
   const columns = 300;
   const wide = `${'|a'.repeat(columns)}|\n${'|-'.repeat(columns)}|\n`;
 
-  test('rows of a short text are not filled up with tens of thousands of cells', () => {
+  test('does not add tens of thousands of cells to the rows of a short text', () => {
     const doc = parseMarkdown(wide + '|b\n'.repeat(300));
     expect(doc.content.map(({ type }) => type)).not.toContain('table');
     expect(toHtml(doc).html.length).toBeLessThan(10_000);
   });
 
-  test('nor are many tables', () => {
+  test('nor to many tables', () => {
     const doc = parseMarkdown(`${wide}${'|b\n'.repeat(60)}\n`.repeat(20));
     const tables = doc.content.filter(({ type }) => type === 'table').length;
     expect(tables).toBeGreaterThan(0);
     expect(tables).toBeLessThan(20);
   });
 
-  test('a table with some cells left out is a table', () => {
+  test('accepts a table with some cells left out', () => {
     const doc = parseMarkdown(wide + '|b\n'.repeat(3));
     expect(doc.content.map(({ type }) => type)).toEqual(['table']);
   });
 });
 
-test('blocks that are all replaced keep no ids, and take no quadratic time', () => {
+test('replacing all blocks keeps no ids, and takes no quadratic time', () => {
   const text = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word}${i} ${word}${i * 7}`).join('\n\n');
   const before = withBlockIds(parseMarkdown(text('old')));
   const after = withBlockIds(parseMarkdown(text('new')), before);
@@ -87,8 +87,8 @@ describe('a deadline', () => {
   const read = (tenant: string, body: typeof endless | typeof long) =>
     deriver.run(tenant, body.text.length, 'text', body, 'html', []);
 
-  test('a document that takes longer is too complex, and others are read meanwhile', async () => {
-    const told = expect(read('slow', endless)).rejects.toMatchObject({
+  test('refuses a document that takes longer as too complex, and parses others meanwhile', async () => {
+    const refusal = expect(read('slow', endless)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       reason: 'document_too_complex',
       details: { limit_seconds: 5, setting: 'COMMONPLACE_DOCUMENT_SECONDS' },
@@ -98,7 +98,7 @@ describe('a deadline', () => {
     for (let at = 0; at < 5; at++) {
       expect(await read('other', long)).toContain('word');
     }
-    await told;
+    await refusal;
     await Promise.all(again);
   });
 });
@@ -108,7 +108,7 @@ describe('the time of a request', () => {
   const deriver = openDeriver({ documentThreads: 2, documentSeconds: 300, documentsWaiting: 10 });
   afterAll(() => deriver.close());
 
-  test('bounds the reading of a document, which is told the limit that it met', async () => {
+  test('limits the parsing of a document, and reports the limit that was exceeded', async () => {
     const requester = { tenant: 'a', deadline: Date.now() + 2000 };
     await expect(
       deriver.run(requester, input.markdown.length, 'text', { format: 'markdown', text: input.markdown }, 'html', []),
@@ -119,7 +119,7 @@ describe('the time of a request', () => {
     });
   });
 
-  test('is not lost to waiting behind other work of the same Org: that is told before it is over', async () => {
+  test('is not spent on waiting for other work of the same Org: the refusal comes before its end', async () => {
     const body = { format: 'markdown', text: input.markdown } as const;
     const first = deriver.run({ tenant: 'b', deadline: Date.now() + 4000 }, MIB, 'text', body, 'html', []);
     const second = deriver.run({ tenant: 'b', deadline: Date.now() + 4000 }, MIB, 'text', body, 'html', []);

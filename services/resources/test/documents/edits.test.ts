@@ -13,7 +13,7 @@ import {
 } from '../../src/documents/index.js';
 
 describe('edits of a text', () => {
-  test('replace one after the other', () => {
+  test('are applied in sequence', () => {
     const edits = [
       { old_text: 'a', new_text: '$& b' },
       { old_text: 'b', new_text: 'c' },
@@ -22,7 +22,7 @@ describe('edits of a text', () => {
     expect(applyEdits('x a x', edits)).toEqual({ text: ' $& c ' });
   });
 
-  test('are not applied at all where one is missing or ambiguous, and all of those are told', () => {
+  test('are not applied at all if one is missing or ambiguous, and all such edits are reported', () => {
     const edits = [
       { old_text: 'one', new_text: '1' },
       { old_text: 'three', new_text: '3' },
@@ -39,7 +39,7 @@ describe('edits of a text', () => {
     });
   });
 
-  test('at either end leave the rest as it is', () => {
+  test('at either end leave the rest unchanged', () => {
     expect(appendMarkdown('a', 'b')).toBe('a\n\nb');
     expect(appendMarkdown('a\n', 'b')).toBe('a\n\nb');
     expect(appendMarkdown('a\r\n\r\n', 'b')).toBe('a\r\n\r\nb');
@@ -51,7 +51,7 @@ describe('edits of a text', () => {
 });
 
 describe('plain text', () => {
-  test('is what a page says', () => {
+  test('is the text of a page', () => {
     const markdown =
       '# A\n\nb **c**\\\nd\n\n- e\n  - f\n- [x] g\n\n1. h\n\n| i | j |\n| - | - |\n| k | l |\n\n```\nm\n```\n\n<p>n &amp; o</p>\n';
     expect(toText(parseMarkdown(markdown))).toBe(
@@ -59,21 +59,21 @@ describe('plain text', () => {
     );
   });
 
-  test('is read with its paragraphs and lines', () => {
+  test('is parsed into paragraphs and lines', () => {
     expect(toMarkdown(parseText('a *b*\r\n c\n\n\n# d\n'))).toBe('a \\*b\\*\\\nc\n\n\\# d\n');
     expect(toText(parseText('a\nb\n\nc'))).toBe('a\nb\n\nc\n');
     expect(parseText(' \n ').content).toEqual([]);
   });
 
-  test('has words, in every script', () => {
+  test('is counted in words in every script', () => {
     expect(countWords(parseMarkdown("# One two\n\n- it's *three*-four 5\n"))).toBe(5);
     expect(countWords(parseMarkdown('训练计划 ok'))).toBe(5);
     expect(countWords(parseMarkdown(''))).toBe(0);
   });
 });
 
-describe('what a page points at', () => {
-  test('is told once each, in order', () => {
+describe('the references of a page', () => {
+  test('are listed once each, in order', () => {
     const markdown =
       '[a](resource:r1) [[Plan]] [[resource:r2|b]] @[Ann](user:u1) @[Ann](user:u1) ![c](resource:r3)\n\n' +
       ':::file{resource_id="r4" name="x"}\n:::\n\n:::embed{url="resource:r1"}\n:::\n\n| [d](resource:r5#x) |\n| - |\n';

@@ -18,7 +18,7 @@ describe('derived HTML', () => {
     ['a style', '<style>body{}</style>\n<p style="color:red">a</p>', 'html_removed'],
     ['a form', '<form action="https://a.example"><button>a</button></form>', 'html_removed'],
     ['a drawing', '<svg><script>alert(1)</script></svg>', 'html_removed'],
-  ])('drops %s and says so', (_, markdown, code) => {
+  ])('drops %s with a warning', (_, markdown, code) => {
     const { html, warnings } = toHtml(parseMarkdown(markdown));
     expect(html).not.toMatch(/<script|onerror|javascript:|data:|<iframe|<style|<form|<svg|alert\(1\)<\/script/i);
     expect(warnings.map((warning) => warning.code)).toContain(code);
@@ -33,7 +33,7 @@ describe('derived HTML', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('does not believe attributes of document JSON either', () => {
+  test('does not trust attributes of document JSON either', () => {
     const { doc, faults } = readDoc({
       type: 'doc',
       content: [
@@ -47,7 +47,7 @@ describe('derived HTML', () => {
     expect(toHtml(doc).html).not.toMatch(/<script|<[^>]* on\w+=|href="javascript/);
   });
 
-  test('leads where the caller says, and nowhere where the caller knows of nothing', () => {
+  test('links to the addresses of the caller, and to none without one', () => {
     const doc = parseMarkdown('[a](resource:r1) [b](resource:r2) [[Plan]] ![i](resource:r2) @[Ann](user:u1)');
     const resolve = (target: string) => ({ 'resource:r1': '/p/r1', 'page:Plan': '/p/plan' })[target];
     expect(toHtml(doc, { resolve }).html).toBe(
@@ -56,7 +56,7 @@ describe('derived HTML', () => {
     );
   });
 
-  test('shows the parts of the dialect', () => {
+  test('renders the parts of the dialect', () => {
     const html = htmlOf(
       '- [x] a\n\n> [!TIP]\n> b\n\n| c |\n| :-: |\n| d |\n\ne[^1]\n\n[^1]: f\n\n$g$\n\n```js\nh\n```\n',
     );
@@ -73,12 +73,12 @@ describe('derived HTML', () => {
     }
   });
 
-  test('is what a comment shows', () => {
+  test('is the body of a comment', () => {
     expect(commentHtml('**a** <img src=x onerror=alert(1)>')).toBe('<p><strong>a</strong> <img src="x" /></p>\n');
   });
 });
 
-describe('HTML that was written', () => {
+describe('HTML input', () => {
   test.each([
     ['headings and text', '<h2>A <i>b</i></h2><p>c<br>d</p>e', '## A *b*\n\nc\\\nd\n\ne\n'],
     [
@@ -115,7 +115,7 @@ describe('HTML that was written', () => {
     expect(toMarkdown(parseHtml(html))).toBe(markdown);
   });
 
-  test('reads what is derived', () => {
+  test('parses derived HTML', () => {
     const markdown =
       '# A\n\n- a\n- b\n\n> c\n\n| d |\n| --- |\n| e |\n\n`f` **g** $h$ @[Ann](user:u1)\n\n```ts\ni\n```\n\n---\n';
     expect(toMarkdown(parseHtml(htmlOf(markdown)))).toBe(markdown);

@@ -34,7 +34,7 @@ const edited = (from: string, to: string) => {
 };
 
 describe('block ids', () => {
-  test('are there for every block, each its own, and equal for equal pages', () => {
+  test('are unique for every block, and equal for equal pages', () => {
     const ids = blockIds(withBlockIds(parseMarkdown(PAGE)));
     expect(ids).toHaveLength(countBlocks(parseMarkdown(PAGE)));
     expect(new Set(ids).size).toBe(ids.length);
@@ -48,7 +48,7 @@ describe('block ids', () => {
     for (const text of Object.keys(old)) if (!text.includes('look')) expect(now[text]).toBe(old[text]);
   });
 
-  test('survive what is added, taken out or moved elsewhere', () => {
+  test('survive additions, deletions and moves elsewhere', () => {
     const added = edited('First we look.', 'New.\n\nFirst we look.\n\nNext.');
     for (const text of Object.keys(added.old)) expect(added.now[text]).toBe(added.old[text]);
     expect(Object.values(added.old)).not.toContain(added.now['paragraph New.']);
@@ -65,7 +65,7 @@ describe('block ids', () => {
     expect(now['bullet_list ']).toBe(old['bullet_list ']);
   });
 
-  test('that the writer sends stay, doubles apart', () => {
+  test('from the writer are kept, except duplicates', () => {
     const { doc } = readDoc({
       type: 'doc',
       content: [
@@ -78,7 +78,7 @@ describe('block ids', () => {
     expect(second).toMatch(/^b/);
   });
 
-  test('come back from a list beside the text', () => {
+  test('are restored from a list stored beside the text', () => {
     const before = withBlockIds(parseMarkdown(PAGE));
     const doc = withBlockIds(parseMarkdown(PAGE.replace('Plan', 'Plans')), before);
     expect(toJson(applyBlockIds(parseMarkdown(PAGE.replace('Plan', 'Plans')), blockIds(doc)))).toEqual(toJson(doc));
@@ -126,7 +126,7 @@ describe('the anchor of a comment', () => {
     expect(findAnchor(after, anchor)).toEqual({ block_id: blockIds(after)[1], start: 15, end: 36 });
   });
 
-  test('is orphaned when its words are gone, and then is not put on any other', () => {
+  test('is orphaned when its words are gone, and not moved to others', () => {
     const after = change('Something else entirely, of the sort.\n');
     expect(findAnchor(after, { quote: 'quick brown fox', prefix: 'The ', suffix: ' jumps', block_id: fox })).toBe(
       'orphaned',
@@ -134,7 +134,7 @@ describe('the anchor of a comment', () => {
     expect(findAnchor(after, { quote: 'the', prefix: 'xxxxx', suffix: 'yyyyy', block_id: 'gone' })).toBe('orphaned');
   });
 
-  test('takes words that go over lines or blocks', () => {
+  test('may span lines or blocks', () => {
     const doc = withBlockIds(parseMarkdown('one two\nthree four\n\nfive six seven\n'));
     expect(findAnchor(doc, { quote: 'two three' })).toMatchObject({ start: 4, end: 13 });
     expect(findAnchor(doc, { quote: 'four\n\nfive six seven' })).toMatchObject({

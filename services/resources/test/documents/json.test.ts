@@ -17,7 +17,7 @@ function read(json: unknown) {
 }
 
 describe('document JSON', () => {
-  test('tells all faults at once, each where it is', () => {
+  test('reports all faults at once with their places', () => {
     const { faults } = readDoc({
       type: 'page',
       content: [
@@ -52,7 +52,7 @@ describe('document JSON', () => {
     ]);
   });
 
-  test('keeps what it does not know, with a warning, through Markdown too', () => {
+  test('keeps unknown nodes, with a warning, through Markdown too', () => {
     const json = doc(
       { id: 'c1', type: 'chart', attrs: { kind: 'bar' }, version: 2, content: [{ type: 'series', points: [1, 2] }] },
       { type: 'poll', content: [paragraph(text('Which?'))] },
@@ -111,7 +111,7 @@ describe('document JSON', () => {
       }),
     ],
     [
-      'a list of two paragraphs that wants to be tight',
+      'a tight list with two paragraphs',
       doc({
         type: 'bullet_list',
         attrs: { tight: true },
@@ -153,7 +153,7 @@ describe('document JSON', () => {
       doc(paragraph(text('# a\n- b\n1. c\n> d\n```\n:::x\n| a |\n| - |\n===\n[^1]: x\n$$\n<div>'))),
     ],
     [
-      'HTML that does not stand alone',
+      'HTML that is not a block by itself',
       doc(
         { type: 'html', attrs: { html: '<div>\n\n</div>' } },
         { type: 'html', attrs: { html: '<!-- open' } },
@@ -168,7 +168,10 @@ describe('document JSON', () => {
         content: [{ type: 'list_item', attrs: { color: 'red' }, content: [paragraph(text('a'))] }],
       }),
     ],
-    ['a footnote nobody defines', doc(paragraph(text('a'), { type: 'footnote_ref', attrs: { label: '1' } }))],
+    [
+      'a reference to an undefined footnote',
+      doc(paragraph(text('a'), { type: 'footnote_ref', attrs: { label: '1' } })),
+    ],
     [
       'formulas with dollars',
       doc(
@@ -177,7 +180,7 @@ describe('document JSON', () => {
       ),
     ],
     ['an image with a size', doc({ type: 'image', attrs: { src: 'resource:a', alt: '[x]', width: 20 } })],
-  ])('has a Markdown of its own: %s', (_, json) => {
+  ])('has its own Markdown: %s', (_, json) => {
     const markdown = toMarkdown(read(json).result);
     expect(toMarkdown(parseMarkdown(markdown))).toBe(markdown);
     expect(toMarkdown(readDoc(toJson(parseMarkdown(markdown))).doc)).toBe(markdown);
@@ -185,7 +188,7 @@ describe('document JSON', () => {
     expect(words(toText(parseMarkdown(markdown)))).toBe(words(toText(read(json).result)));
   });
 
-  test('takes the words of other editors', () => {
+  test('accepts the names of other editors', () => {
     const { result } = read(
       doc(paragraph(text('a', { type: 'strong' }), { type: 'mention', attrs: { id: 'u1', label: 'Ann' } }), {
         type: 'horizontal_rule',

@@ -14,7 +14,7 @@ import {
 const MANY = 10_000;
 const many = (text: string) => text.repeat(MANY);
 
-describe('what is nested beyond all measure', () => {
+describe('extremely deep nesting', () => {
   test.each([
     ['quotes', `${many('> ')}deep`],
     ['lists', `${many('- ')}deep`],

@@ -5,14 +5,14 @@ import type { Deriver } from '../../src/documents/kind/deriver.js';
 import type { DocumentFormat, StoredContent } from '../../src/documents/kind/records.js';
 import type { Node } from '../../src/domain/node.js';
 
-/** Names of the derivations that were asked of a thread. */
-let asked: string[] = [];
+/** Names of the derivations that ran in a thread. */
+let derivations: string[] = [];
 afterEach(() => {
-  asked = [];
+  derivations = [];
 });
 const deriver = {
   run: async (_who: unknown, _bytes: number, name: keyof typeof derivation, ...args: never[]) => {
-    asked.push(name);
+    derivations.push(name);
     return (derivation[name] as (...given: never[]) => unknown)(...args);
   },
 } as unknown as Deriver;
@@ -40,12 +40,12 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
 const LARGE = 'Häuser und 😀 "Bäume"\n\n'.repeat(150_000);
 
 describe('a document that is read in its own format', () => {
-  test.each(['markdown', 'text'] as const)('%s, lets other work run in between if it is large', async (format) => {
+  test.each(['markdown', 'text'] as const)('%s, yields to other work if it is large', async (format) => {
     const payload = await read(format, LARGE);
     expect(JSON.parse(payload.content?.toString() ?? '')).toBe(LARGE);
     expect(payload.wordCount).toBe(4 * 150_000);
     expect(await turnsDuring(() => read(format, LARGE))).toBeGreaterThan(3);
-    expect(asked).toEqual([]);
+    expect(derivations).toEqual([]);
   });
 
   test('is the same in slices as at once', async () => {
@@ -60,17 +60,17 @@ describe('a document that is read in its own format', () => {
         ? '<p>one two</p>'.repeat(2000)
         : JSON.stringify({ type: 'doc', content: Array.from({ length: 2000 }, () => paragraph) });
     expect((await read(format, text)).wordCount).toBe(4000);
-    expect(asked).toEqual(['payload']);
+    expect(derivations).toEqual(['payload']);
   });
 
   test('is read at once if it is small', async () => {
     expect((await read('markdown', '# One two')).wordCount).toBe(3);
-    expect(asked).toEqual([]);
+    expect(derivations).toEqual([]);
   });
 });
 
 describe('a document that was read before', () => {
-  test('is known by the version of its node if it is large', async () => {
+  test('is cached by the version of its node if it is large', async () => {
     const forms = createDerivedForms(deriver);
     expect(forms.known(nodeOf(LARGE), 'markdown')).toBeUndefined();
     const payload = await read('markdown', LARGE, forms);
@@ -82,10 +82,10 @@ describe('a document that was read before', () => {
   test.each([
     ['is small', 'One two'],
     [
-      'names a resource, which not every reader may know of',
+      'names a resource that some readers may not know of',
       `${LARGE}[a](resource:0190cf5e-9f3c-7d60-8000-0123456789ab)`,
     ],
-  ])('is not known if it %s', async (_, text) => {
+  ])('is not cached if it %s', async (_, text) => {
     const forms = createDerivedForms(deriver);
     await read('markdown', text, forms);
     expect(forms.known(nodeOf(text), 'markdown')).toBeUndefined();

@@ -34,7 +34,7 @@ describe('the Markdown of a page', () => {
     ['an alternative text', '<img src="x.png" alt="obey"><a href="https://a.example" title="obey"></a>'],
     ['a hidden field', '<input type="hidden" value="obey"><textarea>obey</textarea>'],
     ['a template', '<template>obey</template><noscript>obey</noscript>'],
-  ])('has nothing of %s', (_, html) => {
+  ])('leaves out %s', (_, html) => {
     expect(shown(`<p>Before</p>${html}<p>After</p>`)).not.toContain('obey');
     expect(shown(`<p>Before</p>${html}<p>After</p>`)).toMatch(/^Before[\s\S]*After$/);
   });
@@ -45,7 +45,7 @@ describe('the Markdown of a page', () => {
     ['a small font', '<p style="font-size:11px">Seen</p>'],
     ['half opaque', '<p style="opacity:0.5">Seen</p>'],
     ['a rule within another', '<style>@media print{p{display:none}}</style><p>Seen</p>'],
-  ])('has what is %s', (_, html) => {
+  ])('keeps what is %s', (_, html) => {
     expect(shown(html)).toBe('Seen');
   });
 

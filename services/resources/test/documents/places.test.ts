@@ -72,12 +72,12 @@ function blocksOf(doc: Doc): Map<string, DocNode> {
 }
 
 /** Returns the type and the text of the block with an id. */
-function told(doc: Doc, id: string | undefined): string | undefined {
+function describeBlock(doc: Doc, id: string | undefined): string | undefined {
   const block = id === undefined ? undefined : blocksOf(doc).get(id);
   return block && `${block.type}: ${blockText(block)}`;
 }
 
-describe('the block that a place of a text lies in', () => {
+describe('the block of a place in a text', () => {
   const doc = withBlockIds(parseMarkdown(PAGE));
 
   test.each([
@@ -94,10 +94,10 @@ describe('the block that a place of a text lies in', () => {
     ['Hidden', 'paragraph: Hidden words.'],
     ['answer', 'code_block: let answer = 42;'],
   ])('%s is in the innermost one', (words, block) => {
-    expect(told(doc, blocksAt(PAGE, [at(PAGE, words)])[0])).toBe(block);
+    expect(describeBlock(doc, blocksAt(PAGE, [at(PAGE, words)])[0])).toBe(block);
   });
 
-  test('is told from equal ones, however they are marked up', () => {
+  test('is distinguished from equal ones, whatever their markup', () => {
     const first = PAGE.indexOf('Same');
     const places = ['Same words', '**Same', '__Same', 'Same words.\n'].map((words) => at(PAGE, words, first));
     places[3] = { offset: PAGE.lastIndexOf('Same'), text: 'Same words.\n' };
@@ -106,41 +106,41 @@ describe('the block that a place of a text lies in', () => {
     expect(ids).toEqual(blockIds(doc).slice(-4));
   });
 
-  test('is known by ids that are kept', () => {
+  test('is found by stored ids', () => {
     const kept = blockIds(doc).map((_, i) => `kept-${i}`);
     const [id] = blocksAt(PAGE, [at(PAGE, 'Time off')], kept);
     expect(id).toBe(kept[blockIds(doc).indexOf(blocksAt(PAGE, [at(PAGE, 'Time off')])[0] ?? '')]);
     expect(blocksAt(PAGE, [at(PAGE, 'Time off')], kept.slice(1))).toEqual([undefined]);
   });
 
-  test('is found where it has gone, and not where what stood there is no more', () => {
+  test('is found where it has moved, and not where its text is gone', () => {
     const later = `First of all.\n\n${PAGE}`;
     expect(blocksAt(later, [at(PAGE, 'buy milk')])).toEqual(blocksAt(PAGE, [at(PAGE, 'buy milk')]));
     expect(blocksAt(PAGE.replace('milk', 'bread'), [at(PAGE, 'buy milk')])).toEqual([undefined]);
     expect(blocksAt('', [{ offset: 0, text: '' }])).toEqual([undefined]);
   });
 
-  test('ids that a text gives itself are as they are', () => {
+  test('keeps ids that a text contains', () => {
     const text = ':::toggle{id=mine summary="A"}\nWords in it.\n:::\n\nOthers.\n';
     const own = withBlockIds(parseMarkdown(text));
-    expect(told(own, blocksAt(text, [at(text, 'Others')])[0])).toBe('paragraph: Others.');
+    expect(describeBlock(own, blocksAt(text, [at(text, 'Others')])[0])).toBe('paragraph: Others.');
     expect(blocksAt(text, [at(text, 'summary')])).toEqual(['mine']);
   });
 
-  test('a document that is no Markdown has its own', () => {
+  test('a document in another format has its own ids', () => {
     const html = withBlockIds(parseHtml('<h1>Plan</h1><p></p><p>One</p><ul><li>two<li>three</ul><p>One</p>'));
     const markdown = toMarkdown(html);
     const map = mapBlocksOfDoc(html);
     const ids = ['Plan', 'three', 'One'].map((words) => blockAt(map, map.markdown, at(markdown, words)));
     expect(map.markdown).toBe(markdown);
-    expect(ids.map((id) => told(html, id))).toEqual(['heading: Plan', 'paragraph: three', 'paragraph: One']);
+    expect(ids.map((id) => describeBlock(html, id))).toEqual(['heading: Plan', 'paragraph: three', 'paragraph: One']);
   });
 });
 
 describe('the ids of blocks at places', () => {
   const pages = [...EXAMPLES, ...(readHandbook() ?? [])].filter((_, i) => i % 4 === 0);
 
-  test('are those that reading the whole document gives, at every line of pages of all kinds', () => {
+  test('equal those of a parse of the whole document, at every line of various pages', () => {
     const wrong: unknown[] = [];
     let found = 0;
     for (const [name, text] of pages) {
@@ -150,10 +150,10 @@ describe('the ids of blocks at places', () => {
         .filter((_, i, { length }) => length < 10 || i % Math.ceil(length / 10) === 0)
         .map(({ index }) => ({ offset: index, text: text.slice(index, index + 40) }));
       const derived = blocksAt(text, places);
-      const told = blocksAt(text, places, kept);
+      const byStoredIds = blocksAt(text, places, kept);
       for (const [i, id] of derived.entries()) {
         if (id !== undefined) found++;
-        if (id !== told[i]) wrong.push([name, places[i], id, told[i]]);
+        if (id !== byStoredIds[i]) wrong.push([name, places[i], id, byStoredIds[i]]);
       }
     }
     expect(wrong).toEqual([]);

@@ -125,7 +125,7 @@ const RUNS = {
 };
 
 describe('any Markdown', () => {
-  test('says the same after it was written, through JSON too', () => {
+  test('means the same after a round trip, through JSON too', () => {
     fc.assert(
       fc.property(markdown, (text) => {
         const doc = parseMarkdown(text);
@@ -141,7 +141,7 @@ describe('any Markdown', () => {
     );
   }, 120_000);
 
-  test('makes HTML without scripts, handlers and script addresses, and HTML does as well', () => {
+  test('makes HTML without scripts, handlers and script addresses, from HTML too', () => {
     const dangerous =
       /<script|<iframe|<style|<[a-z][^>]*\son\w+\s*=|(?:href|src)\s*=\s*"?\s*(?:javascript|vbscript|data:text)/i;
     fc.assert(
@@ -218,7 +218,7 @@ const { block } = fc.letrec((tie) => {
 });
 
 describe('any document JSON', () => {
-  test('has a Markdown that reads back as itself and says the same words', () => {
+  test('has Markdown that parses back to itself with the same words', () => {
     fc.assert(
       fc.property(fc.array(block, { maxLength: 4 }), (content) => {
         const { doc, faults } = readDoc({ type: 'doc', content });

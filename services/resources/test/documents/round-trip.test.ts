@@ -26,15 +26,15 @@ const handbook = readHandbook();
 if (handbook === undefined)
   console.log('handbook.zip is not there (COMMONPLACE_TEST_DATA): its round trip is skipped.');
 
-describe('Markdown that was read and written', () => {
-  test('says the same in all examples of the specifications', () => {
+describe('a round trip of Markdown', () => {
+  test('keeps the meaning of all examples of the specifications', () => {
     const changed = EXAMPLES.map(([name, markdown]) => [name, markdown, changes(markdown)] as const);
     expect(EXAMPLES.length).toBeGreaterThan(1300);
     expect(changed.filter(([, , found]) => found.length > 0)).toEqual([]);
   });
 
   (handbook === undefined ? test.skip : test)(
-    'says the same in all pages of the handbook',
+    'keeps the meaning of all pages of the handbook',
     () => {
       const changed = (handbook ?? []).map(([name, markdown]) => [name, changes(markdown)] as const);
       expect(handbook).toHaveLength(883);

@@ -19,32 +19,32 @@ function proofOf(challenge: string, bits: number) {
   }
 }
 
-test('a challenge is good for its form until it ends', () => {
+test('a challenge is valid for its form until it expires', () => {
   const { challenge, bits, expiresAt } = opened().issue('form');
   expect([bits, expiresAt]).toEqual([8, '2026-01-01T00:10:00.000Z']);
   const proof = proofOf(challenge, bits);
   expect(opened().check('form', proof)).toMatchObject({ proven: { expiresAt } });
   expect(opened().check('other', proof)).toMatchObject({ fault: expect.stringContaining('no challenge of this form') });
   expect(opened({ now: start + 10 * MINUTE }).check('form', proof)).toMatchObject({
-    fault: expect.stringContaining('has ended'),
+    fault: expect.stringContaining('has expired'),
   });
 });
 
-test('the work is what was asked for when the challenge was issued, whatever is asked for now', () => {
+test('requires the work of the time when the challenge was issued', () => {
   const proof = proofOf(opened().issue('form').challenge, 8);
   expect(opened({ bits: 28 }).check('form', proof)).toHaveProperty('proven');
   const { challenge } = opened({ bits: 28 }).issue('form');
   const short = { formToken: 'token', submissionId: '', text: `${challenge}.0` };
-  expect(opened().check('form', short)).toMatchObject({ fault: expect.stringContaining('no proof of 28 bits') });
+  expect(opened().check('form', short)).toMatchObject({ fault: expect.stringContaining('not a proof of 28 bits') });
 });
 
-test('challenges outlive a rotation of the key, and are worth nothing under another', () => {
+test('challenges remain valid after a key rotation, and are invalid under another key', () => {
   const proof = proofOf(opened().issue('form').challenge, 8);
   expect(opened({ keys: [randomBytes(32), key] }).check('form', proof)).toHaveProperty('proven');
   expect(opened({ keys: [randomBytes(32)] }).check('form', proof)).toHaveProperty('fault');
 });
 
-test('every challenge is spent for itself, and a proof fits into the field', () => {
+test('every challenge is spent separately, and a proof fits into the field', () => {
   const [one, two] = [opened().issue('form'), opened().issue('form')];
   expect(one.challenge).not.toBe(two.challenge);
   expect(`${one.challenge}.${'x'.repeat(32)}`.length).toBeLessThanOrEqual(255);

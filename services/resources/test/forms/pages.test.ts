@@ -118,7 +118,7 @@ const FIELDS = [
   { id: 'said', type: 'statement', label: 'Hello' },
 ];
 
-test('the page of an open form has what it shows, and a credential for this form alone', async () => {
+test('the page of an open form has its content, and a credential for this form only', async () => {
   const { token, form } = await newForm({ title: 'Ask', description: '*Hi*', fields: FIELDS, submit_label: 'Send' });
   const other = await newForm({ title: 'Other', fields: FIELDS });
   const page = await pages().getFormPage({ token }, await nobody());
@@ -174,7 +174,7 @@ test('the same credential submits by the public rpc, and to no other form', asyn
   await expect(other).rejects.toMatchObject({ reason: 'tenant_boundary' });
 });
 
-test('the page of a form that is not open says so, and opens nothing', async () => {
+test('the page of a closed form reports that, and has no credential', async () => {
   const closed = await newForm({ title: 'Late', fields: FIELDS, close_at: '2020-01-01T00:00:00Z' });
   const page = await pages().getFormPage({ token: closed.token }, await nobody());
   expect(page).toMatchObject({ state: FormPageState.CLOSED, fields: [], credential: '' });
@@ -184,7 +184,7 @@ test('the page of a form that is not open says so, and opens nothing', async () 
   expect(await pages().getFormPage({ token: one.token }, await nobody())).toMatchObject({ state: FormPageState.FULL });
 });
 
-test('one response of each client is one of its address', async () => {
+test('one response per client is counted by address', async () => {
   const { token } = await newForm({ title: 'Once', fields: FIELDS, one_response_per: 'client' });
   const { credential } = await pages().getFormPage({ token }, await nobody());
   await pages().submitFormPage(received(token, credential, { name: 'Ada' }), await nobody());
@@ -227,7 +227,7 @@ describe('a captcha', () => {
     page = await pages().getFormPage({ token }, await nobody());
   });
 
-  test('is a challenge of the server, and its work is for one submission', async () => {
+  test('is a challenge from the server, and its solution is valid for one submission', async () => {
     expect(page.captchaBits).toBe(18);
     const submissionId = randomUUID();
     const captchaToken = solve(token, submissionId, page.captchaChallenge, page.captchaBits);
@@ -242,7 +242,7 @@ describe('a captcha', () => {
     expect(await faultOf({ submissionId: other, captchaToken: reused })).toMatchObject({ code: 'invalid_value' });
   });
 
-  test('is spent once by clients without a submission_id, and the refusal has what to work on next', async () => {
+  test('is spent once by clients without a submission_id, and the refusal has a new challenge', async () => {
     const captchaToken = solve(token, '', page.captchaChallenge, page.captchaBits);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, () => submit({ submissionId: '', captchaToken })),
@@ -253,7 +253,7 @@ describe('a captcha', () => {
     expect(await submit({ submissionId: '', captchaToken: fresh })).toMatchObject({ rowId: expect.any(String) });
   });
 
-  test('is bound to its form and to this server, and work without a challenge is none', async () => {
+  test('is bound to its form and to this server, and a proof without a challenge is refused', async () => {
     const other = await newForm({ title: 'Other', fields: FIELDS, require_captcha: true });
     const { captchaChallenge } = await pages().getFormPage({ token: other.token }, await nobody());
     const changed = page.captchaChallenge.replace(/^\d+\.18\./, '9999999999.1.');

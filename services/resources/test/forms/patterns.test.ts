@@ -8,7 +8,7 @@ import { checkPatterns, patternFaults } from '../../src/patterns/match.js';
 const matches = (pattern: string, text: string) => checkPatterns([{ pattern, text }])[0] === 'matches';
 const inJavaScript = (pattern: string, text: string) => new RegExp(`^(?:${pattern})$`, 'u').test(text);
 
-describe('patterns mean what they mean in a browser', () => {
+describe('patterns match like in a browser', () => {
   const PATTERNS = [
     String.raw`\d{5}`,
     '[A-Z]{3}|x',
@@ -92,25 +92,25 @@ describe('patterns that are refused', () => {
   });
 });
 
-describe('what takes long', () => {
+describe('slow patterns', () => {
   const deriver = openDeriver({ documentThreads: 2, documentSeconds: 60, documentsWaiting: 100 });
   afterAll(() => deriver.close());
   const findMismatches = createFindMismatches(deriver);
   const many = (pattern: string, text: string) =>
     Array.from({ length: 100 }, (_, i) => ({ param: `values.f${i}`, pattern, text }));
 
-  test('a hundred patterns that backtrack without end elsewhere take linear time', async () => {
+  test('a hundred patterns with catastrophic backtracking take linear time', async () => {
     const faults = await findMismatches('org', many('(a+)+b', 'a'.repeat(50)));
     expect(faults).toHaveLength(100);
     expect(faults[0]).toEqual({
       param: 'values.f0',
       code: 'invalid_value',
-      message: 'does not have the form that is asked for.',
+      message: 'does not match the required pattern.',
     });
     expect(await findMismatches('org', many('(a+)+b', `${'a'.repeat(1000)}b`))).toEqual([]);
   });
 
-  test('patterns from before that backtrack share one budget', async () => {
+  test('stored patterns that backtrack share one time budget', async () => {
     const faults = await findMismatches('org', many('(?=(a+)+b)x', 'a'.repeat(60)));
     expect(faults).toHaveLength(100);
     expect(faults[0]?.message).toContain('takes too long');
@@ -121,14 +121,14 @@ describe('what takes long', () => {
     expect([fits, differs]).toEqual([[], [expect.objectContaining({ param: 'values.f' })]]);
   });
 
-  test('patterns that take too long all the same are given up, and others are matched meanwhile', async () => {
+  test('patterns that still take too long are given up, and others are matched meanwhile', async () => {
     const wide = 'x'.repeat(100_000);
     const late = findMismatches('org', many('[xy]*x[xy]{990}z', wide));
     expect(await findMismatches('other', [{ param: 'values.f', pattern: 'a+', text: 'aa' }])).toEqual([]);
     for (const { code } of await late) expect(code).toBe('invalid_value');
   });
 
-  test('a form is told of each pattern that can not be used, but for those that it had', async () => {
+  test('reports each unusable pattern of a form, except unchanged ones', async () => {
     const field = (id: string, pattern: string) => ({ id, type: 'short_text', label: id, pattern }) as const;
     const fields = [field('new', '(?=a)'), field('old', '(?=a)'), field('fine', 'a+')];
     const faults = createFormFaults();

@@ -54,7 +54,7 @@ describe('values', () => {
     ['an object for a text', bound({ type: 'short_text' }), { a: 1 }, 'values.f invalid_type'],
     ['no address', bound({ type: 'email' }), 'ada@', 'values.f invalid_value'],
     ['a script for a URL', bound({ type: 'url' }), 'javascript:alert(1)', 'values.f invalid_value'],
-    ['a number as a form sends it', bound({ type: 'number' }, column('c', 'number')), ' 12 ', 12],
+    ['a number as text', bound({ type: 'number' }, column('c', 'number')), ' 12 ', 12],
     ['true for a number', bound({ type: 'number' }, column('c', 'number')), true, 'values.f invalid_type'],
     ['a number below', bound({ type: 'number', min: 1 }, column('c', 'number')), 0, 'values.f invalid_value'],
     ['a rating by half', bound({ type: 'rating' }, column('c', 'rating')), 2.5, 'values.f invalid_value'],
@@ -66,13 +66,8 @@ describe('values', () => {
       false,
       'values.f missing_field',
     ],
-    ['a day that there is not', bound({ type: 'date' }, column('c', 'date')), '2026-02-30', 'values.f invalid_value'],
-    [
-      'nothing where there must be something',
-      bound({ type: 'short_text', required: true }),
-      '',
-      'values.f missing_field',
-    ],
+    ['a day that does not exist', bound({ type: 'date' }, column('c', 'date')), '2026-02-30', 'values.f invalid_value'],
+    ['a required value that is missing', bound({ type: 'short_text', required: true }), '', 'values.f missing_field'],
     ['nothing', bound({ type: 'short_text' }), null, undefined],
     ['a default', bound({ type: 'short_text', default: 'x' }), undefined, 'x'],
     [
@@ -82,7 +77,7 @@ describe('values', () => {
       'values.f invalid_value',
     ],
     [
-      'a file of another kind',
+      'a file of another type',
       bound({ type: 'file', accept: ['image/*'] }, column('c', 'attachment')),
       { name: 'a.pdf', content_base64: '' },
       'values.f invalid_value',
@@ -100,7 +95,7 @@ describe('values', () => {
     expect(taken(fields, value)).toEqual(expected);
   });
 
-  test('of choices are found by id, value and label, and stored as the column has them', () => {
+  test('of choices are found by id, value and label, and stored like in the column', () => {
     const options = [
       { id: 'r', label: 'Red', value: 'red' },
       { id: 'b', label: 'Blue, light', value: 'blue' },
@@ -121,7 +116,7 @@ describe('values', () => {
     expect(taken(bound({ type: 'dropdown' }, select), 'c2')).toBe('c2');
   });
 
-  test('come by field or by column, not by both, and no others', () => {
+  test('are named by field or by column, not by both, and others are refused', () => {
     const fields = bound({ type: 'short_text' });
     expect(answersOf(fields, NONE, { c: 'x' }).cells).toEqual({ c: 'x' });
     expect(() => answersOf(fields, NONE, { c: 'x', f: 'y' })).toThrow('twice');
@@ -129,7 +124,7 @@ describe('values', () => {
     expect(answersOf(fields, new Set(['gone']), { gone: 1 }).cells).toEqual({});
   });
 
-  test('are taken for every kind of field that there is', () => {
+  test('are accepted for every type of field', () => {
     expect(FIELD_TYPES).toHaveLength(19);
     for (const type of FIELD_TYPES)
       expect(() => bindFields({ fields: [{ id: 'f', label: 'F', type }] }, [])).not.toThrow();
@@ -157,7 +152,7 @@ describe('conditions', () => {
   ];
   const cells = (given: Record<string, unknown>) => answersOf(fields, NONE, given).cells;
 
-  test('hide what they say, and what hangs on that', () => {
+  test('hide their fields, and those that depend on them', () => {
     expect(cells({ a: 17, b: 'oh yes', c: 'x' })).toEqual({ a: 17 });
     expect(cells({ a: 18, b: 'oh yes', c: 'x' })).toEqual({ a: 18, b: 'oh yes', c: 'x' });
     expect(cells({ a: 18, b: 'no', c: 'x' })).toEqual({ a: 18, b: 'no' });
@@ -165,12 +160,12 @@ describe('conditions', () => {
     expect(cells({})).toEqual({});
   });
 
-  test.each(['plan-pro', 'pro', 'Professional'])('name an option as answers do: %s', (value) => {
+  test.each(['plan-pro', 'pro', 'Professional'])('name an option like answers: %s', (value) => {
     const options = [
       { id: 'plan-pro', label: 'Professional', value: 'pro' },
       { id: 'plan-free', label: 'Free of charge', value: 'free' },
     ];
-    const asked = (op: 'eq' | 'neq', given: unknown) => {
+    const answersFor = (op: 'eq' | 'neq', given: unknown) => {
       const config: { fields: FormField[] } = {
         fields: [
           { id: 'seats', label: 'Seats', type: 'number', column_id: 's', visible_if: { field_id: 'plan', op, value } },
@@ -180,10 +175,10 @@ describe('conditions', () => {
       const { fields: both } = bindFields(config, [column('s', 'number'), column('p', 'text')]);
       return answersOf(both, NONE, { seats: 3, plan: given }).cells;
     };
-    expect(asked('eq', 'plan-pro')).toEqual({ s: 3, p: 'pro' });
-    expect(asked('eq', 'Free of charge')).toEqual({ p: 'free' });
-    expect(asked('neq', 'pro')).toEqual({ p: 'pro' });
-    expect(asked('neq', 'free')).toEqual({ s: 3, p: 'free' });
+    expect(answersFor('eq', 'plan-pro')).toEqual({ s: 3, p: 'pro' });
+    expect(answersFor('eq', 'Free of charge')).toEqual({ p: 'free' });
+    expect(answersFor('neq', 'pro')).toEqual({ p: 'pro' });
+    expect(answersFor('neq', 'free')).toEqual({ s: 3, p: 'free' });
   });
 
   test('compare days and times as such', () => {
@@ -216,7 +211,7 @@ describe('the values of a hook', () => {
     expect(hookValues(payload, fields, { theirs: 'mail' })).toEqual({ mail: 'x' });
   });
 
-  test('that mean nothing are refused', () => {
-    expect(() => hookValues({ x: 1 }, fields, {})).toThrow('Nothing in the payload');
+  test('without a known key are refused', () => {
+    expect(() => hookValues({ x: 1 }, fields, {})).toThrow('No key of the payload');
   });
 });

@@ -122,7 +122,7 @@ async function ids(node: Node, snapshotId?: string, rows = 100_000): Promise<str
 const idsTo = (count: number) => numbered(0, count).map(({ id }) => id);
 const chunkRecords = () => parts.chunks.count({ tenant: 't' });
 
-test('rows in small pieces make the table that they make at once', async () => {
+test('rows that are appended in small pieces give the same table as at once', async () => {
   await create(TABLE, numbered(0, 5));
   let rows = 5;
   for (let i = 0; rows < 1500; i++) {
@@ -136,7 +136,7 @@ test('rows in small pieces make the table that they make at once', async () => {
   expect((await keep(TABLE, 's')).hash).toBe((await keep(OTHER, 's')).hash);
 });
 
-test('what changes nothing changes nothing, and a change in a piece leaves nothing behind', async () => {
+test('writes without changes store nothing, and changed parts leave no chunks behind', async () => {
   await create(TABLE, numbered(0, 20));
   for (let at = 20; at < 28; at += 2) await append(TABLE, at, at + 2);
   expect((await parts.heads.get(TABLE.id))?.open).toBe(5);
@@ -152,7 +152,7 @@ test('what changes nothing changes nothing, and a change in a piece leaves nothi
   expect(await chunkRecords()).toBe(1);
 });
 
-test('of a table with many chunks all are found, kept, put back and forgotten', async () => {
+test('finds, keeps, restores and deletes all chunks of a large table', async () => {
   await fill(TABLE, 20_000);
   expect((await parts.heads.get(TABLE.id))?.list).toBeDefined();
   await append(TABLE, 20_000, 20_003);
@@ -172,7 +172,7 @@ test('of a table with many chunks all are found, kept, put back and forgotten', 
   expect(await chunkRecords()).toBe(0);
 });
 
-test('a copy, whole and made by another process, is the same table', async () => {
+test('a copy that another process makes equals the table', async () => {
   await fill(TABLE, 12_000);
   await append(TABLE, 12_000, 12_003);
   kind = createTableKind(parts);
@@ -181,7 +181,7 @@ test('a copy, whole and made by another process, is the same table', async () =>
   expect(await ids(OTHER)).toEqual(idsTo(12_004));
 });
 
-test('what a few rows at the end read and write does not grow with the table', async () => {
+test('the cost of appending a few rows does not grow with the table', async () => {
   const costs: number[] = [];
   for (const [node, size] of [
     [TABLE, 1000],
@@ -198,7 +198,7 @@ test('what a few rows at the end read and write does not grow with the table', a
   expect(large).toBeLessThan(small * 1.5);
 });
 
-test('for search a chunk is read anew only where its rows, or how they read, are others', () => {
+test('renders a chunk for search again only if its rows or their rendering changed', () => {
   const row = (id: string): Row => ({ id, createdAt: 1, createdBy: 0, updatedAt: 1, updatedBy: 0, cells: [1] });
   const chunk = createChunkImage(1, encodeRow(row('r')));
   const weight = chunk.weight;

@@ -10,11 +10,11 @@ test.each([
   ['concat', `concat(${Array(100).fill('{T}').join(',')})`.slice(0, 2000)],
   ['||', '{T} || {T}'],
   ['+', '{T} + {T}'],
-])('a text that is too long is refused before it is made: %s', (_, expression) => {
+])('refuses a text that is too long before building it: %s', (_, expression) => {
   expect(evaluate(expression)).toEqual({ error: expect.stringMatching(/too (long|much)/) });
 });
 
-test('a formula reads so much text for one row, and no more', () => {
+test('a formula reads a limited amount of text for one row', () => {
   expect(evaluate(Array(20).fill('len({T})').join(' + '))).toEqual({ error: 'the formula reads too much text' });
   expect(evaluate('len({T}) + len({T})')).toBe(2 * MAX_CELL_TEXT);
   // Another row has a budget of its own.

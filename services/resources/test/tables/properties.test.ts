@@ -58,7 +58,7 @@ const row = fc.record({
 });
 const rows = fc.array(row, { maxLength: 12 });
 
-test('what was written reads back, and written again changes nothing', async () => {
+test('a table reads back as it was written, and writing it again changes nothing', async () => {
   const id = await tables.create();
   await fc.assert(
     fc.asyncProperty(rows, async (given) => {
@@ -127,7 +127,7 @@ function naive(all: ShownRow[], filters: Parameters<typeof holds>[1][], sort: { 
     });
 }
 
-test('a page is what filtering and sorting all rows gives, whether much or little of it is wanted', async () => {
+test('a page equals the slice of all filtered and sorted rows, whatever its size', async () => {
   const id = await tables.create();
   await fc.assert(
     fc.asyncProperty(
@@ -149,7 +149,7 @@ test('a page is what filtering and sorting all rows gives, whether much or littl
   );
 });
 
-test('changes of a few rows give the chunks that all rows anew would give', async () => {
+test('changing a few rows gives the same chunks as writing all rows anew', async () => {
   const make = (id: string, size: number): Row => ({
     id,
     createdAt: 1,
@@ -198,7 +198,7 @@ test('changes of a few rows give the chunks that all rows anew would give', asyn
   );
 });
 
-test('the first of an order are those that the whole order begins with', async () => {
+test('the first entries equal the beginning of the whole order', async () => {
   const values = fc.array(fc.oneof(fc.nat({ max: 5 }), fc.constant(Number.NaN), fc.constantFrom(-1.5, 0.25, 1e12)), {
     minLength: 40,
     maxLength: 40,

@@ -83,7 +83,7 @@ describe('filter and sort', () => {
     expect(await where(column, op, value)).toBe(expected);
   });
 
-  test('groups within groups', async () => {
+  test('nested groups', async () => {
     const either = {
       or: [
         { column: 'n', op: 'gt', value: 2 },
@@ -123,11 +123,11 @@ describe('filter and sort', () => {
     [undefined, 'n', 'invalid_value'],
     [undefined, [{ column: 'n', direction: 'up' }], 'invalid_value'],
     [undefined, [{ column: 'zip' }], 'unknown_column'],
-  ])('filter %j, sort %j is refused', async (filter, sort, reason) => {
+  ])('refuses filter %j, sort %j', async (filter, sort, reason) => {
     await expect(tables.read(id, { filter, sort })).rejects.toMatchObject({ reason, code: 'INVALID_ARGUMENT' });
   });
 
-  test('some columns, as people read them', async () => {
+  test('returns some columns with display values', async () => {
     const { columns, rows } = await tables.read(id, { columns: ['Stage', 'tags', 'at'], display: true });
     expect(columns.map((column) => column.id)).toEqual(['stage', 'tags', 'at']);
     expect(rows[1]?.cells).toEqual({ stage: 'One', tags: 'red, blue', at: null });
@@ -135,7 +135,7 @@ describe('filter and sort', () => {
   });
 });
 
-test('pages by offset and by cursor give every row once, though rows go in between', async () => {
+test('pages by offset and by cursor return every row once, even if rows are deleted in between', async () => {
   const rows = Array.from({ length: 25 }, (_, i) => ({ id: `r${i}`, cells: { a: i % 7 } }));
   const id = await tables.create([{ id: 'a', name: 'A', type: 'number' }], rows);
   const sort = [{ column: 'a', direction: 'desc' }];
@@ -181,14 +181,14 @@ describe.each([
     return tables.create([{ id: 'a', name: 'A', type: 'number' }], rows);
   };
 
-  test('where each page is deleted when it is read', async () => {
+  test('when each page is deleted after it was read', async () => {
     const id = await newTable(300);
     const seen = await readAll(id, sort, (gone) => tables.write(id, { mode: 'append', gone, rows: [] }));
     expect([seen.length, new Set(seen).size]).toEqual([300, 300]);
     expect((await tables.read(id)).rowCount).toBe(0);
   });
 
-  test('where the rows behind a page are deleted with it', async () => {
+  test('when the rows after a page are deleted with it', async () => {
     const id = await newTable(300);
     const all = await readAll(id, sort, async () => {});
     const gone = all.slice(0, 110);
@@ -200,7 +200,7 @@ describe.each([
     expect([...new Set(seen)].sort()).toEqual([...all.slice(0, 100), ...all.slice(110)].sort());
   });
 
-  test('where most of what was read goes, but its end', async () => {
+  test('when most rows that were read are deleted, except the last', async () => {
     const id = await newTable(3000);
     const all = await readAll(id, sort, async () => {});
     let pages = 0;
@@ -211,7 +211,7 @@ describe.each([
   });
 });
 
-test('a page of large rows ends early and says that there are more', async () => {
+test('a page of large rows ends early and reports that there are more', async () => {
   const id = await tables.create();
   const columns = [{ id: 'a', name: 'A' }];
   for (let part = 0; part < 2; part++) {
@@ -228,8 +228,8 @@ test('a page of large rows ends early and says that there are more', async () =>
   expect([seen, pages]).toEqual([90, 2]);
 });
 
-describe('what is worked out', () => {
-  test('formulas over cells; what can not be worked out is an error in its cell', async () => {
+describe('computed columns', () => {
+  test('formulas over cells; a value that cannot be computed is an error in its cell', async () => {
     const formula = (id: string, expression: string) => ({ id, name: id, type: 'formula', options: { expression } });
     const columns = [
       { id: 'p', name: 'Unit price', type: 'number' },
@@ -277,7 +277,7 @@ describe('what is worked out', () => {
     },
   );
 
-  test('a cell is worked out once, however many formulas ask for it', async () => {
+  test('computes a cell once, however many formulas read it', async () => {
     const formula = (id: string, expression: string) => ({ id, name: id, type: 'formula', options: { expression } });
     const columns: object[] = [{ id: 'n', name: 'N', type: 'number' }, formula('a0', 'n'), formula('b0', 'n')];
     for (let level = 1; level <= 60; level++) {
@@ -288,7 +288,7 @@ describe('what is worked out', () => {
     expect((await tables.read(id, { columns: ['a60'] })).rows[0]?.cells).toEqual({ a60: 4 });
   });
 
-  test('links, the other way round, lookups, rollups and counts', async () => {
+  test('links, inverse links, lookups, rollups and counts', async () => {
     const people = await tables.create(
       [
         { id: 'name', name: 'Name' },
@@ -340,7 +340,7 @@ describe('what is worked out', () => {
     expect(await tables.write(people, { columns: shown.columns, rows: shown.rows })).toMatchObject({ changed: false });
   });
 
-  test('a link to a table that may not be read shows an error and nothing of it', async () => {
+  test('a link to a table that the caller may not read shows only an error', async () => {
     const columns = [
       { id: 'who', name: 'Who', type: 'link', options: { target_table_id: '0198aaaa-0000-7000-8000-000000000001' } },
       { id: 'names', name: 'Names', type: 'lookup', options: { link_column_id: 'who', target_column_id: 'name' } },
@@ -349,7 +349,7 @@ describe('what is worked out', () => {
     expect((await tables.read(id)).rows[0]?.cells.names).toEqual({ error: expect.any(String) });
   });
 
-  test('who and when', async () => {
+  test('authors and times', async () => {
     const columns = ['created_at', 'updated_at', 'created_by', 'updated_by'].map((type) => ({
       id: type,
       name: type,

@@ -6,14 +6,14 @@ import { openTables, type TableWorld } from './table-world.js';
 
 let tables: TableWorld;
 let subscription: Subscription;
-const told: DomainEvent[] = [];
+const published: DomainEvent[] = [];
 
 beforeAll(async () => {
   tables = await openTables();
   const types = ['commonplace.resources.row.>', 'commonplace.resources.content.updated'];
   const options = { consumer: `rows-${newId()}`, types, from: 'now', batch: 100 } as const;
   subscription = await tables.world.stage.host.bus.subscribe(options, async (events) => {
-    told.push(...events);
+    published.push(...events);
   });
 });
 
@@ -30,7 +30,7 @@ const COLUMNS = [
 
 /** Returns the events about the rows of a table, once the content has so many changes. */
 async function rowEvents(id: string, contents: number): Promise<DomainEvent[]> {
-  const mine = () => told.filter(({ subject }) => subject === id);
+  const mine = () => published.filter(({ subject }) => subject === id);
   await eventually(async () => {
     expect(mine().filter(({ type }) => type.endsWith('content.updated'))).toHaveLength(contents);
   }, 20_000);
@@ -38,14 +38,14 @@ async function rowEvents(id: string, contents: number): Promise<DomainEvent[]> {
   const marker = await tables.create(COLUMNS, []);
   await tables.write(marker, { mode: 'append', rows: [['last']] });
   await eventually(async () => {
-    expect(told.some(({ subject, type }) => subject === marker && type.endsWith('row.created'))).toBe(true);
+    expect(published.some(({ subject, type }) => subject === marker && type.endsWith('row.created'))).toBe(true);
   }, 20_000);
   return mine().filter(({ type }) => !type.endsWith('content.updated'));
 }
 
 const briefly = ({ type, data }: DomainEvent) => [type.split('.').at(-1), data.rowIds, data.changedFields];
 
-test('new, changed and deleted rows are told with the columns in which they changed', async () => {
+test('publishes new, changed and deleted rows with the changed columns', async () => {
   const rows = ['a', 'b', 'c'].map((id) => ({ id, cells: { name: id, n: 1 } }));
   const id = await tables.create(COLUMNS, rows);
   const written = await tables.write(id, {
@@ -68,7 +68,7 @@ test('new, changed and deleted rows are told with the columns in which they chan
   for (const { data } of events) expect(data).toMatchObject(about);
 });
 
-test('rows that changed in different columns are told apart', async () => {
+test('groups rows by the columns that changed', async () => {
   const id = await tables.create(COLUMNS, [
     { id: 'a', cells: { name: 'a', n: 1 } },
     { id: 'b', cells: { name: 'b', n: 1 } },
@@ -84,7 +84,7 @@ test('rows that changed in different columns are told apart', async () => {
   ]);
 });
 
-test('an event has 200 rows at the most', async () => {
+test('an event has at most 200 rows', async () => {
   const id = await tables.create(COLUMNS, []);
   await tables.write(id, { mode: 'append', rows: Array.from({ length: 450 }, (_, i) => [`row ${i}`, i]) });
   const events = await rowEvents(id, 1);
@@ -93,7 +93,7 @@ test('an event has 200 rows at the most', async () => {
   expect(events[0]?.data.rowIds).toEqual(rows.map((row) => row.id));
 });
 
-test('a replacement tells the rows that it names, and without ids only that the content has changed', async () => {
+test('a replacement publishes the rows that it names, and without ids only the change of content', async () => {
   const kept = ['a', 'b'].map((id) => ({ id, cells: { name: id } }));
   const id = await tables.create(COLUMNS, kept);
   const named = [
@@ -109,7 +109,7 @@ test('a replacement tells the rows that it names, and without ids only that the 
   expect(await rowEvents(id, 2)).toHaveLength(2);
 });
 
-test('a write that changes nothing, or is refused, tells nothing', async () => {
+test('a write that changes nothing, or is refused, publishes nothing', async () => {
   const id = await tables.create(COLUMNS, [{ id: 'a', cells: { name: 'a', n: 1 } }]);
   await tables.write(id, { mode: 'upsert', rows: [{ id: 'a', cells: { n: 1 } }] });
   await tables.faults(id, { mode: 'upsert', rows: [{ id: 'a', cells: { n: 'many' } }] });

@@ -21,7 +21,7 @@ const CELLS: readonly Cell[] = [
   { error: 'x', of: [{ a: '}' }] } as unknown as Cell,
 ];
 
-test('values are found in encoded rows as they are in decoded ones', async () => {
+test('finds the same values in encoded rows as in decoded ones', async () => {
   const rows: Row[] = CELLS.map((_, i) => ({
     id: `row ${i}, ü]`,
     createdAt: 1000 + i,

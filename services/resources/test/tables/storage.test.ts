@@ -86,7 +86,7 @@ const many = (from: number, to: number) =>
 const make = () =>
   put((context) => kind.create(node, { ...NO_INPUT, columns: COLUMNS, rows: json(many(0, 3000)) }, context));
 
-test('changing one row writes one chunk, and leaves no other behind', async () => {
+test('changing one row writes one chunk and deletes the replaced one', async () => {
   await make();
   const chunks = await chunksOfHead();
   expect(chunks).toBeGreaterThan(5);
@@ -97,7 +97,7 @@ test('changing one row writes one chunk, and leaves no other behind', async () =
   expect(await stored()).toBe(chunks);
 });
 
-test('a kept state shares the chunks that are the same, and is there until it is forgotten', async () => {
+test('a kept state shares equal chunks, and exists until it is deleted', async () => {
   await make();
   const chunks = await chunksOfHead();
   const first = await inWork((context) => kind.keep(node, 's1', context));
@@ -116,7 +116,7 @@ test('a kept state shares the chunks that are the same, and is there until it is
   expect(await stored()).toBe(await chunksOfHead());
 });
 
-test('a state that comes later is kept beside the table, shares what is the same, and can be put back', async () => {
+test('a state that is added later shares equal chunks and can be restored', async () => {
   const rowFacts = many(0, 3000).map(() => ({ createdAt: 1000 }));
   const input = { ...NO_INPUT, columns: COLUMNS, rows: json(many(0, 3000)), rowFacts };
   await put((context) => kind.create(node, input, context));
@@ -156,7 +156,7 @@ test('a state that comes later is kept beside the table, shares what is the same
   expect(await stored()).toBe(await chunksOfHead());
 });
 
-test('rows out of an archive keep who made them, when, and their numbers', async () => {
+test('rows from an archive keep their authors, times and numbers', async () => {
   const columns = [
     { id: 'a', name: 'A', type: 'number' },
     { id: 'n', name: 'N', type: 'auto_number' },
@@ -186,7 +186,7 @@ test('rows out of an archive keep who made them, when, and their numbers', async
   expect(shown[0]).toMatchObject({ created_at: '1970-01-01T00:00:01.000Z', updated_at: '1970-01-01T00:00:02.000Z' });
 });
 
-test('keeping and replacing in one unit, as a write does that asks for a snapshot', async () => {
+test('keeps and replaces in one unit of work, like a write with a snapshot', async () => {
   await make();
   await inWork(async (context) => {
     const prepared = await kind.write(node, { ...NO_INPUT, columns: COLUMNS, rows: json(many(0, 3)) }, context);
@@ -204,7 +204,7 @@ test('keeping and replacing in one unit, as a write does that asks for a snapsho
   expect(await stored()).toBe(await chunksOfHead());
 });
 
-test('of a table that is removed nothing stays but what is kept, and then nothing', async () => {
+test('deleting a table leaves only its kept states, and deleting these leaves nothing', async () => {
   await make();
   await inWork((context) => kind.keep(node, 's1', context));
   await upsert(many(5000, 5010));
@@ -215,7 +215,7 @@ test('of a table that is removed nothing stays but what is kept, and then nothin
   expect(await parts.heads.count({ tenant: 't' })).toBe(0);
 });
 
-test('removed and forgotten in one unit', async () => {
+test('deletes the table and its kept states in one unit of work', async () => {
   await make();
   await inWork((context) => kind.keep(node, 's1', context));
   await inWork(async (context) => {
@@ -226,7 +226,7 @@ test('removed and forgotten in one unit', async () => {
   expect(await parts.heads.count({ tenant: 't' })).toBe(0);
 });
 
-test('a copy has rows of its own under the same ids, and links to itself stay within it', async () => {
+test('a copy has its own rows with the same ids, and its links to itself point to the copy', async () => {
   const columns = [
     { id: 'a', name: 'A', type: 'number' },
     { id: 'l', name: 'L', type: 'link', options: { target_table_id: node.id } },
@@ -240,7 +240,7 @@ test('a copy has rows of its own under the same ids, and links to itself stay wi
   expect(JSON.parse(String(copied.columns))[1].options.target_table_id).toBe(to.id);
 });
 
-test('a reader that was overtaken reads what came after', async () => {
+test('a reader that was overtaken by a write reads the later state', async () => {
   await make();
   const head = await parts.heads.get(node.id);
   await upsert(many(0, 1).map((row) => ({ ...row, cells: { a: 77 } })));
@@ -255,7 +255,7 @@ test('a reader that was overtaken reads what came after', async () => {
   expect(late).toBe(false);
 });
 
-test('what lies between two states', async () => {
+test('the difference between two states', async () => {
   await make();
   await inWork((context) => kind.keep(node, 's1', context));
   await upsert(
@@ -287,7 +287,7 @@ test('search reads the names of the columns and the texts of the cells', async (
   expect(await kind.text(node)).toBe('Customer · Stage\nAcme · Won');
 });
 
-test('no more rows than a table has', async () => {
+test('refuses more rows than a table may have', async () => {
   await make();
   await expect(write({ rows: json(many(3000, 5001)), mode: ContentMode.APPEND })).rejects.toMatchObject({
     reason: 'limit_reached',

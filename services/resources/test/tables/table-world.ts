@@ -42,7 +42,7 @@ export interface Read {
   readonly warnings: { code: string; message: string }[];
 }
 
-export interface Asked {
+export interface ReadOptions {
   filter?: unknown;
   sort?: unknown;
   columns?: string[];
@@ -70,7 +70,7 @@ export interface TableWorld {
   readonly editor: Caller;
   create(columns?: unknown, rows?: unknown): Promise<string>;
   write(id: string, brought: Brought): Promise<Read>;
-  read(id: string, asked?: Asked): Promise<Read>;
+  read(id: string, asked?: ReadOptions): Promise<Read>;
   /** Returns the faults of a write that must be refused. */
   faults(id: string, brought: Brought): Promise<AppError['faults']>;
 }

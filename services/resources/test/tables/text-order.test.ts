@@ -36,7 +36,7 @@ const PIECES = [
 const MARKED = ['é', 'É', 'ä', 'ǻ', 'ṩ', 'ø', 'ł', 'İ', '数', '据', '北', '京', '㐀', '一'];
 const UNUSUAL = ['é', 'ß', '数', '\t', '\u0001', '\u0301', 'ａ', '😀', '\ud840\udc00', 'か', '１'];
 
-test('texts are ordered as the collator orders them, whatever they contain', async () => {
+test('orders texts like the collator, whatever they contain', async () => {
   const random = createRandom(7);
   const from = (pieces: readonly string[], most: number): string =>
     Array.from({ length: random(most) }, () => pieces[random(pieces.length)]).join('');

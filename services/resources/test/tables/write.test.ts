@@ -32,7 +32,7 @@ describe('replace', () => {
     expect((await tables.read(id)).columns).toEqual(read.columns);
   });
 
-  test('rows in each of their forms', async () => {
+  test('accepts rows in each form', async () => {
     const id = await tables.create(COLUMNS, [
       { id: 'r1', cells: { name: 'Acme', n: 1, stage: 'new' } },
       { Name: 'Globex', Amount: 2, stage: 'Won' },
@@ -49,7 +49,7 @@ describe('replace', () => {
     expect(rows[1]?.id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('what was read and written back changes nothing', async () => {
+  test('writing back what was read changes nothing', async () => {
     const id = await tables.create(COLUMNS, [
       ['a', 1, 'new'],
       ['b', 2, 'won'],
@@ -58,7 +58,7 @@ describe('replace', () => {
     expect(await tables.write(id, { columns, rows })).toMatchObject({ changed: false, version });
   });
 
-  test('the answer of a write is what a read gives then', async () => {
+  test('the response of a write equals a read after it', async () => {
     const id = await tables.create(COLUMNS, [['a', 1, 'new']]);
     const written = await tables.write(id, {
       columns: COLUMNS,
@@ -73,7 +73,7 @@ describe('replace', () => {
     expect(written.columns).toEqual(read.columns);
   });
 
-  test('known rows keep when they were made, absent ones go and stay in a snapshot', async () => {
+  test('existing rows keep their creation time; absent ones are deleted and remain in a snapshot', async () => {
     const id = await tables.create(COLUMNS, [
       { id: 'a', cells: { name: 'A' } },
       { id: 'b', cells: { name: 'B' } },
@@ -112,7 +112,7 @@ describe('replace', () => {
     expect((await tables.read(id)).rows.map(({ cells }) => cells.name)).toEqual(['first', 'second', 'third']);
   });
 
-  test('another type converts values; what can not become one is emptied and said', async () => {
+  test('a new type converts values; those that cannot be converted are emptied with a warning', async () => {
     const id = await tables.create(
       [{ id: 'a', name: 'A' }],
       [
@@ -129,7 +129,7 @@ describe('replace', () => {
 });
 
 describe('append and upsert', () => {
-  test('append adds rows, at the end or where they say', async () => {
+  test('append adds rows at the end or at their position', async () => {
     const id = await tables.create(COLUMNS, [
       ['a', 1],
       ['b', 2],
@@ -139,7 +139,7 @@ describe('append and upsert', () => {
     expect(rows.map(({ cells }) => cells.name)).toEqual(['first', 'a', 'b', 'c']);
   });
 
-  test('upsert changes what the key matches, adds the rest, deletes what is named', async () => {
+  test('upsert changes rows that match the key, adds the others, and deletes the named ones', async () => {
     const id = await tables.create(COLUMNS, [
       { id: 'a', cells: { name: 'A', n: 1, stage: 'new' } },
       { id: 'b', cells: { name: 'B', n: 2 } },
@@ -160,7 +160,7 @@ describe('append and upsert', () => {
     expect(again.changed).toBe(false);
   });
 
-  test('two rows of an upsert with one key are refused, whether a row of the table has it or none', async () => {
+  test('refuses two rows of an upsert with the same key, whether or not a row of the table has it', async () => {
     const id = await tables.create(COLUMNS, [{ id: 'a', cells: { name: 'A', n: 1 } }]);
     for (const name of ['A', 'new']) {
       const rows = [
@@ -174,7 +174,7 @@ describe('append and upsert', () => {
     expect((await tables.read(id)).rows.map(({ cells }) => cells)).toEqual([{ name: 'A', n: 1, stage: null }]);
   });
 
-  test('columns of an upsert join those that are there; a changed type converts the rows that stay', async () => {
+  test('an upsert adds columns to the existing ones; a changed type converts the other rows', async () => {
     const id = await tables.create(
       [
         { id: 'a', name: 'A' },
@@ -215,8 +215,8 @@ describe('append and upsert', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('all faults at once, and nothing is written', async () => {
+describe('refusals', () => {
+  test('reports all faults at once, and writes nothing', async () => {
     const columns = [...COLUMNS, { id: 'mail', name: 'Mail', type: 'email', required: true }];
     const id = await tables.create(columns, []);
     const rows = [
@@ -236,7 +236,7 @@ describe('what is refused', () => {
     expect(await tables.read(id)).toMatchObject({ version: 1, rowCount: 0 });
   });
 
-  test('a hundred of many faults are told', async () => {
+  test('reports at most a hundred faults', async () => {
     const id = await tables.create(COLUMNS, []);
     const rows = Array.from({ length: 300 }, () => ({ n: 'x' }));
     expect(await tables.faults(id, { columns: COLUMNS, rows })).toHaveLength(100);
@@ -253,20 +253,20 @@ describe('what is refused', () => {
       [],
       'duplicate_column_id',
     ],
-    ['a type that is none', [{ name: 'A', type: 'magic' }], [], 'invalid_value'],
+    ['an unknown type', [{ name: 'A', type: 'magic' }], [], 'invalid_value'],
     ['a column without a name', [{ id: 'a' }], [], 'missing_field'],
-    ['a field that is none', [{ name: 'A', colour: 'red' }], [], 'unknown_field'],
-    ['an option that is none', [{ name: 'A', options: { precision: 2 } }], [], 'unknown_field'],
-    ['a column id that is none', [{ id: 'a b', name: 'A' }], [], 'invalid_value'],
+    ['an unknown field', [{ name: 'A', colour: 'red' }], [], 'unknown_field'],
+    ['an unknown option', [{ name: 'A', options: { precision: 2 } }], [], 'unknown_field'],
+    ['an invalid column id', [{ id: 'a b', name: 'A' }], [], 'invalid_value'],
     [
-      'a formula that can not be read',
+      'a formula that cannot be parsed',
       [{ name: 'A', type: 'formula', options: { expression: '1 +' } }],
       [],
       'invalid_value',
     ],
-    ['a formula without one', [{ name: 'A', type: 'formula' }], [], 'missing_field'],
+    ['a formula column without a formula', [{ name: 'A', type: 'formula' }], [], 'missing_field'],
     ['a default that does not fit', [{ name: 'A', type: 'number', default: 'x' }], [], 'invalid_value'],
-    ['a row that is none', [{ name: 'A' }], [1], 'invalid_type'],
+    ['an invalid row', [{ name: 'A' }], [1], 'invalid_type'],
     [
       'a row id twice',
       [{ name: 'A' }],
@@ -301,7 +301,7 @@ describe('what is refused', () => {
     expect(await tables.faults(id, { rows: [] })).toMatchObject([{ param: 'columns', code: 'missing_field' }]);
   });
 
-  test('a unique value that another row has', async () => {
+  test('refuses a unique value that another row has', async () => {
     const id = await tables.create(
       [{ id: 'a', name: 'A', unique: true }],
       [
@@ -321,7 +321,7 @@ describe('what is refused', () => {
     expect((await tables.read(id)).rows.map(({ cells }) => cells.a)).toEqual(['2', '1']);
   });
 
-  test('a row that is too large for one piece', async () => {
+  test('refuses a row that is too large', async () => {
     const columns = Array.from({ length: 21 }, (_, i) => ({ id: `c${i}`, name: `C${i}` }));
     const id = await tables.create(columns, []);
     const row = columns.map(() => 'x'.repeat(100_000));
@@ -330,7 +330,7 @@ describe('what is refused', () => {
     await tables.write(id, { mode: 'append', rows: [row.slice(1)] });
   });
 
-  test('more rows, cells and columns than a write or a table has', async () => {
+  test('refuses more rows, cells and columns than a write or a table may have', async () => {
     const id = await tables.create();
     const [rows] = await tables.faults(id, { columns: COLUMNS, rows: Array.from({ length: 10_001 }, () => []) });
     expect(rows).toMatchObject({ param: 'rows', code: 'too_many_items' });
@@ -340,7 +340,7 @@ describe('what is refused', () => {
   });
 });
 
-test('typecast converts values and makes choices', async () => {
+test('typecast converts values and creates choices', async () => {
   const columns = [
     ...COLUMNS,
     { id: 'on', name: 'On', type: 'checkbox' },
@@ -376,7 +376,7 @@ test('defaults fill what a new row leaves out', async () => {
   expect((await tables.read(id)).rows.map(({ cells }) => cells.b)).toEqual([7, null, 1]);
 });
 
-test('content may stand within content, but not twice', async () => {
+test('accepts the fields within content, but not twice', async () => {
   const id = await tables.create();
   await tables.write(id, { content: { columns: COLUMNS, rows: [['a']] } });
   expect((await tables.read(id)).rowCount).toBe(1);

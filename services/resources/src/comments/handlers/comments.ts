@@ -46,7 +46,7 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
       const { body, parentCommentId } = request;
       requireWords(body);
       if (parentCommentId !== undefined && request.anchor !== undefined) {
-        throw invalidField('anchor', 'invalid_value', 'A reply has no anchor of its own.');
+        throw invalidField('anchor', 'invalid_value', 'A reply must have no anchor.');
       }
       const replyTo = parentCommentId === undefined ? undefined : await commentOf(parts, node, parentCommentId);
       const mentions = await readersAmong(parts, node, mentionsOf(body, request.mentions), context);
@@ -106,7 +106,7 @@ async function readersAmong(
   const readers = await parts.policy.readersOf(node, ids, context);
   const others = ids.filter((id) => !readers.includes(id));
   if (others.length > 0) {
-    const message = `Not notified, as they can not read the document: ${others.join(', ')}.`;
+    const message = `Not notified, because they cannot read the document: ${others.join(', ')}.`;
     context.reply.warnings = [...(context.reply.warnings ?? []), { code: 'mention_not_notified', message }];
   }
   return readers;

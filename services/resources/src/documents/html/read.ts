@@ -8,7 +8,7 @@ const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.
 type Attributes = Readonly<Record<string, string>>;
 
 /** An open element: the block or the mark that it opened, or neither. */
-interface Opened {
+interface OpenElement {
   readonly frame?: DocNode;
   readonly mark?: Mark;
   /** Whether the element collects plain text instead of content. */
@@ -76,7 +76,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 
 interface Reading {
   readonly frames: DocNode[];
-  readonly opened: Opened[];
+  readonly opened: OpenElement[];
   readonly marks: Mark[];
   inline: DocNode[];
   /** Level of the open heading, which takes the line instead of a paragraph; 0 if none is open. */
@@ -152,7 +152,7 @@ function imageOf(attributes: Attributes): DocNode | undefined {
 }
 
 /** Opens a block that holds others. Opens nothing if the block may not be placed here or is nested too deep. */
-function openFrame(type: string, attributes: Attributes, reading: Reading): Opened {
+function openFrame(type: string, attributes: Attributes, reading: Reading): OpenElement {
   const homes = HOMES[type];
   if (reading.frames.length > MAX_DEPTH || (homes !== undefined && !homes.includes(top(reading).type))) return {};
   const frame: DocNode = { type, content: [] };
@@ -174,12 +174,12 @@ function openFrame(type: string, attributes: Attributes, reading: Reading): Open
 }
 
 /** Opens an element whose text is collected verbatim. */
-function openText(frame: DocNode, reading: Reading): Opened {
+function openText(frame: DocNode, reading: Reading): OpenElement {
   reading.gathered = '';
   return { frame, gathers: true };
 }
 
-function openElement(name: string, attributes: Attributes, reading: Reading): Opened {
+function openElement(name: string, attributes: Attributes, reading: Reading): OpenElement {
   if (reading.gathered !== undefined) {
     const language = name === 'code' ? /(?:^|\s)language-(\S+)/.exec(attributes.class ?? '')?.[1] : undefined;
     const holder = reading.opened.findLast(({ gathers }) => gathers)?.frame;
@@ -199,7 +199,7 @@ function openElement(name: string, attributes: Attributes, reading: Reading): Op
   return openBlock(name, attributes, reading);
 }
 
-function openBlock(name: string, attributes: Attributes, reading: Reading): Opened {
+function openBlock(name: string, attributes: Attributes, reading: Reading): OpenElement {
   if (name === 'br') addInline({ type: 'hard_break' }, reading);
   else if (name === 'img') {
     const image = imageOf(attributes);

@@ -114,7 +114,7 @@ export function sanitise(html: string): Sanitised {
   return readNested(
     () => sanitiseNested(html),
     () => {
-      const message = `HTML with more than ${MAX_OPEN_ELEMENTS} elements within each other is shown as text.`;
+      const message = `HTML with more than ${MAX_OPEN_ELEMENTS} nested elements is shown as text.`;
       return {
         html: `<pre>${escapeHtml(html)}</pre>`,
         warnings: [{ code: 'html_removed', message }],

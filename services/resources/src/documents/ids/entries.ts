@@ -42,15 +42,15 @@ export function entriesOf(doc: Doc): Entry[] {
   return entries;
 }
 
-const ENOUGH = 1000;
+const MAX_CHARS = 1000;
 
 /** Returns the distinct words in about the first 1000 characters of a block and the blocks within it. */
 export function wordsOf(block: DocNode): Set<string> {
   const texts: string[] = [];
   let length = 0;
   const walk = (node: DocNode): void => {
-    if (length > ENOUGH) return;
-    const text = blockText(node).slice(0, ENOUGH);
+    if (length > MAX_CHARS) return;
+    const text = blockText(node).slice(0, MAX_CHARS);
     texts.push(text);
     length += text.length;
     if (node.type !== 'table' && !holdsInline(node)) for (const child of node.content ?? []) walk(child);

@@ -121,7 +121,7 @@ function matchMoved(
 /** Maximum number of comparisons in one gap; in larger gaps only blocks at similar positions are compared. */
 const MAX_COMPARED = 4096;
 const WINDOW = 16;
-const ALIKE = 0.3;
+const MIN_LIKENESS = 0.3;
 
 function matchEdited(
   after: readonly Entry[],
@@ -149,7 +149,7 @@ function matchEdited(
       if (after[a]?.node.type !== before[b]?.node.type) continue;
       const alike = likeness(mine[i] as Uint32Array, theirs[j] as Uint32Array);
       const inPlace = even && i === j;
-      if (alike > ALIKE || inPlace) candidates.push({ a, b, alike });
+      if (alike > MIN_LIKENESS || inPlace) candidates.push({ a, b, alike });
     }
   });
   candidates.sort(

@@ -21,7 +21,7 @@ const name: Rule = (value) =>
 const label: Rule = (value) =>
   typeof value === 'string' && /^[^\]\s^[]{1,200}$/.test(value)
     ? undefined
-    : 'must be 1 to 200 signs without blanks or brackets.';
+    : 'must have 1 to 200 characters without spaces or brackets.';
 
 /** Rules for the known attributes of each type; a star marks a required attribute. */
 const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {

@@ -44,7 +44,7 @@ function mentionAttrs(attrs: unknown): unknown {
 /** Validates and reads one inline node. */
 export function readInlineNode(value: unknown, param: string, report: Report): DocNode | undefined {
   if (!isObject(value)) {
-    report.fault(param, 'invalid_type', 'What stands in text must be an object.');
+    report.fault(param, 'invalid_type', 'An inline node must be an object.');
     return undefined;
   }
   const { type } = value;
@@ -78,7 +78,7 @@ function readUnknown(
   report: Report,
 ): DocNode | undefined {
   if (BLOCKS[type] !== undefined) {
-    report.fault(`${param}.type`, 'invalid_value', `${type} is a block and may not stand in text.`);
+    report.fault(`${param}.type`, 'invalid_value', `${type} is a block and not allowed within text.`);
     return undefined;
   }
   report.warn('unknown_inline_type', `The type "${type}" is unknown in text; it is kept as it is.`);
@@ -91,7 +91,7 @@ function readUnknown(
 export function readTexts(values: readonly unknown[], param: string, report: Report): DocNode[] {
   const texts = values.map((value, index) => {
     if (isObject(value) && value.type === 'text' && typeof value.text === 'string') return value.text;
-    report.fault(`${param}[${index}]`, 'invalid_value', 'Only text may stand in a code block.');
+    report.fault(`${param}[${index}]`, 'invalid_value', 'A code block may contain only text.');
     return '';
   });
   const text = texts.join('');

@@ -75,7 +75,7 @@ function readBlock(value: unknown, param: string, depth: number, report: Report)
     report.fault(
       `${param}.type`,
       'invalid_value',
-      `${type} stands in text, in a paragraph for instance, not among blocks.`,
+      `${type} is inline and must be within text, such as in a paragraph.`,
     );
     return undefined;
   }
@@ -133,7 +133,7 @@ function readParts(part: string, value: unknown, param: string, depth: number, r
   entries.forEach((entry, index) => {
     const type = isObject(entry) ? entry.type : undefined;
     if (typeof type !== 'string' || (ALIASES[type] ?? type) === part) return;
-    report.fault(`${param}[${index}].type`, 'invalid_value', `Only ${part} may stand here.`);
+    report.fault(`${param}[${index}].type`, 'invalid_value', `Only ${part} is allowed here.`);
   });
   return readBlocks(entries, param, depth + 1, report);
 }
@@ -178,7 +178,7 @@ function readUnknown(
 
 /** Replaces a block that is nested too deep by a paragraph with its text. The caller still stores the original JSON. */
 function readTooDeep(value: Record<string, unknown>, report: Report): DocNode {
-  report.warn('nested_too_deep', `Blocks nested more than ${MAX_DEPTH} deep are shown as text.`);
+  report.warn('nested_too_deep', `Blocks nested more than ${MAX_DEPTH} levels deep are shown as text.`);
   const words: string[] = [];
   const open: unknown[] = [value];
   while (open.length > 0) {

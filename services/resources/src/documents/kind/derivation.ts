@@ -2,9 +2,9 @@ import type { ContentInput, Diff, Payload } from '../../content/kind.js';
 import {
   type BlockMap,
   type Doc,
-  type Leads,
   mapBlocks,
   mapBlocksOfDoc,
+  type PublicLinks,
   type PublishedHtml,
   publishedHtml,
   publishedMarkdown,
@@ -49,8 +49,8 @@ export const derivation = {
   /** Returns the map of the document's blocks in its Markdown, with that Markdown unless the body contains it. */
   blockMap: (body: Body): BlockMap & { readonly markdown?: string } =>
     body.format === 'markdown' ? mapBlocks(body.text, body.blockIds?.split(' ')) : mapBlocksOfDoc(docOf(body)),
-  publishedHtml: (body: Body, leads: Leads): PublishedHtml => publishedHtml(docOf(body), leads),
-  publishedMarkdown: (body: Body, leads: Leads): string => publishedMarkdown(docOf(body), leads),
+  publishedHtml: (body: Body, links: PublicLinks): PublishedHtml => publishedHtml(docOf(body), links),
+  publishedMarkdown: (body: Body, links: PublicLinks): string => publishedMarkdown(docOf(body), links),
   /** Returns the difference between two texts. */
   diff: (before: string, after: string): Diff => diffLines(before, after),
   page: (html: string): PageMarkdown => pageMarkdown(html),

@@ -7,7 +7,7 @@ import { namedIn } from './hidden.js';
 import type { DocumentFormat, StoredContent } from './records.js';
 
 /** Bytes of derived texts that a process caches. */
-const REMEMBERED_BYTES = 32 * 1024 * 1024;
+const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 /**
  * Maximum length of a document in its own format whose payload is created without yielding, which takes some tenths of
  * a millisecond.
@@ -38,7 +38,7 @@ export interface DerivedForms {
  */
 export function createDerivedForms(deriver: Deriver): DerivedForms {
   const cached = new LRUCache<string, Payload>({
-    maxSize: REMEMBERED_BYTES,
+    maxSize: MAX_CACHED_BYTES,
     sizeCalculation: ({ content }) => (content?.length ?? 0) + OVERHEAD_BYTES,
   });
 

@@ -7,7 +7,7 @@ import { type Task, withBuffers } from './deriver-protocol.js';
 
 /** Worker thread that parses documents and matches patterns, one task at a time. */
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
+if (port === null) throw new Error('must run in a worker thread');
 // Lowers the OS priority, so that requests that need no thread go first where processors are scarce. On Linux, pid 0
 // means this thread alone.
 if (process.platform === 'linux') lowerPriority(5);

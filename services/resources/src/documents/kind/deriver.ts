@@ -19,7 +19,7 @@ export type DeriverSettings = Pick<Settings, 'documentThreads' | 'documentSecond
 export type Requester = string | { readonly tenant: string; readonly deadline: number };
 
 /** Milliseconds that a request keeps after the last parsing of a document, for its commit and its response. */
-const SPARE_MS = 500;
+const RESERVED_MS = 500;
 
 export interface Deriver {
   /**
@@ -80,7 +80,7 @@ export function openDeriver({ documentThreads, documentSeconds, documentsWaiting
   async function derive(requester: Requester, task: Task): Promise<unknown> {
     const { tenant, deadline } = typeof requester === 'string' ? { tenant: requester, deadline: undefined } : requester;
     try {
-      const until = deadline === undefined ? undefined : deadline - SPARE_MS;
+      const until = deadline === undefined ? undefined : deadline - RESERVED_MS;
       return await send(tenant, task, documentSeconds * 1000, until);
     } catch (error) {
       if (!(error instanceof BeyondBounds)) throw error;
@@ -118,7 +118,7 @@ export function openDeriver({ documentThreads, documentSeconds, documentsWaiting
         return (await send(tenant, { expressible }, PATTERNS_TIMEOUT_MS)) as (string | undefined)[];
       } catch (error) {
         if (!(error instanceof BeyondBounds)) throw error;
-        return expressible.map(() => 'belongs to a form whose patterns take too long to read together.');
+        return expressible.map(() => 'belongs to a form whose patterns take too long to compile together.');
       }
     },
     close: () => pool.close(),

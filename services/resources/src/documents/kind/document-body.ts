@@ -61,7 +61,7 @@ export function idsOf(doc: Doc): string {
 
 /**
  * Returns the body `after` with the block ids that it takes over from `before`. If `before` has known ids, blocks keep
- * them through the change; otherwise ids go on being derived on demand.
+ * them through the change; otherwise ids are still derived on demand.
  */
 export function following(before: Body, after: Body): Body {
   const known = before.blockIds !== undefined || before.format === 'json';
@@ -159,14 +159,14 @@ async function jsonInSlices(text: string, breathe: Breathe): Promise<Buffer> {
 
 const QUOTE = Buffer.from('"');
 
-interface Shown {
+interface ShownDocument {
   readonly text: string;
   /** The document that the text was written from; set only if something in it is hidden. */
   readonly doc?: Doc;
 }
 
 /** Returns what a reader may see of a document: the text as it is, unless some of it is hidden. */
-function shownOf(body: Body, format: DocumentFormat, hidden: readonly string[]): Shown {
+function shownOf(body: Body, format: DocumentFormat, hidden: readonly string[]): ShownDocument {
   if (hidden.length > 0) {
     const whole = docOf(body);
     const doc = withPlaceholders(whole, new Set(hidden));

@@ -44,7 +44,7 @@ export function bodyAfter(before: Body, input: ContentInput, limits: Limits): Re
   }
 }
 
-interface Given {
+interface InputText {
   readonly param: string;
   readonly format: DocumentFormat;
   readonly text: string;
@@ -52,7 +52,7 @@ interface Given {
 
 /** Returns the body that a write or a creation brings. */
 export function bodyFrom(input: ContentInput, limits: Limits): ReadInput {
-  const { param, format, text } = givenIn(input);
+  const { param, format, text } = inputTextOf(input);
   return checked({ format, text }, limits, param);
 }
 
@@ -60,7 +60,7 @@ export function bodyFrom(input: ContentInput, limits: Limits): ReadInput {
  * Returns a write's text and the field that it came in; a string in `content` is Markdown unless `format` says
  * otherwise.
  */
-function givenIn({ content, markdown, html, document, format }: ContentInput): Given {
+function inputTextOf({ content, markdown, html, document, format }: ContentInput): InputText {
   const asked = formatFrom(format);
   if (markdown !== undefined) return named({ param: 'markdown', format: 'markdown', text: markdown }, asked);
   if (html !== undefined) return named({ param: 'html', format: 'html', text: html }, asked);
@@ -72,9 +72,9 @@ function givenIn({ content, markdown, html, document, format }: ContentInput): G
 }
 
 /** Refuses a `format` that contradicts the field that the text came in. */
-function named(given: Given, asked: DocumentFormat | undefined): Given {
-  if (asked === undefined || asked === given.format) return given;
-  throw invalidField('format', 'invalid_value', `${given.param} is ${given.format}, not ${asked}.`);
+function named(input: InputText, asked: DocumentFormat | undefined): InputText {
+  if (asked === undefined || asked === input.format) return input;
+  throw invalidField('format', 'invalid_value', `${input.param} is ${input.format}, not ${asked}.`);
 }
 
 /**
@@ -94,13 +94,13 @@ function checked(body: Body, limits: Limits, param: string): ReadInput {
       ? [limits.documentJsonBytes, 'COMMONPLACE_DOCUMENT_JSON_BYTES']
       : [limits.documentBytes, 'COMMONPLACE_DOCUMENT_BYTES'];
   const bytes = Buffer.byteLength(text);
-  if (bytes > limit) throw tooLarge(`A document has ${limit} bytes at the most.`, param, { limit, bytes, setting });
+  if (bytes > limit) throw tooLarge(`A document may have at most ${limit} bytes.`, param, { limit, bytes, setting });
   const needsLook = format === 'json' || format === 'html' || SUSPECT.test(text) || mayHoldTooMany(text);
   if (!needsLook) return { body, warnings: [] };
-  const { doc, warnings } = look(body, param);
+  const { doc, warnings } = parse(body, param);
   const blocks = countBlocks(doc);
   if (blocks > MAX_BLOCKS) {
-    throw tooLarge(`A document has ${MAX_BLOCKS} blocks at the most.`, param, { limit: MAX_BLOCKS, blocks });
+    throw tooLarge(`A document may have at most ${MAX_BLOCKS} blocks.`, param, { limit: MAX_BLOCKS, blocks });
   }
   // Parsing HTML drops what is not shown, so the warnings are taken from the source text instead.
   const left = format === 'html' ? sanitise(text) : toHtml(doc);
@@ -141,7 +141,7 @@ function mayHoldTooMany(text: string): boolean {
   return blocks >= MAX_BLOCKS;
 }
 
-function look({ format, text }: Body, param: string): { doc: Doc; warnings: readonly Warning[] } {
+function parse({ format, text }: Body, param: string): { doc: Doc; warnings: readonly Warning[] } {
   if (format === 'markdown') return { doc: parseMarkdown(text), warnings: [] };
   if (format === 'html') return { doc: parseHtml(text), warnings: [] };
   if (format === 'text') return { doc: parseText(text), warnings: [] };
@@ -157,23 +157,23 @@ function tooLarge(message: string, param: string, details: Record<string, unknow
 /** Applies the edits to the text, all or none. They apply to the Markdown unless `format` says otherwise. */
 function edited(before: Body, { edits, format }: ContentInput): Body {
   const asked = formatFrom(format) ?? 'markdown';
-  if (asked === 'json') throw invalidField('format', 'invalid_value', 'edits are of text: markdown, html or text.');
-  const asSaid = edits.map((edit) => ({
+  if (asked === 'json') throw invalidField('format', 'invalid_value', 'must be markdown, html or text for edits.');
+  const requested = edits.map((edit) => ({
     old_text: edit.oldText,
     new_text: edit.newText,
     replace_all: edit.replaceAll,
   }));
-  const outcome = applyEdits(textIn(before, asked), asSaid);
+  const outcome = applyEdits(textIn(before, asked), requested);
   if ('faults' in outcome) throw EditNotApplicable({}, { faults: outcome.faults });
   return { format: asked, text: outcome.text };
 }
 
 /** Appends or prepends a write's content to the document. */
 function joined(before: Body, input: ContentInput, limits: Limits): ReadInput {
-  const given = givenIn(input);
-  const more = checked({ format: given.format, text: given.text }, limits, given.param);
+  const text = inputTextOf(input);
+  const more = checked({ format: text.format, text: text.text }, limits, text.param);
   const atEnd = modeOf(input) === ContentMode.APPEND;
-  const { body } = checked(join(before, more.body, atEnd), limits, given.param);
+  const { body } = checked(join(before, more.body, atEnd), limits, text.param);
   return { body, warnings: more.warnings };
 }
 

@@ -5,7 +5,7 @@ import type { Keeper } from '../../content/kept.js';
 import type { ContentInput, ContentKind, Holder, Part, Payload, PreparedWrite, Renaming } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
 import type { AccessSubject } from '../../policy.js';
-import { type Doc, type Leads, namedResources, type PublishedHtml } from '../index.js';
+import { type Doc, namedResources, type PublicLinks, type PublishedHtml } from '../index.js';
 import type { Outcome } from './derivation.js';
 import { createDerivedForms } from './derived.js';
 import type { Deriver, Requester } from './deriver.js';
@@ -37,11 +37,11 @@ export interface DocumentKind extends ContentKind {
   takeIds(node: Pick<Node, 'id'>, ids: readonly string[], context: Pick<CallContext, 'work'>): Promise<void>;
   /**
    * Returns the document as readers of a publication see it: its current state, or the one stored under `keptId`.
-   * References become links only if `leadsOf` returns an address. Returns HTML or Markdown, as `format` asks for.
+   * References become links only if `linksOf` returns an address. Returns HTML or Markdown, as `format` asks for.
    */
   published(
     of: { readonly node: Pick<Node, 'id' | 'tenant'>; readonly keptId?: string },
-    leadsOf: (ids: readonly string[]) => Leads,
+    linksOf: (ids: readonly string[]) => PublicLinks,
     format: 'html' | 'markdown',
     context: CallContext,
   ): Promise<Partial<PublishedHtml> & { readonly markdown?: string }>;
@@ -60,7 +60,7 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
 
   async function kept(snapshotId: string, { work }: CallContext): Promise<Body> {
     const body = await keeper.read(snapshotId, work);
-    if (body === undefined) throw new Error(`nothing is kept for snapshot ${snapshotId}`);
+    if (body === undefined) throw new Error(`no content is stored for snapshot ${snapshotId}`);
     return bare(body as Body);
   }
 
@@ -99,7 +99,7 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
     };
   }
 
-  /** Stores the block ids of a document, because ids that were returned to somebody must stay valid. */
+  /** Stores the block ids of a document, because ids that were returned to a caller must stay valid. */
   async function keepIds(
     record: StoredContent,
     work: CallContext['work'],
@@ -137,12 +137,12 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       const record = await context.work.get(contents, node.id);
       if (record === undefined) return deriver.run(node.tenant, 0, 'payload', EMPTY, format, []);
       await breathe();
-      const told = format === 'json' ? await keepIds(record, context.work, within(record, context)) : record;
+      const withIds = format === 'json' ? await keepIds(record, context.work, within(record, context)) : record;
       // Uncommitted content must not be cached: it may be rolled back.
-      if (context.work.dirty) return shown(node.tenant, told, format, context);
-      const unknown = await hidden.in(context, told.text);
+      if (context.work.dirty) return shown(node.tenant, withIds, format, context);
+      const unknown = await hidden.in(context, withIds.text);
       await breathe();
-      return derived.read(node, told, format, unknown, context.deadline);
+      return derived.read(node, withIds, format, unknown, context.deadline);
     },
     async write(node, input, context) {
       const breathe = createBreathe(context.signal);
@@ -206,8 +206,8 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
     async blocks(node, context) {
       const record = await context.work.get(contents, node.id);
       if (record === undefined) return deriver.run('', 0, 'doc', EMPTY);
-      const told = await keepIds(record, context.work, record.tenant);
-      return deriver.run(record.tenant, told.text.length, 'doc', bare(told));
+      const withIds = await keepIds(record, context.work, record.tenant);
+      return deriver.run(record.tenant, withIds.text.length, 'doc', bare(withIds));
     },
     async shownBody(node, subject) {
       const record = await contents.get(node.id);
@@ -222,13 +222,13 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       );
       return text === body.text ? body : { format: body.format, text };
     },
-    async published({ node, keptId }, leadsOf, format, context) {
+    async published({ node, keptId }, linksOf, format, context) {
       const body = keptId === undefined ? bare((await contents.get(node.id)) ?? EMPTY) : await kept(keptId, context);
-      const leads = leadsOf(namedResources(body.text));
+      const links = linksOf(namedResources(body.text));
       const { tenant } = node;
       const requester = within({ tenant }, context);
-      if (format === 'html') return deriver.run(requester, body.text.length, 'publishedHtml', body, leads);
-      return { markdown: await deriver.run(requester, body.text.length, 'publishedMarkdown', body, leads) };
+      if (format === 'html') return deriver.run(requester, body.text.length, 'publishedHtml', body, links);
+      return { markdown: await deriver.run(requester, body.text.length, 'publishedMarkdown', body, links) };
     },
     async redirected(tenant, body, renamed) {
       const renames = renamesIn(body, renamed);

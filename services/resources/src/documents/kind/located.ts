@@ -7,7 +7,7 @@ import { bare } from './document-body.js';
 import type { StoredContent } from './records.js';
 
 /** Estimated bytes of block maps that a process caches: those of about 20,000 pages of 4 KB. */
-const REMEMBERED_BYTES = 32 * 1024 * 1024;
+const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 /** Estimated bytes of one block in a map, and of a map beside its blocks. */
 const BLOCK_BYTES = 50;
 const OVERHEAD_BYTES = 400;
@@ -20,7 +20,7 @@ type KnownMap = BlockMap & { readonly markdown?: string };
  */
 export function createLocated(deriver: Deriver) {
   const maps = new LRUCache<string, KnownMap, StoredContent>({
-    maxSize: REMEMBERED_BYTES,
+    maxSize: MAX_CACHED_BYTES,
     sizeCalculation: ({ ids, markdown = '' }) => OVERHEAD_BYTES + ids.length * BLOCK_BYTES + markdown.length,
     fetchMethod: async (_key, _stale, { context: record }) =>
       deriver.run(record.tenant, record.text.length, 'blockMap', bare(record)),

@@ -1,18 +1,18 @@
 import { type Attrs, attr, attrText, type DocNode, holdsInline } from '../model/model.js';
 import { tokenize } from './parser.js';
 
-type Expressed = (node: DocNode, name: string) => boolean;
+type CanExpress = (node: DocNode, name: string) => boolean;
 
 const integer = (node: DocNode, name: string, from: number, to: number): boolean => {
   const value = attr(node, name);
   return typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to;
 };
 const isText = (node: DocNode, name: string): boolean => typeof attr(node, name) === 'string';
-const listAttr: Expressed = (node, name) => name === 'tight' && typeof attr(node, name) === 'boolean';
+const listAttr: CanExpress = (node, name) => name === 'tight' && typeof attr(node, name) === 'boolean';
 const oneLine = (text: string): boolean => text !== '' && text.trim() === text && !/[\n\r\0]/.test(text);
 
 /** Returns, by block type, whether native Markdown expresses an attribute. */
-const EXPRESSED: Readonly<Record<string, Expressed>> = {
+const EXPRESSED: Readonly<Record<string, CanExpress>> = {
   heading: (node, name) => name === 'level' && integer(node, name, 1, 6),
   bullet_list: listAttr,
   task_list: listAttr,

@@ -21,7 +21,7 @@ const TAGS: Readonly<Record<string, string>> = {
   sup: 'sup',
 };
 
-interface Writing {
+interface InlineTerms {
   readonly place: Place;
   readonly style: Style;
   readonly care: Care;
@@ -65,7 +65,7 @@ const only = (node: DocNode, ...names: string[]): boolean =>
 /** Types of nodes that are written as JSON if nothing else separates them from the text around them. */
 const HELD = new Set(['math_inline', 'mention', 'wiki_link', 'footnote_ref']);
 
-function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): string {
+function writeLeaf(node: DocNode, next: DocNode | undefined, writing: InlineTerms): string {
   if (writing.style === 'tags' && writing.care === 'all' && HELD.has(node.type)) return verbatim(node);
   switch (node.type) {
     case 'hard_break':
@@ -138,7 +138,7 @@ function autolink(nodes: readonly DocNode[], index: number): string | undefined 
 }
 
 /** Writes inline content in one style. */
-function write(nodes: readonly DocNode[], writing: Writing): string {
+function write(nodes: readonly DocNode[], writing: InlineTerms): string {
   const out: string[] = [];
   const plain = nodes.map((node, index) => {
     const link = writing.care === 'light' ? autolink(nodes, index) : undefined;

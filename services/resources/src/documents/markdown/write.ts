@@ -65,7 +65,7 @@ function readBack(markdown: string, place: Place, env: Environment): DocNode[] |
   return only.type === place ? only.content : undefined;
 }
 
-interface Setting {
+interface BlockContext {
   /** Whether the first block is the first of the page. */
   readonly atStart?: boolean;
   readonly tight?: boolean;
@@ -77,7 +77,7 @@ interface Setting {
   readonly fenced?: boolean;
 }
 
-function writeBlocks(blocks: readonly DocNode[], writer: Writer, setting: Setting): void {
+function writeBlocks(blocks: readonly DocNode[], writer: Writer, setting: BlockContext): void {
   let before: string | undefined;
   let written = setting.following === true;
   blocks.forEach((block, index) => {
@@ -192,13 +192,13 @@ function writeNative(block: DocNode, writer: Writer, position: Position): string
 
 /** Copies an image with the attributes that Markdown can express. */
 function bareImage({ type, attrs }: DocNode): DocNode {
-  const told = Object.entries(attrs ?? {}).filter(([name, value]) => IMAGE.includes(name) && typeof value === 'string');
-  return { type, attrs: Object.fromEntries(told) };
+  const kept = Object.entries(attrs ?? {}).filter(([name, value]) => IMAGE.includes(name) && typeof value === 'string');
+  return { type, attrs: Object.fromEntries(kept) };
 }
 
 const IMAGE = ['src', 'alt', 'title'];
 
-function writeOrEmpty(content: readonly DocNode[], writer: Writer, setting: Setting): void {
+function writeOrEmpty(content: readonly DocNode[], writer: Writer, setting: BlockContext): void {
   if (content.length === 0) writer.lines.line('');
   else writeBlocks(content, writer, setting);
 }
@@ -231,8 +231,8 @@ function writeHeading(block: DocNode, { lines, env, check }: Writer): void {
 function writeCode(block: DocNode, lines: Lines): void {
   const text = (block.content ?? []).map((node) => node.text ?? '').join('');
   const beyond = surplus(block);
-  const told = ['language', 'meta'].filter((name) => attrText(block, name) !== '' && beyond[name] === undefined);
-  const info = told.map((name) => attrText(block, name)).join(' ');
+  const kept = ['language', 'meta'].filter((name) => attrText(block, name) !== '' && beyond[name] === undefined);
+  const info = kept.map((name) => attrText(block, name)).join(' ');
   const sign = info.includes('`') ? '~' : '`';
   const longest = (text.match(sign === '~' ? /~{3,}/g : /`{3,}/g) ?? []).reduce(
     (most, run) => Math.max(most, run.length),

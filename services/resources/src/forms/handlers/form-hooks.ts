@@ -7,7 +7,7 @@ import { findForm, submitReceived } from '../submit.js';
 import { MAX_VALUES_BYTES } from '../values.js';
 
 /** Maximum length of a delivery id; the rest is ignored. */
-const DELIVERY_CHARS = 255;
+const MAX_DELIVERY_ID_CHARS = 255;
 
 /**
  * Creates the handlers for form webhooks, through which other systems submit. There is no caller: the token is the
@@ -18,7 +18,7 @@ export function createFormHookHandlers(parts: FormParts): Handlers<FormHookServi
     async submitFormHook({ webhookToken, payload, deliveryId }, context) {
       const found = await findForm(parts, 'hookHash', webhookToken);
       if (payload.length > MAX_VALUES_BYTES) throw PayloadTooLarge({ limit: MAX_VALUES_BYTES });
-      const delivery = deliveryId.slice(0, DELIVERY_CHARS);
+      const delivery = deliveryId.slice(0, MAX_DELIVERY_ID_CHARS);
       const given = JSON.parse(payload.length === 0 ? '{}' : payload.toString()) as Record<string, unknown>;
       if (!found.form.isActive) throw FormInactive();
       return submitReceived(

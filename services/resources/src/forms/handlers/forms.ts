@@ -20,7 +20,7 @@ import { formMessage } from '../shown.js';
 import { submitForm } from '../submit.js';
 
 /** Optional parts of a response that contains a form. */
-interface Beside {
+interface OptionalParts {
   readonly made?: readonly FormWebhookSecret[];
   readonly withDeliveries?: boolean;
 }
@@ -50,7 +50,7 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
     form: FormRecord,
     subject: AccessSubject,
     context: CallContext,
-    { made = [], withDeliveries = false }: Beside = {},
+    { made = [], withDeliveries = false }: OptionalParts = {},
   ): Promise<ResourceForm> {
     const { node } = seen;
     const manages = may(seen.access.role, 'manage');
@@ -164,7 +164,7 @@ function requireTable(node: Node): void {
 }
 
 /**
- * Throws unless the caller may write and manage the table now. Nobody can while it is archived, locked or in the trash
+ * Throws unless the caller may write and manage the table now. No one can while it is archived, locked or in the trash
  * (specification 4.10). A trashed table is NotFound for callers who may not write.
  */
 async function requireCurrentRights(seen: Seen, see: () => Promise<Seen>): Promise<void> {

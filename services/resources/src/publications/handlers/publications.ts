@@ -14,17 +14,17 @@ import { type AccessSubject, requireCapability, requireWorkspaceRole, type Seen 
 import type { PublicationInput } from '../input.js';
 import type { PublicationParts } from '../parts.js';
 import { publicationOf, stateOf } from '../publication-state.js';
-import { type Published, type PublishOptions, publish, unpublish } from '../publish.js';
+import { type PublishOptions, type PublishTarget, publish, unpublish } from '../publish.js';
 import type { PublicationRecord } from '../records.js';
 import { storedMessage, unpublishedMessage, writtenMessage } from '../wire.js';
 
 export function createPublicationHandlers(parts: PublicationParts): Handlers<PublicationService> {
   const { policy, publications } = parts;
 
-  async function enter(workspaceId: string, least: WorkspaceRole, context: CallContext) {
+  async function enter(workspaceId: string, minRole: WorkspaceRole, context: CallContext) {
     const subject = await policy.subject(context);
     const membership = await policy.enter(workspaceId, subject, context);
-    requireWorkspaceRole(membership, least);
+    requireWorkspaceRole(membership, minRole);
     return { subject, membership };
   }
 
@@ -140,7 +140,7 @@ async function isActive(parts: PublicationParts, record: PublicationRecord, subj
   return state === 'active' || state === 'suspended';
 }
 
-function itemOf({ node }: Seen): Published {
+function itemOf({ node }: Seen): PublishTarget {
   const { id: itemId, tenant, workspaceId, boundary, name } = node;
   return { itemId, kind: 'resource', tenant, workspaceId, boundary, name };
 }

@@ -23,7 +23,7 @@ export function createReaderHandlers(parts: PublicationParts): Handlers<ReaderSe
     listIndexed: (request, context) => listIndexed(parts, request, context),
 
     async countViews({ items }, { work }) {
-      for (const { publicationId, views } of items.slice(0, VIEWED)) {
+      for (const { publicationId, views } of items.slice(0, MAX_VIEWED_PUBLICATIONS)) {
         const publication = await parts.publications.get(publicationId);
         if (publication === undefined || views < 1) continue;
         work.increment(parts.views, publicationId, 'views', views, { tenant: publication.tenant });
@@ -34,4 +34,4 @@ export function createReaderHandlers(parts: PublicationParts): Handlers<ReaderSe
 }
 
 /** Maximum number of publications in one report of views. */
-const VIEWED = 1000;
+const MAX_VIEWED_PUBLICATIONS = 1000;

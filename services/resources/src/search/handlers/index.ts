@@ -8,7 +8,7 @@ import type {
   PlacePart,
   SearchFilter,
 } from '@commonplace/proto/resources/v1/index_service.js';
-import { spokenOn } from '../../comments/spoken.js';
+import { commentTexts } from '../../comments/comment-texts.js';
 import type { Part } from '../../content/kind.js';
 import type { Node, NodeType } from '../../domain/node.js';
 import { locateIn, textsOf } from '../../kinds.js';
@@ -137,7 +137,7 @@ function isIndexed(node: Node): boolean {
 async function entriesOf(parts: SearchParts, nodes: readonly Node[]): Promise<IndexEntry[]> {
   const texts = await textsOf(parts.kinds, nodes);
   const tags = await parts.tags.ofAll(nodes);
-  const comments = await spokenOn(parts, nodes);
+  const comments = await commentTexts(parts, nodes);
   return statesOf(nodes).map((state) => ({
     ...state,
     text: texts.get(state.id) ?? '',
@@ -180,7 +180,7 @@ async function chooseWorkspaces(
   if (asked.length > 0) {
     const tenants = new Set<string>();
     for (const id of asked) tenants.add((await parts.policy.visit(id, subject, context)).orgId);
-    if (tenants.size > 1) throw TenantBoundary({}, { message: 'One search covers the workspaces of one tenant.' });
+    if (tenants.size > 1) throw TenantBoundary({}, { message: 'A search must name workspaces of one tenant only.' });
     return [...asked];
   }
   const { caller, person } = subject;

@@ -6,7 +6,7 @@ import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resour
 import type { Node } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
 import { type AccessSubject, requireCapability, type Seen } from '../../policy.js';
-import { type Asked, readRequestedGrants } from '../grantees.js';
+import { type GrantRequest, readRequestedGrants } from '../grantees.js';
 import { greaterRole, putGrants, type RequestedGrant } from '../grants.js';
 import { removeGrantsOf } from '../member-grants.js';
 import type { SharingParts } from '../parts.js';
@@ -54,8 +54,15 @@ async function grant(parts: PermissionParts, request: GrantPermissionRequest, co
   requireSharing(seen);
   const restricts = request.accessMode !== AccessMode.UNSPECIFIED;
   if (restricts) requireCapability(seen, 'manage');
-  const asked = askedIn(request);
-  const { requestedGrants, invited } = await readRequestedGrants(parts, seen, asked, request.message, subject, context);
+  const requests = requestsIn(request);
+  const { requestedGrants, invited } = await readRequestedGrants(
+    parts,
+    seen,
+    requests,
+    request.message,
+    subject,
+    context,
+  );
   const own = `user:${context.caller.userId}`;
   let { node } = seen;
   if (restricts) node = await parts.setAccessMode(seen, request.accessMode, subject, context);
@@ -63,8 +70,8 @@ async function grant(parts: PermissionParts, request: GrantPermissionRequest, co
     node.restricted && !seen.node.restricted
       ? requestedGrants.map((requested) => keptManager(requested, own))
       : requestedGrants;
-  const telling = { notify: request.notify !== false, message: request.message };
-  const granted = await putGrants(parts, node, kept, telling, context);
+  const notification = { notify: request.notify !== false, message: request.message };
+  const granted = await putGrants(parts, node, kept, notification, context);
   context.reply.status = granted.anyNew ? 201 : 200;
   if (invited.length > 0) context.once('invites');
   const names = await namesOf(parts, granted.grants, subject, context);
@@ -94,7 +101,7 @@ function keptManager(requested: RequestedGrant, own: string): RequestedGrant {
 }
 
 /** Returns the grants that a request asks for: one, several, or none if it only sets the access mode. */
-function askedIn(request: GrantPermissionRequest): Asked[] {
+function requestsIn(request: GrantPermissionRequest): GrantRequest[] {
   const { principalType, principalId, email, role, expiresAt, audience, grants } = request;
   const one = { at: '', principalType, principalId, email, role, expiresAt, audience };
   const names =
@@ -105,7 +112,7 @@ function askedIn(request: GrantPermissionRequest): Asked[] {
     expiresAt !== undefined ||
     audience !== LinkAudience.UNSPECIFIED;
   if (grants.length > 0) {
-    if (names) throw invalidField('grants', 'invalid_value', 'stands instead of a single grant, not beside it.');
+    if (names) throw invalidField('grants', 'invalid_value', 'cannot be combined with the fields of a single grant.');
     return grants.map((each, i) => ({ ...each, at: `grants[${i}].` }));
   }
   return names || request.accessMode === AccessMode.UNSPECIFIED ? [one] : [];

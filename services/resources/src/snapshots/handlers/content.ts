@@ -61,7 +61,7 @@ async function askedSnapshot(
   { version, snapshotId }: Pick<GetContentRequest, 'version' | 'snapshotId'>,
 ): Promise<SnapshotRecord | undefined> {
   if (version !== undefined && snapshotId !== undefined) {
-    throw invalidField('version', 'conflicting_alias', 'version and snapshot_id each name a state: send one of them.');
+    throw invalidField('version', 'conflicting_alias', 'version and snapshot_id both name a state: send one of them.');
   }
   if (snapshotId !== undefined) return snapshotOf({ snapshots }, node, snapshotId);
   if (version === undefined || version === node.contentVersion) return undefined;

@@ -61,7 +61,7 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
         had.map(({ id }) => id),
         tags.map(({ id }) => id),
       );
-      if (ids.length > had.length) retag(parts, seen.node, ids, context);
+      if (ids.length > had.length) changeTags(parts, seen.node, ids, context);
       if (created) context.reply.status = 201;
       return { items: await messagesAfter(parts, all, had, all) };
     },
@@ -73,7 +73,7 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
       requireVersion(context, seen.node.version, seen.node);
       const had = await parts.tags.of(seen.node);
       const left = had.filter(({ id }) => !gone.has(id));
-      if (left.length < had.length) retag(parts, seen.node, ids(left), context);
+      if (left.length < had.length) changeTags(parts, seen.node, ids(left), context);
       return { items: await messagesAfter(parts, left, had, left) };
     },
 
@@ -100,7 +100,7 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
 
 const ids = (tags: readonly Tag[]): string[] => tags.map(({ id }) => id);
 
-function retag(parts: TagParts, node: Node, tags: readonly string[], context: CallContext): void {
+function changeTags(parts: TagParts, node: Node, tags: readonly string[], context: CallContext): void {
   const stamp = { updatedAt: new Date().toISOString(), updatedBy: context.actor };
   const after = writeTags(parts, context.work, node, tags, stamp);
   publishChange(context, { verb: 'resource.updated', fields: ['tags'] }, after);
@@ -128,8 +128,10 @@ function oneSelector({ tagId, name, tagIds, names = [] }: Selectors): TagReferen
     tagReferences('names', names, 'name'),
   ];
   const [first, ...others] = given.filter((references) => references.length > 0);
-  if (first === undefined) throw new AppError('INVALID_ARGUMENT', 'missing_target', 'Say which tags.');
-  if (others.length > 0) throw new AppError('INVALID_ARGUMENT', 'ambiguous_target', 'Say by one field which tags.');
+  if (first === undefined)
+    throw new AppError('INVALID_ARGUMENT', 'missing_target', 'A field that names tags is required.');
+  if (others.length > 0)
+    throw new AppError('INVALID_ARGUMENT', 'ambiguous_target', 'Several fields name tags: send one of them.');
   return first;
 }
 

@@ -81,7 +81,7 @@ async function deleteTemplate(parts: TemplateParts, template: Template, context:
   publishTemplate(context, 'deleted', template);
 }
 
-interface Listed {
+interface ListedTemplate {
   readonly key: readonly (string | number)[];
   readonly message: TemplateMessage;
 }
@@ -91,7 +91,7 @@ async function templatesFor(
   parts: TemplateParts,
   { scope, q }: Pick<ListTemplatesRequest, 'scope' | 'q'>,
   subject: AccessSubject,
-): Promise<Listed[]> {
+): Promise<ListedTemplate[]> {
   const { caller, person } = subject;
   const wanted = (one: TemplateScope) => scope === TemplateScope.UNSPECIFIED || scope === one;
   const keys = [

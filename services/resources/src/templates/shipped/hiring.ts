@@ -1,6 +1,6 @@
-import { choices, type Shipped } from './shipped.js';
+import { choices, type ShippedTemplate } from './shipped.js';
 
-export const hiring: Shipped = {
+export const hiring: ShippedTemplate = {
   slug: 'hiring',
   name: 'Hiring',
   description: 'From an open role to a first day: role, candidates, interviews by a guide, and decisions on evidence.',

@@ -1,6 +1,6 @@
-import { choices, type Shipped } from './shipped.js';
+import { choices, type ShippedTemplate } from './shipped.js';
 
-export const meetingNotes: Shipped = {
+export const meetingNotes: ShippedTemplate = {
   slug: 'meeting-notes',
   name: 'Meeting notes',
   description: 'Agendas that lead somewhere, notes that can be found, and actions that nobody forgets.',

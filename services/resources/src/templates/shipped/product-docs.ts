@@ -1,6 +1,6 @@
-import { choices, type Shipped } from './shipped.js';
+import { choices, type ShippedTemplate } from './shipped.js';
 
-export const productDocs: Shipped = {
+export const productDocs: ShippedTemplate = {
   slug: 'product-docs',
   name: 'Product documentation',
   description:

@@ -1,6 +1,6 @@
-import { choices, type Shipped } from './shipped.js';
+import { choices, type ShippedTemplate } from './shipped.js';
 
-export const project: Shipped = {
+export const project: ShippedTemplate = {
   slug: 'project',
   name: 'Project',
   description: 'One project from brief to retrospective: goals, plan, tasks, risks and decisions in one place.',

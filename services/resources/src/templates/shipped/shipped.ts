@@ -11,7 +11,7 @@ export interface ShippedItem {
   readonly children?: readonly ShippedItem[];
 }
 
-export interface Shipped {
+export interface ShippedTemplate {
   /** The template's id is derived from the slug, so the slug must never change. */
   readonly slug: string;
   readonly name: string;

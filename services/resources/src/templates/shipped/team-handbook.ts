@@ -1,6 +1,6 @@
-import type { Shipped } from './shipped.js';
+import type { ShippedTemplate } from './shipped.js';
 
-export const teamHandbook: Shipped = {
+export const teamHandbook: ShippedTemplate = {
   slug: 'team-handbook',
   name: 'Team handbook',
   description: 'How your team works: who you are, how you decide, how people join and what they can count on.',

@@ -1,6 +1,6 @@
-import { choices, type Shipped } from './shipped.js';
+import { choices, type ShippedTemplate } from './shipped.js';
 
-export const weeklyPlanner: Shipped = {
+export const weeklyPlanner: ShippedTemplate = {
   slug: 'weekly-planner',
   name: 'Weekly planner',
   description: 'A workspace for one person: what matters this week, what waits, and notes that can be found again.',

@@ -133,10 +133,10 @@ function shownArtifact({ artifactType = ArtifactType.CODE, language, source, tit
 }
 
 /** Maximum number of comments read; a document has no more. */
-const COMMENTS = 10_000;
+const MAX_COMMENTS = 10_000;
 
 function commentsOf({ comments }: Pick<TransferParts, 'comments'>, { id: resourceId }: Node): Promise<Comment[]> {
-  return comments.find({ where: { resourceId }, sort: COMMENT_ORDER, limit: COMMENTS });
+  return comments.find({ where: { resourceId }, sort: COMMENT_ORDER, limit: MAX_COMMENTS });
 }
 
 function peopleIn({ authorId, author, resolvedBy, mentions, reactions }: Comment): string[] {
@@ -194,7 +194,7 @@ function hasSnapshots({ type }: Node): boolean {
 }
 
 /** Number of snapshots that one query reads. */
-const SNAPSHOTS = 100;
+const SNAPSHOTS_PER_QUERY = 100;
 
 /** Yields the entries of all snapshots, newest first, and returns their paths. */
 async function* snapshotPieces(
@@ -203,9 +203,9 @@ async function* snapshotPieces(
   terms: ArchiveTerms,
 ): AsyncGenerator<ReturnType<typeof entry>, string[]> {
   const paths: string[] = [];
-  for (let offset = 0; ; offset += SNAPSHOTS) {
+  for (let offset = 0; ; offset += SNAPSHOTS_PER_QUERY) {
     const where = { resourceId: node.id };
-    const found = await parts.snapshots.find({ where, sort: NEWEST_FIRST, limit: SNAPSHOTS, offset });
+    const found = await parts.snapshots.find({ where, sort: NEWEST_FIRST, limit: SNAPSHOTS_PER_QUERY, offset });
     await terms.emails.load(found.flatMap(({ createdBy, written }) => [createdBy.id, written.by.id]));
     for (const snapshot of found) {
       const path = `snapshots/${node.id}/${snapshot.id}.json`;
@@ -216,7 +216,7 @@ async function* snapshotPieces(
       } else yield jsonEntry(path, { ...facts, content: await keptContent(parts, node, snapshot, terms) });
       paths.push(path);
     }
-    if (found.length < SNAPSHOTS) return paths;
+    if (found.length < SNAPSHOTS_PER_QUERY) return paths;
   }
 }
 

@@ -10,15 +10,15 @@ export interface Emails {
 }
 
 /** Number of people in one query. */
-const AT_ONCE = 200;
+const PEOPLE_PER_QUERY = 200;
 
 export function createEmails({ peers }: Pick<TransferParts, 'peers'>, { onward }: CallContext): Emails {
   const known = new Map<string, string | undefined>();
   return {
     async load(ids) {
       const missing = [...new Set(ids)].filter((id) => id !== '' && !known.has(id));
-      for (let at = 0; at < missing.length; at += AT_ONCE) {
-        const some = missing.slice(at, at + AT_ONCE);
+      for (let at = 0; at < missing.length; at += PEOPLE_PER_QUERY) {
+        const some = missing.slice(at, at + PEOPLE_PER_QUERY);
         const { users } = await peers.users.findUsers({ ids: some, emails: [] }, onward);
         for (const id of some) known.set(id, undefined);
         for (const { id, email } of users) known.set(id, email);

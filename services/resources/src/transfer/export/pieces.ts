@@ -35,7 +35,7 @@ export function fileEntry(path: string, fileId: string): TreePiece {
 }
 
 /** Number of characters after which part of an entry is sent. */
-const CHARS = 512 * 1024;
+const PIECE_CHARS = 512 * 1024;
 
 /** Yields an entry whose text is produced piece by piece. */
 export async function* growingEntry(path: string, texts: AsyncIterable<string>): Pieces {
@@ -44,7 +44,7 @@ export async function* growingEntry(path: string, texts: AsyncIterable<string>):
   for await (const text of texts) {
     held.push(text);
     chars += text.length;
-    if (chars < CHARS) continue;
+    if (chars < PIECE_CHARS) continue;
     yield TreePiece.fromPartial({ path, data: Buffer.from(held.join('')) });
     held = [];
     chars = 0;

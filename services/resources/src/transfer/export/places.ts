@@ -10,7 +10,7 @@ export interface Places {
 }
 
 /** Maximum number of cached names. */
-const KNOWN = 50_000;
+const MAX_CACHED_NAMES = 50_000;
 
 export function createPlaces({ tree }: Pick<TransferParts, 'tree'>): Places {
   const names = new Map<string, string>();
@@ -18,7 +18,7 @@ export function createPlaces({ tree }: Pick<TransferParts, 'tree'>): Places {
   async function nameOf(ids: readonly string[]): Promise<void> {
     const missing = ids.filter((id) => !names.has(id));
     if (missing.length === 0) return;
-    if (names.size > KNOWN) names.clear();
+    if (names.size > MAX_CACHED_NAMES) names.clear();
     for (const node of await tree.getMany([...new Set(missing)])) names.set(node.id, componentOf(node));
   }
 
@@ -41,7 +41,7 @@ export function createPlaces({ tree }: Pick<TransferParts, 'tree'>): Places {
 }
 
 /** Maximum characters of a name in a path, so that 32 levels stay within the limits of most file systems. */
-const LENGTH = 60;
+const MAX_NAME_CHARS = 60;
 
 /** Returns a unique name that every file system accepts. */
 function componentOf({ id, name, type }: Pick<Node, 'id' | 'name' | 'type'>): string {
@@ -53,7 +53,7 @@ function componentOf({ id, name, type }: Pick<Node, 'id' | 'name' | 'type'>): st
       .replace(/\s+/g, ' ')
       .trim(),
   ]
-    .slice(0, LENGTH)
+    .slice(0, MAX_NAME_CHARS)
     .join('');
   return `${plain.replace(/[. ]+$/, '') || 'Untitled'} ${id.slice(-8)}`;
 }

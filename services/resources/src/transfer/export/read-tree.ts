@@ -55,7 +55,7 @@ async function* piecesOf(parts: TransferParts, node: Node, terms: ArchiveTerms, 
     yield* terms.format === 'native' ? nativePieces(parts, node, terms) : readablePieces(parts, node, terms, places);
   } catch (error) {
     // A peer that is unavailable now is asked again when the export retries the whole batch.
-    if (error instanceof AppError && AWAY.has(error.code)) throw error;
+    if (error instanceof AppError && UNAVAILABLE.has(error.code)) throw error;
     parts.log.warn('archive.unreadable', { resource_id: node.id, error });
     yield faultPiece('unreadable', `${node.type} ${JSON.stringify(node.name)} could not be read.`);
   }
@@ -64,7 +64,7 @@ async function* piecesOf(parts: TransferParts, node: Node, terms: ArchiveTerms, 
   }
 }
 
-const AWAY: ReadonlySet<AppError['code']> = new Set([
+const UNAVAILABLE: ReadonlySet<AppError['code']> = new Set([
   'UNAVAILABLE',
   'DEADLINE_EXCEEDED',
   'CANCELLED',

@@ -14,7 +14,7 @@ export interface ShownColumn {
 }
 
 /** Number of rows that one read returns. */
-const ROWS = 1000;
+const ROWS_PER_READ = 1000;
 
 interface Page {
   readonly columns: readonly ShownColumn[];
@@ -34,7 +34,7 @@ export async function* tablePages(
   for (let offset = 0; ; ) {
     const query: ContentQuery = {
       format: ContentFormat.UNSPECIFIED,
-      page: { limit: ROWS, offset, cursor: '' },
+      page: { limit: ROWS_PER_READ, offset, cursor: '' },
       filter: '',
       sort: '',
       columns: [],

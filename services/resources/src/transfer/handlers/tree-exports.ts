@@ -9,7 +9,7 @@ import { readTree } from '../export/read-tree.js';
 import type { TransferParts } from '../parts.js';
 
 /** Maximum number of a workspace's tags in an archive. */
-const TAGS = 2000;
+const MAX_TAGS = 2000;
 
 /** Creates the handlers that exports call. Only administrators of the workspace may use them. */
 export function createTreeExportHandlers(parts: TransferParts): Handlers<TreeExportService> {
@@ -23,7 +23,7 @@ export function createTreeExportHandlers(parts: TransferParts): Handlers<TreeExp
     async describeTree({ workspaceId }, context) {
       await enter(workspaceId, context);
       const where = { workspaceId, mergedInto: { exists: false } } as const;
-      const tags = await parts.tags.collection.find({ where, sort: ['nameFold'], limit: TAGS });
+      const tags = await parts.tags.collection.find({ where, sort: ['nameFold'], limit: MAX_TAGS });
       const shown = tags.map(({ id, name, color = null, description = null }) => ({ id, name, color, description }));
       return {
         resourceCount: await parts.counters.ofWorkspace(workspaceId),

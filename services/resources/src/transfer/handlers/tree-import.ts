@@ -15,8 +15,8 @@ import { putItems } from '../import/items.js';
 import type { TransferParts } from '../parts.js';
 
 /** Maximum number of items in one call, and of external ids in one query. */
-const MOST_ITEMS = 100;
-const MOST_IDS = 1000;
+const MAX_ITEMS = 100;
+const MAX_EXTERNAL_IDS = 1000;
 
 /** Creates the handlers that imports call. */
 export function createTreeImportHandlers(parts: TransferParts): Handlers<TreeImportService> {
@@ -41,8 +41,8 @@ export function createTreeImportHandlers(parts: TransferParts): Handlers<TreeImp
     },
 
     async putItems(request, context) {
-      if (request.items.length > MOST_ITEMS)
-        throw new AppError('INTERNAL', 'internal_error', 'These are too many items.');
+      if (request.items.length > MAX_ITEMS)
+        throw new AppError('INTERNAL', 'internal_error', `A call may have at most ${MAX_ITEMS} items.`);
       const subject = await policy.subject(context);
       await policy.visit(request.workspaceId, subject, context);
       const administers = administersOf(subject, request.workspaceId);
@@ -60,7 +60,7 @@ async function findExternal(
   { workspaceId, parentId, externalIds }: FindByExternalIdRequest,
   subject: AccessSubject,
 ) {
-  const keys = [...new Set(externalIds)].slice(0, MOST_IDS).map((id) => `${workspaceId}:${id}`);
+  const keys = [...new Set(externalIds)].slice(0, MAX_EXTERNAL_IDS).map((id) => `${workspaceId}:${id}`);
   if (keys.length === 0) return [];
   const found = await tree.resolve(await tree.nodes.find({ where: { externalKey: { in: keys } }, limit: keys.length }));
   const live = found.filter(

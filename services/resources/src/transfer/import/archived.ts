@@ -6,31 +6,31 @@ import type { ContentInput, Renaming, RowFacts } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
 import type { NodeType } from '../../domain/node.js';
 import type { TransferParts } from '../parts.js';
-import { type Given, momentIn, recordIn, recordsIn } from './given.js';
+import { type ArchiveJson, momentIn, recordIn, recordsIn } from './archive-json.js';
 import type { ItemTerms } from './item-terms.js';
 import { type NewNode, past } from './new-node.js';
 
 /** What a workspace archive states about a resource beyond the fields that every import source has. */
-export interface Archived {
+export interface ArchivedItem {
   readonly restricted: boolean;
   readonly locked: boolean;
   readonly contentVersion: number;
-  readonly createdBy: Given;
-  readonly updatedBy: Given;
+  readonly createdBy: ArchiveJson;
+  readonly updatedBy: ArchiveJson;
   readonly createdAt: string | undefined;
   readonly updatedAt: string | undefined;
-  readonly content: Given;
+  readonly content: ArchiveJson;
   /** For a table, as are `rows` and `people`. */
   readonly columns: unknown;
   readonly rows: unknown;
   /** The people to whom rows refer by index. */
   readonly people: unknown;
-  readonly comments: readonly Given[];
+  readonly comments: readonly ArchiveJson[];
   /** Oldest first. */
-  readonly snapshots: readonly Given[];
-  readonly permissions: readonly Given[];
+  readonly snapshots: readonly ArchiveJson[];
+  readonly permissions: readonly ArchiveJson[];
   /** The form of a table, if it has one. */
-  readonly form: Given | undefined;
+  readonly form: ArchiveJson | undefined;
   /** Maps an id in the archive to the id of the resource that it refers to now. */
   readonly renamed: Renaming;
 }
@@ -38,7 +38,7 @@ export interface Archived {
 const MARK = Buffer.from('{"archive":');
 
 /** Returns the archive data in an item; undefined for items of other sources. */
-export function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): Archived | undefined {
+export function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): ArchivedItem | undefined {
   if (!contentJson.subarray(0, MARK.length).equals(MARK)) return undefined;
   const { archive: given, columns, rows, people } = JSON.parse(contentJson.toString()) as Record<string, unknown>;
   const archive = recordIn(given);
@@ -78,7 +78,7 @@ function renamingIn(refs: unknown): Renaming {
 /** Returns a new node with the archive's fields. Authors, times and locks are kept only if an administrator imports. */
 export async function asArchived(
   node: NewNode,
-  archived: Archived,
+  archived: ArchivedItem,
   { administers, people }: ItemTerms,
 ): Promise<NewNode> {
   const versioned = { ...node, contentVersion: archived.contentVersion };
@@ -98,7 +98,7 @@ export async function asArchived(
 /** Returns the content of an archived resource, with its references redirected to the imported resources. */
 export async function archivedInput(
   parts: TransferParts,
-  archived: Archived,
+  archived: ArchivedItem,
   type: NodeType,
   terms: ItemTerms,
 ): Promise<ContentInput | undefined> {
@@ -110,7 +110,7 @@ export async function archivedInput(
 /** Returns the content of an archived snapshot, with its references redirected in the same way. */
 export async function keptInput(
   parts: TransferParts,
-  content: Given,
+  content: ArchiveJson,
   type: NodeType,
   renamed: Renaming,
   terms: ItemTerms,
@@ -123,7 +123,7 @@ export async function keptInput(
 async function bodyInput(
   parts: TransferParts,
   tenant: string,
-  content: Given,
+  content: ArchiveJson,
   type: NodeType,
   renamed: Renaming,
 ): Promise<ContentInput | undefined> {
@@ -138,7 +138,7 @@ const FORMATS: readonly string[] = ['markdown', 'html', 'text', 'json'];
 export async function documentInput(
   parts: Pick<TransferParts, 'kinds'>,
   tenant: string,
-  { format, text: given }: Given,
+  { format, text: given }: ArchiveJson,
   renamed: Renaming,
 ): Promise<ContentInput | undefined> {
   if (typeof given !== 'string' || !FORMATS.includes(format as string)) return undefined;
@@ -155,7 +155,7 @@ export async function documentInput(
 const ARTIFACT_FIELDS = ['artifact_type', 'language', 'source', 'title', 'entry'];
 
 /** Returns an artifact's fields; leaves out assets that were not imported. */
-export function artifactInput(given: Given, renamed: Renaming): ContentInput {
+export function artifactInput(given: ArchiveJson, renamed: Renaming): ContentInput {
   const assets = recordsIn(given.assets).flatMap(({ name, resource_id: old }) => {
     const id = typeof old === 'string' ? renamed(old) : undefined;
     return id === undefined ? [] : [{ name, resource_id: id }];
@@ -179,7 +179,7 @@ const COMPUTED: readonly unknown[] = [
 
 /** Returns a table's columns and rows. Authors and times of rows are kept only if an administrator imports. */
 async function tableInput(
-  { columns, rows, people }: Given,
+  { columns, rows, people }: ArchiveJson,
   renamed: Renaming,
   terms: ItemTerms,
 ): Promise<ContentInput | undefined> {
@@ -211,7 +211,7 @@ async function rowFactsIn(
   }));
 }
 
-function numbersIn(cells: Given, columnIds: readonly string[]): Record<string, number> {
+function numbersIn(cells: ArchiveJson, columnIds: readonly string[]): Record<string, number> {
   const numbers = columnIds.map((id) => [id, cells[id]] as const);
   return Object.fromEntries(numbers.filter((one): one is [string, number] => isCount(one[1])));
 }

@@ -8,7 +8,7 @@ import { type FormConfig, readConfig } from '../../forms/config.js';
 import type { FormField } from '../../forms/field.js';
 import { sealWebhooks, type WebhookInput } from '../../forms/webhooks.js';
 import type { TransferParts } from '../parts.js';
-import { type Given, recordIn, recordsIn } from './given.js';
+import { type ArchiveJson, recordIn, recordsIn } from './archive-json.js';
 import type { ItemTerms } from './item-terms.js';
 
 /**
@@ -18,27 +18,28 @@ import type { ItemTerms } from './item-terms.js';
 export async function putForm(
   parts: TransferParts,
   node: Node,
-  given: Given,
+  given: ArchiveJson,
   { subject, people }: ItemTerms,
   warnings: string[],
   context: CallContext,
 ): Promise<Node> {
   const role = (await parts.policy.accessTo(node, subject))?.role;
   if (role === undefined || !may(role, 'manage')) {
-    warnings.push('Its form was left out: only those who manage the table bring it along.');
+    warnings.push('Its form was left out: only managers of the table can import it.');
     return node;
   }
   const { config, faults } = readConfig({ ...recordIn(given.config), notify_user_ids: [] });
   if (faults.list.length > 0 || config.fields === undefined) {
-    warnings.push('Its form was left out: it can not be read.');
+    warnings.push('Its form was left out: it cannot be read.');
     return node;
   }
   const fields = await withoutFaultyPatterns(parts, node, config.fields, warnings);
   const id = newId();
-  const told = recordsIn(given.notify);
-  const known = (await people.ids(told)).flatMap((one) => one ?? []);
+  const named = recordsIn(given.notify);
+  const known = (await people.ids(named)).flatMap((one) => one ?? []);
   const notified = known.length === 0 ? [] : await parts.policy.readersOf(node, [...new Set(known)], context);
-  if (notified.length < told.length) warnings.push('Not all whom its form tells of submissions can read it here.');
+  if (notified.length < named.length)
+    warnings.push('Some people whom its form notifies of submissions cannot read it here.');
   const placed: FormConfig = {
     ...config,
     fields,

@@ -77,11 +77,11 @@ export function createImportHomes(
       return { destination: home.destination, position: home.last };
     },
     add: (node) => void made.set(node.id, node),
-    refuse: (id) => void homes.set(id, new AppError('ABORTED', 'parent_failed', 'What it lies in was not imported.')),
+    refuse: (id) => void homes.set(id, new AppError('ABORTED', 'parent_failed', 'Its parent was not imported.')),
   };
 }
 
-/** Returns a destination for children of a node from this same call, which nobody else can have changed. */
+/** Returns a destination for children of a node from this same call, which no other call can have changed. */
 function intoMade(parts: TransferParts, node: Node, { work }: CallContext): Destination {
   if (!isContainer(node.type)) throw ParentNotContainer({ type: node.type });
   const parent = mayHaveChildren(node) ? node : work.replace(parts.tree.nodes, node, { ...node, parented: true });

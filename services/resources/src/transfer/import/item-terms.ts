@@ -9,7 +9,7 @@ export interface ItemTerms {
   readonly subject: AccessSubject;
   readonly workspaceId: string;
   readonly importId: string | undefined;
-  /** Actor named as the creator of items that name nobody. */
+  /** Actor named as the creator of items that name no creator. */
   readonly label: Actor;
   /** Whether an administrator imports, so that authors and times of other people are kept. */
   readonly administers: boolean;

@@ -10,13 +10,13 @@ import type { Node } from '../../domain/node.js';
 import { publishChange } from '../../events.js';
 import type { AccessSubject } from '../../policy.js';
 import type { TransferParts } from '../parts.js';
+import { keepStates } from './archived-data.js';
 import { createImportHomes } from './homes.js';
 import type { ItemTerms } from './item-terms.js';
 import { insertItem } from './node.js';
 import { createImportPeople } from './people.js';
 import { appendRows } from './rows.js';
 import { tagsOfItems } from './tags.js';
-import { keepStates } from './talk.js';
 import { updateFromItem } from './update.js';
 
 /** Adds items to this call's work, each independently: a refused item reports why, and so do its descendants. */
@@ -100,7 +100,7 @@ function isFurther({ rowsFrom, keptStates }: ImportItem): boolean {
 }
 
 function missing(): never {
-  throw new AppError('ABORTED', 'not_found', 'The resource was removed before all of it was there.');
+  throw new AppError('ABORTED', 'not_found', 'The resource was removed before it was completely imported.');
 }
 
 /** Handles an item whose resource exists: an earlier attempt created it, or the item is to replace it. */
@@ -112,7 +112,8 @@ async function putAgain(
   warnings: string[],
   context: CallContext,
 ): Promise<'updated' | 'present'> {
-  if (present.workspaceId !== terms.workspaceId) throw new AppError('ABORTED', 'already_exists', 'It was moved away.');
+  if (present.workspaceId !== terms.workspaceId)
+    throw new AppError('ABORTED', 'already_exists', 'The resource was moved to another workspace.');
   if (item.rowsFrom > 0) return appendRows(parts, item, present, terms, context);
   if (item.keptStates) return keepStates(parts, item, present, terms, warnings, context);
   if (!item.update && (item.file === undefined || present.state === 'trashed')) return 'present';

@@ -2,10 +2,10 @@ import { foldName } from '../../domain/node.js';
 import type { TransferParts } from '../parts.js';
 
 /** Maximum length of a name in code points. */
-const NAME_LENGTH = 255;
+const MAX_NAME_CHARS = 255;
 const NAMELESS = 'Untitled';
 /** Maximum number of suffixes tried to find a free name. */
-const TRIES = 1000;
+const MAX_SUFFIXES = 1000;
 
 /** Returns a valid resource name: `Untitled` for an empty one, and a cut one with a warning if it is too long. */
 export function fittingName(name: string, warnings: string[]): string {
@@ -13,9 +13,9 @@ export function fittingName(name: string, warnings: string[]): string {
   const line = name.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
   const points = [...line];
   if (points.length === 0) return NAMELESS;
-  if (points.length <= NAME_LENGTH) return line;
-  warnings.push(`The name was cut: it has ${points.length} characters.`);
-  return points.slice(0, NAME_LENGTH).join('').trim();
+  if (points.length <= MAX_NAME_CHARS) return line;
+  warnings.push(`The name was shortened: it has ${points.length} characters.`);
+  return points.slice(0, MAX_NAME_CHARS).join('').trim();
 }
 
 /** Returns the name, or the first of `name 2`, `name 3`… that no sibling has. */
@@ -27,11 +27,11 @@ export async function freeName(
 ): Promise<string> {
   const prefix = foldName(name);
   const where = { workspaceId, state: 'active', nameFold: { prefix } } as const;
-  const found = await parts.tree.nodes.find({ where, sort: ['nameFold'], limit: TRIES });
+  const found = await parts.tree.nodes.find({ where, sort: ['nameFold'], limit: MAX_SUFFIXES });
   const taken = new Set(found.filter((node) => node.parentKey === parentKey).map(({ nameFold }) => nameFold));
   if (!taken.has(prefix)) return name;
-  for (let number = 2; number < TRIES; number++) {
-    const next = `${[...name].slice(0, NAME_LENGTH - 5).join('')} ${number}`;
+  for (let number = 2; number < MAX_SUFFIXES; number++) {
+    const next = `${[...name].slice(0, MAX_NAME_CHARS - 5).join('')} ${number}`;
     if (!taken.has(foldName(next))) return next;
   }
   return name;

@@ -2,7 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
-import { METADATA_BYTES } from '../../config.js';
+import { MAX_METADATA_BYTES } from '../../config.js';
 import { creationInput, NO_INPUT } from '../../content/input.js';
 import type { ContentInput, PreparedWrite } from '../../content/kind.js';
 import { type FileState, foldName, isAttachment, type Node } from '../../domain/node.js';
@@ -13,14 +13,14 @@ import type { Destination } from '../../tree/destination.js';
 import { reservePlaces } from '../../tree/reserve.js';
 import { actorFrom, nodeType } from '../../wire.js';
 import type { TransferParts } from '../parts.js';
-import { type Archived, archivedIn, archivedInput, asArchived } from './archived.js';
+import { type ArchivedItem, archivedIn, archivedInput, asArchived } from './archived.js';
+import { putArchived } from './archived-data.js';
 import type { ItemTerms } from './item-terms.js';
 import { fittingName, freeName } from './names.js';
 import { type NewNode, past } from './new-node.js';
-import { putArchived } from './talk.js';
 
 /** Maximum length of an external id in UTF-16 code units. */
-const EXTERNAL_ID_LENGTH = 255;
+const MAX_EXTERNAL_ID_CHARS = 255;
 
 /**
  * Adds the node of an item to this call's work, with its content. Throws the errors that a creation would be refused
@@ -55,7 +55,7 @@ export async function insertItem(
 async function holderOf(
   parts: TransferParts,
   item: ImportItem,
-  archived: Archived | undefined,
+  archived: ArchivedItem | undefined,
   terms: ItemTerms & { readonly destination: Destination; readonly position: string },
   warnings: string[],
   context: CallContext,
@@ -108,7 +108,7 @@ async function holderOf(
  */
 function freeId(externalId: string | undefined, { taken }: ItemTerms, warnings: string[]): string | undefined {
   if (externalId === undefined) return undefined;
-  const fits = externalId.length <= EXTERNAL_ID_LENGTH && !taken.has(externalId);
+  const fits = externalId.length <= MAX_EXTERNAL_ID_CHARS && !taken.has(externalId);
   if (!fits) warnings.push('The external id was left out: another resource has it, or it is too long.');
   taken.add(externalId);
   return fits ? externalId : undefined;
@@ -127,8 +127,8 @@ export function fileState({ contentType, sizeBytes, status }: Omit<FileState, 'r
 /** Returns an item's metadata; leaves it out with a warning if it is too long. */
 export function metadataOf({ metadataJson }: ImportItem, warnings: string[]): string | undefined {
   if (metadataJson.length === 0) return undefined;
-  if (metadataJson.length <= METADATA_BYTES) return metadataJson.toString();
-  warnings.push(`The metadata was left out: it has more than ${METADATA_BYTES} bytes.`);
+  if (metadataJson.length <= MAX_METADATA_BYTES) return metadataJson.toString();
+  warnings.push(`The metadata was left out: it has more than ${MAX_METADATA_BYTES} bytes.`);
   return undefined;
 }
 
@@ -136,7 +136,7 @@ async function contentOf(
   parts: TransferParts,
   holder: NewNode,
   item: ImportItem,
-  archived: Archived | undefined,
+  archived: ArchivedItem | undefined,
   terms: ItemTerms,
   context: CallContext,
 ): Promise<PreparedWrite | undefined> {
@@ -152,7 +152,7 @@ async function contentOf(
 export async function inputOf(
   parts: TransferParts,
   { markdown, html, contentJson, type }: ImportItem,
-  archived: Archived | undefined,
+  archived: ArchivedItem | undefined,
   terms: ItemTerms,
 ): Promise<ContentInput | undefined> {
   if (archived !== undefined) return archivedInput(parts, archived, nodeType(type) ?? 'document', terms);

@@ -2,10 +2,10 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ImportLabel } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { TransferParts } from '../parts.js';
-import { type Given, textIn } from './given.js';
+import { type ArchiveJson, textIn } from './archive-json.js';
 
 /** An actor named in an archive, resolved to this installation. */
-export interface Known {
+export interface KnownActor {
   readonly actor: Actor;
   /** Whether it is a person of this tenant whom the importer may name. */
   readonly known: boolean;
@@ -13,9 +13,9 @@ export interface Known {
 
 export interface ImportPeople {
   /** Returns the actors that an archive names. An unknown person keeps their name, as an actor of type `import`. */
-  actors(given: readonly Given[]): Promise<Known[]>;
+  actors(given: readonly ArchiveJson[]): Promise<KnownActor[]>;
   /** Returns the ids of people that an archive names, in order; undefined for unknown ones. */
-  ids(given: readonly Given[]): Promise<(string | undefined)[]>;
+  ids(given: readonly ArchiveJson[]): Promise<(string | undefined)[]>;
 }
 
 interface Person {
@@ -34,7 +34,7 @@ export function createImportPeople(
   const known = new Map<string, Person | undefined>();
   const unknown = (name: string): Actor => ({ type: 'import', id: label?.id ?? '', name });
 
-  async function load(given: readonly Given[]): Promise<void> {
+  async function load(given: readonly ArchiveJson[]): Promise<void> {
     const emails = [...new Set(given.flatMap(({ email }) => keyOf(email) ?? []))].filter((email) => !known.has(email));
     if (emails.length === 0) return;
     for (const email of emails) known.set(email, undefined);
@@ -52,7 +52,7 @@ export function createImportPeople(
     );
   }
 
-  const personOf = ({ email }: Given) => known.get(keyOf(email) ?? '');
+  const personOf = ({ email }: ArchiveJson) => known.get(keyOf(email) ?? '');
   return {
     async actors(given) {
       await load(given);

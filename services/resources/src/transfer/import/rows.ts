@@ -36,7 +36,7 @@ export async function appendRows(
   const { rowCount = 0 } = await tables.read(present, ONE_ROW, context);
   if (rowCount > item.rowsFrom) return 'present';
   if (rowCount < item.rowsFrom) {
-    throw new AppError('ABORTED', 'version_conflict', 'Rows were removed before all of the table was there.');
+    throw new AppError('ABORTED', 'version_conflict', 'Rows were removed before the table was completely imported.');
   }
   const input = await inputOf(parts, item, archivedIn(item), terms);
   const rows = { ...(input ?? NO_INPUT), columns: NO_INPUT.columns, mode: ContentMode.APPEND };

@@ -2,12 +2,12 @@ import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { AccessSubject } from '../../policy.js';
-import { foldTag, TAGS_PER_RESOURCE } from '../../tags/rules.js';
+import { foldTag, MAX_TAGS_PER_RESOURCE } from '../../tags/rules.js';
 import { findOrMakeTags, tagReferences } from '../../tags/wanted-tags.js';
 import type { TransferParts } from '../parts.js';
 
 /** Maximum length of a tag's name in code points. */
-const NAME_LENGTH = 64;
+const MAX_NAME_CHARS = 64;
 
 export interface TagIds {
   /** Returns the ids of an item's tags, and adds a warning for each name that is left out. */
@@ -44,8 +44,8 @@ export async function tagsOfItems(
       for (const name of wanted) {
         const id = known.get(foldTag(cleaned(name)));
         if (id === undefined) warnings.push(`The tag ${JSON.stringify(name)} was left out. ${refusal ?? ''}`.trim());
-        else if (ids.size < TAGS_PER_RESOURCE) ids.add(id);
-        else if (!ids.has(id)) warnings.push(`A resource has ${TAGS_PER_RESOURCE} tags at the most.`);
+        else if (ids.size < MAX_TAGS_PER_RESOURCE) ids.add(id);
+        else if (!ids.has(id)) warnings.push(`A resource may have at most ${MAX_TAGS_PER_RESOURCE} tags.`);
       }
       return [...ids];
     },
@@ -56,5 +56,5 @@ export async function tagsOfItems(
 const cleaned = (name: string): string => name.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
 
 function isName(name: string): boolean {
-  return name !== '' && [...name].length <= NAME_LENGTH;
+  return name !== '' && [...name].length <= MAX_NAME_CHARS;
 }

@@ -28,7 +28,7 @@ export async function updateFromItem(
   const seen = await parts.policy.see(present.id, subject);
   requireCapability(seen, 'write');
   if (present.type !== nodeType(item.type)) {
-    throw new AppError('INVALID_ARGUMENT', 'invalid_type', `There is a ${present.type} of that external id.`);
+    throw new AppError('INVALID_ARGUMENT', 'invalid_type', `A ${present.type} has that external id.`);
   }
   requireWritable(seen);
   if (item.file !== undefined) {

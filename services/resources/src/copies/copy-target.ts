@@ -1,7 +1,7 @@
 import type { Node, Place } from '../domain/node.js';
 
 /** A node, and the place, name and rights of its copy. */
-export interface Copying {
+export interface CopyTarget {
   readonly from: Node;
   readonly id: string;
   readonly place: Place;

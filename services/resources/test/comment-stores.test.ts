@@ -90,9 +90,9 @@ async function fill(resourceId: string, count: number): Promise<void> {
 }
 
 test.each([
-  ['few go with their documents', 40],
-  ['many go behind them, by a job', 1200],
-])('of comments on purged documents %s', async (_, count) => {
+  ['few in the same unit of work', 40],
+  ['many by a job', 1200],
+])('deletes the comments on purged documents: %s', async (_, count) => {
   const { store } = stage.host;
   const parts = { store, comments, threads, jobs } as CommentParts;
   const ids = [`gone-${count}`, `also-${count}`];
@@ -111,7 +111,7 @@ test.each([
   expect(await comments.count({ resourceId: `kept-${count}` })).toBe(3);
 });
 
-test('a copy takes threads along as they stand, without the reactions', async () => {
+test('a copy has the current threads, without reactions', async () => {
   const { store } = stage.host;
   const parts = { store, comments, threads, jobs } as CommentParts;
   const from = { id: 'original' } as Node;

@@ -3,19 +3,19 @@ import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { Anchor, Comment } from '../../comments/records.js';
-import { COMMENTS_PER_DOCUMENT, REPLIES_PER_THREAD } from '../../comments/rules.js';
-import { AUTOMATIC_SNAPSHOTS, NAMED_SNAPSHOTS } from '../../config.js';
-import type { ContentInput, ContentKind, Kept } from '../../content/kind.js';
+import { MAX_COMMENTS_PER_DOCUMENT, MAX_REPLIES_PER_THREAD } from '../../comments/rules.js';
+import { MAX_AUTOMATIC_SNAPSHOTS, MAX_NAMED_SNAPSHOTS } from '../../config.js';
+import type { ContentInput, ContentKind, KeptContent } from '../../content/kind.js';
 import type { GrantTerm } from '../../domain/grant.js';
 import type { Node } from '../../domain/node.js';
 import { isAtLeast, ROLES, type Role } from '../../domain/role.js';
 import { requireCapability, requireWritable } from '../../policy.js';
-import { GRANTS_PER_NODE, mergeTerms, putGrants, type RequestedGrant } from '../../sharing/grants.js';
+import { MAX_GRANTS_PER_NODE, mergeTerms, putGrants, type RequestedGrant } from '../../sharing/grants.js';
 import type { SnapshotReason } from '../../snapshots/records.js';
 import type { TransferParts } from '../parts.js';
-import { type Archived, archivedIn, keptInput } from './archived.js';
+import { type ArchiveJson, momentIn, recordIn, recordsIn, textIn } from './archive-json.js';
+import { type ArchivedItem, archivedIn, keptInput } from './archived.js';
 import { putForm } from './form.js';
-import { type Given, momentIn, recordIn, recordsIn, textIn } from './given.js';
 import type { ItemTerms } from './item-terms.js';
 import { past } from './new-node.js';
 
@@ -23,7 +23,7 @@ import { past } from './new-node.js';
 export async function putArchived(
   parts: TransferParts,
   node: Node,
-  archived: Archived,
+  archived: ArchivedItem,
   terms: ItemTerms,
   warnings: string[],
   context: CallContext,
@@ -41,28 +41,28 @@ export async function putArchived(
     : putForm(parts, granted, form, terms, warnings, context);
 }
 
-const BODY_LENGTH = 10_000;
+const MAX_BODY_CHARS = 10_000;
 const REFERENCE = /resource:([0-9a-f-]{36})/g;
 
 async function putComments(
   parts: TransferParts,
   { id: resourceId, tenant }: Node,
-  { comments: all, renamed }: Archived,
+  { comments: all, renamed }: ArchivedItem,
   { people }: ItemTerms,
   { work }: CallContext,
 ): Promise<void> {
   const heads = new Map<string, { id: string; threadAt: string; replies: number; first: Comment | undefined }>();
   const now = new Date().toISOString();
-  for (const given of all.slice(0, COMMENTS_PER_DOCUMENT)) {
+  for (const given of all.slice(0, MAX_COMMENTS_PER_DOCUMENT)) {
     const [old = '', thread = ''] = [textIn(given.id), textIn(given.thread_id)];
     const isHead = given.parent_comment_id === null || given.parent_comment_id === undefined;
     const createdAt = past(momentIn(given.created_at), now);
     const id = newId();
     if (isHead) heads.set(old, { id, threadAt: createdAt, replies: 0, first: undefined });
     const head = heads.get(isHead ? old : thread);
-    if (head === undefined || head.replies >= REPLIES_PER_THREAD) continue;
+    if (head === undefined || head.replies >= MAX_REPLIES_PER_THREAD) continue;
     if (!isHead) head.replies++;
-    const body = textIn(given.body)?.slice(0, BODY_LENGTH);
+    const body = textIn(given.body)?.slice(0, MAX_BODY_CHARS);
     const [author, resolver] = await people.actors([authorIn(given), recordIn(given.resolved_by)]);
     if (author === undefined) continue;
     const status = given.status === 'resolved' ? 'resolved' : 'open';
@@ -101,7 +101,7 @@ function linkTo(id: string | undefined, otherwise: string): string {
 }
 
 /** Returns the author of a comment with the address of the person behind it, whatever client they used. */
-function authorIn({ author }: Given): Given {
+function authorIn({ author }: ArchiveJson): ArchiveJson {
   const actor = recordIn(author);
   const { email } = recordIn(actor.person);
   return { ...actor, email: actor.email ?? email };
@@ -121,15 +121,15 @@ function anchorIn(given: unknown): { readonly anchor?: Anchor } {
   };
 }
 
-async function knownIds(given: readonly Given[], people: ItemTerms['people']): Promise<string[]> {
+async function knownIds(given: readonly ArchiveJson[], people: ItemTerms['people']): Promise<string[]> {
   return (await people.ids(given)).flatMap((id) => id ?? []);
 }
 
-const REACTIONS = 50;
+const MAX_REACTIONS = 50;
 
 async function reactionsIn(given: unknown, people: ItemTerms['people']): Promise<Comment['reactions']> {
   const reactions = [];
-  for (const { emoji, people: who } of recordsIn(given).slice(0, REACTIONS)) {
+  for (const { emoji, people: who } of recordsIn(given).slice(0, MAX_REACTIONS)) {
     const users = [...new Set(await knownIds(recordsIn(who), people))];
     if (typeof emoji === 'string' && emoji.length <= 32 && users.length > 0) reactions.push({ emoji, users });
   }
@@ -160,14 +160,14 @@ export async function keepStates(
 async function putSnapshots(
   parts: TransferParts,
   node: Node,
-  { snapshots, renamed }: Pick<Archived, 'snapshots' | 'renamed'>,
+  { snapshots, renamed }: Pick<ArchivedItem, 'snapshots' | 'renamed'>,
   terms: ItemTerms,
   warnings: string[],
   context: CallContext,
 ): Promise<void> {
   const kind = parts.kinds[node.type];
   const now = new Date().toISOString();
-  for (const given of snapshots.slice(-(NAMED_SNAPSHOTS + AUTOMATIC_SNAPSHOTS))) {
+  for (const given of snapshots.slice(-(MAX_NAMED_SNAPSHOTS + MAX_AUTOMATIC_SNAPSHOTS))) {
     const id = derivedId(`archived:${node.id}:${textIn(given.id) ?? newId()}`);
     if ((await context.work.get(parts.snapshots, id)) !== undefined) continue;
     const version = Number(given.content_version);
@@ -175,7 +175,7 @@ async function putSnapshots(
     const input = isPast ? await keptInput(parts, recordIn(given.content), node.type, renamed, terms) : undefined;
     const kept = input && (await keptUnlessRefused(kind, node, id, input, context));
     if (kept === undefined) {
-      warnings.push('A snapshot was left out: it can not be read.');
+      warnings.push('A snapshot was left out: it cannot be read.');
       continue;
     }
     const { sizeBytes, hash } = kept;
@@ -209,7 +209,7 @@ async function keptUnlessRefused(
   id: string,
   input: ContentInput,
   context: CallContext,
-): Promise<Kept | undefined> {
+): Promise<KeptContent | undefined> {
   try {
     return await kind?.keepInput?.(node, id, input, context);
   } catch (error) {
@@ -224,13 +224,13 @@ const REFUSED: ReadonlySet<AppError['code']> = new Set(['INVALID_ARGUMENT', 'FAI
 async function putPermissions(
   parts: TransferParts,
   node: Node,
-  { permissions }: Archived,
+  { permissions }: ArchivedItem,
   { administers, people, subject }: ItemTerms,
   warnings: string[],
   context: CallContext,
 ): Promise<Node> {
   if (!administers) {
-    warnings.push('Its permissions were left out: only administrators of the workspace bring them along.');
+    warnings.push('Its permissions were left out: only administrators of the workspace can import them.');
     return node;
   }
   const own = (await parts.policy.accessTo(node, subject))?.role ?? 'manager';
@@ -255,12 +255,12 @@ async function putPermissions(
   }
   if (left > 0)
     warnings.push(`${left} permissions were left out: of people unknown here, links, agents and workspaces.`);
-  const some = [...requestedGrants.values()].slice(0, GRANTS_PER_NODE - 1);
+  const some = [...requestedGrants.values()].slice(0, MAX_GRANTS_PER_NODE - 1);
   return some.length === 0 ? node : (await putGrants(parts, node, some, { notify: false }, context)).node;
 }
 
 /** Returns the terms of an archived grant that have not expired at a time (RFC 3339), and whose role is known. */
-function termsIn(given: Given, now: string): GrantTerm[] {
+function termsIn(given: ArchiveJson, now: string): GrantTerm[] {
   return [given, ...recordsIn(given.later)].flatMap((term) => {
     const role = ROLES.find((one) => one === term.role) as Role | undefined;
     const expiresAt = momentIn(term.expires_at);

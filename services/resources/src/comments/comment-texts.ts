@@ -4,25 +4,25 @@ import type { CommentParts } from './parts.js';
 import { COMMENT_ORDER, type Comment } from './records.js';
 
 /** Maximum number of comments read for many documents at once; if there are more, each document is read separately. */
-const MOST_AT_ONCE = 500;
+const MAX_PER_QUERY = 500;
 /** Maximum number of comments of one document; the latest ones are returned. */
-const MOST_TOLD = 500;
+const MAX_PER_DOCUMENT = 500;
 const LATEST_FIRST = COMMENT_ORDER.map((field) => `-${field}` as const);
 /** Matches text that may contain Markdown markup. */
 const MARKED = /[\\`*_[\]<>#&~$|:!+-]|^\s*\d+[.)]/m;
 
 /** Returns the comments on some nodes as plain text by node id, latest first. Costs one query if there are none. */
-export async function spokenOn({ comments }: CommentParts, nodes: readonly Node[]): Promise<Map<string, string[]>> {
+export async function commentTexts({ comments }: CommentParts, nodes: readonly Node[]): Promise<Map<string, string[]>> {
   const ids = nodes.filter(({ type }) => type === 'document').map(({ id }) => id);
   if (ids.length === 0) return new Map();
-  const some = await comments.find({ where: { resourceId: { in: ids } }, limit: MOST_AT_ONCE });
-  if (some.length < MOST_AT_ONCE) return texts(some.sort(latestFirst));
-  const told = new Map<string, string[]>();
+  const some = await comments.find({ where: { resourceId: { in: ids } }, limit: MAX_PER_QUERY });
+  if (some.length < MAX_PER_QUERY) return texts(some.sort(latestFirst));
+  const found = new Map<string, string[]>();
   for (const resourceId of ids) {
-    const latest = await comments.find({ where: { resourceId }, sort: LATEST_FIRST, limit: MOST_TOLD });
-    for (const [id, said] of texts(latest)) told.set(id, said);
+    const latest = await comments.find({ where: { resourceId }, sort: LATEST_FIRST, limit: MAX_PER_DOCUMENT });
+    for (const [id, bodies] of texts(latest)) found.set(id, bodies);
   }
-  return told;
+  return found;
 }
 
 /** Compares comments like `LATEST_FIRST` in the store; those of the same millisecond by id. */
@@ -34,13 +34,13 @@ function latestFirst(a: Comment, b: Comment): number {
 }
 
 function texts(comments: readonly Comment[]): Map<string, string[]> {
-  const said = new Map<string, string[]>();
+  const byDocument = new Map<string, string[]>();
   for (const { resourceId, body } of comments) {
     if (body === undefined) continue;
     const text = MARKED.test(body) ? toText(parseMarkdown(body)).trim() : body;
-    const before = said.get(resourceId);
-    if (before === undefined) said.set(resourceId, [text]);
+    const before = byDocument.get(resourceId);
+    if (before === undefined) byDocument.set(resourceId, [text]);
     else before.push(text);
   }
-  return said;
+  return byDocument;
 }

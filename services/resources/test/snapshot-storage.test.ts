@@ -7,7 +7,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, Store, UnitOfWork } from '@commonplace/kit/store';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { AUTOMATIC_SNAPSHOTS } from '../src/config.js';
+import { MAX_AUTOMATIC_SNAPSHOTS } from '../src/config.js';
 import { NO_INPUT } from '../src/content/input.js';
 import { openKeeper } from '../src/content/kept.js';
 import type { PreparedWrite } from '../src/content/kind.js';
@@ -112,17 +112,17 @@ const versions = async () =>
     (one) => one.contentVersion,
   );
 
-test('the oldest automatic ones go where there are too many, but none of the last day', async () => {
-  const count = AUTOMATIC_SNAPSHOTS + 5;
+test('deletes the oldest automatic snapshots above the limit, but none of the last day', async () => {
+  const count = MAX_AUTOMATIC_SNAPSHOTS + 5;
   for (let version = 1; version <= count; version++) await keep(version);
   expect(await versions()).toHaveLength(count);
   await age(2);
   await keep(count + 1);
-  expect(await versions()).toHaveLength(AUTOMATIC_SNAPSHOTS);
-  expect((await versions()).at(-1)).toBe(count + 2 - AUTOMATIC_SNAPSHOTS);
+  expect(await versions()).toHaveLength(MAX_AUTOMATIC_SNAPSHOTS);
+  expect((await versions()).at(-1)).toBe(count + 2 - MAX_AUTOMATIC_SNAPSHOTS);
 });
 
-test('automatic ones go with what they keep when their time is over, others stay', async () => {
+test('deletes expired automatic snapshots with their content, and keeps others', async () => {
   const first = (await keep(1)) as string;
   await age(20);
   const second = (await keep(2)) as string;
@@ -131,11 +131,11 @@ test('automatic ones go with what they keep when their time is over, others stay
   expect(await versions()).toEqual([2]);
   const query = { format: ContentFormat.MARKDOWN } as never;
   const read = (id: string) => inWork(async (work) => parts.kinds.document?.readKept(node, id, query, contextOf(work)));
-  await expect(read(first)).rejects.toThrow('nothing is kept');
+  await expect(read(first)).rejects.toThrow('no content is stored');
   expect((await read(second))?.content?.toString()).toBe('""');
 });
 
-test('a purge takes the content, its snapshots and what they keep', async () => {
+test('a purge deletes the content, its snapshots and their contents', async () => {
   const contents = await store.collection(contentCollection);
   const nodes = await store.collection(nodeCollection);
   const input = { ...NO_INPUT, content: Buffer.from('"words"') };
@@ -151,7 +151,7 @@ test('a purge takes the content, its snapshots and what they keep', async () => 
   for (const one of [contents, nodes, snapshots, ...(await Promise.all(kept))]) expect(await one.count({})).toBe(0);
 });
 
-test('all of them go with their resource', async () => {
+test('deletes all snapshots with their resource', async () => {
   for (let version = 1; version <= 450; version++) await insert(version);
   await inWork((work) => forgetAllOf(parts, ['other', 'n'], work));
   expect(await snapshots.count({})).toBe(0);
@@ -165,7 +165,7 @@ function insert(contentVersion: number): Promise<void> {
   });
 }
 
-test('every question has its index', async () => {
+test('every query has an index', async () => {
   const resourceId = 'n';
   const plans = await Promise.all([
     snapshots.explain({ where: { resourceId }, sort: NEWEST_FIRST, limit: 1 }),

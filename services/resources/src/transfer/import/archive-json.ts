@@ -1,11 +1,11 @@
 /** Free-form JSON from an archive; nothing in it has been validated. */
-export type Given = Readonly<Record<string, unknown>>;
+export type ArchiveJson = Readonly<Record<string, unknown>>;
 
-export function recordIn(value: unknown): Given {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Given) : {};
+export function recordIn(value: unknown): ArchiveJson {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ArchiveJson) : {};
 }
 
-export function recordsIn(value: unknown): Given[] {
+export function recordsIn(value: unknown): ArchiveJson[] {
   return Array.isArray(value) ? value.map(recordIn) : [];
 }
 
