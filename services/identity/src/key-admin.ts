@@ -81,7 +81,7 @@ export async function openKeyAdmin(
   const holders = await store.collection(keyHolderCollection);
   const users = await store.collection(userCollection);
   const time = () => new Date(now()).toISOString();
-  const view = (key: ApiKeyRecord, person: string) => toDeskKey(key, person, time());
+  const view = (key: ApiKeyRecord, person: string) => toOperatorKey(key, person, time());
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
@@ -115,7 +115,7 @@ export async function openKeyAdmin(
       const made = newApiKey({ ...draft, ...(end && { expiresAt: end }) }, deriveKeys(secrets).apiKeys, now());
       const work = store.begin();
       const key = work.insert(keys, made.record);
-      await takePlace(holders, work, tenant, made.record.createdAt);
+      await touchHolder(holders, work, tenant, made.record.createdAt);
       work.publish(byOperator('created', key, keyFacts(key), time()));
       await work.commit();
       return { key: view(key, person), secret: made.secret };
@@ -138,7 +138,7 @@ export async function openKeyAdmin(
 }
 
 /** Writes the tenant's key holder like the service does, so that a concurrent creation counts the keys again. */
-async function takePlace(
+async function touchHolder(
   holders: Collection<KeyHolderRecord>,
   work: ReturnType<Store['begin']>,
   tenant: string,
@@ -162,7 +162,7 @@ async function* allKeys(keys: Collection<ApiKeyRecord>, userId: string | undefin
   }
 }
 
-function toDeskKey(key: ApiKeyRecord, person: string, now: string): OperatorKey {
+function toOperatorKey(key: ApiKeyRecord, person: string, now: string): OperatorKey {
   const { id, prefix, last4, name, type, orgId = null, scopes, createdAt, expiresAt = null, lastUsedAt = null } = key;
   const status = statusOf(key, now);
   return { id, prefix, last4, name, type, orgId, person, status, scopes, createdAt, expiresAt, lastUsedAt };

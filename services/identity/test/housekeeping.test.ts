@@ -3,7 +3,7 @@ import { createEnvelope } from '@commonplace/kit/secrets';
 import { removeExpired } from '@commonplace/kit/store';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { deriveKeys, parseSecrets } from '../src/domain/secrets.js';
-import { keepHouse } from '../src/jobs/housekeeping.js';
+import { runHousekeeping } from '../src/jobs/housekeeping.js';
 import { dueNotice } from '../src/keys/notices.js';
 import { apiKeyCollection, endingKeys, whereStatus } from '../src/stores/api-keys.js';
 import { secondFactorCollection } from '../src/stores/second-factors.js';
@@ -27,7 +27,7 @@ const collections = async () => ({
   users: await harness.store.collection(userCollection),
 });
 const round = async () =>
-  keepHouse({
+  runHousekeeping({
     ...(await collections()),
     store: harness.store,
     limits: { dropDrained: async () => {} },
@@ -60,7 +60,7 @@ describe('housekeeping', () => {
       throw new Error('the limits can not be read');
     };
     const parts = { ...(await collections()), store: harness.store, log: silentLog, now: harness.now };
-    await expect(keepHouse({ ...parts, limits: { dropDrained } })).rejects.toThrow('the limits can not be read');
+    await expect(runHousekeeping({ ...parts, limits: { dropDrained } })).rejects.toThrow('the limits can not be read');
     const { apiKeys } = await collections();
     const [key] = await apiKeys.find({ where: { name: 'short' }, limit: 1 });
     expect(key?.noticedDays).toBeDefined();

@@ -10,7 +10,7 @@ import {
   createMailThrottle,
   createThrottle,
   type MailThrottle,
-  PASSWORD_TRIES,
+  PASSWORD_ATTEMPT_FACTORS,
   type Throttle,
 } from '../src/throttle.js';
 
@@ -39,7 +39,7 @@ async function replica(): Promise<Replica> {
   const store = database.store('identity');
   const limits = createStoredLimit({ store, records: await store.collection(spec), now: Date.now, oneQueue: true });
   return {
-    sign: createThrottle(limits, { name: 'password', tries: TRIES, ipv6Prefix: 64, factors: PASSWORD_TRIES }),
+    sign: createThrottle(limits, { name: 'password', tries: TRIES, ipv6Prefix: 64, factors: PASSWORD_ATTEMPT_FACTORS }),
     mail: createMailThrottle(limits, REQUESTS, 64),
   };
 }

@@ -21,7 +21,7 @@ export async function pageOfSets(
 }
 
 /** Maximum number of keys per filter that a credential limited to workspaces can list; older ones are left out. */
-const LIMITED_KEYS = 1000;
+const MAX_LIMITED_KEYS = 1000;
 
 /** Returns one page of the matching keys that reach no workspaces but the given ones, newest first. */
 export async function pageOfLimited(
@@ -32,7 +32,7 @@ export async function pageOfLimited(
 ): Promise<{ items: ApiKeyRecord[]; page: Page }> {
   const touching: Where<ApiKeyRecord> = { workspaceIds: { containsAny: workspaceIds } };
   const found = await Promise.all(
-    sets.map((where) => keys.find({ where: { and: [where, touching] }, sort: NEWEST_FIRST, limit: LIMITED_KEYS })),
+    sets.map((where) => keys.find({ where: { and: [where, touching] }, sort: NEWEST_FIRST, limit: MAX_LIMITED_KEYS })),
   );
   const within = found.flat().filter((key) => key.workspaceIds?.every((id) => workspaceIds.includes(id)));
   return pageOfAll(parsePageRequest(asked), within, NEWEST_FIRST);

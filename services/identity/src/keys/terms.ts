@@ -15,7 +15,7 @@ export interface KeyTerms {
 }
 
 /** The terms that a request asks for. */
-export interface AskedTerms extends KeyTerms {
+export interface RequestedTerms extends KeyTerms {
   /** Whether the request asks for a key that never expires. */
   readonly isEndless: boolean;
 }
@@ -32,7 +32,7 @@ export interface Bounds {
 }
 
 /** Returns the requested terms, validated. Throws one error that lists every fault. */
-export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }: Bounds): AskedTerms {
+export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }: Bounds): RequestedTerms {
   const faults: Fault[] = [];
   const scopes = [...new Set(request.scopes)];
   request.scopes.forEach((scope, at) => {
@@ -54,7 +54,7 @@ export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }
   if (expiresAt !== undefined && Date.parse(expiresAt) > latest) {
     faults.push(fault('expires_at', 'invalid_value', `A key lasts ${maxLifetimeDays} days at most.`));
   }
-  const isEndless = asksForNoEnd(request);
+  const isEndless = requestsNoExpiry(request);
   if (isEndless && maxLifetimeDays !== undefined) {
     faults.push(fault('expires_at', 'invalid_value', `A key lasts ${maxLifetimeDays} days at most: say when it ends.`));
   }
@@ -78,7 +78,7 @@ export function refuseMoreScopes(asked: readonly string[], held: readonly string
  * and inherits what the request leaves out. Without a requested expiry it gets the default lifetime, or less if a
  * limit requires it.
  */
-export function boundTerms(terms: AskedTerms, { creator, maxLifetimeDays, lifetimeDays, now }: Bounds): KeyTerms {
+export function boundTerms(terms: RequestedTerms, { creator, maxLifetimeDays, lifetimeDays, now }: Bounds): KeyTerms {
   const { ipAllowlist = [], expiresAt: creatorEnds } = creator ?? {};
   if (creatorEnds !== undefined && (terms.isEndless || (terms.expiresAt ?? '') > creatorEnds)) {
     throw ScopeEscalation({ param: 'expires_at' });
@@ -102,7 +102,7 @@ export function defaultEnd(lifetimeDays: number, now: number): string | undefine
 }
 
 /** Returns whether a request explicitly sets `expires_at: null`, as opposed to leaving it out. */
-function asksForNoEnd({ namedFields, expiresAt }: CreateApiKeyRequest): boolean {
+function requestsNoExpiry({ namedFields, expiresAt }: CreateApiKeyRequest): boolean {
   return expiresAt === undefined && namedFields?.includes('expires_at') === true;
 }
 
