@@ -70,7 +70,7 @@ function faultIn(message: string): string {
  * Returns the shortest interval in seconds between two times of day of a valid pattern, also across midnight. It
  * ignores which days the pattern names.
  */
-export function shortestPeriodSeconds(pattern: string): number {
+export function minPeriodSeconds(pattern: string): number {
   const [minute = '*', hour = '*'] = fieldsOf(pattern);
   const hours = valuesOf(hour, 23);
   const times = hours.flatMap((one) => valuesOf(minute, 59).map((at) => one * 60 + at)).sort((a, b) => a - b);
