@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EventLog } from '../src/events/log.js';
 import { createPositions } from '../src/events/positions.js';
 import {
+  contentThrottleCollection,
   logHeadCollection,
   readTenantCollection,
   streamEventCollection,
-  toldContentCollection,
 } from '../src/events/records.js';
 import { fieldOf } from '../src/events/wire.js';
 import { eventOf, openTestStage, type TestStage } from './stage.js';
@@ -29,7 +29,7 @@ async function openLog(ahead = { ms: 0 }) {
     streamEvents: await store.collection(streamEventCollection),
     logHeads: await store.collection(logHeadCollection),
     readTenants: await store.collection(readTenantCollection),
-    toldContents: await store.collection(toldContentCollection),
+    contentThrottles: await store.collection(contentThrottleCollection),
   };
   return { log: new EventLog(parts), ...parts };
 }
