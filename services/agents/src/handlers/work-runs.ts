@@ -13,6 +13,7 @@ import { cancelRun } from '../runs/cancel.js';
 import { type RunDraft, startRun } from '../runs/start.js';
 import type { RunInput, RunRecord, RunSource as Source } from '../stores/runs.js';
 import { outputMessage } from '../wire/runs.js';
+import { PERMANENT_CODES, REPORTED_REASONS } from './run-refusals.js';
 
 /** Creates the handlers for runs that work items, schedules and automations start. */
 export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
@@ -173,11 +174,6 @@ const isOfPlace = ({ faults }: AppError): boolean => faults.some(({ param }) => 
 
 const AGENT_GONE = 'The agent does not exist any more.';
 const NO_RIGHT = 'The agent may not work in the workspace for the person whose rights it would run with.';
-const REPORTED_REASONS: ReadonlySet<string> = new Set([
-  ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
-  ...['insufficient_credits', 'usage_cap_reached'],
-]);
-const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
 
 // ---- results
 

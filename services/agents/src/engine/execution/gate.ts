@@ -99,7 +99,7 @@ export class Gate {
       current: agent?.policy,
       pinned: agent && (pinnedPolicy ?? agent.policy),
       request: policy,
-      minimum: minimum === undefined ? undefined : MINIMA[minimum],
+      minimum: minimum === undefined ? undefined : POLICY_MINIMUMS[minimum],
     };
   }
 
@@ -120,7 +120,7 @@ export class Gate {
   }
 }
 
-const MINIMA: Readonly<Partial<Record<AgentApprovalMinimum, 'risky' | 'always'>>> = {
+const POLICY_MINIMUMS: Readonly<Partial<Record<AgentApprovalMinimum, 'risky' | 'always'>>> = {
   [AgentApprovalMinimum.RISKY]: 'risky',
   [AgentApprovalMinimum.ALWAYS]: 'always',
 };
