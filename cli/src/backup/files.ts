@@ -5,7 +5,7 @@ import { CommandError, EXIT } from '../exit.js';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Number of files that are copied or read in parallel. */
-export const AT_ONCE = 8;
+export const CONCURRENCY = 8;
 
 export interface Measured {
   readonly sizeBytes: number;

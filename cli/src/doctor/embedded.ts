@@ -29,7 +29,7 @@ const [NO_TIME_LIMIT, THOROUGH_KILL_MS] = [0, 24 * 3_600_000];
 /** Milliseconds that an event may wait without a warning. The system may simply not be running. */
 const WAITING_MS = 60_000;
 /** Milliseconds by which an event may be ahead of this clock. A larger difference shows that the clock was set back. */
-const AHEAD_MS = 5000;
+const MAX_CLOCK_LEAD_MS = 5000;
 
 /** Returns the checks of an embedded system's files. `withIndex` adds the check of the index. */
 export function embeddedChecks(inspected: Promise<readonly Line[]>, withIndex: boolean): Check[] {
@@ -183,7 +183,7 @@ function judgeClock(lines: readonly Line[]): Finding {
   const newest = find(lines, 'events')?.facts.newestAt;
   if (newest === undefined) return skipped('there is nothing to compare the clock with');
   const ahead = newest - Date.now();
-  if (ahead <= AHEAD_MS) return ok('the clock is not behind what is stored');
+  if (ahead <= MAX_CLOCK_LEAD_MS) return ok('the clock is not behind what is stored');
   return failed(`the clock is ${Math.round(ahead / 1000)} s behind the newest event: it was set back`);
 }
 

@@ -12,7 +12,7 @@ import {
 import { DATABASE_FILE, isFirstStart } from '@commonplace/platform/runtime';
 import { openIndexInstallation } from '@commonplace/search/installation';
 import { allTables, type Places, withKeyFiles } from '../settings.js';
-import { type Check, type Finding, failed, ok, skipped, warning, whyOf, worstOf } from './check.js';
+import { type Check, errorLine, type Finding, failed, ok, skipped, warning, worstOf } from './check.js';
 
 /**
  * Returns the checks that the parts of an installation belong together: stores by installation id, keys by fingerprint.
@@ -69,7 +69,7 @@ async function judgeStore(store: IdentifiedStore, id: string): Promise<Finding> 
     if (await store.isEmpty()) return ok(`${store.place} is empty`);
     return warning(`${store.place} does not have an installation id yet`);
   } catch (error) {
-    return failed(`${store.place}: ${whyOf(error)}`);
+    return failed(`${store.place}: ${errorLine(error)}`);
   }
 }
 
