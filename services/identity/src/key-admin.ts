@@ -85,7 +85,7 @@ export async function openKeyAdmin(
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new OperatorError(`nobody has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`no account has the address ${email}`);
     return user;
   }
 
@@ -103,7 +103,7 @@ export async function openKeyAdmin(
       const strange = scopes.find((scope) => !isKnownScope(scope));
       if (strange !== undefined) throw new OperatorError(`there is no scope ${strange}`);
       if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now())
-        throw new OperatorError('a key ends in the future');
+        throw new OperatorError('the expiry of a key must be in the future');
       const { id: actingUserId, email: person } = await personOf(email);
       if (org !== undefined && !(await org.isAdmin(actingUserId)))
         throw new OperatorError(`${person} is neither owner nor admin of ${org.name}`);

@@ -82,7 +82,7 @@ export async function openSecurityAdmin(
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new OperatorError(`nobody has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`no account has the address ${email}`);
     return user;
   }
 
@@ -129,7 +129,7 @@ export async function openSecurityAdmin(
 
     async disable(email) {
       const user = await personOf(email);
-      if (user.disabledAt !== undefined) throw new OperatorError(`the account of ${user.email} is disabled already`);
+      if (user.disabledAt !== undefined) throw new OperatorError(`the account of ${user.email} is already disabled`);
       const work = store.begin();
       const credentialEpoch = (user.credentialEpoch ?? 0) + 1;
       work.replace(users, user, { ...user, disabledAt: after(0), credentialEpoch });

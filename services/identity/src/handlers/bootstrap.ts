@@ -37,7 +37,7 @@ export function createBootstrapHandlers(parts: BootstrapParts): Pick<Handlers<Au
   return {
     async bootstrap(request, context) {
       if (await hasUsers(parts.users)) return NOBODY;
-      if (!ADDRESS.test(request.email)) throw invalidField('email', 'invalid_value', 'This is no e-mail address.');
+      if (!ADDRESS.test(request.email)) throw invalidField('email', 'invalid_value', 'This is not an e-mail address.');
       const { passwordMinLength } = parts.settings;
       if (request.password !== '' && request.password.length < passwordMinLength) {
         throw invalidField(
