@@ -70,7 +70,7 @@ export async function openCreditAdmin(store: Store, clock: () => number = Date.n
     async grant(tenant, { kind, amount: text, expiresAt }) {
       const payer = payerOf(tenant);
       const amount = parseAmount(text, MAX_BALANCE);
-      if (amount === undefined || amount === 0) throw new RangeError(`${text} is no amount of credits above 0`);
+      if (amount === undefined || amount === 0) throw new RangeError(`${text} is not an amount of credits above 0`);
       if (expiresAt !== undefined && expiresAt <= now()) throw new RangeError(`${expiresAt} is over`);
       await inWork(store, async (work) => {
         const before = await work.get(accounts, payer.tenant);

@@ -96,7 +96,7 @@ function readDraft(parts: Parts, request: CreateConnectorRequest): Draft {
   throw invalidField(
     'credentials',
     'missing_field',
-    `are needed: no client of ${TERMS[type].name} is registered here.`,
+    `are required: no client of ${TERMS[type].name} is registered here.`,
   );
 }
 

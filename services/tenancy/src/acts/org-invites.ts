@@ -55,7 +55,8 @@ export async function readInvitee(
 
 /** Throws if an invitation is open to any account but names a person. */
 export function requireAddressed(field: string, anyAccount: boolean): void {
-  if (anyAccount && field !== 'email') throw invalidField('any_account', 'invalid_value', 'goes with email only.');
+  if (anyAccount && field !== 'email')
+    throw invalidField('any_account', 'invalid_value', 'can only be combined with email.');
 }
 
 async function byAddress(parts: Parts, context: CallContext, email: string, anyAccount: boolean): Promise<Invitee> {
@@ -67,7 +68,11 @@ async function byAddress(parts: Parts, context: CallContext, email: string, anyA
 export function requireAllowedDomain({ settings }: Org, email: string, param: string): void {
   const { allowedEmailDomains } = fullOrgSettings(settings);
   if (!isOfDomains(email, allowedEmailDomains)) {
-    throw invalidField(param, 'invalid_value', `must have an address of ${allowedEmailDomains.join(', ')}.`);
+    throw invalidField(
+      param,
+      'invalid_value',
+      `must have an address at one of the domains ${allowedEmailDomains.join(', ')}.`,
+    );
   }
 }
 

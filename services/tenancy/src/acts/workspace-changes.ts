@@ -128,7 +128,7 @@ export async function changeWorkspace(
 function readUnarchive({ state }: UpdateWorkspaceRequest, mask: Mask): boolean {
   if (!mask.has('state')) return false;
   if (state !== WorkspaceState.ACTIVE) {
-    throw invalidField('state', 'invalid_value', 'can be set to active alone; POST …/archive archives.');
+    throw invalidField('state', 'invalid_value', 'can only be set to active; POST …/archive archives.');
   }
   return true;
 }

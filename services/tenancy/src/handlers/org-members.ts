@@ -115,7 +115,7 @@ function readStatus(status: OrgMemberStatus | undefined, member: OrgMember): 'ac
     throw invalidField('status', 'invalid_value', 'must be active or suspended.');
   }
   if (member.status === 'invited') {
-    throw invalidField('status', 'invalid_value', 'changes by itself when the invitation is accepted.');
+    throw invalidField('status', 'invalid_value', 'changes automatically when the invitation is accepted.');
   }
   return status === OrgMemberStatus.ACTIVE ? 'active' : 'suspended';
 }

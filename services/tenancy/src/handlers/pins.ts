@@ -141,7 +141,7 @@ async function moveOne(
   );
   const sees = seenBy(items, workspaceId);
   if (!sees(pin)) throw NotFound();
-  if (position === undefined) throw invalidField('position', 'missing_field', 'is needed to move a pin.');
+  if (position === undefined) throw invalidField('position', 'missing_field', 'is required to move a pin.');
   requireVersion(context, list.record?.version ?? 0);
   requireActiveWorkspace(access.workspace);
   return saveList(parts, context, access, list, movePin(list.pins, pin, sees, position));
@@ -162,7 +162,7 @@ async function reorder(
       ? own
       : await findList(parts, context, workspaceId, 'workspace');
   requirePinRole(access, list.visibility);
-  if (position !== undefined) throw invalidField('position', 'invalid_value', 'does not go with order.');
+  if (position !== undefined) throw invalidField('position', 'invalid_value', 'must not be combined with order.');
   const items = await readableItems(
     parts,
     context,
