@@ -32,7 +32,7 @@ const REFUSALS = new Set([
 ]);
 
 describe.each([1, 2, 3])('seed %i', (seed) => {
-  test('whatever happens at once, the tree, its counts and the numbers agree', async () => {
+  test('the tree, its counts and the numbers agree under concurrent changes', async () => {
     const stage = await openWorkItemStage({
       COMMONPLACE_WORK_ITEM_DEPTH: String(DEPTH),
       COMMONPLACE_WORK_ITEM_CHILDREN: String(CHILDREN),
