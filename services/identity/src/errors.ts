@@ -3,7 +3,7 @@ import { AppError, defineError } from '@commonplace/kit/errors';
 const refuse = (reason: string, message: string) => defineError('UNAUTHENTICATED', reason, message);
 const forbid = (reason: string, message: string) => defineError('PERMISSION_DENIED', reason, message);
 
-export const MissingCredentials = refuse('missing_credentials', 'A credential is needed.');
+export const MissingCredentials = refuse('missing_credentials', 'A credential is required.');
 export const InvalidCredentials = refuse('invalid_credentials', 'The credential is not valid.');
 export const WrongPassword = refuse('invalid_credentials', 'The e-mail address or the password is wrong.');
 export const ExpiredCredentials = refuse('expired_credentials', 'The credential has expired.');
@@ -36,7 +36,7 @@ export const ReauthenticationRequired = forbid(
 export const WrongCode = forbid('wrong_code', 'The code is wrong, has expired or was already used.');
 export const SecondFactorRequired = forbid(
   'second_factor_required',
-  'A code of the authenticator app, or a recovery code, is needed.',
+  'A code of the authenticator app or a recovery code is required.',
 );
 export const SecondFactorSetupRequired = forbid(
   'second_factor_required',

@@ -45,7 +45,7 @@ export function createKeyReader(parts: KeyReaderParts) {
       throw error;
     });
     parts.audit.keyUsed(key, user, origin);
-    noteUse(key, clientIp, pepper > 0 ? given.secret : undefined, parts);
+    recordUse(key, clientIp, pepper > 0 ? given.secret : undefined, parts);
     return { user, tenant: { orgId: key.orgId ?? null }, credential: credentialOf(key) };
   };
 }
@@ -93,7 +93,7 @@ function credentialOf(key: ApiKeyRecord): Credential {
 /**
  * Updates the last use in the background. `secret` is given if its hash has to be renewed with the current pepper.
  */
-function noteUse(key: ApiKeyRecord, clientIp: string, secret: string | undefined, parts: KeyReaderParts): void {
+function recordUse(key: ApiKeyRecord, clientIp: string, secret: string | undefined, parts: KeyReaderParts): void {
   const now = parts.now();
   if (secret === undefined && key.lastUsedAt !== undefined && now - Date.parse(key.lastUsedAt) < LAST_USE_INTERVAL_MS)
     return;

@@ -53,11 +53,15 @@ export function createSignUpHandlers(parts: SignUpParts): Pick<Handlers<AuthServ
  */
 async function signUp(request: SignUpRequest, context: CallContext, parts: SignUpParts): Promise<SignInResponse> {
   await admit(request, context, parts);
-  const make = () => makeAccount(request, context, parts);
+  const make = () => createAccount(request, context, parts);
   return request.invitationToken === '' ? parts.signUpLimit.count(request.clientIp, make) : make();
 }
 
-async function makeAccount(request: SignUpRequest, context: CallContext, parts: SignUpParts): Promise<SignInResponse> {
+async function createAccount(
+  request: SignUpRequest,
+  context: CallContext,
+  parts: SignUpParts,
+): Promise<SignInResponse> {
   if ((await userByEmail(parts.users, emailKeyOf(request.email))) !== undefined) throw AccountExists();
   const { email, name } = request;
   await requireGoodPassword('password', request.password, { email, name }, parts.passwordRules);

@@ -8,9 +8,9 @@ const NEWEST_FIRST = ['-createdAt'] as const;
 export async function pageOfSets(
   keys: Collection<ApiKeyRecord>,
   sets: readonly Where<ApiKeyRecord>[],
-  asked: PageRequest | undefined,
+  pageRequest: PageRequest | undefined,
 ): Promise<{ items: ApiKeyRecord[]; page: Page }> {
-  const slice = parsePageRequest(asked);
+  const slice = parsePageRequest(pageRequest);
   const { limit: size, offset, after } = slice;
   const limit = offset + size + 1;
   const found = await Promise.all(sets.map((where) => keys.find({ where, sort: NEWEST_FIRST, limit, after })));
@@ -28,14 +28,14 @@ export async function pageOfLimited(
   keys: Collection<ApiKeyRecord>,
   sets: readonly Where<ApiKeyRecord>[],
   workspaceIds: readonly string[],
-  asked: PageRequest | undefined,
+  pageRequest: PageRequest | undefined,
 ): Promise<{ items: ApiKeyRecord[]; page: Page }> {
   const touching: Where<ApiKeyRecord> = { workspaceIds: { containsAny: workspaceIds } };
   const found = await Promise.all(
     sets.map((where) => keys.find({ where: { and: [where, touching] }, sort: NEWEST_FIRST, limit: MAX_LIMITED_KEYS })),
   );
   const within = found.flat().filter((key) => key.workspaceIds?.every((id) => workspaceIds.includes(id)));
-  return pageOfAll(parsePageRequest(asked), within, NEWEST_FIRST);
+  return pageOfAll(parsePageRequest(pageRequest), within, NEWEST_FIRST);
 }
 
 function newestFirst(one: ApiKeyRecord, other: ApiKeyRecord): number {

@@ -70,8 +70,8 @@ function fault(param: string, code: string, message: string): Fault {
 }
 
 /** Throws ScopeEscalation if a credential grants scopes that it lacks. Unknown scopes are reported elsewhere. */
-export function refuseMoreScopes(asked: readonly string[], held: readonly string[]): void {
-  const missing = asked.filter((scope) => isKnownScope(scope) && !held.includes(scope));
+export function refuseMoreScopes(requested: readonly string[], held: readonly string[]): void {
+  const missing = requested.filter((scope) => isKnownScope(scope) && !held.includes(scope));
   if (missing.length > 0) throw ScopeEscalation({ missing_scopes: [...new Set(missing)] });
 }
 
