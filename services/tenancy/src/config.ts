@@ -81,10 +81,10 @@ export const INVITATION_MS = 14 * DAY_MS;
 /** Milliseconds that a response waits for counts from another service. */
 export const COUNTS_MS = 2000;
 /** Maximum number of connectors in one workspace. */
-export const CONNECTORS_PER_WORKSPACE = 100;
+export const MAX_CONNECTORS_PER_WORKSPACE = 100;
 /** Milliseconds for which a link to authorize access is valid. */
 export const AUTHORIZATION_MS = 10 * 60 * 1000;
 /** Milliseconds that an external system may take to respond. */
 export const UPSTREAM_MS = 8000;
 /** Maximum number of pins in one list. */
-export const PINS_PER_LIST = 50;
+export const MAX_PINS_PER_LIST = 50;

@@ -92,7 +92,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       requireVersion(context, member.version, member);
       const successor = await findSuccessor(parts, member, request.transferToMemberId);
       const none = { resources: 0, agents: 0, apiKeys: 0, automations: 0 };
-      if (!isTaken(member)) {
+      if (!hasPerson(member)) {
         await withdrawOffer(parts, context, member);
         return { id: memberId, deleted: true, transferred: none };
       }
@@ -105,7 +105,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
   };
 }
 
-function isTaken(member: OrgMember): member is OrgMember & { readonly userId: string } {
+function hasPerson(member: OrgMember): member is OrgMember & { readonly userId: string } {
   return member.status !== 'invited';
 }
 
