@@ -70,7 +70,7 @@ const isWork = ({ source }: RunRecord): boolean => WORK.has(source);
 async function draftOf(parts: Parts, request: StartWorkRunRequest, asking: Asking): Promise<RunDraft> {
   const { agentId, conversationId, sessionId } = request;
   const source = SOURCES[request.source];
-  if (source === undefined) throw invalidField('source', 'invalid_value', 'is no source of work.');
+  if (source === undefined) throw invalidField('source', 'invalid_value', 'is not a source of work.');
   const input = inputOf(request);
   const limits = limitsOf(request);
   const { agent, workspaceId } = await agentForRun(parts, agentId, request.workspaceId, asking);
@@ -172,7 +172,7 @@ async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, er
 /** Returns whether the request was valid, and the agent no longer acts in the workspace. */
 const isOfPlace = ({ faults }: AppError): boolean => faults.some(({ param }) => param === 'workspace_id');
 
-const AGENT_GONE = 'The agent does not exist any more.';
+const AGENT_GONE = 'The agent no longer exists.';
 const NO_RIGHT = 'The agent may not work in the workspace for the person whose rights it would run with.';
 
 // ---- results
