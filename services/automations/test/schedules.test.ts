@@ -231,7 +231,7 @@ test('a refusal fails the fire; a deleted agent ends the schedule', async () => 
   await stage.goTo(SLOT + 5);
   await stage.until(id, [['12:00:00', 'failed_to_start']]);
   expect(await stage.get(id)).toMatchObject({ consecutiveFailures: 1, status: ScheduleStatus.ACTIVE });
-  stage.answer(() => ({ refusalCode: 'not_found', refusal: 'The agent does not exist any more.' }));
+  stage.answer(() => ({ refusalCode: 'not_found', refusal: 'The agent no longer exists.' }));
   await stage.goTo(SLOT + 60 * MINUTE + 5);
   await eventually(async () =>
     expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.ERROR, error: 'target_gone', nextRuns: [] }),

@@ -63,11 +63,11 @@ export async function startRuns(parts: StartParts, events: readonly TriggerEvent
 async function startMatching(parts: StartParts, candidates: readonly Candidate[]): Promise<Set<TriggerEvent>> {
   const stale = new Set<TriggerEvent>();
   if (candidates.length === 0) return stale;
-  const asked = candidates.map(({ event, trigger }) => ({ event, userId: actsAsOf(trigger, event).userId }));
+  const queries = candidates.map(({ event, trigger }) => ({ event, userId: actsAsOf(trigger, event).userId }));
   const members = new Set(
     candidates.flatMap(({ event, trigger }) => [trigger.actsAs.userId, personOf(event) ?? []].flat()),
   );
-  const sights = await Sights.read(parts, asked, members);
+  const sights = await Sights.read(parts, queries, members);
   const lanes = new Map<string, Candidate[]>();
   for (const candidate of candidates) {
     if (!isOpen(candidate, sights)) continue;
