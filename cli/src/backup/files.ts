@@ -118,6 +118,6 @@ export async function requireRoom(folder: string, bytes: number): Promise<void> 
   const mib = (count: number) => Math.ceil(count / 2 ** 20);
   throw new CommandError(
     EXIT.failed,
-    `${folder} has room for ${mib(bavail * bsize)} MiB, and ${mib(bytes)} MiB are needed`,
+    `${folder} has room for ${mib(bavail * bsize)} MiB, but ${mib(bytes)} MiB are required`,
   );
 }

@@ -21,7 +21,7 @@ export function publicationsCommand(context: Context): Command {
   );
   publications
     .command('suspend')
-    .description('Hides a publication from its readers within seconds. Its editors can not undo that.')
+    .description('Hides a publication from its readers within seconds. Its editors cannot undo that.')
     .argument('<publication>', PUBLICATION_HELP)
     .addHelpText('after', examples(['commonplace publications suspend a-slug']))
     .action((which: string) => act(context, which, (admin, found) => admin.suspend(found)));

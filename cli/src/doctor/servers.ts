@@ -62,7 +62,7 @@ export function natsCheck(url: string): Check {
       const facts = await inspectNats(url, ANSWER_MS);
       const [major = 0, minor = 0] = facts.version.split('.').map(Number);
       if (major < 2 || (major === 2 && minor < 11)) {
-        return failed(`${facts.version} is too old: 2.11 is needed`, { ...facts });
+        return failed(`${facts.version} is too old: 2.11 is required`, { ...facts });
       }
       if (facts.stream === undefined)
         return warning(`${facts.version}; the first start creates its streams`, { ...facts });
