@@ -110,7 +110,7 @@ export const IssuerUnavailable = defineError(
 );
 
 /**
- * Rethrows tenancy's NotFound for an invitation token as `expired_link`, which somebody who opens a link
+ * Rethrows tenancy's NotFound for an invitation token as `expired_link`, which a person who opens a link
  * understands.
  */
 export function unknownLink(error: unknown): never {

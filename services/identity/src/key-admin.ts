@@ -59,7 +59,7 @@ export class OperatorError extends Error {}
 
 /** Manages API keys for the operator of an installation, who needs no key for it. */
 export interface KeyAdmin {
-  /** Returns the keys of one person, or of everybody. Revoked keys are included only if `revoked` is set. */
+  /** Returns the keys of one person, or of all people. Revoked keys are included only if `revoked` is set. */
   list(options: { readonly email?: string; readonly revoked?: boolean }): Promise<OperatorKey[]>;
   /** Creates a key and returns its secret, which cannot be read again. Limits on the number of keys do not apply. */
   create(wanted: NewOperatorKey): Promise<{ readonly key: OperatorKey; readonly secret: string }>;
@@ -100,8 +100,8 @@ export async function openKeyAdmin(
     },
 
     async create({ email, name, scopes, expiresAt, org }) {
-      const strange = scopes.find((scope) => !isKnownScope(scope));
-      if (strange !== undefined) throw new OperatorError(`there is no scope ${strange}`);
+      const unknown = scopes.find((scope) => !isKnownScope(scope));
+      if (unknown !== undefined) throw new OperatorError(`there is no scope ${unknown}`);
       if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now())
         throw new OperatorError('the expiry of a key must be in the future');
       const { id: actingUserId, email: person } = await personOf(email);

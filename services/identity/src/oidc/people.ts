@@ -85,8 +85,8 @@ function isOfDomain({ emailDomains }: Issuer, email: string, verified: boolean):
 }
 
 /**
- * Returns whether the token may be linked to an existing account. Anybody may have created an account with somebody
- * else's address to wait for its owner. So both sides must be verified, unless the operator trusts all existing
+ * Returns whether the token may be linked to an existing account. Anyone may have created an account with another
+ * person's address in advance. So both sides must be verified, unless the operator trusts all existing
  * accounts.
  */
 function mayLink({ linkAccounts }: Issuer, there: UserRecord, verified: boolean): boolean {
