@@ -71,7 +71,7 @@ export interface Completed {
 const grants = new WeakMap<CompleteAuthorizationRequest, Promise<Grant>>();
 
 /**
- * Completes an authorization and creates the connection. Throws `expired_link` for anybody but the person who began
+ * Completes an authorization and creates the connection. Throws `expired_link` for anyone but the person who began
  * it, and after its expiry.
  */
 export async function completeAuthorization(

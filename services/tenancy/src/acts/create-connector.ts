@@ -69,7 +69,7 @@ export async function addConnector(
 
 /**
  * Returns whether an existing OAuth connector equals the requested one. A repeated request then reuses it, so that
- * another person connects or the same one connects anew.
+ * another person connects or the same one connects again.
  */
 function isSame(
   one: Connector,

@@ -80,7 +80,7 @@ export function endOrgMembership(
     status: 'removed',
     updatedAt: parts.now(),
   });
-  // The event names the person who left; for a membership that was only offered it names nobody.
+  // The event names the person who left; for a membership that was only offered it names no one.
   publishOrgMember(context, 'removed', member.status === 'invited' ? { ...removed, userId: undefined } : removed, {
     transferToUserId,
   });

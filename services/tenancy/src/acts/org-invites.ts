@@ -21,7 +21,7 @@ export interface Invitee {
   readonly userId: string | undefined;
   /** Set if any holder of the link may accept. */
   readonly anyAccount?: true | undefined;
-  /** Whether the person is invited by id: nobody else may accept. */
+  /** Whether the person is invited by id: no one else may accept. */
   readonly byName: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface SentInvitation {
 }
 
 /**
- * Returns the person or address that a request invites. Throws if it names nobody, or an address that the Org does
+ * Returns the person or address that a request invites. Throws if it names no one, or an address that the Org does
  * not allow.
  */
 export async function readInvitee(
@@ -92,7 +92,7 @@ export async function requireUnused(
   return existing;
 }
 
-/** Invites somebody to an Org. Returns the invited membership and the link that accepts it. */
+/** Invites a person to an Org. Returns the invited membership and the link that accepts it. */
 export async function inviteToOrg(
   parts: Parts,
   context: CallContext,
@@ -129,7 +129,7 @@ export async function offerOrgMembership(
     ...(owner ?? { addressKey: addressKeyOf(org.id, email) }),
     name,
     email,
-    // Search does not find somebody invited by id before they accept.
+    // Search does not find a person invited by id before they accept.
     search: byName ? '' : searchText(name, email),
     role,
     status: 'invited',

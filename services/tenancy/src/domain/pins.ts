@@ -3,7 +3,7 @@ interface ListEntry {
   readonly id: string;
 }
 
-/** Returns whether somebody sees a pin. Pins that they do not see keep their place relative to their neighbours. */
+/** Returns whether a reader sees a pin. Pins that they do not see keep their place relative to their neighbors. */
 export type Sees<T> = (pin: T) => boolean;
 
 /** Returns the list with `pin` inserted before the visible pin at `position`, or at the end if there is none. */

@@ -20,7 +20,7 @@ export interface SecretParts {
 export interface Rewrapped {
   /** Number of secrets that this run has re-encrypted with the current master key. */
   readonly rewrapped: number;
-  /** Number of secrets that used the current key already, or that somebody else has rewritten concurrently. */
+  /** Number of secrets that used the current key already, or that another process has rewritten concurrently. */
   readonly current: number;
   /** Ids of records whose secret cannot be decrypted; they are left unchanged. */
   readonly unreadable: readonly string[];
