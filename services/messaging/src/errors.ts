@@ -30,7 +30,7 @@ export const ClientMessageIdReused = conflict(
   'You have sent another message with this client_message_id. Choose a new one for each message.',
 );
 
-/** Returns the error for a mention of everybody that follows another one too soon. */
+/** Returns the error for a mention of everyone that follows another one too soon. */
 export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppError {
   const message = `Everybody in a conversation can be mentioned once in ${seconds} seconds.`;
   return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, {

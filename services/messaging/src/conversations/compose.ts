@@ -74,7 +74,7 @@ export async function resolveMentions(
   return mentionsAll ? [{ type: 'all', id: '', name: '' }, ...people] : people;
 }
 
-/** Throws `rate_limited` if the last mention of everybody in the conversation is too recent. */
+/** Throws `rate_limited` if the last mention of everyone in the conversation is too recent. */
 export function requireMentionOfAllDue(
   { settings, now }: Pick<ComposeParts, 'settings' | 'now'>,
   mentions: readonly StoredMention[],
