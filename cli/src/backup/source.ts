@@ -51,8 +51,8 @@ function folderSource(folder: string): Source {
       if (seal !== `${sha256Of(text)}\n`) throw damaged(`${MANIFEST} has changed: its SHA-256 differs from the seal`);
       const manifest = parseManifest(text);
       const known = new Set([MANIFEST, SEAL, ...manifest.files.map(({ path }) => path)]);
-      const stranger = (await filesBelow(folder)).find((path) => !known.has(path));
-      if (stranger !== undefined) throw damaged(`${JSON.stringify(stranger)} does not belong to the backup`);
+      const unexpected = (await filesBelow(folder)).find((path) => !known.has(path));
+      if (unexpected !== undefined) throw damaged(`${JSON.stringify(unexpected)} does not belong to the backup`);
       progress.step('Checking the backup', sizeOf(manifest));
       await forEachConcurrently(manifest.files, async (entry) => {
         requireSame(entry, await measureFile(join(folder, entry.path), progress.add).catch(missing(entry.path)));

@@ -81,9 +81,9 @@ function judgeKeys(known: readonly Installation[], { dataDir, mongodbUrl }: Plac
     return failed(`missing: ${paths.join(' and ')}; restore the keys of this database from a backup`);
   }
   const given = keysIn(embedded ? withKeyFiles(env, dataDir) : env);
-  const strange = [...new Set(known.flatMap((installation) => strangeKeys(installation, given)))];
-  if (strange.length > 0) {
-    const names = strange.map((variable) => nameOf(variable, dataDir));
+  const mismatched = [...new Set(known.flatMap((installation) => strangeKeys(installation, given)))];
+  if (mismatched.length > 0) {
+    const names = mismatched.map((variable) => nameOf(variable, dataDir));
     return failed(`${names.join(' and ')}: not the key of this database; restore the original key`);
   }
   const checked = [...given.keys()].filter((variable) => known.some(({ keys }) => keys[variable] !== undefined));
