@@ -84,17 +84,17 @@ describe('keys', () => {
     const tokens = await Promise.all([tokenOf(), tokenOf({ jti: '2' }), tokenOf({ jti: '3' })]);
     expect(await Promise.all(tokens.map(outcome))).toEqual(['fay', 'fay', 'fay']);
     for (let n = 0; n < 5; n++) expect(await outcome(await tokenOf({}, { kid: `unknown-${n}` }))).toBe(INVALID);
-    expect(issuer.asked.filter((path) => path === '/jwks')).toHaveLength(1);
-    expect(issuer.asked.filter((path) => path === DISCOVERY)).toHaveLength(1);
+    expect(issuer.requests.filter((path) => path === '/jwks')).toHaveLength(1);
+    expect(issuer.requests.filter((path) => path === DISCOVERY)).toHaveLength(1);
   });
 
   test('of an unreachable issuer answer 503, and the issuer is not called again for a while', async () => {
     const token = await tokenOf();
     issuer.answers.set('/jwks', 500);
     expect(await outcome(token)).toBe(UNAVAILABLE);
-    const before = issuer.asked.length;
+    const before = issuer.requests.length;
     expect(await outcome(token)).toBe(UNAVAILABLE);
-    expect(issuer.asked).toHaveLength(before);
+    expect(issuer.requests).toHaveLength(before);
   });
 
   test('are fetched again once the issuer is reachable', async () => {
