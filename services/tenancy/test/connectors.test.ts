@@ -19,7 +19,7 @@ import { openWorld, openWorldParts, type World } from './world.js';
 /** A fake external system whose responses the tests set. */
 const upstream = {
   url: '',
-  asked: [] as { path: string; body: URLSearchParams; authorization: string | undefined }[],
+  requests: [] as { path: string; body: URLSearchParams; authorization: string | undefined }[],
   token: undefined as ((response: ServerResponse) => void) | undefined,
   revoke: 200,
 };
@@ -28,7 +28,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   let text = '';
   for await (const chunk of request) text += chunk;
   const path = request.url ?? '';
-  upstream.asked.push({ path, body: new URLSearchParams(text), authorization: request.headers.authorization });
+  upstream.requests.push({ path, body: new URLSearchParams(text), authorization: request.headers.authorization });
   if (path === '/revoke') return void response.writeHead(upstream.revoke).end();
   if (upstream.token !== undefined) return upstream.token(response);
   json(response, 200, {
@@ -72,7 +72,7 @@ afterAll(async () => {
 beforeEach(async () => {
   owner = world.person();
   workspaceId = (await world.createWorkspace(owner)).id;
-  upstream.asked.length = 0;
+  upstream.requests.length = 0;
   upstream.token = undefined;
   upstream.revoke = 200;
 });
@@ -293,7 +293,7 @@ describe('an authorization', () => {
     const { id, back } = await begin();
     const done = await complete(back);
     expect(done).toMatchObject({ connectorId: id, accountLabel: 'Acme', error: undefined });
-    const exchanged = upstream.asked[0];
+    const exchanged = upstream.requests[0];
     expect(exchanged?.path).toBe('/token');
     expect(Object.fromEntries(exchanged?.body ?? [])).toMatchObject({
       grant_type: 'authorization_code',
@@ -333,7 +333,7 @@ describe('an authorization', () => {
     const late = await begin();
     world.wait(10 * 60_000 + 1);
     await expect(complete(late.back)).rejects.toMatchObject(gone);
-    expect(upstream.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
+    expect(upstream.requests.filter(({ path }) => path === '/token')).toHaveLength(1);
   });
 
   test('that is repeated by any person concerns the same connector', async () => {
@@ -358,7 +358,7 @@ describe('an authorization', () => {
     const { back } = await begin();
     const foreign = `${back}&iss=${encodeURIComponent('https://accounts.example.com')}`;
     expect(await complete(foreign)).toMatchObject({ connectionId: undefined, error: 'invalid_answer' });
-    expect(upstream.asked).toEqual([]);
+    expect(upstream.requests).toEqual([]);
     const own = await begin();
     const named = `${own.back}&iss=${encodeURIComponent(upstream.url)}`;
     expect(await complete(named)).toMatchObject({ connectorId: own.id, error: undefined });
@@ -423,7 +423,7 @@ describe('an authorization', () => {
   test('deleting a connection revokes its grant, if the external system is reachable', async () => {
     const first = await complete((await begin()).back);
     expect(await disconnect(owner, first.connectionId ?? '')).toMatchObject({ deleted: true, upstreamRevoked: true });
-    const revoked = upstream.asked.find(({ path }) => path === '/revoke');
+    const revoked = upstream.requests.find(({ path }) => path === '/revoke');
     expect(revoked?.body.get('token')).toBe('refresh-secret');
     upstream.revoke = 503;
     const second = await complete((await begin()).back);
@@ -440,7 +440,7 @@ describe('an authorization', () => {
     const parts = await openWorldParts(world);
     await runPurge(parts);
     expect(await parts.connectors.connectionsIn(workspaceId)).toEqual([]);
-    const revoked = upstream.asked.filter(({ path }) => path === '/revoke');
+    const revoked = upstream.requests.filter(({ path }) => path === '/revoke');
     expect(revoked.map(({ body }) => body.get('token'))).toEqual(['refresh-secret']);
   });
 
@@ -456,7 +456,7 @@ describe('an authorization', () => {
       const left = await connections(owner);
       expect(left.items.map(({ connectedBy }) => connectedBy?.id)).toEqual([owner.userId]);
     });
-    expect(upstream.asked.filter(({ path }) => path === '/revoke')).toHaveLength(1);
+    expect(upstream.requests.filter(({ path }) => path === '/revoke')).toHaveLength(1);
   });
 
   test('deleting a connector deletes its connections and pending authorizations', async () => {
@@ -465,7 +465,7 @@ describe('an authorization', () => {
     const open = await begin();
     expect(await remove(owner, id)).toEqual({ id, deleted: true, connectionsRemoved: 1 });
     expect(await remove(owner, open.id)).toEqual({ id: open.id, deleted: true, connectionsRemoved: 0 });
-    expect(upstream.asked.map(({ path }) => path)).toEqual(['/token', '/revoke']);
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/token', '/revoke']);
     await expect(complete(open.back)).rejects.toMatchObject({ reason: 'expired_link' });
     expect((await list(owner)).items).toEqual([]);
     expect((await connections(owner)).items).toEqual([]);

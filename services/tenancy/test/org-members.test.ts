@@ -168,13 +168,13 @@ describe('removing', () => {
     const joined = await world.createWorkspace(leaving, { orgId, name: 'Joined' });
     await world.put(leaving, joined.id, successor, WorkspaceRole.VIEWER);
     world.play.keys = 3;
-    world.asked.reassigned.length = 0;
+    world.requests.reassigned.length = 0;
     for (const wrong of [memberId, '0197f0a0-0000-7000-8000-000000000000']) {
       expect(await outcome(remove(owner, memberId, wrong))).toBe('invalid_value');
     }
     const { transferred } = await remove(owner, memberId, successorId);
     expect(transferred).toEqual({ resources: 0, agents: 0, apiKeys: 3, automations: 0 });
-    expect(world.asked.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: successor.userId }]);
+    expect(world.requests.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: successor.userId }]);
     expect((await world.getWorkspace(successor, alone.id)).role).toBe(WorkspaceRole.OWNER);
     expect((await world.getWorkspace(successor, joined.id)).role).toBe(WorkspaceRole.OWNER);
     expect(await outcome(world.getWorkspace(successor, shared.id))).toBe('not_found');
@@ -192,10 +192,10 @@ describe('removing', () => {
     await world.join(owner, orgId, OrgRole.OWNER);
     const alone = await world.createWorkspace(leaving, { orgId });
     world.play.keys = 2;
-    world.asked.reassigned.length = 0;
+    world.requests.reassigned.length = 0;
     const { transferred } = await remove(leaving, memberId);
     expect(transferred?.apiKeys).toBe(0);
-    expect(world.asked.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: '' }]);
+    expect(world.requests.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: '' }]);
     expect((await world.getWorkspace(owner, alone.id)).role).toBe(WorkspaceRole.OWNER);
   });
 

@@ -92,7 +92,7 @@ describe('each role', () => {
       const { caller, id } = await member(role);
       expect(await remove(caller, id, role === WorkspaceRole.ADMIN)).toEqual({ id, deleted: true });
       expect(await outcome(world.getWorkspace(caller, workspaceId))).toBe('not_found');
-      const ungranted = world.asked.ungranted.filter(({ userId }) => userId === caller.userId);
+      const ungranted = world.requests.ungranted.filter(({ userId }) => userId === caller.userId);
       expect(ungranted).toEqual(role === WorkspaceRole.ADMIN ? [] : [{ workspaceId, userId: caller.userId }]);
     }
     await eventually(() => {

@@ -298,13 +298,13 @@ describe('listing', () => {
     const first = await world.createWorkspace(owner, { orgId });
     const second = await world.createWorkspace(owner, { orgId });
     world.play.resources = { [first.id]: 7 };
-    world.asked.counted.length = 0;
+    world.requests.counted.length = 0;
     const { items } = await world.listWorkspaces(owner, { orgId });
     expect(items.map(({ counts }) => counts)).toEqual([
       { resources: 7, members: 1 },
       { resources: 0, members: 1 },
     ]);
-    expect(world.asked.counted).toEqual([[first.id, second.id]]);
+    expect(world.requests.counted).toEqual([[first.id, second.id]]);
     world.play.resourcesDown = true;
     expect((await world.listWorkspaces(owner, { orgId })).items.map(({ counts }) => counts)).toEqual([
       undefined,
