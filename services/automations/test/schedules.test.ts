@@ -201,9 +201,9 @@ test('an agent run starts once, however often the start is attempted', async () 
     input: input('Sum up.'),
   });
   await stage.goTo(SLOT + 5);
-  await eventually(() => expect(stage.asked).toHaveLength(3));
-  expect(new Set(stage.asked.map(({ runId }) => runId)).size).toBe(1);
-  expect(stage.asked[0]).toMatchObject({
+  await eventually(() => expect(stage.startRequests).toHaveLength(3));
+  expect(new Set(stage.startRequests.map(({ runId }) => runId)).size).toBe(1);
+  expect(stage.startRequests[0]).toMatchObject({
     agentId,
     scheduleId: id,
     userId: stage.owner.userId,
@@ -213,7 +213,7 @@ test('an agent run starts once, however often the start is attempted', async () 
   await stage.goTo(SLOT + 60 * MINUTE + 5);
   await eventually(async () => expect((await stage.outcomes(id))[1]?.[1]).toBe('skipped_overlap'));
   // The end of the run counts, whether its event has arrived or not.
-  stage.agentRuns.set(stage.asked[0]?.runId ?? '', RunStatus.COMPLETED);
+  stage.agentRuns.set(stage.startRequests[0]?.runId ?? '', RunStatus.COMPLETED);
   await stage.goTo(SLOT + 120 * MINUTE + 5);
   await eventually(async () => expect((await stage.outcomes(id))[2]?.[1]).toBe('started'));
 });
@@ -245,13 +245,13 @@ test('a newer fire cancels the previous agent run', async () => {
   const { id } = await stage.create(fields);
   for (const hour of [0, 1]) {
     await stage.goTo(SLOT + hour * 60 * MINUTE + 5);
-    await eventually(() => expect(stage.asked).toHaveLength(hour + 1));
+    await eventually(() => expect(stage.startRequests).toHaveLength(hour + 1));
   }
   await stage.until(id, [
     ['12:00:00', 'replaced'],
     ['13:00:00', 'started'],
   ]);
-  await eventually(() => expect(stage.canceled).toEqual([stage.asked[0]?.runId]));
+  await eventually(() => expect(stage.canceled).toEqual([stage.startRequests[0]?.runId]));
 });
 
 test('a schedule that is changed a second before its slot fires with the change', async () => {
@@ -398,16 +398,16 @@ test('a fire waits for an unavailable service, and a permanent error ends it', a
     throw error;
   });
   const failsOnce = async () => {
-    const before = stage.asked.length;
+    const before = stage.startRequests.length;
     await stage.goTo(stage.now() + 40_000);
     await eventually(async () => {
-      expect(stage.asked.length).toBeGreaterThan(before);
+      expect(stage.startRequests.length).toBeGreaterThan(before);
       const [fire] = await stage.fires.find({ where: { scheduleId: id, startedAt: { exists: true } }, limit: 1 });
       expect(fire?.lease?.holder ?? '').toBe('');
     });
   };
   await stage.goTo(SLOT + 3);
-  await eventually(() => expect(stage.asked.length).toBeGreaterThan(0));
+  await eventually(() => expect(stage.startRequests.length).toBeGreaterThan(0));
   for (let tries = 0; tries < 15; tries++) await failsOnce();
   expect(await stage.outcomes(id)).toEqual([['12:00:00', 'started']]);
   error = broken;
@@ -447,7 +447,7 @@ test('fires of others start while hundreds of one schedule wait', async () => {
   await work.commit();
   await stage.goTo(SLOT + 3);
   await stage.until(other.id, [['12:00:00', 'started']]);
-  await eventually(() => expect(stage.asked.map(({ scheduleId }) => scheduleId)).toContain(other.id));
+  await eventually(() => expect(stage.startRequests.map(({ scheduleId }) => scheduleId)).toContain(other.id));
   release();
 });
 
