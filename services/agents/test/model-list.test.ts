@@ -87,7 +87,7 @@ describe('the setting with the models', () => {
 
   test('requires the URL, and the URL requires it', () => {
     expect(() => openModels(settingsOf({ COMMONPLACE_CHAT_MODELS: 'a' }))).toThrow(
-      /COMMONPLACE_CHAT_MODEL_URL is needed/,
+      /COMMONPLACE_CHAT_MODEL_URL is required/,
     );
     expect(() => openModels(settingsOf({ COMMONPLACE_CHAT_MODEL_URL: URL }))).toThrow(
       /COMMONPLACE_CHAT_MODELS has to name/,
