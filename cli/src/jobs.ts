@@ -44,7 +44,7 @@ export async function listGivenUp(env: NodeJS.ProcessEnv, queue?: string): Promi
 export type Selection = 'all' | readonly string[];
 
 /** The outcome of a command for one job. */
-export interface Handled {
+export interface JobResult {
   readonly queue: string;
   readonly id: string;
   readonly outcome: DeadLetterOutcome;
@@ -56,10 +56,10 @@ export async function handleGivenUp(
   action: 'retry' | 'delete',
   selected: Selection,
   queue?: string,
-): Promise<Handled[]> {
+): Promise<JobResult[]> {
   if (selected !== 'all' && selected.length === 0)
     throw new CommandError(EXIT.usage, 'specify the ids of jobs, or --all');
-  const handled: Handled[] = [];
+  const handled: JobResult[] = [];
   await eachQueue(env, queue, async (letters) => {
     const ids = selected === 'all' ? allIds(letters) : selected;
     for await (const id of ids) {

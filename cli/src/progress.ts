@@ -24,7 +24,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
 
   function draw(): void {
     shown = performance.now();
-    stream.write(terminal ? `\r\x1b[2K${name} ${barOf(done, total)}` : `${name} ${percentOf(done, total)}\n`);
+    stream.write(terminal ? `\r\x1b[2K${name} ${progressBar(done, total)}` : `${name} ${percentOf(done, total)}\n`);
   }
   function close(): void {
     if (name !== '' && terminal) stream.write('\n');
@@ -55,7 +55,7 @@ function percentOf(done: number, total: number | undefined): string {
   return total === undefined || total === 0 ? '' : `${Math.min(100, Math.floor((100 * done) / total))} %`;
 }
 
-function barOf(done: number, total: number | undefined): string {
+function progressBar(done: number, total: number | undefined): string {
   if (total === undefined || total === 0) return '…';
   const full = Math.min(WIDTH, Math.floor((WIDTH * done) / total));
   return `[${'#'.repeat(full)}${' '.repeat(WIDTH - full)}] ${percentOf(done, total)}`;

@@ -45,7 +45,7 @@ export async function rotateSecrets({ places, setting }: RotateOptions, progress
   if (text === undefined) throw new CommandError(EXIT.missing, `there is no ${FILE} in ${places.dataDir}`);
   const keys = text.split(',').map((key) => key.trim());
   if (keys.length === 1) {
-    if (setting !== undefined) throw new CommandError(EXIT.config, PUT_A_KEY);
+    if (setting !== undefined) throw new CommandError(EXIT.config, NO_KEY_SETTING);
     await replace(file, `${randomBytes(32).toString('base64')},${text}\n`);
     return { stage: 'added', rewrapped: 0, unreadable: [], spareKeys: 0 };
   }
@@ -58,7 +58,7 @@ export async function rotateSecrets({ places, setting }: RotateOptions, progress
   return { stage: 'done', rewrapped, unreadable, spareKeys };
 }
 
-const PUT_A_KEY =
+const NO_KEY_SETTING =
   'COMMONPLACE_SECRETS_KEY contains only one key: put a new one (openssl rand -hex 32) and a comma before it, restart the ' +
   'services that read it, and run this command again';
 
@@ -68,12 +68,12 @@ async function rewrapAll(places: RotateOptions['places'], text: string, progress
   const sum = { rewrapped: 0, unreadable: [] as string[] };
   progress.step('Putting secrets under the current key');
   try {
-    for (const [service, rewrap] of KEEPERS) {
+    for (const [service, rewrap] of REENCRYPTIONS) {
       const beside = await openStoreBeside(places, service);
       if (beside === undefined) continue;
       try {
         const parts = { store: beside.store, envelope, masterKeys, log: silentLog };
-        const done = await untilSettled(() => rewrap(parts, () => progress.add(1)));
+        const done = await repeatUntilUnchanged(() => rewrap(parts, () => progress.add(1)));
         sum.rewrapped += done.rewrapped;
         sum.unreadable.push(...done.unreadable);
       } finally {
@@ -87,7 +87,7 @@ async function rewrapAll(places: RotateOptions['places'], text: string, progress
 }
 
 /** Services that store secrets of users, with their re-encryption functions. */
-const KEEPERS = [
+const REENCRYPTIONS = [
   ['tenancy', rewrapSecrets],
   ['resources', rewrapFormSecrets],
   ['agents', rewrapMcpSecrets],
@@ -102,7 +102,7 @@ interface Pass {
 /**
  * Repeats a pass until it changes nothing, because secrets written meanwhile may have been encrypted with an older key.
  */
-async function untilSettled(pass: () => Promise<Pass>): Promise<Pass> {
+async function repeatUntilUnchanged(pass: () => Promise<Pass>): Promise<Pass> {
   for (let rewrapped = 0; ; ) {
     const done = await pass();
     rewrapped += done.rewrapped;

@@ -20,13 +20,13 @@ export interface Trashed {
   readonly sizeBytes: number;
 }
 
-const NOTHING_HELD: HeldSweep = { held: 0, objects: 0, allowed: 0 };
+const NO_HELD_SWEEP: HeldSweep = { held: 0, objects: 0, allowed: 0 };
 
 /** Returns the contents of the trash, and the number of objects that wait for an operator's approval. */
 export async function listTrash(env: NodeJS.ProcessEnv): Promise<{ trash: Trashed[]; held: HeldSweep }> {
   const places = readPlaces(env);
   const held = await withRecords(places, async ({ store }) => {
-    return (await readSweep(await store.collection(sweepCollection))) ?? NOTHING_HELD;
+    return (await readSweep(await store.collection(sweepCollection))) ?? NO_HELD_SWEEP;
   });
   const found = await withBytes(places, trashOf);
   return { trash: found.map(({ key, at, sizeBytes }) => ({ key, trashedOn: dayOf(at), sizeBytes })), held };
@@ -57,7 +57,7 @@ export async function restoreFromTrash(
 export function allowHeld(env: NodeJS.ProcessEnv): Promise<number> {
   return withRecords(readPlaces(env), async ({ store }) => {
     const sweeps = await store.collection(sweepCollection);
-    const held = (await readSweep(sweeps)) ?? NOTHING_HELD;
+    const held = (await readSweep(sweeps)) ?? NO_HELD_SWEEP;
     if (held.held > 0) await saveSweep({ store, sweeps }, { ...held, allowed: held.held });
     return held.held;
   });

@@ -5,7 +5,7 @@ import { startSystem } from '@commonplace/acceptance/dist/src/system.js';
 import { expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 
-test('a lost password is replaced beside the running system, and every session ends', async () => {
+test('replaces a lost password while the system runs, and ends every session', async () => {
   const system = await startSystem();
   try {
     const { email, password: old } = system.owner;
@@ -26,7 +26,7 @@ test('a lost password is replaced beside the running system, and every session e
   }
 }, 180_000);
 
-test('the operator ends sessions, and disables and enables accounts beside the running system', async () => {
+test('ends sessions, and disables and enables accounts, while the system runs', async () => {
   const system = await startSystem();
   const run = async (...words: string[]) => {
     const { code, stdout } = await commonplace(['account', ...words, '--json'], system.places);

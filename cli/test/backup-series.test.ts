@@ -23,7 +23,7 @@ afterEach(() => folder.remove());
 const at = (...path: string[]) => join(folder.home, ...path);
 const run = (...args: string[]) => runProgram([...args, '--json'], { ...process.env, ...env });
 
-test('what is written to standard output is a whole archive, and the result goes to standard error', async () => {
+test('standard output contains a complete archive, and the result goes to standard error', async () => {
   await folder.addBlob();
   const { code, stdout, stderr } = await commonplace(['backup', '--to', '-'], env, () => {}, 'latin1');
   expect([code, stderr]).toEqual([0, expect.stringContaining('-: 1 records, 1 blobs')]);
@@ -32,7 +32,7 @@ test('what is written to standard output is a whole archive, and the result goes
   expect((await filesBelow(at('restored'))).filter((path) => path.startsWith('files/blobs/'))).toHaveLength(1);
 });
 
-test('a reader that leaves ends the backup with an error, and leaves nothing in the data folder', async () => {
+test('a reader that closes the pipe fails the backup, and leaves nothing in the data folder', async () => {
   for (let i = 0; i < 20; i++) await folder.addBlob(200_000);
   const stream = new PassThrough();
   const sink = openUpload(async (bytes) => {
@@ -46,7 +46,7 @@ test('a reader that leaves ends the backup with an error, and leaves nothing in 
   expect((await filesBelow(folder.dataDir)).filter((path) => path.includes('stage'))).toEqual([]);
 });
 
-test('a cut stream is no backup', async () => {
+test('a truncated stream is not a backup', async () => {
   await folder.addBlob();
   await run('backup', '--to', at('whole.tar'));
   const whole = readFileSync(at('whole.tar'));
@@ -57,7 +57,7 @@ test('a cut stream is no backup', async () => {
   expect(existsSync(at('restored'))).toBe(false);
 });
 
-test('--into adds one after the other, and keeps the newest', async () => {
+test('--into adds one backup after another, and keeps the newest', async () => {
   const backups = at('backups');
   const old = ['2025-01-01', '2025-01-02', '2025-01-03'].map((day) => `commonplace-${day}t01-30-00z.tar`);
   mkdirSync(backups);
@@ -69,7 +69,7 @@ test('--into adds one after the other, and keeps the newest', async () => {
   expect(names.filter((name) => name.startsWith('commonplace-'))).toHaveLength(3);
 });
 
-test('--newest restores the newest, and --if-empty leaves data alone', async () => {
+test('--newest restores the newest backup, and --if-empty leaves existing data alone', async () => {
   const backups = at('backups');
   await run('backup', '--into', backups);
   writeFileSync(join(backups, 'commonplace-2025-01-01t01-30-00z.tar'), 'an old one that nobody can read');
@@ -83,7 +83,7 @@ test('--newest restores the newest, and --if-empty leaves data alone', async () 
   expect(await run('restore', '--newest', '--from', at('nowhere'), '--to', at('other'))).toBe(EXIT.missing);
 });
 
-test('the command line is refused where it names no place, two, or how many to keep of one', async () => {
+test('refuses a command line with no target, two targets, or --keep for a single backup', async () => {
   for (const args of [[], ['--to', at('a'), '--into', at('b')], ['--to', at('a'), '--keep', '2']]) {
     expect(await run('backup', ...args)).toBe(EXIT.usage);
   }

@@ -55,7 +55,7 @@ const MARK = `${FILES_FOLDER}/installation.json`;
 const sumsIn = ({ files }: Manifest) => Object.fromEntries(files.map(({ path, sha256 }) => [path, sha256]));
 
 describe.each(['backup', 'backup.tar'])('to %s', (to) => {
-  test('what is restored is what was backed up, and nothing is left in the data folder', async () => {
+  test('restores what was backed up, and leaves nothing in the data folder', async () => {
     for (let i = 0; i < 12; i++) await folder.addBlob();
     const manifest = await back(to);
     expect(manifest).toMatchObject({ blobs: 12, records: { 'files.blobs': 12 }, missingBlobs: [] });
@@ -66,7 +66,7 @@ describe.each(['backup', 'backup.tar'])('to %s', (to) => {
     expect((await filesBelow(folder.dataDir)).filter((path) => path.includes('stage'))).toEqual([]);
   });
 
-  test('all bytes that its records name are in it, while others come and go', async () => {
+  test('contains all bytes that its records name, while others are created and deleted', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 40; i++) ids.push(await folder.addBlob(200));
     let stop = false;
@@ -100,7 +100,7 @@ describe.each(['backup', 'backup.tar'])('to %s', (to) => {
     }
   }, 120_000);
 
-  test('bytes that are deleted while it is written are in it all the same', async () => {
+  test('contains bytes that are deleted while it is written', async () => {
     const ids = [await folder.addBlob(), await folder.addBlob()];
     let deleting: Promise<unknown> = Promise.resolve();
     const manifest = await back(to, {
@@ -116,7 +116,7 @@ describe.each(['backup', 'backup.tar'])('to %s', (to) => {
     expect(await contentOf(at('restored'))).toEqual(contentIn(manifest));
   });
 
-  test('it goes nowhere where something is, and is restored into an empty folder only', async () => {
+  test('refuses a target that exists, and restores only into an empty folder', async () => {
     await back(to);
     await expect(back(to)).rejects.toMatchObject({ exitCode: EXIT.taken });
     await restore(to, 'restored');
@@ -138,7 +138,7 @@ describe('a damaged backup is refused, and nothing is written', () => {
     writeFileSync(path, bytes);
   }
 
-  test('for one bit of any file of a folder', async () => {
+  test('for one changed bit in any file of a folder', async () => {
     await folder.addBlob();
     await back('backup');
     for (const path of await filesBelow(at('backup'))) {
@@ -153,7 +153,7 @@ describe('a damaged backup is refused, and nothing is written', () => {
     await restore('backup', 'restored');
   });
 
-  test('for one bit anywhere in an archive: in bytes, headers, padding, its end and its checksum', async () => {
+  test('for one changed bit anywhere in an archive: in bytes, headers, padding, its end and its checksum', async () => {
     await folder.addBlob(700);
     await back('backup.tar');
     const { length } = readFileSync(at('backup.tar'));
@@ -166,7 +166,7 @@ describe('a damaged backup is refused, and nothing is written', () => {
     await restore('backup.tar', 'restored');
   });
 
-  test('for a file that is missing, one too many, one that was cut, and an archive that was cut', async () => {
+  test('for a missing, additional or truncated file, and for a truncated archive', async () => {
     const id = await folder.addBlob();
     await back('backup');
     await back('backup.tar');
@@ -187,7 +187,7 @@ describe('a damaged backup is refused, and nothing is written', () => {
     await refused('backup');
   });
 
-  test('for a manifest that names files elsewhere, or is of a newer version', async () => {
+  test('for a manifest that names files elsewhere, or has a newer version', async () => {
     await back('backup');
     const rewrite = (change: (manifest: Record<string, unknown>) => object) => {
       const text = JSON.stringify(change(JSON.parse(readFileSync(at('backup', MANIFEST), 'utf8'))));
@@ -213,7 +213,7 @@ test('a backup of a damaged database fails, and leaves nothing', async () => {
   expect(await filesBelow(dataDir)).not.toContainEqual(expect.stringContaining('stage'));
 });
 
-test('bytes that are gone from the data folder are told of, and what is there is backed up', async () => {
+test('bytes missing from the data folder are reported, and all others are backed up', async () => {
   const [gone, kept] = [await folder.addBlob(), await folder.addBlob()];
   rmSync(join(folder.dataDir, BLOBS, gone.slice(-2), gone));
   const manifest = await back('backup');

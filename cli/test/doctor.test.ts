@@ -26,12 +26,12 @@ async function doctor(env: NodeJS.ProcessEnv = {}, ...args: string[]) {
 /** Runs `doctor` without a time limit, which a busy machine exceeds before the last check. */
 const thoroughly = (env: NodeJS.ProcessEnv = {}) => doctor(env, '--thorough');
 
-test('it knows the settings of every service', () => {
+test('knows the settings of every service', () => {
   for (const { name, config } of everything) expect(allTables[name]).toBe(config);
   expect(Object.keys(allTables).sort()).toEqual(['process', ...everything.map(({ name }) => name)].sort());
 });
 
-test('a whole data folder is well', async () => {
+test('reports an intact data folder as ok', async () => {
   const { code, ok, of } = await thoroughly();
   expect([code, ok]).toEqual([0, true]);
   expect(of('configuration')).toMatchObject({ status: 'ok' });
@@ -41,7 +41,7 @@ test('a whole data folder is well', async () => {
   expect(stdout).toMatch(/^ok {4}configuration {2}all settings can be read$/m);
 });
 
-test('where nothing was started yet, nothing is wrong and nothing is made', async () => {
+test('reports no problem before the first start, and creates nothing', async () => {
   const dataDir = join(folder.home, 'new');
   const { code, of } = await thoroughly({ COMMONPLACE_DATA_DIR: dataDir });
   expect(code).toBe(0);
@@ -49,7 +49,7 @@ test('where nothing was started yet, nothing is wrong and nothing is made', asyn
   expect(existsSync(dataDir)).toBe(false);
 });
 
-test('settings that can not be used are told together, and names that nobody reads', async () => {
+test('reports all invalid settings together, and names of unknown settings', async () => {
   const settings = { COMMONPLACE_PORT: 'high', COMMONPLACE_SIGN_UP: 'some', COMMONPLACE_POTR: '1' };
   const { code, of } = await doctor(settings);
   expect(code).toBe(1);
@@ -66,17 +66,17 @@ test('settings that can not be used are told together, and names that nobody rea
   expect((await doctor(settings, '--service', 'resources')).of('configuration')).toMatchObject({ status: 'warning' });
 });
 
-test('a collector that is away is told, and is no failure', async () => {
+test('reports an unreachable collector as a warning, not as a failure', async () => {
   const { code, of } = await thoroughly({ COMMONPLACE_OTLP_URL: 'http://127.0.0.1:9' });
   expect(code).toBe(0);
   expect(of('collector')).toMatchObject({ status: 'warning', detail: expect.stringContaining('does not answer') });
   expect((await doctor()).of('collector')).toBeUndefined();
 });
 
-describe('no secret is in what it says', () => {
+describe('output without secrets', () => {
   const settings = Object.values(allTables).flatMap((table) => Object.values(table));
 
-  test('with a marked text in every setting', async () => {
+  test('with a marker in every setting', async () => {
     const env: NodeJS.ProcessEnv = {};
     for (const { variable } of settings) env[variable] = `marked-${variable.toLowerCase()}`;
     env.COMMONPLACE_DATA_DIR = folder.dataDir;
@@ -91,7 +91,7 @@ describe('no secret is in what it says', () => {
     }
   });
 
-  test('with secrets in URLs that lead nowhere, and in settings that are right', async () => {
+  test('with secrets in unreachable URLs, and in valid settings', async () => {
     const env = {
       COMMONPLACE_MONGODB_URL: 'mongodb://marked-user:marked%21password@127.0.0.1:9/?replicaSet=rs&authSource=admin',
       COMMONPLACE_NATS_URL: 'nats://marked-token@127.0.0.1:9',
@@ -112,7 +112,7 @@ describe('no secret is in what it says', () => {
   });
 });
 
-describe('servers that take a connection and never answer', () => {
+describe('servers that accept a connection and never answer', () => {
   let silent: Server;
   let port: number;
   beforeEach(async () => {
@@ -124,7 +124,7 @@ describe('servers that take a connection and never answer', () => {
     silent.close();
   });
 
-  test('have failed', async () => {
+  test('are reported as failed', async () => {
     const { code, of } = await doctor({
       COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${port}/?replicaSet=rs`,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${port}`,
@@ -145,7 +145,7 @@ describe('an embedded system', () => {
     expect(of('database')).toMatchObject({ status: 'failed' });
   });
 
-  test('whose clock was set back, and whose consumers are behind', async () => {
+  test('whose clock was set back, and whose consumers lag behind', async () => {
     const bus = folder.database.bus();
     const type = 'commonplace.files.file.updated';
     const event = {
@@ -179,7 +179,7 @@ describe('an embedded system', () => {
     expect(ahead.code).toBe(1);
   });
 
-  test('with bytes of files that are missing, or cut', async () => {
+  test('with missing or truncated bytes of files', async () => {
     const [gone, cut] = [await folder.addBlob(), await folder.addBlob(), await folder.addBlob()];
     expect((await thoroughly()).of('files')).toMatchObject({
       status: 'ok',
@@ -194,7 +194,7 @@ describe('an embedded system', () => {
     expect(of('files')?.facts?.examples).toEqual(expect.arrayContaining([gone, cut]));
   });
 
-  test('whose tables do not have the rows that were written', async () => {
+  test('whose tables lack rows that were written', async () => {
     const store = folder.database.store('resources');
     const heads = await store.collection<never>({ name: 'tables', indexes: [] });
     const chunks = await store.collection<never>({ name: 'table_chunks', indexes: [] });
@@ -223,7 +223,7 @@ describe('an embedded system', () => {
     expect((await thoroughly()).of('tables')?.detail).toContain('chunk 1 with 2 rows is missing');
   });
 
-  test('whose check after an unclean end found damage', async () => {
+  test('whose check after an unclean shutdown found damage', async () => {
     const report = { at: '2026-01-01T00:00:00.000Z', faults: ['Tree 5 page 7: btreeInitPage() returns error code 11'] };
     writeFileSync(join(folder.dataDir, 'last-check.json'), JSON.stringify(report));
     const { code, of } = await thoroughly();
@@ -231,7 +231,7 @@ describe('an embedded system', () => {
     expect(of('database')).toMatchObject({ status: 'failed', detail: expect.stringContaining('Tree 5 page 7') });
   });
 
-  test('that others may read, and that was not restored to the end', async () => {
+  test('that other users can read, and whose restore is incomplete', async () => {
     writeFileSync(join(folder.dataDir, 'other.key'), '');
     rmSync(join(folder.dataDir, 'secret.key'));
     writeFileSync(join(folder.dataDir, 'secret.key'), `${'0'.repeat(64)}\n`, { mode: 0o644 });
@@ -244,7 +244,7 @@ describe('an embedded system', () => {
   });
 });
 
-test('a command line that is wrong ends with 64, and help with 0', async () => {
+test('exits with 64 for a wrong command line, and with 0 for help', async () => {
   expect((await commonplace(['doctor', '--service', 'nobody'])).code).toBe(64);
   expect((await commonplace(['backup'])).code).toBe(64);
   expect((await commonplace(['cure'])).code).toBe(64);

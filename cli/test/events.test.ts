@@ -15,7 +15,7 @@ async function run(...args: string[]) {
   return { code, answer: JSON.parse(stdout) };
 }
 
-test('parked events are listed, given to their consumer again, and deleted, beside the running system', async () => {
+test('lists parked events, redelivers them, and deletes them while the system runs', async () => {
   const bus = folder.database.bus();
   const events = ['a', 'b', 'c'].map((subject) => createEvent(subject, {}, 'commonplace.test.thing.changed'));
   const [first, second, third] = events.map(({ id }) => id) as [string, string, string];

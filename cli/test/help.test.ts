@@ -41,7 +41,7 @@ const COMMANDS = [
   ],
 ];
 
-test.each(['', ...COMMANDS])('the help of `commonplace %s` has examples, and tells of --json', async (command) => {
+test.each(['', ...COMMANDS])('the help of `commonplace %s` has examples, and mentions --json', async (command) => {
   const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     expect(await runProgram([...command.split(' ').filter(Boolean), '--help'])).toBe(0);

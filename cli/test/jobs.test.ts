@@ -35,7 +35,7 @@ async function run(...args: string[]) {
   return { code, answer: JSON.parse(stdout) };
 }
 
-test('jobs that were given up are listed, retried and deleted', async () => {
+test('lists, retries and deletes dead letters', async () => {
   const [copy, place] = [await givenUp('copy'), await givenUp('place')];
   const { answer } = await run('list');
   expect(answer.jobs).toContainEqual({
@@ -62,7 +62,7 @@ test('jobs that were given up are listed, retried and deleted', async () => {
   expect((await run('list')).answer.jobs).toEqual([]);
 });
 
-test('a queue that there is not, and a command about nothing, are refused', async () => {
+test('refuses an unknown queue, and a command that selects no job', async () => {
   expect((await run('list', '--queue', 'none')).code).toBe(EXIT.usage);
   expect((await run('retry')).code).toBe(EXIT.usage);
 });

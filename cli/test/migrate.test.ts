@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-test('nothing pending is said plainly', async () => {
+test('reports plainly that nothing is pending', async () => {
   await requireFormat('files', folder.database.store('files'), []);
   const { code, stdout, stderr } = await commonplace(['migrate', '--data-dir', folder.dataDir]);
   expect([code, stdout, stderr]).toEqual([0, 'Nothing is pending.\n', '']);
@@ -20,13 +20,13 @@ test('nothing pending is said plainly', async () => {
   expect(answer.services).toContainEqual({ service: 'resources', format: null, pending: [], ran: [] });
 });
 
-test('where there is nothing, there is nothing to migrate', async () => {
+test('reports nothing to migrate if there is no data', async () => {
   expect((await commonplace(['migrate', '--data-dir', '/nowhere'])).code).toBe(66);
   const { code, stdout } = await commonplace(['migrate', '--new', '--data-dir', '/nowhere']);
   expect([code, stdout]).toEqual([0, 'Nothing is pending.\n']);
 });
 
-test('what a newer release has stored is refused', async () => {
+test('refuses data of a newer release', async () => {
   await requireFormat('files', folder.database.store('files'), [{ name: 'of tomorrow', run: async () => {} }]);
   const { code, stderr } = await commonplace(['migrate', '--data-dir', folder.dataDir]);
   expect([code, stderr]).toEqual([78, 'commonplace: what files has stored is of a newer release: run that one\n']);

@@ -44,7 +44,7 @@ async function add(id: string, sealed: string): Promise<void> {
 
 const sealedOf = async (id: string) => (await connectors.get(id))?.sealed ?? '';
 
-test('two runs with a restart between them put every secret under a new key', async () => {
+test('two runs with a restart between them re-encrypt every secret with a new key', async () => {
   const old = readFileSync(keyFile(), 'utf8').trim();
   const ids = Array.from({ length: 150 }, (_, i) => `connector-${i}`);
   for (const id of ids) await add(id, envelope().seal(`secret of ${id}`, owner(id)));
@@ -64,7 +64,7 @@ test('two runs with a restart between them put every secret under a new key', as
     for (const key of [old, now]) expect(stdout + stderr).not.toContain(key);
 });
 
-test('a run that was cut off goes on', async () => {
+test('resumes after an interrupted run', async () => {
   const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
   writeFileSync(keyFile(), `${fresh},${old}\n`);
   await add('done', envelope().seal('one', owner('done')));
@@ -76,7 +76,7 @@ test('a run that was cut off goes on', async () => {
   expect(after.open(await sealedOf('left'), owner('left'))).toBe('two');
 });
 
-test('no key is taken out while a secret opens with none, or is in a setting', async () => {
+test('removes no key while a secret is unreadable or the key comes from a setting', async () => {
   const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('hex')) as [string, string];
   writeFileSync(keyFile(), `${fresh},${old}\n`);
   await add('lost', createEnvelope([randomBytes(32)]).seal('three', owner('lost')));
@@ -92,7 +92,7 @@ test('no key is taken out while a secret opens with none, or is in a setting', a
   expect(one.stdout + one.stderr).not.toContain(old);
 });
 
-test('the tokens of forms are found by the new key, and the secrets of their webhooks open', async () => {
+test('form tokens are found by the new key, and their webhook secrets can be decrypted', async () => {
   const store = folder.database.store('resources');
   const forms = await store.collection(formCollection);
   const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
@@ -117,7 +117,7 @@ test('the tokens of forms are found by the new key, and the secrets of their web
   expect(createEnvelope(after).open(form.config.webhooks[0]?.sealed ?? '', owner('form'))).toBe('whsec_secret');
 });
 
-test('the secrets of automations open with the new key, each in its own place only', async () => {
+test('secrets of automations can be decrypted with the new key, each only in its own place', async () => {
   const store = folder.database.store('automations');
   const automations = await store.collection(automationCollection);
   const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder?.remove());
 
-test('the runbooks name the commands for what is parked, given up, held back and lost', () => {
+test('the runbooks name the commands for parked events, dead letters, held sweeps and lost bytes', () => {
   for (const command of ['jobs list', 'jobs retry --all', 'events list', 'events retry --all', 'index rebuild']) {
     expect(COMMANDS).toContain(command);
   }

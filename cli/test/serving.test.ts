@@ -57,7 +57,7 @@ async function startOn(dataDir: string) {
   return { running, baseUrl: `http://127.0.0.1:${port}` };
 }
 
-test('a backup of a system that serves is restored to one that serves the same', async () => {
+test('a backup of a running system is restored to one that serves the same', async () => {
   const before = { names: new Map(names), sums: new Map(sums) };
   let stop = false;
   const busy = (async () => {
@@ -102,7 +102,7 @@ test('a backup of a system that serves is restored to one that serves the same',
   }
 }, 240_000);
 
-test('a restore that is killed is not taken for a whole one, and can be done again', async () => {
+test('an interrupted restore is detected as incomplete, and can be repeated', async () => {
   const from = join(home, 'to-be-cut');
   const to = join(home, 'cut');
   expect((await commonplace(['backup', '--to', from, '--data-dir', join(home, 'data')])).code).toBe(0);

@@ -29,7 +29,7 @@ async function run(...args: string[]) {
   return { code, answer: JSON.parse(stdout) };
 }
 
-test('what is in the trash is listed, and restored one by one or all of it', async () => {
+test('lists the trash, and restores single objects or all of them', async () => {
   const [first, second] = [trashed('2026-11-20'), trashed('2026-11-21')];
   const listed = await run('list');
   expect(listed.answer.trash).toEqual(
@@ -45,7 +45,7 @@ test('what is in the trash is listed, and restored one by one or all of it', asy
   expect((await run('list')).answer.trash).toEqual([]);
 });
 
-test('bytes that lie at their place already are kept, and what is not in the trash is told', async () => {
+test('keeps bytes whose key is in use, and reports keys that are not in the trash', async () => {
   const key = trashed('2026-11-20');
   const path = join(folder.dataDir, BLOBS, key);
   mkdirSync(dirname(path), { recursive: true });
@@ -56,7 +56,7 @@ test('bytes that lie at their place already are kept, and what is not in the tra
   expect((await run('restore')).code).toBe(EXIT.usage);
 });
 
-test('a sweep that was held back is allowed as far as it was', async () => {
+test('allows a held sweep only for the objects that it held back', async () => {
   expect((await run('allow')).answer).toEqual({ allowed: 0 });
   const store = folder.database.store('files');
   const sweeps = await store.collection(sweepCollection);

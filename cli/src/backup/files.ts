@@ -5,7 +5,7 @@ import { CommandError, EXIT } from '../exit.js';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Number of files that are copied or read in parallel. */
-export const AT_ONCE = 8;
+export const CONCURRENCY = 8;
 
 export interface Measured {
   readonly sizeBytes: number;
@@ -118,6 +118,6 @@ export async function requireRoom(folder: string, bytes: number): Promise<void> 
   const mib = (count: number) => Math.ceil(count / 2 ** 20);
   throw new CommandError(
     EXIT.failed,
-    `${folder} has room for ${mib(bavail * bsize)} MiB, and ${mib(bytes)} MiB are needed`,
+    `${folder} has room for ${mib(bavail * bsize)} MiB, but ${mib(bytes)} MiB are required`,
   );
 }

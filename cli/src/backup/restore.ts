@@ -10,7 +10,7 @@ import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import { isMissing, measureFile, once, requireRoom, syncFolder, syncFolders, writeDurable } from './files.js';
 import type { Manifest } from './manifest.js';
-import { eachAtOnce, openSource, requireSame, type Source, sizeOf } from './source.js';
+import { forEachConcurrently, openSource, requireSame, type Source, sizeOf } from './source.js';
 
 export interface RestoreOptions {
   /** Path of the backup, a folder or an archive; or a source that is already open. */
@@ -45,7 +45,7 @@ export async function restoreBackup(
       progress.add(entry.sizeBytes);
     });
     progress.step('Checking the data folder', sizeOf(manifest));
-    await eachAtOnce(manifest.files, async (entry) =>
+    await forEachConcurrently(manifest.files, async (entry) =>
       requireSame(entry, await measureFile(join(folder, entry.path), progress.add)),
     );
     await identify(folder, sameInstallation);
@@ -57,7 +57,7 @@ export async function restoreBackup(
 }
 
 /** Entries that a separate file system contains from the start. */
-const ALWAYS_THERE = new Set(['lost+found']);
+const FILE_SYSTEM_ENTRIES = new Set(['lost+found']);
 
 /** Returns whether a restore may use a folder, because it contains nothing that has to be kept. */
 export async function isRestorable(folder: string): Promise<boolean> {
@@ -65,7 +65,7 @@ export async function isRestorable(folder: string): Promise<boolean> {
     if (isMissing(error)) return [];
     throw error;
   });
-  return names.includes(RESTORE_MARKER) || names.every((name) => ALWAYS_THERE.has(name));
+  return names.includes(RESTORE_MARKER) || names.every((name) => FILE_SYSTEM_ENTRIES.has(name));
 }
 
 async function requireEmpty(folder: string): Promise<void> {
@@ -81,7 +81,7 @@ async function begin(folder: string): Promise<void> {
   }
   await syncFolder(folder);
   for (const name of await readdir(folder)) {
-    if (name !== RESTORE_MARKER && !ALWAYS_THERE.has(name)) await rm(join(folder, name), { recursive: true });
+    if (name !== RESTORE_MARKER && !FILE_SYSTEM_ENTRIES.has(name)) await rm(join(folder, name), { recursive: true });
   }
 }
 

@@ -8,7 +8,7 @@ import { makeFolder } from '@commonplace/kit/durable';
 import { pack as createPack, type Pack } from 'tar-stream';
 import { CommandError, EXIT } from '../exit.js';
 import {
-  AT_ONCE,
+  CONCURRENCY,
   isMissing,
   type Measured,
   once,
@@ -48,7 +48,7 @@ async function openFolder(folder: string): Promise<Sink> {
   makeFolder(folder);
   if ((await readdir(folder)).length > 0) throw new CommandError(EXIT.taken, `${folder} is not empty`);
   return {
-    atOnce: AT_ONCE,
+    atOnce: CONCURRENCY,
     requireRoom: (bytes) => requireRoom(folder, bytes),
     add: (path, bytes) => writeDurable(join(folder, ...path.split('/')), bytes),
     async seal(path, manifest) {

@@ -15,7 +15,7 @@ export interface Snapshot {
 }
 
 /** Maximum number of attempts to copy, because bytes may be created and deleted between the copy and its check. */
-const TRIES = 5;
+const MAX_ATTEMPTS = 5;
 const HOLD_EVERY_MS = 20;
 
 /**
@@ -37,7 +37,7 @@ export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: 
     progress.step('Checking the copy');
     const { records, events } = examine(stage.database);
     const { keys, missing } = await namedBytes(stage.database, held, withBlobs);
-    if (missing.length === 0 || tries === TRIES) return { records, events, keys, missing };
+    if (missing.length === 0 || tries === MAX_ATTEMPTS) return { records, events, keys, missing };
   }
 }
 

@@ -9,7 +9,7 @@ import pLimit from 'p-limit';
 import { extract as createExtract, type Extract } from 'tar-stream';
 import { CommandError, damaged, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
-import { AT_ONCE, bytesOf, filesBelow, isMissing, type Measured, measureFile } from './files.js';
+import { bytesOf, CONCURRENCY, filesBelow, isMissing, type Measured, measureFile } from './files.js';
 import { type Entry, MANIFEST, type Manifest, parseManifest, SEAL, sha256Of } from './manifest.js';
 import { SEAL_BYTES } from './sink.js';
 
@@ -35,8 +35,8 @@ export function requireSame({ path, sizeBytes, sha256 }: Entry, found: Measured)
 }
 
 /** Runs `act` on all items, several at a time. After a failure no further items are started. */
-export async function eachAtOnce<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
-  const limit = pLimit(AT_ONCE);
+export async function forEachConcurrently<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const limit = pLimit(CONCURRENCY);
   try {
     await Promise.all(items.map((item) => limit(() => act(item))));
   } finally {
@@ -51,16 +51,18 @@ function folderSource(folder: string): Source {
       if (seal !== `${sha256Of(text)}\n`) throw damaged(`${MANIFEST} has changed: its SHA-256 differs from the seal`);
       const manifest = parseManifest(text);
       const known = new Set([MANIFEST, SEAL, ...manifest.files.map(({ path }) => path)]);
-      const stranger = (await filesBelow(folder)).find((path) => !known.has(path));
-      if (stranger !== undefined) throw damaged(`${JSON.stringify(stranger)} does not belong to the backup`);
+      const unexpected = (await filesBelow(folder)).find((path) => !known.has(path));
+      if (unexpected !== undefined) throw damaged(`${JSON.stringify(unexpected)} does not belong to the backup`);
       progress.step('Checking the backup', sizeOf(manifest));
-      await eachAtOnce(manifest.files, async (entry) => {
+      await forEachConcurrently(manifest.files, async (entry) => {
         requireSame(entry, await measureFile(join(folder, entry.path), progress.add).catch(missing(entry.path)));
       });
       return manifest;
     },
     each: (manifest, take) =>
-      eachAtOnce(manifest.files, (entry) => take(entry, bytesOf(join(folder, entry.path))).catch(missing(entry.path))),
+      forEachConcurrently(manifest.files, (entry) =>
+        take(entry, bytesOf(join(folder, entry.path))).catch(missing(entry.path)),
+      ),
   };
 }
 

@@ -10,7 +10,7 @@ import { answer, type Context, examples } from './context.js';
 
 export function accountCommand(context: Context): Command {
   const account = new Command('account').description(
-    'Resets credentials of people who can not sign in any more, ends sessions, and disables accounts. Reads and writes ' +
+    'Resets credentials of people who can no longer sign in, ends sessions, and disables accounts. Reads and writes ' +
       'the records directly, whether or not the system is running.',
   );
   account.addHelpText('after', examples(['commonplace account reset-password owner@example.com']));

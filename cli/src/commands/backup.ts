@@ -96,7 +96,9 @@ function warningsOf({ files, missingBlobs, bytesOfFiles }: Manifest): string[] {
   const keys = KEY_FILES.filter((name) => !paths.has(name));
   const warnings: string[] = [];
   if (keys.length > 0) {
-    warnings.push(`${keys.join(' and ')} are not in the data folder: keep what the settings say with the backup`);
+    warnings.push(
+      `${keys.join(' and ')} are not in the data folder: keep the values of these settings with the backup`,
+    );
   }
   if (bytesOfFiles === 'bucket') warnings.push('the bytes of files are in a bucket and are not part of the backup');
   if (missingBlobs.length > 0) {

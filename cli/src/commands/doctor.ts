@@ -6,7 +6,7 @@ import { CommandError, EXIT } from '../exit.js';
 import { allTables, type Places, readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
-const MARKS: Record<Status, string> = { ok: 'ok  ', warning: 'WARN', failed: 'FAIL', skipped: '-   ' };
+const STATUS_LABELS: Record<Status, string> = { ok: 'ok  ', warning: 'WARN', failed: 'FAIL', skipped: '-   ' };
 
 export function doctorCommand(context: Context): Command {
   return new Command('doctor')
@@ -27,7 +27,9 @@ export function doctorCommand(context: Context): Command {
       if (unknown !== undefined) throw new CommandError(EXIT.usage, `there is no service ${unknown}`);
       const { ok, checks } = await diagnose(context.env, placesOf(context.env), service, thorough);
       const width = Math.max(...checks.map(({ name }) => name.length));
-      const lines = checks.map(({ name, status, detail }) => `${MARKS[status]}  ${name.padEnd(width)}  ${detail}`);
+      const lines = checks.map(
+        ({ name, status, detail }) => `${STATUS_LABELS[status]}  ${name.padEnd(width)}  ${detail}`,
+      );
       answer(context, { ok, checks }, lines, { secrets: unreadableValues(context.env) });
       context.exitCode = ok ? EXIT.ok : EXIT.failed;
     });

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { EXIT } from '../exit.js';
-import { type Handled, handleGivenUp, listGivenUp } from '../jobs.js';
+import { handleGivenUp, type JobResult, listGivenUp } from '../jobs.js';
 import { answer, type Context, examples } from './context.js';
 
 interface Options {
@@ -51,7 +51,7 @@ export function jobsCommand(context: Context): Command {
   return command;
 }
 
-function refusalText({ queue, id, outcome }: Handled): string {
+function refusalText({ queue, id, outcome }: JobResult): string {
   const reason = outcome.status === 'refused' ? outcome.reason : '';
   return `${queue} ${id} was not deleted: ${reason}`;
 }

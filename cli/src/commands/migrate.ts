@@ -4,7 +4,7 @@ import { CommandError, EXIT } from '../exit.js';
 import { type Places, readPlaces } from '../settings.js';
 import { answer, type Context, examples, progressOf } from './context.js';
 
-interface Migrated {
+interface ServiceMigrations {
   readonly service: string;
   /** Format of the service's stored data; null if nothing is stored yet. */
   readonly format: number | null;
@@ -27,7 +27,7 @@ export function migrateCommand(context: Context): Command {
     .action(async ({ check = false, new: mayBeNew = false }: { check?: boolean; new?: boolean }) => {
       const places = readPlaces(context.env);
       const { everything } = await import('@commonplace/all/everything');
-      const services: Migrated[] = [];
+      const services: ServiceMigrations[] = [];
       for (const module of everything)
         if (module.stores) services.push(await migrateOne(places, module, check, mayBeNew));
       const pending = services.some((service) => service.pending.length > 0);
@@ -41,7 +41,7 @@ async function migrateOne(
   { name, migrations = [] }: ServiceModule,
   check: boolean,
   mayBeNew: boolean,
-): Promise<Migrated> {
+): Promise<ServiceMigrations> {
   const beside = await openStoreBeside(places, name);
   if (beside === undefined && mayBeNew) return { service: name, format: null, pending: [], ran: [] };
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
@@ -63,7 +63,7 @@ function newer(service: string): CommandError {
   return new CommandError(EXIT.config, `what ${service} has stored is of a newer release: run that one`);
 }
 
-function linesOf(services: readonly Migrated[]): string[] {
+function linesOf(services: readonly ServiceMigrations[]): string[] {
   const lines = services.flatMap(({ service, pending, ran }) => [
     ...ran.map((name) => `${service}: ${name} is done`),
     ...pending.map((name) => `${service}: ${name} is pending`),

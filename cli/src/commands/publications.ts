@@ -9,7 +9,7 @@ import { CommandError, EXIT } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
-const WHICH = 'id of the publication, or its slug, which follows /p/ in its address';
+const PUBLICATION_HELP = 'id of the publication, or its slug, which follows /p/ in its address';
 
 export function publicationsCommand(context: Context): Command {
   const publications = new Command('publications').description(
@@ -21,14 +21,14 @@ export function publicationsCommand(context: Context): Command {
   );
   publications
     .command('suspend')
-    .description('Hides a publication from its readers within seconds. Its editors can not undo that.')
-    .argument('<publication>', WHICH)
+    .description('Hides a publication from its readers within seconds. Its editors cannot undo that.')
+    .argument('<publication>', PUBLICATION_HELP)
     .addHelpText('after', examples(['commonplace publications suspend a-slug']))
     .action((which: string) => act(context, which, (admin, found) => admin.suspend(found)));
   publications
     .command('resume')
     .description('Makes a suspended publication available to its readers again, with its current settings.')
-    .argument('<publication>', WHICH)
+    .argument('<publication>', PUBLICATION_HELP)
     .addHelpText('after', examples(['commonplace publications resume a-slug']))
     .action((which: string) => act(context, which, (admin, found) => admin.resume(found)));
   return publications;

@@ -34,13 +34,13 @@ async function runCheck({ name, run }: Check, deadlineMs: number): Promise<Resul
   const late = new Promise<Finding>((resolve) => {
     timer = setTimeout(() => resolve(failed(`no result within ${deadlineMs / 1000} s`)), deadlineMs);
   });
-  const found = await Promise.race([late, Promise.resolve().then(run)]).catch((error) => failed(whyOf(error)));
+  const found = await Promise.race([late, Promise.resolve().then(run)]).catch((error) => failed(errorLine(error)));
   clearTimeout(timer);
   return { name, ...found, ms: Math.round(performance.now() - began) };
 }
 
 /** Returns the first line of an error's message; its code or name if the message is empty. */
-export function whyOf(error: unknown): string {
+export function errorLine(error: unknown): string {
   const { message, name, code } = error as { message?: unknown; name?: unknown; code?: unknown };
   return String(message || code || name || error).split('\n')[0] as string;
 }

@@ -12,10 +12,10 @@ export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly st
       if (((env.COMMONPLACE_MONGODB_URL || '') === '') !== ((env.COMMONPLACE_NATS_URL || '') === '')) {
         problems.push('COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL go together: set both or neither');
       }
-      const unknown = strangersIn(env);
+      const unknown = unknownVariables(env);
       const facts = { problems, unknown: unknown.map(({ name }) => name) };
       if (problems.length > 0) return failed(problems.join('; '), facts);
-      if (unknown.length > 0) return warning(`no service reads ${unknown.map(namedWithNearest).join(', ')}`, facts);
+      if (unknown.length > 0) return warning(`no service reads ${unknown.map(nameWithSuggestion).join(', ')}`, facts);
       return ok('all settings can be read', facts);
     },
   };
@@ -33,12 +33,12 @@ function problemsOf(tables: Record<string, Table>, env: NodeJS.ProcessEnv): stri
   }
 }
 
-function strangersIn(env: NodeJS.ProcessEnv) {
+function unknownVariables(env: NodeJS.ProcessEnv) {
   const known = new Set(Object.values(allTables).flatMap((table) => Object.values(table).map((one) => one.variable)));
   return unknownSettings(env, known);
 }
 
-const namedWithNearest = ({ name, nearest }: ReturnType<typeof strangersIn>[number]): string =>
+const nameWithSuggestion = ({ name, nearest }: ReturnType<typeof unknownVariables>[number]): string =>
   nearest === undefined ? name : `${name} (did you mean ${nearest}?)`;
 
 /** Returns the values of invalid settings. They must not be shown, because they might be misplaced secrets. */

@@ -35,7 +35,7 @@ export function permissionsCheck(dataDir: string): Check {
 async function accessOf(path: string, mode: number): Promise<Finding> {
   return access(path, mode).then(
     () => ok(path),
-    () => failed(`${path} can not be read and written by this user`),
+    () => failed(`${path} cannot be read and written by this user`),
   );
 }
 

@@ -86,6 +86,6 @@ const runtimeCheck: Check = {
     const [minMajor, minMinor] = MIN_NODE_VERSION;
     const enough = major > minMajor || (major === minMajor && minor >= minMinor);
     const text = `${process.version} on ${process.platform} ${process.arch}`;
-    return enough ? ok(text) : failed(`${text}: ${MIN_NODE_VERSION.join('.')} is needed`);
+    return enough ? ok(text) : failed(`${text}: ${MIN_NODE_VERSION.join('.')} is required`);
   },
 };

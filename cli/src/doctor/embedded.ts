@@ -29,7 +29,7 @@ const [NO_TIME_LIMIT, THOROUGH_KILL_MS] = [0, 24 * 3_600_000];
 /** Milliseconds that an event may wait without a warning. The system may simply not be running. */
 const WAITING_MS = 60_000;
 /** Milliseconds by which an event may be ahead of this clock. A larger difference shows that the clock was set back. */
-const AHEAD_MS = 5000;
+const MAX_CLOCK_LEAD_MS = 5000;
 
 /** Returns the checks of an embedded system's files. `withIndex` adds the check of the index. */
 export function embeddedChecks(inspected: Promise<readonly Line[]>, withIndex: boolean): Check[] {
@@ -104,7 +104,7 @@ function find<W extends Line['what']>(lines: readonly Line[], what: W): (Line & 
 function judgeDatabase(lines: readonly Line[]): Finding {
   if (find(lines, 'none')) return warning('there is no database yet; the first start creates it');
   const damage = find(lines, 'damage');
-  if (damage !== undefined) return failed(`the database can not be read: ${damage.error}`);
+  if (damage !== undefined) return failed(`the database cannot be read: ${damage.error}`);
   const tables = find(lines, 'tables');
   if (tables === undefined) return failed(`the database gave no answer within ${KILL_MS / 1000} s`);
   const checked = lines.filter((line) => line.what === 'table');
@@ -127,7 +127,7 @@ function judgeDatabase(lines: readonly Line[]): Finding {
 function judgeContents(lines: readonly Line[]): Finding {
   const found = find(lines, 'contents');
   if (found === undefined) return skipped('no tables were inspected');
-  if (found.facts === undefined) return failed(`the tables can not be read: ${found.error}`);
+  if (found.facts === undefined) return failed(`the tables cannot be read: ${found.error}`);
   const { tables, checked, faults } = found.facts;
   const [first] = faults;
   if (first !== undefined) {
@@ -143,7 +143,7 @@ function judgeContents(lines: readonly Line[]): Finding {
 function judgeFiles(lines: readonly Line[]): Finding {
   const found = find(lines, 'files');
   if (found === undefined) return skipped('no files were inspected');
-  if (found.facts === undefined) return failed(`the bytes of files can not be read: ${found.error}`);
+  if (found.facts === undefined) return failed(`the bytes of files cannot be read: ${found.error}`);
   return judgeBytes(found.facts);
 }
 
@@ -183,14 +183,14 @@ function judgeClock(lines: readonly Line[]): Finding {
   const newest = find(lines, 'events')?.facts.newestAt;
   if (newest === undefined) return skipped('there is nothing to compare the clock with');
   const ahead = newest - Date.now();
-  if (ahead <= AHEAD_MS) return ok('the clock is not behind what is stored');
+  if (ahead <= MAX_CLOCK_LEAD_MS) return ok('the clock is not behind what is stored');
   return failed(`the clock is ${Math.round(ahead / 1000)} s behind the newest event: it was set back`);
 }
 
 function judgeIndex(lines: readonly Line[]): Finding {
   const index = find(lines, 'index');
   if (index === undefined) return skipped('the time limit left no time for the index');
-  if (index.error !== undefined) return warning(`the index can not be read and will be rebuilt: ${index.error}`);
+  if (index.error !== undefined) return warning(`the index cannot be read and will be rebuilt: ${index.error}`);
   if (index.facts === undefined) return warning('there is no index yet; the next start builds it');
   const waiting = find(lines, 'events')?.facts.consumers.find(({ name }) => name === 'search-index')?.waiting ?? 0;
   const facts = { ...index.facts, waiting };

@@ -5,7 +5,7 @@ import { inspectBytes, openSizes } from '@commonplace/files/inspect';
 import { DATABASE_FILE, readCheckReport } from '@commonplace/platform/runtime';
 import { inspectTables } from '@commonplace/resources/inspect';
 import { inspectIndex } from '@commonplace/search/inspect';
-import { whyOf } from './check.js';
+import { errorLine } from './check.js';
 import type { Line } from './embedded.js';
 import { blobSource, tableSource } from './sqlite-sources.js';
 
@@ -26,7 +26,7 @@ await inspectDatabase(join(dataDir, DATABASE_FILE));
 try {
   printLine({ what: 'index', facts: inspectIndex(join(dataDir, 'search.db')) });
 } catch (error) {
-  printLine({ what: 'index', error: whyOf(error) });
+  printLine({ what: 'index', error: errorLine(error) });
 }
 
 async function inspectDatabase(file: string): Promise<void> {
@@ -47,7 +47,7 @@ async function inspectDatabase(file: string): Promise<void> {
       db.close();
     }
   } catch (error) {
-    printLine({ what: 'damage', error: whyOf(error) });
+    printLine({ what: 'damage', error: errorLine(error) });
   }
 }
 
@@ -72,7 +72,7 @@ function inspectContents(db: Connection): void {
   try {
     printLine({ what: 'contents', facts: inspectTables(source, until()) });
   } catch (error) {
-    printLine({ what: 'contents', error: whyOf(error) });
+    printLine({ what: 'contents', error: errorLine(error) });
   }
 }
 
@@ -84,7 +84,7 @@ async function inspectFiles(db: Connection): Promise<void> {
   try {
     printLine({ what: 'files', facts: await inspectBytes(source, sizeOf, until()) });
   } catch (error) {
-    printLine({ what: 'files', error: whyOf(error) });
+    printLine({ what: 'files', error: errorLine(error) });
   } finally {
     await close();
   }

@@ -12,7 +12,7 @@ import {
 import { DATABASE_FILE, isFirstStart } from '@commonplace/platform/runtime';
 import { openIndexInstallation } from '@commonplace/search/installation';
 import { allTables, type Places, withKeyFiles } from '../settings.js';
-import { type Check, type Finding, failed, ok, skipped, warning, whyOf, worstOf } from './check.js';
+import { type Check, errorLine, type Finding, failed, ok, skipped, warning, worstOf } from './check.js';
 
 /**
  * Returns the checks that the parts of an installation belong together: stores by installation id, keys by fingerprint.
@@ -69,7 +69,7 @@ async function judgeStore(store: IdentifiedStore, id: string): Promise<Finding> 
     if (await store.isEmpty()) return ok(`${store.place} is empty`);
     return warning(`${store.place} does not have an installation id yet`);
   } catch (error) {
-    return failed(`${store.place}: ${whyOf(error)}`);
+    return failed(`${store.place}: ${errorLine(error)}`);
   }
 }
 
@@ -81,9 +81,9 @@ function judgeKeys(known: readonly Installation[], { dataDir, mongodbUrl }: Plac
     return failed(`missing: ${paths.join(' and ')}; restore the keys of this database from a backup`);
   }
   const given = keysIn(embedded ? withKeyFiles(env, dataDir) : env);
-  const strange = [...new Set(known.flatMap((installation) => strangeKeys(installation, given)))];
-  if (strange.length > 0) {
-    const names = strange.map((variable) => nameOf(variable, dataDir));
+  const mismatched = [...new Set(known.flatMap((installation) => strangeKeys(installation, given)))];
+  if (mismatched.length > 0) {
+    const names = mismatched.map((variable) => nameOf(variable, dataDir));
     return failed(`${names.join(' and ')}: not the key of this database; restore the original key`);
   }
   const checked = [...given.keys()].filter((variable) => known.some(({ keys }) => keys[variable] !== undefined));

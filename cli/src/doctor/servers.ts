@@ -1,6 +1,6 @@
 import { openBlobStore } from '@commonplace/files/blobs';
 import type { Installation } from '@commonplace/kit/installation';
-import { type Check, type Finding, failed, ok, warning, whyOf, worstOf } from './check.js';
+import { type Check, errorLine, type Finding, failed, ok, warning, worstOf } from './check.js';
 import { judgeBytes } from './embedded.js';
 
 /** Milliseconds in which a server has to respond. */
@@ -52,7 +52,7 @@ function judgeClock({ at, tookMs }: { readonly at: number; readonly tookMs: numb
 }
 
 /** Number of pending events of a consumer above which the check warns. */
-const MANY = 1000;
+const MAX_PENDING_EVENTS = 1000;
 
 export function natsCheck(url: string): Check {
   return {
@@ -62,13 +62,13 @@ export function natsCheck(url: string): Check {
       const facts = await inspectNats(url, ANSWER_MS);
       const [major = 0, minor = 0] = facts.version.split('.').map(Number);
       if (major < 2 || (major === 2 && minor < 11)) {
-        return failed(`${facts.version} is too old: 2.11 is needed`, { ...facts });
+        return failed(`${facts.version} is too old: 2.11 is required`, { ...facts });
       }
       if (facts.stream === undefined)
         return warning(`${facts.version}; the first start creates its streams`, { ...facts });
       const findings = [ok(`${facts.version}, ${facts.stream.messages} events kept`)];
       for (const { name, waiting } of facts.consumers) {
-        if (waiting > MANY) findings.push(warning(`${waiting} events wait for ${name}`));
+        if (waiting > MAX_PENDING_EVENTS) findings.push(warning(`${waiting} events wait for ${name}`));
       }
       return worstOf(findings, { ...facts });
     },
@@ -148,7 +148,7 @@ export function collectorCheck(otlpUrl: string, headers: Readonly<Record<string,
         return answer.ok ? ok(`${host} takes traces`) : warning(`${host} answers ${answer.status} to traces`);
       } catch (error) {
         const { cause } = error as { cause?: unknown };
-        return warning(`${host} does not answer: ${whyOf(cause ?? error)}; traces and metrics are dropped`);
+        return warning(`${host} does not answer: ${errorLine(cause ?? error)}; traces and metrics are dropped`);
       }
     },
   };
@@ -167,6 +167,6 @@ async function inspectTypesense(url: string, apiKey: string): Promise<{ finding:
     return { finding: ok(`${host} has ${version}`), version };
   } catch (error) {
     const { cause } = error as { cause?: unknown };
-    return { finding: failed(`${host} does not answer: ${whyOf(cause ?? error)}`) };
+    return { finding: failed(`${host} does not answer: ${errorLine(cause ?? error)}`) };
   }
 }

@@ -22,7 +22,7 @@ interface Balance {
   readonly grants: readonly { readonly kind: string; readonly expires_at: string | null }[];
 }
 
-test('credits are granted to an Org and to a person beside the running system, and seen at once', async () => {
+test('grants credits to an Org and to a person while the system runs, with immediate effect', async () => {
   const { data: org } = await owner.post<{ id: string; slug: string }>('/orgs', { name: 'Credit watchers' });
   const headers = { 'x-tenant': org.id };
   expect((await owner.get<Balance>('/credits', { headers })).data.available).toBeNull();
@@ -61,11 +61,11 @@ test('credits are granted to an Org and to a person beside the running system, a
 });
 
 test.each([
-  [['--tenant', 'nobody@example.com', '--amount', '1'], 'nobody has the address nobody@example.com'],
+  [['--tenant', 'nobody@example.com', '--amount', '1'], 'no account has the address nobody@example.com'],
   [['--tenant', 'no-such-org', '--amount', '1'], 'there is no Org with the id or slug no-such-org'],
-  [['--tenant', 'OWNER', '--amount', '-1'], '-1 is no amount of credits above 0'],
+  [['--tenant', 'OWNER', '--amount', '-1'], '-1 is not an amount of credits above 0'],
   [['--tenant', 'OWNER', '--amount', '1', '--expires', '2001-01-31'], '2001-01-31T00:00:00.000Z is over'],
-])('a grant of %j is refused: %s', async (args, message) => {
+])('refuses a grant of %j: %s', async (args, message) => {
   const named = args.map((word) => (word === 'OWNER' ? system.owner.email : word));
   const { code, stderr } = await commonplace(['credits', 'grant', ...named], system.places);
   expect([code, stderr.trim()]).toEqual([1, `commonplace: ${message}`]);

@@ -16,7 +16,7 @@ async function keys(...args: string[]) {
   return { code, stderr, answer: JSON.parse(stdout) };
 }
 
-test('an owner without a key is given one beside the running system, and it is taken back', async () => {
+test('creates a key for an owner without one while the system runs, and revokes it', async () => {
   const { email } = system.owner;
   const made = await keys(
     'create',
@@ -53,7 +53,7 @@ test('an owner without a key is given one beside the running system, and it is t
   expect((await keys('list', '--revoked')).answer.keys).toHaveLength(2);
 });
 
-test('a key of an Org is made for its owners and admins, by id or slug, and works in that Org alone', async () => {
+test('creates a key of an Org for its owners and admins, by id or slug, that works only in that Org', async () => {
   const { email } = system.owner;
   const owner = await signIn(system, system.owner);
   const { data: org } = await owner.post<{ id: string; slug: string }>('/orgs', { name: 'Weir watchers' });
@@ -80,7 +80,7 @@ test('a key of an Org is made for its owners and admins, by id or slug, and work
   await keys('revoke', made.answer.id);
 });
 
-test('who is not there, scopes that are none, and keys that are none are told', async () => {
+test('reports unknown people, scopes and keys', async () => {
   const { email } = system.owner;
   for (const args of [
     ['create', '--email', 'nobody@example.com'],

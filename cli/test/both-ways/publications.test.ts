@@ -16,7 +16,7 @@ async function publications(...args: string[]) {
   return { code, answer: JSON.parse(stdout) };
 }
 
-test('a publication is kept from its readers beside the running system, and its editors can not bring it back', async () => {
+test('blocks a publication while the system runs, and its editors cannot unblock it', async () => {
   const by = api(system, system.owner.apiKey);
   const workspace = (await by.post<Workspace>('/workspaces', { name: 'Public' })).data;
   const page = { type: 'document', name: 'Notice', content: 'To be read by all.', workspace_id: workspace.id };
@@ -44,7 +44,7 @@ test('a publication is kept from its readers beside the running system, and its 
   expect((await by.get(path)).data).toMatchObject({ status: 'active' });
 });
 
-test('a workspace that is suspended can be unpublished, and not published', async () => {
+test('a suspended workspace can be unpublished, and not published', async () => {
   const by = api(system, system.owner.apiKey);
   const { id } = (await by.post<Workspace>('/workspaces', { name: 'All of it' })).data;
   const path = `/workspaces/${id}/publish`;
@@ -58,7 +58,7 @@ test('a workspace that is suspended can be unpublished, and not published', asyn
   expect((await by.patch(path, { is_active: true })).data).toMatchObject({ status: 'active' });
 });
 
-test('what is not published is told', async () => {
+test('reports an unknown publication', async () => {
   const { code, answer } = await publications('suspend', 'no-such-slug');
   expect([code, answer.error.exit_code]).toEqual([1, 1]);
 });

@@ -21,13 +21,13 @@ async function run(env: NodeJS.ProcessEnv, ...args: string[]) {
   return { code, answer: JSON.parse(stdout) };
 }
 
-test('a running system rebuilds its index when an operator asks for it', async () => {
+test('a running system rebuilds its index when an operator requests it', async () => {
   const { code, answer } = await run(system.places, 'rebuild');
   expect([code, answer]).toEqual([0, { requestedAt: expect.stringMatching(/^\d{4}-/) }]);
   await eventually(async () => expect((await run(system.places, 'status')).answer.status).toBe('none'));
 });
 
-test('a request waits for the next start, and asking twice makes no second one', async () => {
+test('a request waits for the next start, and a second one does not add another', async () => {
   const env = { COMMONPLACE_DATA_DIR: folder.dataDir };
   expect((await run(env, 'status')).answer.status).toBe('none');
   const first = (await run(env, 'rebuild')).answer;

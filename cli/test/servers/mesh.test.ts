@@ -14,14 +14,14 @@ async function json(...args: string[]) {
   return { code, answer: JSON.parse(stdout) };
 }
 
-test('the doctor looks at MongoDB and NATS, and finds them well', async () => {
+test('the doctor checks MongoDB and NATS, and reports both as ok', async () => {
   const { answer } = await json('doctor', '--service', 'messaging');
   for (const name of ['MongoDB', 'NATS']) {
     expect(answer.checks).toContainEqual(expect.objectContaining({ name, status: 'ok' }));
   }
 });
 
-test('nothing is to be migrated, in any service', async () => {
+test('no service has pending migrations', async () => {
   for (const args of [[], ['--check'], ['--new']]) {
     const { code, answer } = await json('migrate', ...args);
     expect([code, answer.pending]).toEqual([0, false]);
@@ -29,14 +29,14 @@ test('nothing is to be migrated, in any service', async () => {
   }
 });
 
-test('users’ secrets are put under a new key in two runs', async () => {
+test('re-encrypts secrets of users with a new key in two runs', async () => {
   const first = await json('rotate-secrets');
   expect([first.code, first.answer.stage]).toEqual([0, 'added']);
   const second = await json('rotate-secrets');
   expect([second.code, second.answer.stage]).toEqual([0, 'done']);
 });
 
-test('a backup says that servers have tools of their own', async () => {
+test('refers backups of servers to their own tools', async () => {
   const { code, answer } = await json('backup', '--to', '/nowhere');
   expect([code, answer.error.exit_code]).toEqual([78, 78]);
   expect(answer.error.message).toContain('mongodump');

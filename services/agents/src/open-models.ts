@@ -47,7 +47,7 @@ function openRemote(
 ): { readonly models: readonly ChatModel[]; readonly close: () => Promise<void> } {
   const { chatModelUrl: url, chatModelApiKey: apiKey, chatModels, chatTimeoutSeconds, chatIdleSeconds } = settings;
   if (url === undefined && chatModels.length > 0) {
-    throw new ConfigError(['COMMONPLACE_CHAT_MODELS names models: COMMONPLACE_CHAT_MODEL_URL is needed too']);
+    throw new ConfigError(['COMMONPLACE_CHAT_MODELS names models: COMMONPLACE_CHAT_MODEL_URL is required too']);
   }
   if (url === undefined) return { models: [], close: async () => undefined };
   if (chatModels.length === 0) {

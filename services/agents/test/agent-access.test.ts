@@ -116,7 +116,7 @@ describe('the workspaces of an agent', () => {
     expect(after(of, isOwner, wanted, person('x', OrgRole.MEMBER, roles))).toEqual(expected);
   });
 
-  test('are of its tenant, and no more than the limit', () => {
+  test('belong to its tenant, and are limited in number', () => {
     const elsewhere = person('x', undefined, { w: ADMIN });
     expect(after(agent(), true, { w: 'viewer' }, elsewhere)).toBe('tenant_boundary');
     const roles = { a: ADMIN, b: ADMIN, c: ADMIN, d: ADMIN };

@@ -16,8 +16,8 @@ const LONG = { name: `${'a'.repeat(60)}!` };
 test.each([
   ['edited input', { kind: 'tool_call', inputSchema: ENDLESS }, { editedInput: bytes(LONG) }],
   ['an answer', { kind: 'question', requestedSchema: ENDLESS }, { answer: bytes(LONG) }],
-])('a regular expression that would run for ever does not hold up the check of %s', (_, approval, said) => {
-  expect(() => readDecision({ ...REQUEST, ...said }, approval as unknown as ApprovalRecord)).toThrow(
+])('a regular expression that never ends does not block the check of %s', (_, approval, decision) => {
+  expect(() => readDecision({ ...REQUEST, ...decision }, approval as unknown as ApprovalRecord)).toThrow(
     expect.objectContaining({ reason: 'approval_input_invalid' }),
   );
 });

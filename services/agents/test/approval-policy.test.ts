@@ -49,7 +49,7 @@ describe('a policy', () => {
     expect(decide({ current: mode(name) }, call)).toBe(expected);
   });
 
-  test('of rules: the first that fits in all that it names, or else what is risky', () => {
+  test('of rules uses the first rule that matches in all its fields, and otherwise asks for what is risky', () => {
     const current = mode(
       'custom',
       { tool: 'other', decision: 'deny' },
@@ -67,7 +67,7 @@ describe('a policy', () => {
     expect(decide({ current: mode('custom', { server: 'shop', decision: 'deny' }) }, reading)).toBe('allow');
   });
 
-  test('decides with all others: the strictest counts', () => {
+  test('combined with others: the strictest one applies', () => {
     expect(decide({ current: mode('never'), minimum: 'always' })).toBe('ask');
     expect(decide({ current: mode('never'), pinned: mode('always') })).toBe('ask');
     expect(decide({ current: mode('always'), pinned: mode('never') })).toBe('ask');
@@ -81,7 +81,7 @@ describe('a policy', () => {
 
 describe('untrusted content', () => {
   const sink = { isSink: true };
-  test('makes what sends something ask, unless a rule of the owner lifts that', () => {
+  test('requires approval for sinks, unless a rule of the owner lifts it', () => {
     expect(decide({ current: mode('never') }, sink, true)).toBe('ask');
     expect(decide({ current: mode('never') }, {}, true)).toBe('allow');
     expect(decide({ current: mode('custom', { decision: 'allow' }) }, sink, true)).toBe('ask');
@@ -105,7 +105,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-test('nothing that is added ever makes a decision looser', () => {
+test('additional policies never relax a decision', () => {
   const below = numbers(7);
   const oneOf = <T>(...values: readonly T[]): T => values[below(values.length)] as T;
   const actions: ToolAction[] = [
@@ -152,7 +152,7 @@ test('nothing that is added ever makes a decision looser', () => {
   }
 });
 
-test('the terms of several policies are the strictest of each', () => {
+test('merging policies keeps the strictest of each term', () => {
   const current: ApprovalPolicy = { ...DEFAULT_POLICY, approvers: 'owner', timeoutSeconds: 500, fourEyes: true };
   const request: ApprovalPolicy = { ...DEFAULT_POLICY, timeoutSeconds: 100, onTimeout: 'fail_run' };
   expect(termsOf({ current, request })).toEqual({
@@ -160,7 +160,7 @@ test('the terms of several policies are the strictest of each', () => {
   });
 });
 
-test('hashes depend on what is meant, and not on the order of names', () => {
+test('hashes depend on the values, and not on the order of names', () => {
   expect(hashJson({ a: 1, b: [{ c: 2, d: 3 }] })).toBe(hashJson({ b: [{ d: 3, c: 2 }], a: 1 }));
   expect(hashJson({ a: [1, 2] })).not.toBe(hashJson({ a: [2, 1] }));
   const before = hashPolicies({ current: mode('risky') });

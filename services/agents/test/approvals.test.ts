@@ -73,8 +73,8 @@ const refused = (promise: Promise<unknown>) =>
     (error: { reason: string }) => error.reason,
   );
 
-describe('a call that needs an approval', () => {
-  test('waits for it, holds nothing meanwhile, and is made once it is given', async () => {
+describe('a call that requires approval', () => {
+  test('waits without holding a worker, and is made once it is approved', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
     expect(approval).toMatchObject({
@@ -103,7 +103,7 @@ describe('a call that needs an approval', () => {
     expect(it.credits.reserved.size).toBe(0);
   });
 
-  test('is told as denied, with the comment, and the run goes on', async () => {
+  test('is reported to the model as denied, with the comment, and the run continues', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
     await it.decide(by, approval.id, { status: 'denied', comment: 'Keep it.' });
@@ -124,7 +124,7 @@ describe('a call that needs an approval', () => {
     expect(await refused(it.decide(by, approval.id))).toBe('approval_not_pending');
   });
 
-  test('beside others: those that need none are made at once, the others in their order after all decisions', async () => {
+  test('among others: calls without approval are made at once, the rest in order after all decisions', async () => {
     says(call('erase', 'b'), call('note', 'x'), call('erase', 'a'), call('erase', 'c'));
     const { runId, approvals } = await asking(3);
     expect(made()).toEqual(['note x']);
@@ -139,7 +139,7 @@ describe('a call that needs an approval', () => {
     expect(lastToolResults().map(([id]) => id)).toEqual(['erase-b', 'note-x', 'erase-a', 'erase-c']);
   });
 
-  test('is made with the input that a person has changed, if it follows the schema', async () => {
+  test('is made with the input that a person has edited, if it follows the schema', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
     const edit = (editedInput: object, more: object = {}) =>
@@ -162,7 +162,7 @@ describe('a call that needs an approval', () => {
     expect(after?.executedInputHash).not.toBe(approval.inputHash);
   });
 
-  test('need not be asked for again in the same run when a person says so', async () => {
+  test('needs no second approval in the same run if a person has chosen so', async () => {
     await it.change(agent, policy({ mode: 'always' }));
     replies({ toolCalls: [call('note', 'a')] }, { toolCalls: [call('note', 'b')] }, { text: 'Done.' });
     const { runId, approval } = await askOne();
@@ -172,7 +172,7 @@ describe('a call that needs an approval', () => {
     expect(await it.approvals(by, { runId })).toHaveLength(1);
   });
 
-  test('is canceled with its run, and with its session a question is refused', async () => {
+  test('is canceled with its run, and can no longer be decided', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
     await it.clients.runs.cancelRun({ runId, reason: 'enough' }, await it.stage.as(by));
@@ -186,8 +186,8 @@ describe('a call that needs an approval', () => {
   });
 });
 
-describe('who decides', () => {
-  test('is the person who has started the run, by default', async () => {
+describe('the approver', () => {
+  test('is the person who started the run, by default', async () => {
     says(call('erase', 'it'));
     const { approval } = await askOne();
     const other = it.person('Other', 'admin');
@@ -201,7 +201,7 @@ describe('who decides', () => {
   test.each([
     ['owner', 'Owner'],
     ['workspace_admins', 'Admin'],
-  ] as const)('is who the policy says: %s', async (approvers, name) => {
+  ] as const)('is chosen by the policy: %s', async (approvers, name) => {
     const admin = it.person('Admin', 'admin');
     await it.change(agent, policy({ approvers }));
     says(call('erase', 'it'));
@@ -215,7 +215,7 @@ describe('who decides', () => {
     it.members.delete(admin.userId);
   });
 
-  test('is somebody else with four eyes, and the call fails if there is nobody', async () => {
+  test('is another person under four eyes, and the call fails if there is none', async () => {
     await it.change(agent, policy({ fourEyes: true }));
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
@@ -231,7 +231,7 @@ describe('who decides', () => {
     expect(lastToolResults()).toEqual([['erase-it', 'No person may decide about this call.']]);
   });
 
-  test('is a person: agents never, and keys only where the Org says so, and not about runs of their own', async () => {
+  test('is a person: never an agent, and a key only if the Org allows it and not for its own runs', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
     const credential = (type: 'internal' | 'api_key', id: string): Caller => ({
@@ -252,7 +252,7 @@ describe('who decides', () => {
 });
 
 describe('before an approved call is made', () => {
-  test('tool and policy are compared: after a change another approval asks', async () => {
+  test('tool and policy are compared: after a change, another approval is required', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
     await it.change(agent, policy({ mode: 'always' }));
@@ -269,7 +269,7 @@ describe('before an approved call is made', () => {
     expect(made()).toEqual(['erase it']);
   });
 
-  test('the agent is asked for anew: a paused one makes no call, and its run fails', async () => {
+  test('the agent is checked again: a paused one makes no call, and its run fails', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();
     await it.change(agent, { status: 'paused' });
@@ -292,11 +292,11 @@ describe('before an approved call is made', () => {
   });
 });
 
-describe('an approval that nobody decides', () => {
+describe('an approval without a decision', () => {
   test.each([
     ['deny', 'completed', undefined],
     ['fail_run', 'failed', 'approval_denied'],
-  ] as const)('ends at its time: %s', async (onTimeout, status, code) => {
+  ] as const)('ends when it times out: %s', async (onTimeout, status, code) => {
     await it.change(agent, policy({ timeoutSeconds: 1, onTimeout }));
     const pinned = await it.createAgent(policy({ timeoutSeconds: 1, onTimeout }));
     agent = pinned;
@@ -314,7 +314,7 @@ describe('an approval that nobody decides', () => {
 });
 
 describe('untrusted content', () => {
-  test('makes each later call that sends something ask, whatever the policy allows', async () => {
+  test('requires approval for each later sink, whatever the policy allows', async () => {
     agent = await it.createAgent(policy({ mode: 'never' }));
     const page = { type: 'web', id: 'https://evil.example/', name: 'evil.example' } as const;
     it.tools.set('fetch', { plan: { action: 'read', effect: 'none' }, act: () => ({ taints: [page] }) });
@@ -335,12 +335,12 @@ describe('untrusted content', () => {
   });
 });
 
-describe('a call whose outcome is not known', () => {
+describe('a call whose outcome is unknown', () => {
   const committed = () => {
     throw new OutcomeUnknown('The answer was lost.');
   };
 
-  test('asks whether to repeat it, and tells the model if not', async () => {
+  test('opens an approval for repeating it, and reports to the model if it is denied', async () => {
     it.tools.set('pay', { plan: { effect: 'once' }, act: committed });
     says(call('pay', 'it'));
     const { runId, approval } = await askOne();
@@ -357,7 +357,7 @@ describe('a call whose outcome is not known', () => {
     expect(lastToolResults()[0]?.[1]).toMatch(/not known/);
   });
 
-  test('is repeated with the same key when a person says so', async () => {
+  test('is repeated with the same key if a person approves', async () => {
     let times = 0;
     it.tools.set('pay', { plan: { effect: 'once' }, act: () => (times++ === 0 ? committed() : {}) });
     says(call('pay', 'it'));
@@ -372,7 +372,7 @@ describe('a call whose outcome is not known', () => {
   test.each([
     ['continue', 'completed', undefined],
     ['fail', 'failed', 'unknown_outcome'],
-  ] as const)('does what the agent says: %s', async (onUnknown, status, code) => {
+  ] as const)("is handled by the agent's setting: %s", async (onUnknown, status, code) => {
     agent = await it.createAgent({ onUnknown });
     it.tools.set('pay', { plan: { effect: 'once' }, act: committed });
     says(call('pay', 'it'));
@@ -382,8 +382,8 @@ describe('a call whose outcome is not known', () => {
   });
 });
 
-describe('a call under way when its worker has lost the run', () => {
-  test('is not made again by the next one but asked for, and its late result is only noted', async () => {
+describe('a call in progress when its worker has lost the run', () => {
+  test('is not repeated by the next worker without approval, and its late result is only recorded', async () => {
     let answer: (result: object) => void = () => {};
     const act = () =>
       new Promise<object>((resolve) => {
@@ -433,7 +433,7 @@ async function loseRun(id: string): Promise<void> {
 }
 
 describe('a question of a tool', () => {
-  test('is answered by a person as its schema says, for the tool alone', async () => {
+  test('is answered by a person according to its schema, for the tool only', async () => {
     const schema = {
       type: 'object',
       properties: { colour: { type: 'string', enum: ['red', 'blue'] } },

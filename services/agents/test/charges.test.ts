@@ -64,19 +64,19 @@ test.each([
 test.each([
   ['a cap that is used up', cap({ taken: '9', reserved: '0.5' })],
   ['a cap without anything reserved', cap({ taken: '9', reserved: '0' })],
-  ['a cap of which nothing is told', refusal('usage_cap_reached', { cap: 'tenant' })],
+  ['a cap without figures', refusal('usage_cap_reached', { cap: 'tenant' })],
   ['credits that there are not', none({ available: '0.5', reserved: '1' })],
 ])('a run fails at %s', async (_, error) => {
   await expect(triesOf(error)).rejects.toMatchObject(failed);
 });
 
-test('a run that waits fails once others have used the rest, and does not hide other errors', async () => {
+test('a waiting run fails once others have used the rest, and does not hide other errors', async () => {
   const waits = cap({ taken: '9', reserved: '3' });
   await expect(triesOf(waits, cap({ taken: '10', reserved: '0' }))).rejects.toMatchObject(failed);
   await expect(triesOf(waits, refusal('not_found', {}))).rejects.toMatchObject({ reason: 'not_found' });
 });
 
-test('a run waits for a ledger that is not reached', async () => {
+test('a run waits while the ledger is unreachable', async () => {
   expect(await triesOf(Unavailable(), Unavailable())).toBe(3);
 });
 
@@ -92,11 +92,11 @@ async function settle(failures: number, signal?: AbortSignal, spent = SPENT): Pr
   return tries;
 }
 
-test('what was used is charged once the ledger is reached', async () => {
+test('usage is charged once the ledger is reachable', async () => {
   expect(await settle(2)).toBe(3);
 });
 
-test('what the end of a run leaves uncharged is charged later, once', async () => {
+test('usage that is uncharged at the end of a run is charged later, once', async () => {
   const signal = AbortSignal.abort();
   expect(await settle(9, signal)).toBe(1);
   expect(await settle(9, signal)).toBe(1);
@@ -113,7 +113,7 @@ test('what the end of a run leaves uncharged is charged later, once', async () =
   await queue.close();
 });
 
-test('of an attempt that has used nothing nothing is left to charge', async () => {
+test('an attempt without usage leaves nothing to charge', async () => {
   expect(await settle(9, AbortSignal.abort(), NOTHING_SPENT)).toBe(1);
   expect(await later.settlements.count({})).toBe(0);
 });

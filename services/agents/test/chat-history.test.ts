@@ -66,7 +66,7 @@ async function repliesTo(reader: Caller, sessionId: string) {
   );
 }
 
-test('a history that is too long for any prompt is cut, and says so', async () => {
+test('a history that exceeds any prompt is truncated, with a note', async () => {
   const agent = await stage.createAgent();
   const history = Array.from({ length: 210 }, (_, i) => words(`Word ${i}.`)).flat();
   const place = { workspaceId: stage.workspaceId, agentId: agent.id, context: { resourceIds: [], search: false } };
@@ -86,7 +86,7 @@ test('a history that is too long for any prompt is cut, and says so', async () =
 
 const promptOf = (at: number) => JSON.stringify(stage.model.calls.at(at)?.request.messages);
 
-test('who may not read the sources of a reply does not read what was said after it either', async () => {
+test('people who cannot read the sources of a reply cannot read later replies either', async () => {
   stage.model.next(calling('look'), { text: `${SECRET} [1]` }, { text: 'It opens at 4711, as I said.' });
   const { id } = await begin(undefined, 'What opens the vault?');
   await goOn(id, 'Say it again.');
@@ -97,7 +97,7 @@ test('who may not read the sources of a reply does not read what was said after 
   expect(await repliesTo(bob, id)).toEqual([expect.stringContaining('as I said'), expect.stringContaining(SECRET)]);
 });
 
-test('what came from a resource without a passage is withheld as well', async () => {
+test('replies drawn from a resource without a passage are withheld as well', async () => {
   stage.tools.set('notes', { plan: { effect: 'none', action: 'read' }, act: () => ({ drawnFrom: [sourceId] }) });
   stage.model.next(calling('notes'), { text: 'The comments say 4711.' });
   const { id, run } = await begin(undefined, 'What do the comments say?');
@@ -107,7 +107,7 @@ test('what came from a resource without a passage is withheld as well', async ()
   expect(await repliesTo(bob, id)).toEqual(['The comments say 4711.']);
 });
 
-test('what came from a conversation stays with who has asked, and so does what is said after it', async () => {
+test('replies drawn from a conversation are visible to the person who asked only, and so are later ones', async () => {
   stage.tools.set('gossip', { plan: { effect: 'none', action: 'read' }, act: () => ({ isPrivate: true }) });
   stage.model.next(calling('gossip'), { text: 'They say 4711.' }, { text: '4711, as I said.' });
   const { id, run } = await begin(undefined, 'What do they say?');
@@ -117,7 +117,7 @@ test('what came from a conversation stays with who has asked, and so does what i
   expect(await repliesTo(ann, id)).toEqual(['4711, as I said.', 'They say 4711.']);
 });
 
-test('why a call has failed is told to who sees what the run was given', async () => {
+test("the reason of a failed call is shown to people who can read the run's input", async () => {
   stage.tools.set('fail', { act: () => ({ isError: true, text: 'The vault 4711 is closed.', drawnFrom: [sourceId] }) });
   stage.model.next(calling('fail'), { text: 'It failed.' });
   const { run } = await begin(undefined, 'Open it.');
@@ -127,7 +127,7 @@ test('why a call has failed is told to who sees what the run was given', async (
   expect(await errorFor(bob)).toEqual({ ...(await errorFor(ann)), message: expect.not.stringContaining('4711') });
 });
 
-test('an agent is given no reply that was drawn from what it may not read', async () => {
+test('an agent receives no reply that was drawn from what it cannot read', async () => {
   const agent = await stage.createAgent();
   stage.model.next(calling('look'), { text: `${SECRET} [1]` }, { text: 'I do not know.' }, { text: '4711.' });
   const { id } = await begin(undefined, 'What opens the vault?');
@@ -150,7 +150,7 @@ test('a run is tainted by replies of runs that had read untrusted content', asyn
   expect(await goOn(id, 'Go on.')).toMatchObject({ tainted: true, taintSources: [{ id: 'https://evil.example/' }] });
 });
 
-test('a run of the same session that begins anew is not', async () => {
+test('a run of the same session that starts over is not tainted', async () => {
   const agent = await stage.createAgent();
   stage.model.next(calling('surf'), { text: 'It says: share all.' }, { text: 'Well.' });
   const { id } = await begin(agent, 'What does the page say?');

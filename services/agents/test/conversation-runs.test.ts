@@ -43,7 +43,7 @@ async function approve(runId: string, decision: object = { decision: 'approve' }
   return approval as Approval;
 }
 
-test('a run that is asked for twice at once is one, and its answer is delivered until it has arrived', async () => {
+test('concurrent requests start one run, and its answer is delivered until it arrives', async () => {
   const agent = await stage.createAgent();
   stage.model.script({ match: 'Say it once', replies: [{ text: 'Said.' }] });
   stage.whenPosted(async (times) => {
@@ -60,7 +60,7 @@ test('a run that is asked for twice at once is one, and its answer is delivered 
   expect(stage.posted).toEqual([expect.objectContaining(answer), expect.objectContaining(answer)]);
 }, 40_000);
 
-test('words of viewers and of tainted runs taint it, and are erased with its texts', async () => {
+test('messages of viewers and of tainted runs taint a run, and are erased with its texts', async () => {
   const agent = await stage.createAgent();
   stage.model.script({ match: 'Taint test', replies: [{ text: 'Said.' }] });
   const by = { authorId: ann.userId, authorName: 'Ann', text: 'Fine' };
@@ -87,7 +87,7 @@ test('words of viewers and of tainted runs taint it, and are erased with its tex
   expect([erased?.input, erased?.conversation?.earlier]).toEqual([undefined, []]);
 }, 40_000);
 
-test('who may not use the agent starts nothing', async () => {
+test('people who may not use the agent start nothing', async () => {
   const agent = await stage.createAgent({ visibility: 'private' });
   const { refusal } = await start(request(agent.id));
   expect(refusal).toBe('The agent does not work here for the person who has mentioned it.');
@@ -97,7 +97,7 @@ test('who may not use the agent starts nothing', async () => {
   expect(await stage.records.runs.get(asked.runId)).toBeUndefined();
 });
 
-test('nothing is started that not even its first step could pay', async () => {
+test('no run starts if the credits do not cover its first step', async () => {
   const agent = await stage.createAgent();
   const asked = request(agent.id);
   stage.credits.available = 0;
@@ -109,7 +109,7 @@ test('nothing is started that not even its first step could pay', async () => {
   expect(await stage.records.runs.get(asked.runId)).toBeUndefined();
 });
 
-describe('the answer of a run that has read words of strangers', () => {
+describe('the answer of a run that has read untrusted messages', () => {
   const earlier = () => [{ authorId: guest.userId, authorName: 'Gus', text: 'Tell me what is in the safe.' }];
 
   /** Starts a run in a conversation that others read too. */
@@ -125,7 +125,7 @@ describe('the answer of a run that has read words of strangers', () => {
   const posted = () => stage.posted.map(({ text, failed }) => ({ text, failed }));
   const untilPosted = () => eventually(() => expect(stage.posted).toHaveLength(1), 20_000);
 
-  test('is posted to others once somebody has approved it, as it is then', async () => {
+  test('is posted once a person has approved it, with the text as of then', async () => {
     const { runId } = await ask([guest]);
     await stage.until(ann, runId, 'awaiting_approval');
     expect(stage.posted).toEqual([]);
@@ -138,7 +138,7 @@ describe('the answer of a run that has read words of strangers', () => {
     expect(run.output?.text).toBe('Gold.');
   }, 40_000);
 
-  test('stays with who has asked if it is denied', async () => {
+  test('stays with the person who asked if it is denied', async () => {
     const { runId } = await ask([guest]);
     await approve(runId, { decision: 'deny' });
     await untilPosted();
@@ -146,20 +146,20 @@ describe('the answer of a run that has read words of strangers', () => {
     expect((await stage.run(ann, runId)).output?.text).toBe('Gold.');
   }, 40_000);
 
-  test('asks where others may come to read it', async () => {
+  test('requires approval if others can join and read it', async () => {
     const { runId } = await ask([], {}, true);
     expect((await approve(runId)).preview).toMatchObject({ targets: ['“Desk”'], recipients: [] });
     await untilPosted();
     expect(posted()).toEqual([{ text: 'Gold.', failed: false }]);
   }, 40_000);
 
-  test('asks nobody where its person is alone with agents', async () => {
+  test('requires no approval if its person is alone with agents', async () => {
     await ask([]);
     await untilPosted();
     expect(posted()).toEqual([{ text: 'Gold.', failed: false }]);
   }, 40_000);
 
-  test('asks nobody if the owner of the agent allows that by a rule', async () => {
+  test("requires no approval if a rule of the agent's owner allows it", async () => {
     const rule = { tool: 'post_answer', decision: 'allow', evenIfTainted: true } as const;
     await ask([guest], { policy: { ...DEFAULT_POLICY, mode: 'custom', rules: [rule] } });
     await untilPosted();

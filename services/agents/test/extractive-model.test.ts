@@ -39,7 +39,7 @@ chatModelContract('the built-in model', {
 });
 
 describe('the built-in model', () => {
-  test('quotes the sentences that answer, numbered, by source', async () => {
+  test('quotes the sentences that answer, numbered by source', async () => {
     expect(await reply(asking('How many days of paid vacation do employees have?'))).toBe(
       [
         'These passages answer the question best:',
@@ -53,7 +53,7 @@ describe('the built-in model', () => {
     );
   });
 
-  test('puts the quotes of one source together, and escapes numbers that are no citations', async () => {
+  test('groups the quotes of one source, and escapes numbers that are not citations', async () => {
     const text = await reply(asking('Who has to consent to a vacation, and when do I tell my manager?'));
     expect(text).toContain(
       '> Tell your manager at least 5 days before a vacation. [1]\n>\n> Vacation of more than two weeks',
@@ -62,12 +62,12 @@ describe('the built-in model', () => {
     expect(text.match(/\*\*Time/g)).toHaveLength(1);
   });
 
-  test('finds other forms of the words, and the words of the heading above', async () => {
+  test('finds other forms of words, and the words of the heading above', async () => {
     expect(await reply(asking('Is the employee entitled to a paid vacation?'))).toContain('25 days');
     expect(await reply(asking('When does vacation expire?'))).toContain('> Unused days expire in March. [1]');
   });
 
-  test('says that it found nothing', async () => {
+  test('reports that it found nothing', async () => {
     for (const request of [
       asking('What is the recipe of an apple pie?'),
       asking('Which apple pie recipe has the consent of the cook?'),
@@ -79,7 +79,7 @@ describe('the built-in model', () => {
     }
   });
 
-  test('quotes what is close in meaning where no words are the same, and says so', async () => {
+  test('quotes sentences close in meaning if no words match, and says so', async () => {
     const passages = PASSAGES.map((passage) => ({ ...passage, isClose: passage.marker === 1 }));
     const text = await reply(asking('Wie lange ist der Urlaub?', { passages }));
     expect(text).toMatch(/^No passage has the words of your question\./);
@@ -95,7 +95,7 @@ describe('the built-in model', () => {
     expect(text).not.toContain('dishwasher');
   });
 
-  test('does not say the same twice, nor more than six things', async () => {
+  test('repeats no sentence, and quotes at most six', async () => {
     const passages = Array.from({ length: 20 }, (_, i) => ({
       marker: i + 1,
       name: `Page ${i}`,

@@ -10,7 +10,7 @@ import { type AgentStage, openAgentStage } from './stage.js';
 
 let stage: AgentStage;
 let leaver: Caller;
-let heir: Caller;
+let successor: Caller;
 
 beforeAll(async () => {
   stage = await openAgentStage();
@@ -19,7 +19,7 @@ afterAll(() => stage.close());
 
 beforeEach(() => {
   leaver = stage.person('Leaver');
-  heir = stage.person('Heir');
+  successor = stage.person('Heir');
 });
 
 const publish = (type: string, subject: string, data: object = {}) =>
@@ -42,7 +42,7 @@ async function allHandled(): Promise<void> {
 describe('an agent whose owner leaves the Org', () => {
   const own = (more: object = {}) => stage.createAgent({ ownerId: leaver.userId, ownerName: 'Leaver', ...more });
 
-  test('goes to the successor, paused and private, and acts only where the successor is', async () => {
+  test('is transferred to the successor, paused and private, and acts only where the successor does', async () => {
     const elsewhere = newId();
     const places = [
       { workspaceId: stage.workspaceId, role: 'editor' as const },
@@ -51,30 +51,30 @@ describe('an agent whose owner leaves the Org', () => {
     const agent = await own({ places, workspaceIds: [stage.workspaceId, elsewhere] });
     const others = await stage.createAgent();
     stage.members.delete(leaver.userId);
-    await leaves(heir.userId);
+    await leaves(successor.userId);
     await becomes(agent, {
-      ...{ ownerId: heir.userId, ownerName: 'Heir', status: 'paused', visibility: 'private' },
+      ...{ ownerId: successor.userId, ownerName: 'Heir', status: 'paused', visibility: 'private' },
       ...{ places: places.slice(0, 1), workspaceIds: [stage.workspaceId] },
     });
     const { version } = await stored(agent);
-    await leaves(heir.userId);
+    await leaves(successor.userId);
     await allHandled();
     expect((await stored(agent)).version).toBe(version);
     expect(await stored(others)).toMatchObject({ ownerId: stage.owner.userId, status: 'active' });
   }, 60_000);
 
-  test('ends its runs, which the successor has not asked for', async () => {
+  test('cancels its runs, which the successor did not start', async () => {
     const agent = await own();
     stage.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
     const call = { id: 'c1', name: 'erase', arguments: { what: 'it' } };
     stage.model.script({ match: 'Do it', replies: [{ toolCalls: [call] }] });
-    const { id } = await stage.start(heir, agent);
-    const { pendingApprovalIds } = await stage.until(heir, id, 'awaiting_approval');
+    const { id } = await stage.start(successor, agent);
+    const { pendingApprovalIds } = await stage.until(successor, id, 'awaiting_approval');
     stage.members.delete(leaver.userId);
-    await leaves(heir.userId);
-    await becomes(agent, { ownerId: heir.userId });
-    await stage.decide(heir, pendingApprovalIds[0] ?? '');
-    const run = await stage.until(heir, id, 'failed', 'completed');
+    await leaves(successor.userId);
+    await becomes(agent, { ownerId: successor.userId });
+    await stage.decide(successor, pendingApprovalIds[0] ?? '');
+    const run = await stage.until(successor, id, 'failed', 'completed');
     expect(run.error?.code).toBe('permission_lost');
     expect(stage.calls).toEqual([]);
   }, 60_000);
@@ -89,9 +89,9 @@ describe('an agent whose owner leaves the Org', () => {
     await becomes(agent, { status: 'paused', ownerId: leaver.userId, visibility: 'org' });
   });
 
-  test('stays as it is when the owner is back before the event comes', async () => {
+  test('is unchanged if the owner is back before the event arrives', async () => {
     const agent = await own();
-    await leaves(heir.userId);
+    await leaves(successor.userId);
     const marker = stage.person('Marker');
     const last = await stage.createAgent({ ownerId: marker.userId });
     stage.members.delete(marker.userId);
@@ -101,7 +101,7 @@ describe('an agent whose owner leaves the Org', () => {
     expect(await stored(agent)).toMatchObject({ ownerId: leaver.userId, status: 'active' });
   });
 
-  test('acts no more in a workspace that the owner has left', async () => {
+  test('stops acting in a workspace that the owner has left', async () => {
     const agent = await own();
     stage.members.delete(leaver.userId);
     const data = { workspaceId: stage.workspaceId, userId: leaver.userId };
@@ -110,7 +110,7 @@ describe('an agent whose owner leaves the Org', () => {
   });
 });
 
-test('the purge of an Org deletes all records of its agents, and none of others', async () => {
+test('purging an Org deletes all records of its agents, and no others', async () => {
   const { store } = stage.stage.own;
   const kept = newId();
   const collections = await Promise.all((await specs()).map((spec) => store.collection(spec)));
@@ -155,7 +155,7 @@ describe('an approval whose approver leaves', () => {
   });
 
   /** Starts a run that waits for the decision of one person, who then leaves. */
-  async function askLeaver(policy: Partial<ApprovalPolicy>, by = heir) {
+  async function askLeaver(policy: Partial<ApprovalPolicy>, by = successor) {
     asked.length = 0;
     const agent = await stage.createAgent({ policy: { ...DEFAULT_POLICY, approvers: [leaver.userId], ...policy } });
     stage.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
@@ -168,17 +168,17 @@ describe('an approval whose approver leaves', () => {
     return { id, approvalId: pendingApprovalIds[0] ?? '' };
   }
 
-  test('is decided by the owner of the agent, who is asked and sees it', async () => {
+  test('is decided by the owner of the agent, who is notified and sees it', async () => {
     const { id, approvalId } = await askLeaver({});
     await eventually(async () => {
       expect((await stage.approvals(stage.owner, { runId: id })).map((one) => one.id)).toEqual([approvalId]);
     }, 20_000);
     await eventually(async () => expect(asked).toEqual([[leaver.userId], [stage.owner.userId]]), 20_000);
     await stage.decide(stage.owner, approvalId);
-    await stage.until(heir, id, 'completed');
+    await stage.until(successor, id, 'completed');
   }, 60_000);
 
-  test('ends at once where nobody is left, and the run goes on', async () => {
+  test('ends at once if there is no approver left, and the run continues', async () => {
     const { id } = await askLeaver({ fourEyes: true }, stage.owner);
     await stage.until(stage.owner, id, 'completed');
     expect(await stage.approvals(stage.owner, { runId: id })).toMatchObject([

@@ -80,7 +80,7 @@ describe('send_message', () => {
     expect(plan.preview.recipients.slice(0, 1)).toEqual(target.memberCount > 3 ? ['299 more'] : named);
   });
 
-  test('sends one idempotency key for all attempts at a call, and mentions nobody', async () => {
+  test('sends one idempotency key for all attempts at a call, and mentions no one', async () => {
     const target = conversation([ANN, BEN]);
     const { send, sent } = stageOf([target]);
     const args = { conversation_id: target.id, text: `Hello @[Ben](user:${BEN.id})` };
@@ -114,7 +114,7 @@ describe('list_messages', () => {
     ...{ id: newId(), seq, author, text, createdAt: '2026-01-01T00:00:00Z', ...more },
   });
 
-  test('gives messages as data, oldest first, without deleted ones and hidden text', async () => {
+  test('returns messages as data, oldest first, without deleted ones and hidden text', async () => {
     const hidden = String.fromCodePoint(0xe0041);
     const items = [message(ANN, `Two${hidden}`, 2), { id: newId(), seq: 3, isDeleted: true }, message(ANN, 'One', 1)];
     const { list } = stageOf([target], items);
@@ -127,7 +127,7 @@ describe('list_messages', () => {
     expect(isPrivate).toBe(true);
   });
 
-  test('taints by words of viewers, automations, and agents whose run was tainted or is not known', async () => {
+  test('taints a run by messages of viewers, automations, and agents whose run was tainted or is unknown', async () => {
     const automation = { type: ActorType.AUTOMATION, id: newId(), name: 'Robot' };
     const taintsBy = async (one: object) => {
       const { list, runs } = stageOf([target], [one]);

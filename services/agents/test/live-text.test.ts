@@ -16,7 +16,7 @@ function open(save: (text: string) => Promise<void> = async () => {}) {
   return { live: new LiveText({ broadcast }, { id: 'run', attempt: 1 }, save), pieces };
 }
 
-test('pieces that end within a character are sent when it is whole', () => {
+test('pieces that end within a character are sent once the character is complete', () => {
   const { live, pieces } = open();
   for (const piece of ['a\ud83c', '\udf89b', '\ud83c', '\udf89']) live.write(piece);
   live.endText();
@@ -24,7 +24,7 @@ test('pieces that end within a character are sent when it is whole', () => {
   expect(live.text).toBe('a🎉b🎉');
 });
 
-test('half a character is none', () => {
+test('half a character is not sent', () => {
   const { live, pieces } = open();
   for (const piece of ['\udf89a', 'b\ud83c']) live.write(piece);
   live.endText();
@@ -32,7 +32,7 @@ test('half a character is none', () => {
   expect(pieces.join('')).toBe(live.text);
 });
 
-test('a text that stops for a while is saved, and not after it was closed', async () => {
+test('a text that pauses is saved, and not after it was closed', async () => {
   const saved: string[] = [];
   const { live } = open(async (text) => void saved.push(text));
   live.write('one');

@@ -73,7 +73,7 @@ async function authorized(): Promise<string> {
 }
 
 describe('an authorization', () => {
-  test('is needed before the tools are listed again', async () => {
+  test('is required before the tools are listed again', async () => {
     const { id } = await create();
     const refresh = async (more: object = {}) => {
       const fields = { agentId: stage.agent.id, serverId: id, refresh: true, ...more };
@@ -88,7 +88,7 @@ describe('an authorization', () => {
     expect((await refresh({ reauthorize: true })).authorizeUrl).toContain(oauth.issuer);
   });
 
-  test('is asked for with PKCE, the resource and a state, and completed once by who began it', async () => {
+  test('is requested with PKCE, the resource and a state, and completed once by the person who began it', async () => {
     const made = await create();
     expect(made).toMatchObject({ status: McpStatus.AUTH_REQUIRED, auth: { isSet: false } });
     const asked = new URL(made.authorizeUrl ?? '').searchParams;
@@ -115,7 +115,7 @@ describe('an authorization', () => {
     ).toBeUndefined();
   });
 
-  test('that comes from another server than was asked is not used', async () => {
+  test('that comes from another server than requested is not used', async () => {
     const made = await create();
     const back = oauth.allow(made.authorizeUrl ?? '');
     const tokens = () => oauth.requests.filter(({ path }) => path === '/token').length;
@@ -126,7 +126,7 @@ describe('an authorization', () => {
     expect(tokens()).toBe(1);
   });
 
-  test('uses the client of the owner, else the document of this installation, else registers', async () => {
+  test('uses the client of the owner, else the metadata document of this installation, else registers', async () => {
     const clientOf = (made: { authorizeUrl?: string | undefined }) =>
       new URL(made.authorizeUrl ?? '').searchParams.get('client_id');
     const registered = () => oauth.requests.filter(({ path }) => path === '/register').length;
@@ -142,7 +142,7 @@ describe('an authorization', () => {
     expect(registered()).toBe(1);
   });
 
-  test('is asked for with the document and the scope that the server names where it refuses a call', async () => {
+  test('is requested with the metadata and the scope that the server names when it refuses a call', async () => {
     const { intercept } = server;
     server.intercept = (request, response) => {
       const { path } = request;
@@ -158,7 +158,7 @@ describe('an authorization', () => {
     expect(new URL(authorizeUrl).searchParams.get('scope')).toBe('tickets:read');
   });
 
-  test('is begun anew on request, and ends what was granted', async () => {
+  test('starts over on request, and ends the previous grant', async () => {
     const id = await authorized();
     const request = UpdateMcpServerRequest.fromPartial({
       ...{ agentId: stage.agent.id, serverId: id, reauthorize: true, updateMask: ['reauthorize'] },
@@ -170,7 +170,7 @@ describe('an authorization', () => {
     expect((await stage.probe(id)).status).toBe('connected');
   });
 
-  test('uses the client that was registered before for the server, and forgets it with the server', async () => {
+  test('uses the client that is already registered for the server, and deletes it with the server', async () => {
     const registered = () => oauth.requests.filter(({ path }) => path === '/register').length;
     const id = await authorized();
     const request = UpdateMcpServerRequest.fromPartial({
@@ -192,7 +192,7 @@ describe('an authorization', () => {
   test.each([
     ['that nobody has completed an authorization with', { askedAt: new Date(Date.now() - 11 * 60_000).toISOString() }],
     ['whose secret has expired', { client_secret_expires_at: 1 }],
-  ])('registers a client anew %s', async (_, given: { askedAt?: string; client_secret_expires_at?: number }) => {
+  ])('registers a client again %s', async (_, given: { askedAt?: string; client_secret_expires_at?: number }) => {
     const { askedAt, ...more } = given;
     const id = await authorized();
     const [client] = await stage.parts.mcpClients.find({ where: { serverId: id }, limit: 5 });
@@ -210,7 +210,7 @@ describe('an authorization', () => {
     expect(kept.map((one) => one.askedAt)).toEqual([undefined]);
   });
 
-  test('registers a client anew that the authorization server has forgotten', async () => {
+  test('registers a client again that the authorization server no longer knows', async () => {
     oauth.expiresIn = 1;
     const id = await authorized();
     oauth.forgetsClients = true;
@@ -235,7 +235,7 @@ describe('tokens', () => {
       ...more,
     });
 
-  test('that have expired are refreshed once, however many calls and processes there are', async () => {
+  test('that have expired are refreshed once, for all concurrent calls and processes', async () => {
     oauth.expiresIn = 1;
     const id = await authorized();
     oauth.refreshMs = 100;
@@ -256,7 +256,7 @@ describe('tokens', () => {
     expect(await call(id)).toMatchObject({ text: 'found', isError: false });
   });
 
-  test('that the server refuses are refreshed, and the call is made again', async () => {
+  test('that the server refuses are refreshed, and the call is repeated', async () => {
     const id = await authorized();
     oauth.good.clear();
     expect(await call(id)).toMatchObject({ text: 'found', isError: false });
@@ -267,7 +267,7 @@ describe('tokens', () => {
     expect(oauth.requests.length).toBe(asked);
   });
 
-  test('whose refresh was taken on by a process that has died are refreshed by another afterwards', async () => {
+  test('whose refresh a dead process had started are refreshed by another one', async () => {
     oauth.expiresIn = 1;
     const id = await authorized();
     oauth.expiresIn = 3_600;
@@ -280,7 +280,7 @@ describe('tokens', () => {
     expect(await call(id)).toMatchObject({ text: 'found' });
   });
 
-  test('that were withdrawn make the owner authorize anew', async () => {
+  test('that were revoked require the owner to authorize again', async () => {
     const id = await authorized();
     const [grant] = await stage.parts.mcpGrants.find({ where: { serverId: id }, limit: 1 });
     oauth.revoke();
@@ -290,7 +290,7 @@ describe('tokens', () => {
     expect((await stage.stored(id)).status).toBe('auth_required');
   });
 
-  test('are each person’s own where the owner wants it, and each is asked', async () => {
+  test("are each person's own if the owner has set that, and each person has to authorize", async () => {
     const made = await create({ perUserAuth: true });
     await complete(oauth.allow(made.authorizeUrl ?? ''));
     await stage.probe(made.id);
@@ -308,7 +308,7 @@ describe('tokens', () => {
   });
 });
 
-describe('requests of OAuth', () => {
+describe('OAuth requests', () => {
   const PRIVATE = ['https://169.254.169.254/x', 'http://10.0.0.1/x', 'https://[::1]/x', 'http://localhost:1/x'];
 
   test.each(PRIVATE)('never go to %s as the authorization server', async (url) => {
@@ -330,7 +330,7 @@ describe('requests of OAuth', () => {
     expect(await reasonOf(complete(back))).toBe('connection_inactive');
   });
 
-  test('follow no redirect to another place, and end with documents that do not end', async () => {
+  test('follow no redirect to another host, and abort endless documents', async () => {
     const { intercept } = server;
     server.intercept = (request, response) => {
       if (!request.path.startsWith('/.well-known/oauth-protected-resource')) return intercept(request, response);

@@ -98,7 +98,7 @@ describe('a server', () => {
     expect(await refusal(call)).toBe('insufficient_role');
   });
 
-  test('has a name of its own, and an agent has no more than the settings allow', async () => {
+  test('has a unique name, and an agent has at most the configured number', async () => {
     const server = await start([]);
     await create(server.url, { name: 'one' });
     expect(await refusal(create(server.url, { name: 'one' }))).toBe('already_exists');
@@ -122,7 +122,7 @@ describe('a server', () => {
     await expect(update(id, { url }, ['url'])).rejects.toThrow();
   });
 
-  test('never gets the credentials that were stored for another', async () => {
+  test('never receives the credentials that were stored for another one', async () => {
     const [server, other] = [await start([{ name: 'a' }]), await start([{ name: 'a' }])];
     const auth = { type: McpAuthType.BEARER, token: 'very-secret' };
     const { id } = await create(server.url, { auth, headers: Buffer.from('{"X-Key":"more"}') });
@@ -140,7 +140,7 @@ describe('a server', () => {
     expect(new Set(sent.map(String))).toEqual(new Set(['Bearer new,']));
   });
 
-  test('that asks for an authorization shows so and is not asked again', async () => {
+  test('that requires authorization shows this status and is not called again', async () => {
     const server = await start([]);
     server.intercept = (_, response) => response.writeHead(401).end() !== undefined;
     const { id } = await create(server.url);
@@ -148,7 +148,7 @@ describe('a server', () => {
     expect([record.status, record.probeAt, record.failureCount]).toEqual(['auth_required', undefined, 0]);
   });
 
-  test('that fails too often in a row is switched off, and its owner told', async () => {
+  test('that fails too often in a row is switched off, and its owner is notified', async () => {
     const server = await start([]);
     server.intercept = (_, response) => response.writeHead(500).end() !== undefined;
     const { id } = await create(server.url);
@@ -191,7 +191,7 @@ async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 describe('a tool', () => {
-  test('that changes is held back until the owner accepts it', async () => {
+  test('that changes is withheld until the owner accepts it', async () => {
     const { server, id } = await connected([{ name: 'find', description: 'Finds.' }]);
     const tool = await toolCalled('tickets__find');
     const { toolHash } = await tool.plan({}, contextOf());
@@ -211,7 +211,7 @@ describe('a tool', () => {
     expect((await tool.plan({}, contextOf())).toolHash).not.toBe(toolHash);
   });
 
-  test('is planned by what the owner has set, not by what its server says', async () => {
+  test("is planned by the owner's settings, whatever its server claims", async () => {
     const requireApproval = Buffer.from('{"never":["look","pay"]}');
     await connected([{ name: 'look' }, { name: 'pay' }, { name: 'note' }], {
       readOnlyTools: { items: ['look'] },
@@ -227,7 +227,7 @@ describe('a tool', () => {
     expect(await planned('tickets__note')).toEqual(['idempotent', true, 'medium', 'ask', 'send', '127.0.0.1']);
   });
 
-  test('is called with arguments that fit alone, and its result is untrusted', async () => {
+  test('is called only with valid arguments, and its result is untrusted', async () => {
     const inputSchema = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] };
     const { server } = await connected([{ name: 'get', inputSchema, call: ({ id }) => `ticket ${id}` }]);
     const tool = await toolCalled('tickets__get');
@@ -240,7 +240,7 @@ describe('a tool', () => {
     expect(sent?.headers['idempotency-key']).toBe('run-1:call-1');
   });
 
-  test('whose answer is lost is not repeated, unless the owner says that it may be', async () => {
+  test('whose response is lost is not repeated, unless the owner allows it', async () => {
     const { server } = await connected([{ name: 'pay' }, { name: 'note' }], { idempotentTools: { items: ['note'] } });
     let calls = 0;
     server.intercept = ({ rpc }, response) => {
@@ -255,7 +255,7 @@ describe('a tool', () => {
     expect([calls, result.isError]).toEqual([3, true]);
   });
 
-  test('that its server does not know any more is an error, and the list is read anew', async () => {
+  test('that its server no longer has is an error, and the list is read again', async () => {
     const { server, id } = await connected([{ name: 'old' }]);
     const tool = await toolCalled('tickets__old');
     server.tools = [];
@@ -265,7 +265,7 @@ describe('a tool', () => {
     expect([...(await toolsNow()).keys()]).toEqual([]);
   });
 
-  test('that asks is answered by a person, with what it has left sealed', async () => {
+  test('that asks is answered by a person, with its state encrypted', async () => {
     const requestedSchema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] } as never;
     const { server } = await connected([
       {
@@ -303,7 +303,7 @@ describe('a tool', () => {
     expect(keys).toEqual(['run-1:call-1:1']);
   });
 
-  test('that asks without end is stopped, and so is one that leads to a page in the own network', async () => {
+  test('that asks without end is stopped, as is one that sends people to an internal page', async () => {
     const requestedSchema = { type: 'object', properties: {} } as never;
     const { server } = await connected([
       {

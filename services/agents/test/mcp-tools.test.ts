@@ -5,7 +5,7 @@ import { acceptTools, compareTools, pendingTools, readTools, usableTools } from 
 import type { McpServerRecord } from '../src/stores/mcp-servers.js';
 
 describe('the name of a tool', () => {
-  test('is that of its server and its own, as far as models take it', () => {
+  test("consists of the server's name and its own, as far as models accept it", () => {
     expect(modelToolName('tickets', 'create_issue')).toBe('tickets__create_issue');
     const long = modelToolName('tickets', 'x'.repeat(100));
     expect(long).toMatch(/^tickets__x+_[0-9a-f]{8}$/);
@@ -40,7 +40,7 @@ const nested = (levels: number): object =>
   levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: nested(levels - 1) } };
 
 describe('a schema of a server', () => {
-  test('is used without text that people do not see', () => {
+  test('is used without invisible characters', () => {
     const schema = readSchema({
       $schema: 'http://json-schema.org/draft-07/schema#',
       $id: 'https://evil.example/schema',
@@ -63,14 +63,14 @@ describe('a schema of a server', () => {
     ['has invisible names', { type: 'object', properties: { 'a\u200b': { type: 'string' } } }],
   ])('that %s is refused', (_, schema) => expect(() => readSchema(schema)).toThrow(SchemaRefused));
 
-  test('holds the process up no longer than it may, whatever its regular expressions', () => {
+  test('blocks the process no longer than its time limit, whatever its regular expressions', () => {
     const schema = readSchema({ type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } });
     expect(faultOfArguments(schema, { a: 'aaa' })).toBeUndefined();
     expect(faultOfArguments(schema, { a: `${'a'.repeat(60)}!` })).toContain('too long');
     expect(faultOfArguments(schema, { a: 1 })).toContain('do not fit');
   });
 
-  test('of a branching recursion is given up on deep arguments', () => {
+  test('with branching recursion is abandoned for deep arguments', () => {
     const child = { properties: { c: { $ref: '#' } } };
     const schema = readSchema({ type: 'object', allOf: [child, child, child, child] });
     let args: object = {};
@@ -85,7 +85,7 @@ const listed = (name: string, description = 'Does something.', more: object = {}
 const NOTHING = { tools: [], heldTools: [], goneTools: [], hasAccepted: false };
 
 describe('a list of tools', () => {
-  test('has each name once, no more than the limit, and cleaned descriptions', () => {
+  test('contains each name once, at most the limit, with cleaned descriptions', () => {
     const { tools, refused } = readTools(
       [
         listed('b', `B\u{E0041}<!-- obey -->${'x'.repeat(3_000)}`),
@@ -103,7 +103,7 @@ describe('a list of tools', () => {
     expect(refused.map((text) => text.split(':')[0])).toEqual(['a', 'bad', 'd']);
   });
 
-  test('that is longer than all tools may be together is cut', () => {
+  test('that exceeds the total size of all tools is cut', () => {
     const long = Array.from({ length: 20 }, (_, i) =>
       listed(`t${i}`, '', { inputSchema: { type: 'object', title: 'x'.repeat(60_000) } }),
     );
@@ -112,7 +112,7 @@ describe('a list of tools', () => {
     expect(tools.length + refused.length).toBe(20);
   });
 
-  test('has the same hashes whatever the order of its keys, and others for hidden changes', () => {
+  test('has the same hashes for any order of keys, and other hashes for hidden changes', () => {
     const hashOf = (tool: object) => readTools([tool] as never, 10).tools[0]?.hash;
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     const turned = { properties: { a: { type: 'string' } }, type: 'object' };
@@ -120,7 +120,7 @@ describe('a list of tools', () => {
     expect(hashOf(listed('a', 'A'))).not.toBe(hashOf(listed('a', 'A\u200b')));
   });
 
-  test('is accepted at first; what is new or changed later waits', () => {
+  test('is accepted at first; new or changed tools wait for acceptance', () => {
     const read = (...tools: object[]) => readTools(tools as never, 200).tools;
     const first = compareTools(NOTHING, read(listed('a'), listed('b')));
     expect([first.tools.length, first.heldTools.length]).toEqual([2, 0]);

@@ -40,8 +40,8 @@ const inWorkspace = () => ({ scope: MemoryScope.WORKSPACE, workspaceId: stage.wo
 const inOrg = () => ({ scope: MemoryScope.ORG, orgId: stage.orgId });
 const idsIn = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id);
 
-describe('who may do what', () => {
-  test('one of a person is theirs alone', async () => {
+describe('access to memories', () => {
+  test('of a person is theirs only', async () => {
     const { id } = await stage.create(viewer, { content: word() });
     expect(await reasonOf(stage.get(viewer, id))).toBe('done');
     for (const other of [boss, editor, guest]) {
@@ -56,7 +56,7 @@ describe('who may do what', () => {
     expect(await reasonOf(stage.get(viewer, id))).toBe('not_found');
   });
 
-  test('those of a workspace are read by viewers, written by editors, changed by creators and administrators', async () => {
+  test('of a workspace: viewers read, editors write, creators and administrators change', async () => {
     const { id } = await stage.create(editor, { content: word(), ...inWorkspace() });
     expect(await reasonOf(stage.create(viewer, { content: word(), ...inWorkspace() }))).toBe('insufficient_role');
     expect(await reasonOf(stage.create(guest, { content: word(), ...inWorkspace() }))).toBe('insufficient_role');
@@ -82,7 +82,7 @@ describe('who may do what', () => {
     expect(await reasonOf(stage.remove(boss, id))).toBe('done');
   });
 
-  test('those of an Org are read by members and written by its administrators', async () => {
+  test('of an Org: members read, administrators write', async () => {
     const { id } = await stage.create(boss, { content: word(), ...inOrg() });
     expect(await reasonOf(stage.create(editor, { content: word(), ...inOrg() }))).toBe('insufficient_role');
     expect(await stage.get(viewer, id)).toMatchObject({ isReadOnly: true, orgId: stage.orgId });
@@ -93,7 +93,7 @@ describe('who may do what', () => {
     expect(await reasonOf(stage.create(stranger, { content: word(), ...inOrg() }))).toBe('not_found');
   });
 
-  test("those of an agent are all its owner's, and others see those about themselves", async () => {
+  test('of an agent belongs to its owner, and others see the memories about themselves', async () => {
     const agent = await stage.agent(editor);
     const all = await stage.createOf(editor, { agentId: agent.id, content: word() });
     const about = await stage.createOf(editor, { agentId: agent.id, content: word(), subjectUserId: viewer.userId });
@@ -115,7 +115,7 @@ describe('who may do what', () => {
     expect(await stage.removeOf(editor, agent.id, { all: true })).toEqual({ deletedCount: 1 });
   });
 
-  test('a limited key reaches memories of its workspaces, and a key of an Org nothing Personal', async () => {
+  test('of a limited key covers its workspaces, and an Org key reaches nothing Personal', async () => {
     const own = await stage.create(editor, { content: word() });
     const shared = await stage.create(editor, { content: word(), ...inWorkspace() });
     const key = { ...editor, tenant: { orgId: stage.orgId } };
@@ -139,7 +139,7 @@ describe('who may do what', () => {
 });
 
 describe('a memory', () => {
-  test('with the same normalised text is the one that is there', async () => {
+  test('with the same normalized text is the existing one', async () => {
     const text = word();
     const first = await stage.create(viewer, { content: `Ship on ${text}` });
     const reply = {};
@@ -149,7 +149,7 @@ describe('a memory', () => {
     expect((await stage.create(editor, { content: `Ship on ${text}` })).id).not.toBe(first.id);
   });
 
-  test('is created once by two who do so at the same time', async () => {
+  test('is created once by concurrent requests', async () => {
     const content = word();
     const made = await Promise.all(
       Array.from({ length: 8 }, () => stage.create(editor, { content, ...inWorkspace() })),
@@ -175,7 +175,7 @@ describe('a memory', () => {
     await stage.remove(viewer, id);
   });
 
-  test('that has expired is gone, and its text is free', async () => {
+  test('that has expired is gone, and its text can be used again', async () => {
     const content = word();
     const before = new Date(Date.now() - 1000).toISOString();
     expect(await reasonOf(stage.create(viewer, { content, expiresAt: before }))).toBe('invalid_value');
@@ -189,7 +189,7 @@ describe('a memory', () => {
     expect((await stage.create(viewer, { content })).id).not.toBe(id);
   });
 
-  test('beyond the limit is refused, until others are deleted', async () => {
+  test('beyond the limit is refused until others are deleted', async () => {
     const person = stage.person('Collector', WorkspaceRole.VIEWER);
     const made = [];
     for (let i = 0; i < 60; i++) made.push(await stage.create(person, { content: `Fact ${i}` }));
@@ -232,7 +232,7 @@ describe('a list', () => {
     expect(seen).toEqual(expected);
   });
 
-  test('finds words of any form, and parts of texts without spaces', async () => {
+  test('finds words in any form, and parts of texts without spaces', async () => {
     const person = stage.person('Finder', WorkspaceRole.VIEWER);
     const ships = await stage.create(person, { content: 'We shipped three parcels to Münster', tags: ['post'] });
     const tokyo = await stage.create(person, { content: '東京都に住んでいます' });
@@ -250,7 +250,7 @@ describe('a list', () => {
 });
 
 describe('sources', () => {
-  test('have to be readable when they are named', async () => {
+  test('must be readable when they are named', async () => {
     const source = newId();
     const draft = { content: word(), ...inWorkspace(), sourceResourceIds: [source] };
     await expect(stage.create(editor, draft)).rejects.toMatchObject({ reason: 'not_found' });
@@ -258,7 +258,7 @@ describe('sources', () => {
     expect(await stage.create(editor, draft)).toMatchObject({ sourceResourceIds: [source], withheld: false });
   });
 
-  test('that a reader may not read withhold the text, also from searches, and keep it from being changed', async () => {
+  test('that a reader cannot read hide the text, also from searches, and prevent changes', async () => {
     const [source, secret] = [newId(), word()];
     for (const one of [editor, boss]) stage.allow(one, source);
     const draft = { content: `The code is ${secret}`, tags: [secret], ...inWorkspace(), sourceResourceIds: [source] };
@@ -287,7 +287,7 @@ describe('sources', () => {
   });
 });
 
-test('nothing of a deleted memory is left', async () => {
+test('deleting a memory leaves nothing of it', async () => {
   const { id } = await stage.create(editor, { content: word(), ...inWorkspace() });
   const record = await stage.memories.get(id);
   await stage.remove(editor, id);
@@ -297,7 +297,7 @@ test('nothing of a deleted memory is left', async () => {
   expect(await stage.memories.count({ terms: { containsAny: terms } })).toBe(0);
 });
 
-test('the purge of a workspace and of an Org erases their memories', async () => {
+test('purging a workspace or an Org erases their memories', async () => {
   const shared = await stage.create(editor, { content: word(), ...inWorkspace() });
   const ofOrg = await stage.create(boss, { content: word(), ...inOrg() });
   const personal = await stage.create(boss, { content: word() });

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test('a step reserves, renews and settles under one key, in credits with six places', async () => {
+test('a step reserves, renews and settles under one key, in credits with six decimal places', async () => {
   const ledger = openLedger(stage.own.client(contracts.metering), () => stage.own.systemCall());
   const attempt = { source: 'agent_run', runId: 'run', step: 3, attempt: 2 } as const;
   const about = { tenant: 't', feature: 'chat', model: 'm', userId: 'u', apiKeyId: 'k' } as const;

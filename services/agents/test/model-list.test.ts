@@ -8,7 +8,7 @@ const URL = 'https://models.example.com/v1';
 const json = (...models: unknown[]) => parseModelList(JSON.stringify(models));
 
 describe('the setting with the models', () => {
-  test('may be ids alone, the first of which is the default', () => {
+  test('may be ids only, the first of which is the default', () => {
     expect(parseModelList('llama3.1:8b, vendor/model')).toEqual([
       {
         id: 'llama3.1:8b',
@@ -60,7 +60,7 @@ describe('the setting with the models', () => {
     ]);
   });
 
-  test('takes as many output tokens from a small context as there are', () => {
+  test('limits output tokens to the size of a small context', () => {
     expect(json({ id: 'a', context_tokens: 2048 })[0]?.maxOutputTokens).toBe(2047);
   });
 
@@ -85,9 +85,9 @@ describe('the setting with the models', () => {
     expect(() => settingsOf({ COMMONPLACE_CHAT_MODELS: value })).toThrow(ConfigError);
   });
 
-  test('needs the URL, and the URL needs it', () => {
+  test('requires the URL, and the URL requires it', () => {
     expect(() => openModels(settingsOf({ COMMONPLACE_CHAT_MODELS: 'a' }))).toThrow(
-      /COMMONPLACE_CHAT_MODEL_URL is needed/,
+      /COMMONPLACE_CHAT_MODEL_URL is required/,
     );
     expect(() => openModels(settingsOf({ COMMONPLACE_CHAT_MODEL_URL: URL }))).toThrow(
       /COMMONPLACE_CHAT_MODELS has to name/,

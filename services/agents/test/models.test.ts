@@ -57,7 +57,7 @@ describe('the list of models without a configured one', () => {
   });
   afterAll(() => stage.close());
 
-  test('has the built-in model as the default, the embedding model, and a warning', async () => {
+  test('contains the built-in model as the default, the embedding model, and a warning', async () => {
     const { items, page, warnings } = await list(stage);
     expect(items).toMatchObject([
       {
@@ -89,14 +89,14 @@ describe('the list of models without a configured one', () => {
     expect(await list(stage, { kind })).toMatchObject({ ids, warnings });
   });
 
-  test('comes in pages', async () => {
+  test('is returned in pages', async () => {
     const first = await list(stage, { page: { limit: 1, offset: 0, cursor: '' } });
     expect(first).toMatchObject({ ids: ['all-minilm'], page: { total: 2, hasMore: true, nextOffset: 1 } });
     const second = await list(stage, { page: { limit: 1, offset: 0, cursor: first.page?.nextCursor ?? '' } });
     expect(second).toMatchObject({ ids: ['builtin:extractive'], page: { hasMore: false } });
   });
 
-  test('says that the models of search are missing when it does not answer, and that there are none', async () => {
+  test('reports whether the models of search are unreachable or there are none', async () => {
     embeddings.fails = true;
     expect(await list(stage)).toMatchObject({
       ids: ['builtin:extractive'],
@@ -127,7 +127,7 @@ describe('with models at a URL', () => {
   });
   afterAll(() => server.close());
 
-  test('they are listed beside the built-in one, without a warning', async () => {
+  test('are listed beside the built-in one, without a warning', async () => {
     const stage = await openWith(env());
     const { items, warnings } = await list(stage, { kind: ModelKind.CHAT });
     expect(items).toMatchObject([
@@ -147,7 +147,7 @@ describe('with models at a URL', () => {
     await stage.close();
   });
 
-  test('one is found by its id, the default without one', async () => {
+  test('are found by id, and the default without one', async () => {
     const models = openModels(settingsOf(env()));
     expect(models.isConfigured).toBe(true);
     expect([models.get('large'), models.get(undefined), models.default].map(({ info }) => info.id)).toEqual([
@@ -163,7 +163,7 @@ describe('with models at a URL', () => {
     await models.close();
   });
 
-  test('their state is that of the last call', async () => {
+  test('show the state as of the last call', async () => {
     const models = openModels(settingsOf(env()));
     const statusAfter = async (...replies: Parameters<ChatServer['next']>) => {
       server.next(...replies);

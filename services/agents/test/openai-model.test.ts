@@ -62,7 +62,7 @@ function inPieces(model: ChatModel): ChatModel {
 }
 
 describe('a request', () => {
-  test('has the parameters of the model, and asks for the usage', async () => {
+  test('contains the parameters of the model, and requests the usage', async () => {
     const model = open({ model: 'vendor/model', max_output_tokens: 50 });
     await eventsOf(model, { ...request, temperature: 0.2, tools: TOOLS, outputSchema: { type: 'object' } });
     expect(server.calls[0]?.request).toEqual({
@@ -76,7 +76,7 @@ describe('a request', () => {
     });
   });
 
-  test('has the schema of the output where the model obeys one, and no tools where it has none', async () => {
+  test('contains the output schema if the model supports it, and no tools if it has none', async () => {
     const model = open({ supports_output_schema: true, supports_tools: false });
     await eventsOf(model, { ...request, tools: TOOLS, outputSchema: { type: 'object' } });
     expect(server.calls[0]?.request).toMatchObject({
@@ -85,7 +85,7 @@ describe('a request', () => {
     expect(server.calls[0]?.request).not.toHaveProperty('tools');
   });
 
-  test('marks a failed call, and wraps arguments that are no JSON', async () => {
+  test('marks a failed call, and wraps arguments that are not JSON', async () => {
     const messages: ModelRequest['messages'] = [
       { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'read', arguments: '{"id":' }] },
       { role: 'tool', toolCallId: 'a', content: 'no JSON', isError: true },
@@ -99,7 +99,7 @@ describe('a request', () => {
     expect(result).toMatchObject({ role: 'tool', content: 'Error: no JSON' });
   });
 
-  test('leaves out what the model refuses, in all later ones at once', async () => {
+  test('omits parameters that the model refuses, in all later requests too', async () => {
     const strict = await openChatServer({ refuses: ['max_tokens', 'temperature', 'stream_options'] });
     const model = open({}, { url: strict.url, apiKey: undefined });
     for (let i = 0; i < 2; i++) {
@@ -114,7 +114,7 @@ describe('a request', () => {
 describe('calls of tools', () => {
   const calls = (events: readonly ModelEvent[]) => events.filter(({ type }) => type === 'tool_call');
 
-  test('come complete and in order behind the text, malformed arguments as they are', async () => {
+  test('arrive complete and in order after the text, with malformed arguments unchanged', async () => {
     server.next({
       text: 'Let me look.',
       toolCalls: [
@@ -133,7 +133,7 @@ describe('calls of tools', () => {
     ]);
   });
 
-  test('come from a reply in one piece too', async () => {
+  test('are also read from a reply in one piece', async () => {
     server.next({
       toolCalls: [
         { id: 'call_a', name: 'search', arguments: {} },
@@ -145,7 +145,7 @@ describe('calls of tools', () => {
     expect(events.at(-1)).toMatchObject({ reason: 'tool_calls', usage: { outputTokens: expect.any(Number) } });
   });
 
-  test('that were cut off are none', async () => {
+  test('that were cut off are dropped', async () => {
     server.next({ text: 'a b', toolCalls: [{ name: 'search', arguments: { query: 'a long question' } }] });
     const events = await eventsOf(open(), { ...request, tools: TOOLS, maxOutputTokens: 4 });
     expect(events.map(({ type }) => type)).toEqual(['text', 'text', 'end']);
@@ -192,7 +192,7 @@ describe('calls of tools', () => {
     expect(events.at(-1)).toMatchObject({ reason: 'tool_calls' });
   });
 
-  test('get ids where the model gives none, or one twice', async () => {
+  test('get ids if the model sends none, or sends one twice', async () => {
     server.next({
       frames: [
         piece({ index: 0, function: { name: 'read', arguments: '{}' } }),
@@ -206,7 +206,7 @@ describe('calls of tools', () => {
     expect(ids).not.toContain('');
   });
 
-  test('without a name are no reply', async () => {
+  test('without a name make the reply invalid', async () => {
     server.next({ frames: [piece({ index: 0, id: 'a', function: { arguments: '{}' } }), end()] });
     await expect(eventsOf(open(), request)).rejects.toMatchObject({ name: 'ModelUnavailable' });
   });
@@ -218,12 +218,12 @@ describe('the usage', () => {
     expect((await eventsOf(open(), request)).at(-1)).toMatchObject({ usage: { inputTokens: 12, outputTokens: 3 } });
   });
 
-  test('is absent where the provider sends none, with the bytes to estimate from', async () => {
+  test('is absent if the provider sends none, with the bytes to estimate from', async () => {
     server.next({ text: 'Grüße', usage: 'none' });
     expect((await eventsOf(open(), request)).at(-1)).toEqual({ type: 'end', reason: 'stop', receivedBytes: 7 });
   });
 
-  test('is the last one where every frame has one, and none where it is no number', async () => {
+  test('is the last one if every frame has one, and none if it is not a number', async () => {
     const delta = (content: string, usage: unknown) => ({ choices: [{ delta: { content } }], usage });
     const stopped = (usage?: unknown) => ({ choices: [{ delta: {}, finish_reason: 'eos' }], usage });
     const count = (n: number) => ({ prompt_tokens: 5, completion_tokens: n });
@@ -233,7 +233,7 @@ describe('the usage', () => {
     expect((await eventsOf(open(), request)).at(-1)).not.toHaveProperty('usage');
   });
 
-  test('comes after an abort if the provider ends its reply soon', async () => {
+  test('is read after an abort if the provider ends its reply soon', async () => {
     server.next({ text: 'one two three four five six', delayMs: 10 });
     const end = await abortAfterFirstText(open());
     expect(end).toEqual({
@@ -245,7 +245,7 @@ describe('the usage', () => {
     expect(server.calls[0]?.state).toBe('answered');
   });
 
-  test('is absent after an abort if the provider goes on for longer, and the connection ends', async () => {
+  test('is absent after an abort if the provider continues for longer, and the connection is closed', async () => {
     server.next({ text: 'word '.repeat(1000), delayMs: 20 });
     const end = await abortAfterFirstText(open({}, { drainMs: 100 }));
     expect(end).toMatchObject({ type: 'end', reason: 'aborted' });
@@ -254,7 +254,7 @@ describe('the usage', () => {
     expect(server.billed().outputTokens).toBeLessThan(1000);
   });
 
-  test('is not waited for longer than that after the end of a reply', async () => {
+  test('is waited for no longer than that after the end of a reply', async () => {
     const frames = [{ choices: [{ delta: { content: 'Hi' }, finish_reason: 'stop' }] }];
     server.next({ text: 'Hi', finishReason: 'stop', frames });
     expect((await eventsOf(open(), request)).at(-1)).toMatchObject({ reason: 'stop' });
@@ -276,8 +276,8 @@ async function eventuallyState(state: string): Promise<void> {
   await eventually(() => expect(server.calls[0]?.state).toBe(state));
 }
 
-describe('a consumer that leaves', () => {
-  test('ends the connection at once', async () => {
+describe('a consumer', () => {
+  test('that leaves closes the connection at once', async () => {
     server.next({ text: 'word '.repeat(1000), delayMs: 10 });
     for await (const _ of open().generate(request, new AbortController().signal)) break;
     await eventuallyState('aborted');
@@ -388,19 +388,19 @@ describe('a failure', () => {
     await fails(silent, { ...unavailable, receivedBytes: 3 }, open({}, { idleMs: 100 }));
   });
 
-  test('by a reply that takes too long though it goes on', async () => {
+  test('by a reply that takes too long although it continues', async () => {
     const slow = { text: 'word '.repeat(1000), delayMs: 10 };
     const about = { ...unavailable, message: 'the chat model takes too long' };
     await fails(slow, about, open({}, { timeoutMs: 200, idleMs: 150 }));
   });
 
-  test('by nobody who answers', async () => {
+  test('by a server that does not answer', async () => {
     const gone = await openChatServer();
     await gone.close();
     await expect(eventsOf(open({}, { url: gone.url }), request)).rejects.toMatchObject(unavailable);
   });
 
-  test('by a URL that is not called', async () => {
+  test('by a URL that must not be called', async () => {
     const model = open({}, { url: 'http://192.168.0.1/v1' });
     await expect(eventsOf(model, request)).rejects.toMatchObject({ ...refused, concerns: 'endpoint' });
   });

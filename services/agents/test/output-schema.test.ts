@@ -28,7 +28,7 @@ test.each<[string, object]>([
   ['the address of the dialect', { $schema: 'https://json-schema.org/draft/2020-12/schema', type: ['object', 'null'] }],
   ['schemas that are true or false', { properties: { any: true, none: false }, additionalProperties: false }],
   ['a keyword that is not known', { type: 'object', 'x-order': ['b', 'a'] }],
-])('%s is taken', (_, schema) => {
+])('accepts %s', (_, schema) => {
   expect(check(schema)).toEqual(schema);
 });
 
@@ -46,22 +46,22 @@ test.each<[string, object]>([
   ['no regular expression', { pattern: '(' }],
   ['a schema that is a text', { additionalProperties: 'no' }],
   ['an empty choice', { anyOf: [] }],
-])('%s is refused', (_, schema) => {
+])('refuses %s', (_, schema) => {
   expect(() => check(schema)).toThrow(expect.objectContaining({ reason: 'invalid_output_schema' }));
 });
 
-test('a schema that doubles the work with each level is refused', () => {
+test('refuses a schema that doubles the work with each level', () => {
   expect(() => check(doubling(40))).toThrow(expect.objectContaining({ reason: 'invalid_output_schema' }));
 });
 
-test('an answer is held to the schema', () => {
+test('checks an answer against the schema', () => {
   const output = new OutputCheck(check({ type: 'object', properties: { pattern: { pattern: '^a+$' } } }));
   expect(output.read('{"pattern": "aa"}')).toEqual({ value: { pattern: 'aa' } });
   expect(output.read('{"pattern": "b"}')).toBeUndefined();
   expect(output.faultIn('{"pattern": "b"}')).toContain('#/pattern');
 });
 
-test('a regular expression that would run for ever holds nothing up', () => {
+test('a regular expression that never ends does not block the process', () => {
   const output = new OutputCheck(check({ type: 'string', pattern: '^(a+)+$' }));
   const text = JSON.stringify(`${'a'.repeat(60)}!`);
   expect(output.read(text)).toBeUndefined();

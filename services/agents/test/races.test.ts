@@ -59,7 +59,7 @@ const ask = (content: string, more: { readonly interrupt?: boolean } = {}) =>
 const read = async () =>
   sessions().getChatSession(GetChatSessionRequest.fromPartial({ sessionId, page: { limit: 50 } }), await stage.as(ann));
 
-test('a question that comes while another is being asked is a conflict', async () => {
+test('a question during another one is a conflict', async () => {
   between = () => ask('First?');
   await expect(ask('Second?')).rejects.toMatchObject({ reason: 'reply_in_progress' });
   const { messages, messageCount } = await read();
@@ -72,7 +72,7 @@ test('a question that comes while another is being asked is a conflict', async (
   ]);
 });
 
-test('a question that comes while another interrupts is interrupted too', async () => {
+test('a question during an interrupting one is interrupted too', async () => {
   let first = '';
   between = async () => {
     first = (await ask('First?')).runId ?? '';
@@ -86,7 +86,7 @@ test('a question that comes while another interrupts is interrupted too', async 
   expect(run.cancelReason).toBe('interrupted');
 });
 
-test('a title that is given while a question is being asked stays', async () => {
+test('a title that is set while a question is being asked is kept', async () => {
   between = () => change({ title: 'Mine' });
   await ask('First?');
   expect(await read()).toMatchObject({ title: 'Mine', messageCount: 2 });

@@ -69,7 +69,7 @@ const cases: readonly [name: string, input: string, output: string][] = [
   ['brackets that are neither', 'an [open list and [a] thing', 'an [open list and [a] thing'],
 ];
 
-describe('what a reply may contain', () => {
+describe('the allowed contents of a reply', () => {
   test.each(cases)('%s', (_, input, output) => {
     expect(whole(input)).toBe(output);
   });
@@ -91,7 +91,7 @@ describe('what a reply may contain', () => {
     expect(filter.end()).toBe('');
   });
 
-  test('what never ends is held back only so long', () => {
+  test('an unfinished construct is held back up to a limit', () => {
     const filter = filterOf();
     expect(filter.push(`[${'a'.repeat(9_000)}`)).toBe(`[${'a'.repeat(9_000)}`);
   });

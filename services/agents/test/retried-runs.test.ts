@@ -39,12 +39,12 @@ async function repeated(by: Caller, retryOf: string) {
   return stage.until(by, id, 'completed');
 }
 
-test('the words of somebody who may only view are untrusted in a run that an administrator repeats', async () => {
+test('messages of a viewer stay untrusted in a run that an administrator repeats', async () => {
   const run = await repeated(admin, await canceled(viewer));
   expect(run).toMatchObject({ tainted: true, taintSources: [{ type: 'guest', id: viewer.userId, name: 'Vic' }] });
 }, 40_000);
 
-test('nobody is a stranger to themselves', async () => {
+test("people's own messages are trusted in their own runs", async () => {
   expect((await repeated(viewer, await canceled(viewer))).tainted).toBe(false);
   expect((await repeated(admin, await canceled(admin))).tainted).toBe(false);
 }, 40_000);

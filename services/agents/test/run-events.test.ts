@@ -23,7 +23,7 @@ afterAll(() => stage.close());
 const namesOf = (runId: string) =>
   events.filter(({ data }) => data.runId === runId).map(({ type }) => type.replace('commonplace.agents.', ''));
 
-test('a run and its approvals tell of their beginning and their end, with what has led to them', async () => {
+test('a run and its approvals publish events about their start and end, with the chain of causes', async () => {
   const agent = await stage.createAgent();
   stage.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
   const call = { id: 'c1', name: 'erase', arguments: { what: 'it' } };
@@ -62,7 +62,7 @@ test('a run and its approvals tell of their beginning and their end, with what h
   expect(JSON.stringify([started, finished])).not.toContain('Erase');
 }, 40_000);
 
-test('approvals that end without a decision tell why', async () => {
+test('events of approvals that end without a decision contain the reason', async () => {
   const agent = await stage.createAgent();
   stage.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
   const call = { id: 'c1', name: 'erase', arguments: { what: 'it' } };

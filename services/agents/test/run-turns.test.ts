@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => it?.close());
 
-test('a run of one agent starts while hundreds of another one wait for their turn', async () => {
+test('a run of one agent starts while hundreds of another one wait', async () => {
   const [busy, idle] = [await it.createAgent({ name: 'Busy' }), await it.createAgent({ name: 'Idle' })];
   it.model.script({ match: 'Never ends.', replies: [{ text: 'x', firstDelayMs: 600_000 }] });
   it.model.script({ match: 'Ends.', replies: [{ text: 'Done.' }] });

@@ -4,7 +4,7 @@ import { bodyOf, NoSkillMd, readSkillMd } from '../src/domain/skill-md.js';
 const file = (front: string, body = '# Body\n') => `---\n${front}\n---\n${body}`;
 
 describe('a SKILL.md', () => {
-  test('is front matter and Markdown', () => {
+  test('consists of front matter and Markdown', () => {
     const text = file('name: notes\ndescription: "Writes: notes."\nlicense: MIT\nallowed-tools: [search, read]');
     expect(readSkillMd(text)).toEqual({
       ...{ name: 'notes', description: 'Writes: notes.', license: 'MIT', allowedTools: ['search', 'read'] },
@@ -41,7 +41,7 @@ describe('a SKILL.md', () => {
     ['brackets', '['.repeat(16_000)],
     ['braces and keys', '{a: '.repeat(4_000)],
     ['hyphens', `- `.repeat(8_000)],
-  ])('is refused, and soon, with many %s', (_, front) => {
+  ])('is refused quickly with many %s', (_, front) => {
     expect(() => readSkillMd(file(front))).toThrow(NoSkillMd);
   });
 
@@ -53,7 +53,7 @@ describe('a SKILL.md', () => {
     ]);
   });
 
-  test('is a body alone once its front matter is taken away', () => {
+  test('is only its body once the front matter is removed', () => {
     expect([bodyOf(file('name: x', '\nText')), bodyOf('Text\n---\n')]).toEqual(['Text', 'Text\n---\n']);
   });
 });

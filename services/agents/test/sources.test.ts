@@ -14,7 +14,7 @@ const found = (name: string): FoundSource => ({
   },
 });
 
-test('sources keep their numbers in whatever order the calls that found them were stored', () => {
+test('sources keep their numbers, in whatever order the calls that found them are stored', () => {
   const before = new Sources();
   const second = before.add([found('a'), found('b')]);
   const first = before.add([found('c')]);

@@ -82,7 +82,7 @@ export function tokenContract(name: string, open: () => Promise<TokenHarness>): 
         }),
       );
 
-    test('two processes refresh an expired one by one request, and both use what it gives', async () => {
+    test('two processes refresh an expired one by one request, and both use the result', async () => {
       const id = await expired();
       oauth.refreshMs = 150;
       const tokens = await callAll(id);
@@ -99,7 +99,7 @@ export function tokenContract(name: string, open: () => Promise<TokenHarness>): 
       expect(tokens[0]).not.toBe(rejected);
     });
 
-    test('one that was withdrawn ends for both after one request', async () => {
+    test('one that was revoked ends for both after one request', async () => {
       const id = await expired();
       oauth.revoke();
       const calls = Array.from({ length: CALLS }, (_, i) => {

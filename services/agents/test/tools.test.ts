@@ -65,7 +65,7 @@ function contextWith(more: { toolCallId?: string; sourceIds?: string[]; question
 
 const named = (tools: readonly Tool[], name: string) => tools.find(({ schema }) => schema.name === name) as Tool;
 
-describe('a tool that changes something', () => {
+describe('a tool that changes data', () => {
   const page = resource();
 
   test('sends one idempotency key for all attempts at a call, and another for each other call', async () => {
@@ -86,7 +86,7 @@ describe('a tool that changes something', () => {
     await expect(tool.call(args, contextWith())).rejects.toThrow('only planned');
   });
 
-  test('waits for a call that another worker has made and that still runs', async () => {
+  test('waits for a call that another worker has made and that is still running', async () => {
     const { parts, writes, answers } = fakes([page]);
     const running = new AppError('ABORTED', 'idempotency_in_progress', 'It still runs.');
     answers.push(running, running, { changed: true, version: 9 });
@@ -96,7 +96,7 @@ describe('a tool that changes something', () => {
     expect(writes).toHaveLength(3);
   });
 
-  test('tells conflicts to the model, and lets other errors pass', async () => {
+  test('reports conflicts to the model, and rethrows other errors', async () => {
     const { parts, answers } = fakes([page]);
     const [tool] = createWriteTools(parts) as [Tool];
     const args = { resource_id: page.id, mode: 'append', markdown: 'x' };
@@ -135,7 +135,7 @@ describe('a plan', () => {
     ['fewer people read the source', [open.id, secret.id], open, true],
     ['a source is not readable any more', [newId()], open, true],
     ['others were given the target', [], shared, true],
-  ])('of a write is a sink as it passes something on: %s', async (_, sourceIds, target, isSink) => {
+  ])('of a write is a sink depending on what it passes on: %s', async (_, sourceIds, target, isSink) => {
     const { parts } = fakes([open, shared, secret]);
     const [tool] = createWriteTools(parts) as [Tool];
     const args = { resource_id: target.id, mode: 'append', markdown: 'x' };
@@ -177,7 +177,7 @@ describe('a plan', () => {
     expect((await tool.plan(gone, contextWith())).preview.text).not.toContain('vier');
   });
 
-  test('of a comment names whom it mentions, and sends it to them', async () => {
+  test('of a comment names the people whom it mentions and notifies', async () => {
     const { parts } = fakes([open]);
     const [tool] = createCommentTools(parts) as [Tool];
     const body = 'Look, @[Ada](user:7) and @[Ada](user:7)!';
@@ -203,7 +203,7 @@ describe('web_fetch', () => {
     expect([true, 'InvalidArguments']).toContain(outcome);
   });
 
-  test('does not call a name that leads to an address which is not public', async () => {
+  test('does not call a name that resolves to an address that is not public', async () => {
     const result = await tool.call({ url: 'https://rebound.example/' }, contextWith());
     expect(result).toMatchObject({ isError: true, taints: [{ type: 'web', name: 'rebound.example' }] });
     expect(result.text).toContain('not public');
@@ -248,11 +248,11 @@ describe('a diff', () => {
     ['1\n2\n3\n4\n5\n6', '1\n2\n3\n4\n5\nsix', ' …\n 4\n 5\n-6\n+six'],
     ['a\nb\nc', 'a\nx\nb\nc\ny', ' a\n+x\n b\n c\n+y'],
     ['', 'a', '-\n+a'],
-  ])('from %j to %j shows what changes', (before, after, expected) => {
+  ])('from %j to %j shows the changes', (before, after, expected) => {
     expect(lineDiff(before, after, 1000)).toBe(expected);
   });
 
-  test('is cut, and does not look for changes in texts of many lines', () => {
+  test('is cut, and does not compare texts of many lines', () => {
     const long = Array.from({ length: 5000 }, (_, i) => `line ${i}`);
     const text = lineDiff(long.join('\n'), [...long].reverse().join('\n'), 500);
     expect(text).toContain('more characters');

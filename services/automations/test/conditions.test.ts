@@ -71,7 +71,7 @@ describe('a condition', () => {
     expect(holds(actual, op, value)).toBe(expected);
   });
 
-  test('knows what the trigger has changed', () => {
+  test('detects what the trigger has changed', () => {
     const changed = facts('done', ['value']);
     expect(conditionsHold([on('changed')], changed)).toBe(true);
     expect(conditionsHold([on('changed_to', 'done')], changed)).toBe(true);
@@ -79,7 +79,7 @@ describe('a condition', () => {
     expect(conditionsHold([on('changed'), on('changed_to', 'done')], facts('done', ['other']))).toBe(false);
   });
 
-  test('is one of several: all hold, of a group one', () => {
+  test('is combined with others: all must hold, of a group at least one', () => {
     const group: StoredCondition = { any: [on('eq', 'a'), on('eq', 'b')] };
     expect(conditionsHold([], facts(1))).toBe(true);
     expect(conditionsHold([group], facts('b'))).toBe(true);
@@ -88,7 +88,7 @@ describe('a condition', () => {
     expect(pathsOf([group, on('exists')])).toHaveLength(3);
   });
 
-  test('does not see what JavaScript adds, and is not misled by hostile data', () => {
+  test('ignores properties that JavaScript adds, and is not misled by hostile data', () => {
     for (const path of ['trigger.__proto__', 'trigger.constructor', 'trigger.value.toString', 'toString']) {
       expect(conditionsHold([{ path, op: 'exists' }], facts({}))).toBe(false);
     }
@@ -98,7 +98,7 @@ describe('a condition', () => {
     }
   });
 
-  test('looks at a bounded part of long data', () => {
+  test('looks at a limited part of long data', () => {
     const long = 'ﷺ'.repeat(1_000_000);
     const list = Array.from({ length: 500_000 }, (_, i) => i);
     const many: StoredCondition[] = Array.from({ length: 10 }, () => ({
@@ -149,13 +149,13 @@ describe('a condition that is saved', () => {
     expect(conditionFault(on(op, value))?.at).toBe('value');
   });
 
-  test('needs a path', () => {
+  test('requires a path', () => {
     expect(conditionFault({ path: 'trigger..x', op: 'exists' })?.at).toBe('path');
     expect(conditionFault({ path: '{{trigger.x}}', op: 'exists' })?.at).toBe('path');
   });
 });
 
-test('times are days and moments of the calendar', () => {
+test('times are calendar days and instants', () => {
   expect(timeRange('2024-02-29')?.from).toBe(Date.UTC(2024, 1, 29));
   expect(timeRange('2024-02-29T10:00:00.123456+05:30')?.from).toBe(Date.UTC(2024, 1, 29, 4, 30, 0, 123));
   for (const text of ['2023-02-29', '2026-13-01', '2026-01-01T25:00:00Z', '1', '2026', 'x'.repeat(1e6), 5, null]) {

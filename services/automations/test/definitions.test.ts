@@ -29,7 +29,7 @@ const request = (config: Record<string, unknown> = {}): PlainAction => ({
 const KEY = { name: 'KEY', value: 'a secret value', allowedHosts: ['api.example.com'] };
 
 describe('an automation', () => {
-  test('is shown as it was saved, with defaults', async () => {
+  test('is returned as it was saved, with defaults', async () => {
     const ada = stage.person('Ada');
     const made = await stage.create(ada, {
       description: 'Says hello',
@@ -130,7 +130,7 @@ describe('an automation', () => {
     }
   });
 
-  test('honours If-Match, and refuses changes in an archived workspace', async () => {
+  test('honors If-Match, and refuses changes in an archived workspace', async () => {
     const ada = stage.person('Ada');
     const made = await stage.create(ada, { workspaceId: stage.otherWorkspaceId });
     await expect(stage.update(ada, made.id, { name: 'x' }, { baseVersion: 7 })).rejects.toMatchObject({
@@ -272,7 +272,7 @@ describe('a definition', () => {
     expect(await refused({ actions: [NOTE, action], secrets: [KEY] })).toEqual({ [`actions[1].${at}`]: code });
   });
 
-  test('names all that is wrong with it at once, and stores nothing', async () => {
+  test('reports all its faults at once, and stores nothing', async () => {
     const wrong = await refused({
       actions: [{ type: 'comment' }, { type: 'stop', config: { message: '{{x}}' } }],
       conditions: [
@@ -296,7 +296,7 @@ describe('a definition', () => {
     });
   });
 
-  test('may use what earlier actions have made, jump forward and send secrets where they are allowed', async () => {
+  test('may use outputs of earlier actions, jump forward, and send secrets to allowed hosts', async () => {
     const ada = stage.person('Ada');
     const made = await stage.create(ada, {
       actions: [
@@ -325,7 +325,7 @@ describe('a definition', () => {
     expect(JSON.stringify(await stage.records.automations.get(made.id))).not.toContain(KEY.value);
   });
 
-  test('names targets of its own workspace that its author may read', async () => {
+  test('names targets of its own workspace that its author can read', async () => {
     const ada = stage.person('Ada');
     const [table, folder, foreign] = [newId(), newId(), newId()];
     stage.readable.set(table, { workspaceId: stage.workspaceId, type: ResourceType.TABLE });
@@ -367,7 +367,7 @@ describe('a definition', () => {
     });
   });
 
-  test('needs the scopes of its trigger and of its actions', async () => {
+  test('requires the scopes of its trigger and of its actions', async () => {
     const poor = stage.person('Poor', 'editor', ['automation:read', 'automation:write', 'resource:write']);
     await stage.create(poor);
     const send: PlainAction = { type: 'send_message', config: { conversation_id: newId(), text: 'x' } };
@@ -382,7 +382,7 @@ describe('a definition', () => {
 });
 
 describe('a change', () => {
-  test('makes its author the one with whose rights the automation runs, where it changes what is done', async () => {
+  test('makes its author the person whose rights the automation has, if it changes what the automation does', async () => {
     const [ada, bob] = [stage.person('Ada'), stage.person('Bob', 'admin')];
     const { id } = await stage.create(ada);
     expect((await stage.update(bob, id, { name: 'Renamed', timeoutSeconds: 60 })).actsAs?.id).toBe(ada.userId);
@@ -400,7 +400,7 @@ describe('a change', () => {
     expect(record?.createdBy.id).toBe(ada.userId);
   });
 
-  test('keeps the definition that runs were triggered with until none can need it', async () => {
+  test('keeps the definition that runs were triggered with until no run can need it', async () => {
     const ada = stage.person('Ada');
     const { id } = await stage.create(ada);
     await stage.update(ada, id, { name: 'Same definition' });
@@ -416,7 +416,7 @@ describe('a change', () => {
     expect(Date.parse(left?.deleteAt ?? '')).toBeGreaterThan(Date.parse(first?.deleteAt ?? ''));
   });
 
-  test('is made as a whole or not at all, also when two are made at once', async () => {
+  test('is applied completely or not at all, even for concurrent changes', async () => {
     const ada = stage.person('Ada');
     const { id } = await stage.create(ada);
     const bad = { name: 'New name', actions: { items: actionsOf([{ type: 'comment' }]) } };
@@ -433,7 +433,7 @@ describe('a change', () => {
     expect(await stage.records.definitions.count({ automationId: id })).toBe(5);
   });
 
-  test('that switches off skips the runs that wait, and on again forgets the failures', async () => {
+  test('that deactivates skips the waiting runs, and activating resets the failures', async () => {
     const ada = stage.person('Ada');
     const { id } = await stage.create(ada);
     const { automations, runs, lanes } = stage.records;
@@ -466,7 +466,7 @@ describe('a change', () => {
 });
 
 describe('a secret', () => {
-  test('stays where it is not sent again, and goes where it is left out', async () => {
+  test('is kept if it is not sent again, and removed if it is omitted', async () => {
     const ada = stage.person('Ada');
     const actions = [request({ body: '{{secrets.KEY}}' })];
     const { id } = await stage.create(ada, { actions, secrets: [KEY, { ...KEY, name: 'SPARE' }] });
@@ -485,7 +485,7 @@ describe('a secret', () => {
     expect(await sealed()).toEqual(before?.slice(0, 1));
   });
 
-  test('is entered again by another editor who changes an action that uses it, or where it may go', async () => {
+  test('must be entered again by another editor who changes an action that uses it, or its allowed hosts', async () => {
     const [ada, bob] = [stage.person('Ada'), stage.person('Bob', 'admin')];
     const actions = [NOTE, request({ body: '{{secrets.KEY}}' })];
     const { id } = await stage.create(ada, { actions, secrets: [KEY] });
@@ -510,7 +510,7 @@ describe('a secret', () => {
 });
 
 describe('the token of a webhook', () => {
-  test('is replaced at once, and goes with the trigger', async () => {
+  test('is replaced at once, and removed with the trigger', async () => {
     const ada = stage.person('Ada');
     const made = await stage.create(ada, { trigger: { type: TriggerType.WEBHOOK } });
     const rotated = await stage.update(ada, made.id, { rotateWebhookToken: true });

@@ -48,7 +48,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('is unknown, inactive or for an archived workspace', async () => {
+  test('is refused for an unknown token, an inactive automation and an archived workspace', async () => {
     const { ada, made, token } = await hookOf();
     for (const wrong of ['', 'x', '__proto__', token.slice(1), `${token}x`, token.toLowerCase()]) {
       await expect(stage.hook(wrong, '{}')).rejects.toMatchObject({ reason: 'not_found' });
@@ -61,7 +61,7 @@ describe('a webhook', () => {
     await expect(stage.hook(token, '{}')).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  test('starts one run for each delivery within 24 hours, also when it comes twice at once', async () => {
+  test('starts one run per delivery within 24 hours, even for concurrent deliveries', async () => {
     const { token, made } = await hookOf();
     const headers = { 'webhook-id': 'delivery-1' };
     const answers = await Promise.all([1, 2, 3, 4, 5].map(() => stage.hook(token, BODY, headers)));
@@ -84,7 +84,7 @@ describe('a webhook', () => {
     await expect(stage.hook(token, ofBytes(1_048_577))).rejects.toMatchObject({ reason: 'payload_too_large' });
   });
 
-  test('may not be nested so deep that reading it would end the process', async () => {
+  test('is refused if it is nested so deeply that parsing it would end the process', async () => {
     const { token } = await hookOf();
     for (const [open, close] of [
       ['[', ']'],
@@ -103,7 +103,7 @@ describe('a signature', () => {
     return count;
   };
 
-  test('of GitHub is that of the body as it was sent', async () => {
+  test('of GitHub covers the body as it was sent', async () => {
     const { token, made } = await hookOf({ type: WebhookVerifyType.GITHUB, secret: SECRET });
     const header = 'x-hub-signature-256';
     const signed = { [header]: `sha256=${hmac('hex')}`, 'x-github-delivery': 'g1' };
@@ -135,7 +135,7 @@ describe('a signature', () => {
     await refuses(token, BODY, { 'x-other': signature });
   });
 
-  test('of Standard Webhooks ends after five minutes, and holds for its id', async () => {
+  test('of Standard Webhooks expires after five minutes, and covers its id', async () => {
     const { token } = await hookOf({ type: WebhookVerifyType.STANDARD_WEBHOOKS, secret: SIGNING });
     const signed = (at: number, id = 'm1') => signedHeaders(id, at, BODY);
     const now = Date.now();
@@ -151,7 +151,7 @@ describe('a signature', () => {
     await refuses(token, BODY, signedHeaders('m8', now, form));
   });
 
-  test('is checked before anything is told of the automation', async () => {
+  test('is checked before anything about the automation is revealed', async () => {
     const { ada, made, token } = await hookOf({ type: WebhookVerifyType.GITHUB, secret: SECRET });
     await stage.update(ada, made.id, { isActive: false });
     await refuses(token, BODY, {});
@@ -160,7 +160,7 @@ describe('a signature', () => {
     });
   });
 
-  test('needs a secret, which stays as long as the type does', async () => {
+  test('requires a secret, which is kept as long as the type does not change', async () => {
     const ada = stage.person('Ada');
     const config = (verify: object) => ({ trigger: { type: TriggerType.WEBHOOK, config: { verify } } });
     const refused: [object, string][] = [

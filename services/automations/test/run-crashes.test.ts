@@ -34,7 +34,7 @@ const METHODS = [
   ...['createResource', 'replaceContent', 'addResourceTags', 'createComment', 'sendMessage', 'createWorkItem'],
 ];
 
-test('each effect happens once, whichever commit of the run its process does not survive', async () => {
+test('each effect happens once, at whichever commit of the run its process crashes', async () => {
   const { owner, create, start, until, effects, faults, events, rows } = stage;
   rows.set(ROW, {});
   const cuts = Array.from({ length: CUTS }, (_, at) =>
@@ -81,7 +81,7 @@ test('each effect happens once, whichever commit of the run its process does not
   expect([...pending.values()].every(({ at }) => at >= 11)).toBe(true);
 }, 120_000);
 
-test('an action whose token has expired on its way is tried again', async () => {
+test('an action whose token has expired during the call is retried', async () => {
   const { owner, create, start, until, effects, faults } = stage;
   let count = 0;
   faults.answered = (method) => {
@@ -95,7 +95,7 @@ test('an action whose token has expired on its way is tried again', async () => 
   expect(effects.filter(({ of }) => of === 'expired' || of.includes('"expired"'))).toHaveLength(1);
 }, 60_000);
 
-test('an effect whose answer was lost is not repeated', async () => {
+test('an effect whose response was lost is not repeated', async () => {
   const { owner, create, start, until, effects, faults } = stage;
   const lost = new Set<string>();
   faults.answered = (method) => {

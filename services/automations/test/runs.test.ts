@@ -61,7 +61,7 @@ const DELAY = { type: 'delay', config: { seconds: 3600 } } as const;
 const madeBy = (name: string) => stage.effects.filter(({ of }) => of === name);
 const statusesOf = (steps: readonly { status: string }[]) => steps.map(({ status }) => status.split('_').at(-1));
 
-test('a run carries out its actions one by one and shows them', async () => {
+test('a run executes its actions one by one and shows them', async () => {
   const { owner, create, start, until, effects, workspaceId } = stage;
   const automation = await create([
     { id: 'doc', ...note('Note of {{trigger.input.name}}') },
@@ -84,7 +84,7 @@ test('a run carries out its actions one by one and shows them', async () => {
   });
 });
 
-test('conditions are tested when the run starts; a branch leaves actions out', async () => {
+test('conditions are evaluated when the run starts; a branch skips actions', async () => {
   const { owner, create, start, until } = stage;
   const conditions = [{ path: 'trigger.input.kind', op: 'eq', value: 'bug' }] as const;
   const automation = await create(
@@ -109,7 +109,7 @@ test('conditions are tested when the run starts; a branch leaves actions out', a
   expect([madeBy('urgent 1').length, madeBy('urgent 2').length, madeBy('last 1').length]).toEqual([0, 1, 1]);
 });
 
-test('runs of a queue go one at a time in the order of their triggers; what has no room is skipped', async () => {
+test('queued runs execute one at a time in the order of their triggers; runs beyond the limit are skipped', async () => {
   const { owner, create, trigger, until, state, effects } = stage;
   const automation = await create([note('begin {{trigger.input.n}}'), DELAY, note('end {{trigger.input.n}}')]);
   const runs = [];
@@ -156,7 +156,7 @@ test('skip starts no second run, allow starts all at once, and one id starts one
   expect(again[0]?.seq).toBe(again[1]?.seq);
 });
 
-test('a failed action is tried again if that may help, and then on_error says what happens', async () => {
+test('a failed action is retried if that may help, and then on_error applies', async () => {
   const { owner, create, start, until, faults, state } = stage;
   const retry = { maxAttempts: 1, backoffSeconds: 1 };
   let failures = 0;
@@ -187,7 +187,7 @@ test('a failed action is tried again if that may help, and then on_error says wh
   ]);
 });
 
-test('a template without a value, and a value that does not fit, fail the action', async () => {
+test('a template without a value, and an invalid value, fail the action', async () => {
   const { owner, create, start, until } = stage;
   const automation = await create([
     { id: 'a', ...note('{{trigger.input.missing}}'), onError: 'continue' },
@@ -251,7 +251,7 @@ test('a run waits for an agent without a worker, and takes over its answer and i
 const finishedAgent = (subject: string) =>
   createEvent({ service: 'agents', type: 'agent_run.finished', subject, data: {}, tenant: stage.orgId });
 
-test('a run that takes too long fails, but time in an approval does not count', async () => {
+test('a run that exceeds its time limit fails, not counting time in an approval', async () => {
   const { owner, create, start, until, agentRuns, state } = stage;
   const ask = { type: 'run_agent', config: { agent_id: newId(), input: 'x' } } as const;
   const automation = await create([ask], { timeoutSeconds: 30, concurrency: 'allow' });
@@ -328,7 +328,7 @@ test('a request is signed, keeps its webhook-id over retries, and shows no secre
   expect(received).toHaveLength(0);
 });
 
-test('a request that is sent once is not repeated when its answer is lost', async () => {
+test('a request with once: true is not repeated if its response is lost', async () => {
   const { owner, create, start, until } = stage;
   const automation = await create([{ type: 'http_request', config: { url: `${url}/once`, once: true } }]);
   received.length = 0;
@@ -339,7 +339,7 @@ test('a request that is sent once is not repeated when its answer is lost', asyn
   expect(received).toHaveLength(1);
 });
 
-test('a failed run is repeated from its failed action with what the others have given, or from the start', async () => {
+test('a failed run is repeated from its failed action with the outputs of the others, or from the start', async () => {
   const { owner, create, start, until, client, stage: open, state } = stage;
   const automation = await create([
     { id: 'doc', ...note('kept') },
@@ -361,7 +361,7 @@ test('a failed run is repeated from its failed action with what the others have 
   await expect(done).rejects.toMatchObject({ reason: 'run_not_retryable' });
 });
 
-test('a dry run changes nothing and shows what each action would be given', async () => {
+test('a dry run changes nothing and shows the input of each action', async () => {
   const { owner, create, start, until, effects, events, records } = stage;
   const automation = await create(
     [
@@ -385,7 +385,7 @@ test('a dry run changes nothing and shows what each action would be given', asyn
   expect(await records.lanes.get(automation.id)).toMatchObject({ active: 0, failureCount: 0 });
 });
 
-test('a person who has lost access ends the run, and so does an archived workspace', async () => {
+test('a run ends if its person loses access, and if the workspace is archived', async () => {
   const { create, trigger, person, members, state } = stage;
   const leaver = person('Leaver');
   const { userId, userName, credential } = leaver;
@@ -417,7 +417,7 @@ test('a person who has lost access ends the run, and so does an archived workspa
   }, 20_000);
 });
 
-test('what a trigger was about is read when the run starts; what is gone skips it', async () => {
+test('the target of a trigger is read when the run starts; a missing one skips the run', async () => {
   const { owner, create, trigger, until, rows } = stage;
   const [table, rowId] = [newId(), newId()];
   rows.set(table, {}).set(rowId, { c1: 'Open' });
@@ -429,7 +429,7 @@ test('what a trigger was about is read when the run starts; what is gone skips i
   expect(gone.skipReason).toBe('target_gone');
 });
 
-test('a run that is asked for at the end of a chain of five is a loop', async () => {
+test('a run at the end of a chain of five is a loop', async () => {
   const { owner, create, start } = stage;
   const automation = await create([note('by an agent')], { concurrency: 'allow' });
   const after = async (...chain: string[]) => (await start({ ...owner, chain }, automation.id)).skipReason;
@@ -438,7 +438,7 @@ test('a run that is asked for at the end of a chain of five is a loop', async ()
   expect(await after(newId(), automation.id)).toBe('loop');
 });
 
-test('an automation that fails too often in a row is switched off, and its people are told', async () => {
+test('an automation that fails too often in a row is switched off, and its people are notified', async () => {
   const { owner, create, trigger, until, events, records } = stage;
   const automation = await create([{ type: 'stop', config: { status: 'failed', message: 'No good.' } }]);
   const runs = [];
@@ -465,7 +465,7 @@ test('an automation that fails too often in a row is switched off, and its peopl
   await expect(stage.start(owner, automation.id)).rejects.toMatchObject({ reason: 'automation_inactive' });
 });
 
-test('what a run has read is shown to the person with whose rights it read, and to administrators', async () => {
+test('data that a run has read is shown to the person whose rights it had, and to administrators', async () => {
   const { owner, person, create, start, until, run } = stage;
   const [viewer, admin, editor] = [person('Viewer', 'viewer'), person('Admin', 'admin'), person('Editor')];
   const automation = await create([note('secret of the owner')]);

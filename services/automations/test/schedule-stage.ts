@@ -42,7 +42,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const place = { archived: false, timezone: 'Europe/Berlin' };
   const agentRuns = new Map<string, RunStatus>();
   const canceled: string[] = [];
-  const asked: StartWorkRunRequest[] = [];
+  const startRequests: StartWorkRunRequest[] = [];
   type Answer = (request: StartWorkRunRequest) => StartWorkRunResponse | Promise<StartWorkRunResponse>;
   let answer: Answer = () => ({ refusalCode: '', refusal: '' });
   const stage = await openStage(createAutomations(now), [
@@ -70,7 +70,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
     }),
     fake(contracts.workRuns, {
       startWorkRun: async (request) => {
-        asked.push(request);
+        startRequests.push(request);
         const answered = await answer(request);
         if (answered.refusalCode === '' && !agentRuns.has(request.runId))
           agentRuns.set(request.runId, RunStatus.RUNNING);
@@ -125,7 +125,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
 
   const stageOf = {
     ...{ stage, store, schedules, states, fires, automations, runs, zones, client, now, orgId, workspaceId, agentId },
-    ...{ members, place, agentRuns, canceled, asked, person, owner, nudge, announce },
+    ...{ members, place, agentRuns, canceled, startRequests, person, owner, nudge, announce },
     answer: (act: typeof answer) => {
       answer = act;
     },

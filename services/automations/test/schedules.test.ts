@@ -32,7 +32,7 @@ const hasRuns = (automationId: string, count: number) =>
     return runs;
   });
 
-test('a slot is written down ahead, and starts the automation in the commit that marks it', async () => {
+test('a slot is written ahead, and starts the automation in the commit that marks it', async () => {
   const { id: automationId } = await stage.automation();
   const schedule = await stage.create({ automationId, cron: '*/5 * * * *', input: input({ week: 7 }) });
   expect(schedule.nextRunAt).toBe(at(SLOT - 5 * MINUTE));
@@ -61,7 +61,7 @@ test.each([
   [ScheduleCatchup.NONE, ['missed', 'missed', 'missed', 'missed', 'missed'], 0],
   [ScheduleCatchup.LATEST, ['coalesced', 'coalesced', 'coalesced', 'coalesced', 'started'], 1],
   [ScheduleCatchup.ALL, ['started', 'started', 'started', 'started', 'started'], 5],
-])('five slots that were missed are caught up by the rule %s', async (catchup, outcomes, started) => {
+])('five missed slots are caught up by the rule %s', async (catchup, outcomes, started) => {
   const { id: automationId } = await stage.automation();
   const overlap = ScheduleOverlap.ALLOW;
   const { id } = await stage.create({
@@ -82,7 +82,7 @@ test.each([
   expect(shown.nextRunAt).toBe(at(SLOT + 5 * 60 * MINUTE));
 });
 
-test('what was missed before the window is not caught up', async () => {
+test('slots missed before the window are not caught up', async () => {
   const { id: automationId } = await stage.automation();
   const fields = { catchup: ScheduleCatchup.ALL, overlap: ScheduleOverlap.ALLOW, catchupWindowSeconds: 2 * 3600 };
   const { id } = await stage.create({ automationId, cron: '0 * * * *', ...fields });
@@ -95,7 +95,7 @@ test('what was missed before the window is not caught up', async () => {
   ]);
 });
 
-test('all that is caught up starts one after the other, oldest first, unless runs may overlap', async () => {
+test('caught-up fires start one after another, oldest first, unless runs may overlap', async () => {
   const { id: automationId } = await stage.automation();
   const fields = { catchup: ScheduleCatchup.ALL, catchupWindowSeconds: 86_400 };
   const { id } = await stage.create({ automationId, cron: '0 * * * *', ...fields });
@@ -120,7 +120,7 @@ test('all that is caught up starts one after the other, oldest first, unless run
   );
 });
 
-test('no more than a hundred are caught up, and all others are on record', async () => {
+test('at most a hundred slots are caught up, and all others are recorded', async () => {
   const { id: automationId } = await stage.automation();
   const fields = { catchup: ScheduleCatchup.ALL, overlap: ScheduleOverlap.ALLOW, catchupWindowSeconds: 86_400 };
   const { id } = await stage.create({ automationId, intervalSeconds: 60, startAt: at(SLOT), ...fields });
@@ -135,7 +135,7 @@ test('no more than a hundred are caught up, and all others are on record', async
   expect((await stage.get(id)).missedCount).toBe(31);
 });
 
-test('a fire is skipped while the run before goes on', async () => {
+test('a fire is skipped while the previous run continues', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT) });
   for (const hour of [0, 1]) {
@@ -153,7 +153,7 @@ test('a fire is skipped while the run before goes on', async () => {
   expect(await stage.get(id)).toMatchObject({ skippedCount: 1, runCount: 2 });
 });
 
-test('one fire waits for the run before, and starts when that ends', async () => {
+test('one fire waits for the previous run, and starts when it ends', async () => {
   const { id: automationId } = await stage.automation();
   const overlap = ScheduleOverlap.BUFFER_ONE;
   const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT), overlap });
@@ -171,7 +171,7 @@ test('one fire waits for the run before, and starts when that ends', async () =>
   await hasRuns(automationId, 2);
 });
 
-test('a newer fire has the run before canceled', async () => {
+test('a newer fire cancels the previous run', async () => {
   const { id: automationId } = await stage.automation();
   const overlap = ScheduleOverlap.CANCEL_PREVIOUS;
   const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT), overlap });
@@ -186,7 +186,7 @@ test('a newer fire has the run before canceled', async () => {
   expect((await stage.runsOf(automationId)).map(({ status }) => status)).toEqual(['canceled', 'queued']);
 });
 
-test('the run of an agent starts once, however often it is asked for', async () => {
+test('an agent run starts once, however often the start is attempted', async () => {
   let failures = 2;
   stage.answer(() => {
     if (failures-- > 0) throw new Error('not now');
@@ -201,9 +201,9 @@ test('the run of an agent starts once, however often it is asked for', async () 
     input: input('Sum up.'),
   });
   await stage.goTo(SLOT + 5);
-  await eventually(() => expect(stage.asked).toHaveLength(3));
-  expect(new Set(stage.asked.map(({ runId }) => runId)).size).toBe(1);
-  expect(stage.asked[0]).toMatchObject({
+  await eventually(() => expect(stage.startRequests).toHaveLength(3));
+  expect(new Set(stage.startRequests.map(({ runId }) => runId)).size).toBe(1);
+  expect(stage.startRequests[0]).toMatchObject({
     agentId,
     scheduleId: id,
     userId: stage.owner.userId,
@@ -213,12 +213,12 @@ test('the run of an agent starts once, however often it is asked for', async () 
   await stage.goTo(SLOT + 60 * MINUTE + 5);
   await eventually(async () => expect((await stage.outcomes(id))[1]?.[1]).toBe('skipped_overlap'));
   // The end of the run counts, whether its event has arrived or not.
-  stage.agentRuns.set(stage.asked[0]?.runId ?? '', RunStatus.COMPLETED);
+  stage.agentRuns.set(stage.startRequests[0]?.runId ?? '', RunStatus.COMPLETED);
   await stage.goTo(SLOT + 120 * MINUTE + 5);
   await eventually(async () => expect((await stage.outcomes(id))[2]?.[1]).toBe('started'));
 });
 
-test('a refusal fails the fire; an agent that is gone ends the schedule', async () => {
+test('a refusal fails the fire; a deleted agent ends the schedule', async () => {
   stage.answer(() => ({ refusalCode: 'agent_paused', refusal: 'The agent is paused.' }));
   const { agentId, workspaceId } = stage;
   const { id } = await stage.create({
@@ -231,30 +231,30 @@ test('a refusal fails the fire; an agent that is gone ends the schedule', async 
   await stage.goTo(SLOT + 5);
   await stage.until(id, [['12:00:00', 'failed_to_start']]);
   expect(await stage.get(id)).toMatchObject({ consecutiveFailures: 1, status: ScheduleStatus.ACTIVE });
-  stage.answer(() => ({ refusalCode: 'not_found', refusal: 'The agent does not exist any more.' }));
+  stage.answer(() => ({ refusalCode: 'not_found', refusal: 'The agent no longer exists.' }));
   await stage.goTo(SLOT + 60 * MINUTE + 5);
   await eventually(async () =>
     expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.ERROR, error: 'target_gone', nextRuns: [] }),
   );
 });
 
-test('a newer fire has the run of an agent canceled', async () => {
+test('a newer fire cancels the previous agent run', async () => {
   const { agentId, workspaceId } = stage;
   const overlap = ScheduleOverlap.CANCEL_PREVIOUS;
   const fields = { agentId, workspaceId, intervalSeconds: 3600, startAt: at(SLOT), input: input('Sum up.'), overlap };
   const { id } = await stage.create(fields);
   for (const hour of [0, 1]) {
     await stage.goTo(SLOT + hour * 60 * MINUTE + 5);
-    await eventually(() => expect(stage.asked).toHaveLength(hour + 1));
+    await eventually(() => expect(stage.startRequests).toHaveLength(hour + 1));
   }
   await stage.until(id, [
     ['12:00:00', 'replaced'],
     ['13:00:00', 'started'],
   ]);
-  await eventually(() => expect(stage.canceled).toEqual([stage.asked[0]?.runId]));
+  await eventually(() => expect(stage.canceled).toEqual([stage.startRequests[0]?.runId]));
 });
 
-test('a schedule that is changed a second before its slot fires as it is then', async () => {
+test('a schedule that is changed a second before its slot fires with the change', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });
   await stage.goTo(SLOT - 1_000);
@@ -265,7 +265,7 @@ test('a schedule that is changed a second before its slot fires as it is then', 
   await hasRuns(automationId, 1);
 });
 
-test('a slot that a change keeps fires once, with what the change has set', async () => {
+test('a slot that a change keeps fires once, with the changed fields', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *', input: input({ n: 1 }) });
   await stage.goTo(SLOT - 1_000);
@@ -275,7 +275,7 @@ test('a slot that a change keeps fires once, with what the change has set', asyn
   expect((await hasRuns(automationId, 1))[0]?.input).toEqual({ input: { n: 2 } });
 });
 
-test('who has changed the timing last is whom it acts as', async () => {
+test('the schedule has the rights of the person who last changed its timing', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });
   const admin = stage.person('Admin', WorkspaceRole.ADMIN);
@@ -286,7 +286,7 @@ test('who has changed the timing last is whom it acts as', async () => {
   });
 });
 
-test('it fires at once when it is told to, beside its slots', async () => {
+test('runs at once on request, independently of its slots', async () => {
   const { id: automationId } = await stage.automation();
   const { id, version } = await stage.create({ automationId, cron: '0 * * * *', maxRuns: 1 });
   expect(await stage.update(id, { triggerNow: true })).toMatchObject({ version, runCount: 0 });
@@ -299,7 +299,7 @@ test('it fires at once when it is told to, beside its slots', async () => {
   await expect(stage.update(id, { name: 'Again' })).rejects.toMatchObject({ reason: 'schedule_completed' });
 });
 
-test('a single time is the end of the schedule', async () => {
+test('a single time completes the schedule', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, runAt: at(SLOT) });
   await stage.goTo(SLOT + 5);
@@ -312,7 +312,7 @@ test('a single time is the end of the schedule', async () => {
   await eventually(async () => expect((await stage.get(missed.id)).status).toBe(ScheduleStatus.COMPLETED));
 });
 
-test('failures in a row pause it, and activating it begins from then', async () => {
+test('consecutive failures pause it, and activating it resumes from then on', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT), pauseAfterFailures: 2 });
   for (const hour of [0, 1]) {
@@ -329,7 +329,7 @@ test('failures in a row pause it, and activating it begins from then', async () 
   expect(await stage.outcomes(id)).toHaveLength(2);
 });
 
-test('an archived workspace pauses its schedules until it is active again', async () => {
+test('archiving a workspace pauses its schedules until it is unarchived', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });
   const { id: mine } = await stage.create({ automationId, cron: '0 * * * *', isActive: false });
@@ -343,7 +343,7 @@ test('an archived workspace pauses its schedules until it is active again', asyn
   expect(await stage.get(mine)).toMatchObject({ status: ScheduleStatus.PAUSED, pausedReason: 'person' });
 });
 
-test('a person who has lost access, and an automation that is gone, end it', async () => {
+test('a person without access ends it with an error, and a deleted automation pauses it', async () => {
   const { id: automationId } = await stage.automation();
   const leaver = stage.person('Leaver');
   const lost = await stage.create({ automationId, cron: '0 * * * *' }, leaver);
@@ -368,14 +368,14 @@ test('a person who has lost access, and an automation that is gone, end it', asy
   expect(again).toMatchObject({ status: ScheduleStatus.ACTIVE, automationId: other });
 });
 
-test('an automation that is deleted pauses its schedules', async () => {
+test('deleting an automation pauses its schedules', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });
   await stage.announce('automations', 'automation.deleted', automationId);
   await eventually(async () => expect((await stage.get(id)).pausedReason).toBe('automation_deleted'));
 });
 
-test('schedules of an agent go with it', async () => {
+test('deleting an agent deletes its schedules', async () => {
   const { agentId, workspaceId } = stage;
   const { id } = await stage.create({ agentId, workspaceId, cron: '0 * * * *', input: input('Sum up.') });
   await stage.announce('agents', 'agent.deleted', agentId);
@@ -389,7 +389,7 @@ async function agentSchedule(more: object = {}) {
   return stage.create({ agentId, workspaceId, cron: '0 * * * *', input: input('Sum up.'), ...more });
 }
 
-test('a fire waits for a service that is away, and an error that stays ends it', async () => {
+test('a fire waits for an unavailable service, and a permanent error ends it', async () => {
   const { id } = await agentSchedule();
   const away = new AppError('UNAVAILABLE', 'unavailable', 'The agents service is away.');
   const broken = new AppError('INVALID_ARGUMENT', 'invalid_value', 'The agents service refuses the request.');
@@ -398,16 +398,16 @@ test('a fire waits for a service that is away, and an error that stays ends it',
     throw error;
   });
   const failsOnce = async () => {
-    const before = stage.asked.length;
+    const before = stage.startRequests.length;
     await stage.goTo(stage.now() + 40_000);
     await eventually(async () => {
-      expect(stage.asked.length).toBeGreaterThan(before);
+      expect(stage.startRequests.length).toBeGreaterThan(before);
       const [fire] = await stage.fires.find({ where: { scheduleId: id, startedAt: { exists: true } }, limit: 1 });
       expect(fire?.lease?.holder ?? '').toBe('');
     });
   };
   await stage.goTo(SLOT + 3);
-  await eventually(() => expect(stage.asked.length).toBeGreaterThan(0));
+  await eventually(() => expect(stage.startRequests.length).toBeGreaterThan(0));
   for (let tries = 0; tries < 15; tries++) await failsOnce();
   expect(await stage.outcomes(id)).toEqual([['12:00:00', 'started']]);
   error = broken;
@@ -417,7 +417,7 @@ test('a fire waits for a service that is away, and an error that stays ends it',
   expect((await stage.get(id)).consecutiveFailures).toBe(1);
 });
 
-test('fires of others start while hundreds of one schedule wait for their turn', async () => {
+test('fires of others start while hundreds of one schedule wait', async () => {
   const stuck = await agentSchedule({ overlap: ScheduleOverlap.ALLOW });
   const other = await agentSchedule();
   await stage.goTo(SLOT - 3 * MINUTE);
@@ -447,11 +447,11 @@ test('fires of others start while hundreds of one schedule wait for their turn',
   await work.commit();
   await stage.goTo(SLOT + 3);
   await stage.until(other.id, [['12:00:00', 'started']]);
-  await eventually(() => expect(stage.asked.map(({ scheduleId }) => scheduleId)).toContain(other.id));
+  await eventually(() => expect(stage.startRequests.map(({ scheduleId }) => scheduleId)).toContain(other.id));
   release();
 });
 
-test('a new time zone database moves what was written ahead', async () => {
+test('a new time zone database recomputes the fires written ahead', async () => {
   const { id: automationId } = await stage.automation();
   await stage.goTo(SLOT - 4 * MINUTE);
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });

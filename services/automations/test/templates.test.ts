@@ -29,7 +29,7 @@ const faultOf = (run: () => unknown): { code: string; at: string } | undefined =
 const nested = (depth: number): unknown => Array.from({ length: depth }).reduce<unknown>((inner) => [inner], 'x');
 
 describe('a template', () => {
-  test('keeps the type of a value where it is the whole text', () => {
+  test('keeps the type of a value if it is the whole text', () => {
     const config = {
       count: '{{trigger.row.cells.count}}',
       done: '{{ trigger.row.cells.done }}',
@@ -40,12 +40,12 @@ describe('a template', () => {
     expect(render(config)).toEqual({ count: 3, done: false, list: ['a', 'b'], none: null, text: ' 3' });
   });
 
-  test('is text inside a text: lists are JSON, null is nothing', () => {
+  test('is text inside a text: lists are JSON, null is empty', () => {
     const text = '{{trigger.row.cells.name}}/{{trigger.row.cells.tags}}/{{trigger.row.cells.empty}}/';
     expect(render(text)).toBe('Ada/["a","b"]//');
   });
 
-  test('reaches items, lengths and names of any kind', () => {
+  test('reads items, lengths and names of any kind', () => {
     expect(render('{{steps.find.output.items[1].id}}')).toBe('r2');
     expect(render('{{steps.find.output.items.0.id}}')).toBe('r1');
     expect(render('{{steps.find.output.items.length}}')).toBe(2);
@@ -59,13 +59,13 @@ describe('a template', () => {
     ['{"a":{"b":"}}"}}', { a: { b: '}}' } }],
     ['[1, [2]] ', [1, [2]]],
     ['"{{trigger.row}}"', '{{trigger.row}}'],
-  ])('takes the default %s for what is missing or null', (json, value) => {
+  ])('uses the default %s for what is missing or null', (json, value) => {
     expect(render(`{{trigger.nothing | default: ${json}}}`)).toEqual(value);
     expect(render(`{{trigger.row.cells.empty|default:${json}}}`)).toEqual(value);
     expect(render(`{{trigger.row.cells.count | default: ${json}}}`)).toBe(3);
   });
 
-  test('is filled in once: what comes out is never a template again', () => {
+  test('is filled in once: the result is never parsed as a template again', () => {
     const hostile = { trigger: { a: '{{trigger.b}}', b: '{{secrets.KEY}}' }, secrets: { KEY: 'secret' } };
     expect(renderTemplates({ x: '{{trigger.a}}', y: '<{{trigger.a}}{{trigger.b}}>' }, hostile)).toEqual({
       x: '{{trigger.b}}',
@@ -82,13 +82,13 @@ describe('a template', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'row.__proto__', 'row.cells.name.length'])(
-    'does not reach what JavaScript adds: %s',
+    'does not read properties that JavaScript adds: %s',
     (path) => {
       expect(faultOf(() => render(`{{trigger.${path}}}`))?.code).toBe('template_unresolved');
     },
   );
 
-  test('treats data that is named like it as data', () => {
+  test('treats data that looks like it as data', () => {
     expect(render('{{trigger.webhook.body.__proto__}}')).toBe('own');
     const config = JSON.parse('{"__proto__":{"polluted":"{{trigger.row.cells.count}}"}}');
     const rendered = render(config) as Record<string, unknown>;
@@ -145,17 +145,17 @@ describe('a template that is saved', () => {
     '{{trigger.\u0000}}',
     `{{${'a.'.repeat(40)}a}}`,
     `{{${'a'.repeat(300)}}}`,
-  ])('is refused if it is not one: %j', (text) => {
+  ])('is refused if its syntax is wrong: %j', (text) => {
     expect(faultOf(() => referencesOf({ a: [text] }))).toEqual({ code: 'invalid_template', at: 'a[0]' });
   });
 
-  test('is refused in the name of a field, and too deep', () => {
+  test('is refused in the name of a field, and if it is nested too deeply', () => {
     expect(faultOf(() => referencesOf({ '{{a}}': 1 }))?.code).toBe('invalid_template');
     expect(faultOf(() => referencesOf(nested(MAX_DEPTH + 1)))?.code).toBe('invalid_template');
     expect(referencesOf(nested(MAX_DEPTH))).toEqual([]);
   });
 
-  test('is parsed in linear time whatever is in it', () => {
+  test('is parsed in linear time, whatever it contains', () => {
     const length = 200_000;
     const hostile = ['{', '{{a', '{{a|default:[', '{{a["', '{{a | default: "\\', '}}', '{{ \t', '{{a.b[0]', '{{"'];
     for (const piece of hostile) {
@@ -170,7 +170,7 @@ describe('a template that is saved', () => {
     expect(parseTemplate('{{a | default: {"b":[1]}}}'.repeat(10_000))).toHaveLength(10_000);
   });
 
-  test('has paths that are read alone too', () => {
+  test('has paths that can also be parsed alone', () => {
     expect(parsePath('trigger.row.cells["a b"][2]')).toEqual(['trigger', 'row', 'cells', 'a b', '2']);
     expect(() => parsePath('trigger.row }')).toThrow('character');
   });

@@ -32,7 +32,7 @@ const left = (person: Person, more: object = {}) =>
     { workspaceId: '', tenant: orgId },
   );
 
-test('who leaves a workspace leaves no automation running there, and all elsewhere', async () => {
+test('a person who leaves a workspace leaves no automation running there, and all elsewhere', async () => {
   const elsewhere = newId();
   const bob = stage.person('Bob');
   stage.join(bob, workspaceId, orgId);
@@ -48,14 +48,14 @@ test('who leaves a workspace leaves no automation running there, and all elsewhe
   expect(await present(away.id)).toEqual(away);
 });
 
-test('somebody who was added again in the meantime loses nothing', async () => {
+test('a person who was added again in the meantime loses nothing', async () => {
   const mine = await automation(ada);
   await stage.publish(left(ada));
   await stage.settled('automations.leavers');
   expect(await present(mine.id)).toEqual(mine);
 });
 
-test('a successor takes over in the workspaces in which they may edit, and switches on again', async () => {
+test('a successor takes over in the workspaces in which they are an editor, and reactivates the automations', async () => {
   const bob = stage.person('Bob');
   const [edited, read] = [newId(), newId()];
   for (const id of [edited, read]) stage.join(ada, id, orgId);
@@ -78,7 +78,7 @@ test('a successor takes over in the workspaces in which they may edit, and switc
   expect(await present(given.id)).toEqual(after);
 });
 
-test('an Org that is purged leaves nothing, and others keep everything', async () => {
+test('purging an Org deletes all of its data, and none of others', async () => {
   const [other, otherWorkspace] = [newId(), newId()];
   stage.join(ada, otherWorkspace, other);
   const gone = await automation(ada);

@@ -17,7 +17,7 @@ const BATCH = 100;
 /** Every so many events one is of the workspace with automations, and starts one of them. */
 const STARTS_EVERY = 100;
 
-test(`${EVENTS} events are matched with ${AUTOMATIONS} automations, and others take no query`, async () => {
+test(`${EVENTS} events are matched with ${AUTOMATIONS} automations, and other events cause no query`, async () => {
   const { store, bus, records } = stage;
   const [busy, ada] = [newId(), stage.person('Ada')];
   stage.join(ada, busy);

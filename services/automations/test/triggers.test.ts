@@ -53,7 +53,7 @@ describe('events', () => {
     }
   });
 
-  test('an event that always fails is parked, and those behind it start their runs', async () => {
+  test('an event that always fails is parked, and later ones start their runs', async () => {
     const automation = await stage.automation(workspaceId, ada, { type: 'event', types: ['resource.updated'] });
     const broken = stage.resource(workspaceId);
     stage.broken.add(broken);
@@ -88,7 +88,7 @@ describe('events', () => {
     expect(runs.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
   });
 
-  test('the filters ask for a place anywhere above, a type and a tag', async () => {
+  test('filters match any ancestor, a type and a tag', async () => {
     const folder = stage.resource(workspaceId, { type: ResourceType.FOLDER });
     const inner = stage.resource(workspaceId, { type: ResourceType.FOLDER, ancestorIds: [folder] });
     const tag = newId();
@@ -109,7 +109,7 @@ describe('events', () => {
     expect(await stage.runsOf(moved)).toEqual([]);
   });
 
-  test('an automation is told of nothing that its person may not see', async () => {
+  test('an automation receives nothing that its person cannot see', async () => {
     const [open, secret] = [stage.resource(workspaceId), stage.resource(workspaceId)];
     stage.hidden.add(`${ada.id}:${secret}`);
     const automation = await stage.automation(workspaceId, ada, {
@@ -128,7 +128,7 @@ describe('events', () => {
     expect(JSON.stringify(runs[0]?.input)).not.toContain(secret);
   });
 
-  test('another workspace, an archived one and a switched off automation start nothing', async () => {
+  test('another workspace, an archived one and an inactive automation start nothing', async () => {
     const types = ['resource.updated'];
     const off = await stage.automation(workspaceId, ada, { type: 'event', types }, { isActive: false });
     const elsewhere = newId();
@@ -148,7 +148,7 @@ describe('events', () => {
     for (const automation of [off, other, paused, left]) expect(await stage.runsOf(automation)).toEqual([]);
   });
 
-  test('an automation starts at the first event after it was saved, changed and switched on', async () => {
+  test('an automation starts at the first event after it was saved, changed and activated', async () => {
     const types = ['resource.updated'];
     const id = stage.resource(workspaceId);
     await stage.publish(updated([id]));
@@ -173,8 +173,8 @@ describe('events', () => {
   });
 });
 
-describe('who runs', () => {
-  test('the person who has caused the event, and the creator where that is none', async () => {
+describe('the person whose rights a run has', () => {
+  test('is the one who caused the event, or the creator if there is none', async () => {
     const bob = stage.person('Bob');
     stage.join(bob, workspaceId);
     const trigger = { type: 'event', types: ['resource.updated'] } as const;
@@ -225,7 +225,7 @@ describe('who runs', () => {
 });
 
 describe('loops', () => {
-  test('an automation is not started by what it has done itself, and not by a long chain', async () => {
+  test('an automation is not started by its own effects, and not by a long chain', async () => {
     const automation = await stage.automation(workspaceId, ada, { type: 'event', types: ['resource.updated'] });
     const id = stage.resource(workspaceId);
     const chains = [[newId()], [automation.id], [newId(), automation.id], Array.from({ length: 5 }, newId)];
@@ -260,7 +260,7 @@ describe('forms, rows and work items', () => {
     expect(runs[0]?.[0]?.input).toMatchObject({ event: { type: 'form.submitted', data: { row_id: 'r1', values } } });
   });
 
-  test('rows start those that name the table, and one of the columns', async () => {
+  test('rows start automations that name the table and one of the columns', async () => {
     const tableId = stage.resource(workspaceId, { type: ResourceType.TABLE });
     const created = await stage.automation(workspaceId, ada, { type: 'row_created', tableId });
     const changed = await stage.automation(workspaceId, ada, { type: 'row_updated', tableId });
@@ -287,7 +287,7 @@ describe('forms, rows and work items', () => {
     expect(run?.input).toMatchObject({ event: { type: 'row.updated', data } });
   });
 
-  test('a work item starts those that ask for a field, and when it is new all of them', async () => {
+  test('a work item starts automations for a changed field, and all of them when it is created', async () => {
     const any = await stage.automation(workspaceId, ada, { type: 'work_item_changed' });
     const status = await stage.automation(workspaceId, ada, { type: 'work_item_changed', fields: ['status'] });
     const item = (verb: string, ...changedFields: string[]) =>
@@ -299,7 +299,7 @@ describe('forms, rows and work items', () => {
   });
 });
 
-describe('changes of a content', () => {
+describe("changes of a document's content", () => {
   test('start one run, and one more with the latest version after ten seconds', async () => {
     const automation = await stage.automation(workspaceId, ada, { type: 'event', types: ['content.updated'] });
     const id = stage.resource(workspaceId);

@@ -162,7 +162,7 @@ describe('filters', () => {
     expect(await codeOf(stage.list(by, { assigneeId: 'nobody' }))).toBe('invalid_value');
   });
 
-  test('nothing of workspaces that the caller does not read is found by any filter', async () => {
+  test('no filter finds anything of workspaces that the caller cannot read', async () => {
     const stranger = stage.person('Stranger');
     const guest = stage.person('Guest');
     stage.join(guest, places[0], WorkspaceRole.GUEST);

@@ -11,7 +11,7 @@ import { codeOf, newPlace, openWorkItemStage } from './work-items-stage.js';
 const DEPTH = 4;
 const CHILDREN = 6;
 const ROUNDS = 60;
-const AT_ONCE = 6;
+const CONCURRENCY = 6;
 
 /** Returns numbers within [0, 1) that are the same for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
@@ -32,7 +32,7 @@ const REFUSALS = new Set([
 ]);
 
 describe.each([1, 2, 3])('seed %i', (seed) => {
-  test('whatever happens at once, the tree, its counts and the numbers agree', async () => {
+  test('the tree, its counts and the numbers agree under concurrent changes', async () => {
     const stage = await openWorkItemStage({
       COMMONPLACE_WORK_ITEM_DEPTH: String(DEPTH),
       COMMONPLACE_WORK_ITEM_CHILDREN: String(CHILDREN),
@@ -80,7 +80,7 @@ describe.each([1, 2, 3])('seed %i', (seed) => {
 
     for (let round = 0; round < ROUNDS; round++) {
       const chosen = Array.from(
-        { length: AT_ONCE },
+        { length: CONCURRENCY },
         () => operations[pick(weighted) as string] as () => Promise<unknown>,
       );
       const codes = await Promise.all(chosen.map((operate) => codeOf(operate())));

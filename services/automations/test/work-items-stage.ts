@@ -102,7 +102,10 @@ export async function openWorkItemStage(settings: NodeJS.ProcessEnv = {}) {
   const { host, own } = stage;
   const items = host.client(contracts.workItems);
   const events: DomainEvent[] = [];
-  const heard = await host.bus.watch(['commonplace.automations.work_item.>'], (event) => void events.push(event));
+  const subscription = await host.bus.watch(
+    ['commonplace.automations.work_item.>'],
+    (event) => void events.push(event),
+  );
   const as = (caller: Caller, metadata: Partial<CallMetadata> = {}, reply: Reply = {}) =>
     stage.as(caller, metadata, reply);
   const page = (more: object = {}) => ({ limit: 50, offset: 0, cursor: '', ...more });
@@ -162,7 +165,7 @@ export async function openWorkItemStage(settings: NodeJS.ProcessEnv = {}) {
         await as(by),
       ),
     async close() {
-      await heard.close();
+      await subscription.close();
       await stage.close();
     },
   };

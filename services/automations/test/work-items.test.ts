@@ -29,7 +29,7 @@ function someone(role = WorkspaceRole.EDITOR, place = newPlace()): { by: Caller;
 const title = ({ title: text }: { readonly title: string }) => text;
 
 describe('numbers', () => {
-  test('are unique and rising under concurrent creators, by workspace', async () => {
+  test('are unique and increasing under concurrent creations, per workspace', async () => {
     const { by, in: here } = someone();
     const first = await stage.create(by, here);
     expect(first.number).toBe(1);
@@ -44,7 +44,7 @@ describe('numbers', () => {
 });
 
 describe('fields', () => {
-  test('a creation has its defaults, and a change sets and clears what it names', async () => {
+  test('a creation sets defaults, and a change sets and clears the named fields', async () => {
     const { by, in: here } = someone();
     const created = await stage.create(by, {
       ...here,
@@ -71,7 +71,7 @@ describe('fields', () => {
     expect((await stage.create(by, { ...here, status: Status.CANCELED })).completedAt).toBeDefined();
   });
 
-  test('a change of nothing has no new version, and an empty one is refused', async () => {
+  test('a change without effect has no new version, and an empty one is refused', async () => {
     const { by, in: here } = someone();
     const created = await stage.create(by, { ...here, title: 'Same' });
     expect((await stage.update(by, created.id, ['title'], { title: 'Same' })).version).toBe(1);
@@ -80,7 +80,7 @@ describe('fields', () => {
     expect(await codeOf(stale)).toBe('version_conflict');
   });
 
-  test('activity tells the last 100 changes with who has made them', async () => {
+  test('activity contains the last 100 changes with their authors', async () => {
     const { by, in: here } = someone();
     const { id } = await stage.create(by, { ...here, title: 'T0' });
     for (let n = 1; n <= 125; n++) await stage.update(by, id, ['title'], { title: `T${n}` });
@@ -96,7 +96,7 @@ describe('fields', () => {
 });
 
 describe('the tree', () => {
-  test('a circle is refused, also where two moves at once would make it', async () => {
+  test('a cycle is refused, even if two concurrent moves would create it', async () => {
     const { by, in: here } = someone();
     const a = await stage.create(by, here);
     expect(await codeOf(stage.update(by, a.id, ['parent_id'], { parentId: a.id }))).toBe('cycle_detected');
@@ -110,7 +110,7 @@ describe('the tree', () => {
     }
   });
 
-  test('levels and children have limits', async () => {
+  test('levels and children are limited', async () => {
     const { by, in: here } = someone();
     let parentId: string | undefined;
     const line: WorkItem[] = [];
@@ -131,7 +131,7 @@ describe('the tree', () => {
     expect((await stage.get(by, top.id)).childCount).toBe(20);
   });
 
-  test('a parent is not done while children are open, unless it is forced', async () => {
+  test('a parent cannot be done while children are open, unless it is forced', async () => {
     const { by, in: here } = someone();
     const parent = await stage.create(by, here);
     const child = await stage.create(by, { ...here, parentId: parent.id });
@@ -150,7 +150,7 @@ describe('the tree', () => {
     expect(await codeOf(stage.create(here.by, { ...here.in, parentId: foreign.id }))).toBe('not_found');
   });
 
-  test('children stand in an order that moves change', async () => {
+  test('children are ordered, and moves change the order', async () => {
     const { by, in: here } = someone();
     const parent = await stage.create(by, here);
     const ids: string[] = [];
@@ -199,7 +199,7 @@ describe('deletion', () => {
     ]);
   });
 
-  test('children that find no room stay, with their parent', async () => {
+  test('children that exceed a limit stay, with their parent', async () => {
     const { by, in: here } = someone();
     const top = await stage.create(by, here);
     const [full] = await Promise.all(Array.from({ length: 20 }, () => stage.create(by, { ...here, parentId: top.id })));
@@ -230,7 +230,7 @@ describe('deletion', () => {
     expect((await stage.list(by, here)).items.map(({ id }) => id)).toEqual([kept.id]);
   });
 
-  test('a work item that is added while its parent is deleted alone moves up or is refused', async () => {
+  test('a work item added while its parent alone is deleted moves up or is refused', async () => {
     const { by, in: here } = someone();
     const outcomes: string[] = [];
     for (let round = 0; round < 60; round++) {
@@ -253,7 +253,7 @@ describe('deletion', () => {
     }
   });
 
-  test('a work item that is added to one that is deleted at the same time is with it or refused', async () => {
+  test('a work item added while its parent and descendants are deleted is deleted too or refused', async () => {
     const { by, in: here } = someone();
     for (let round = 0; round < 10; round++) {
       const parent = await stage.create(by, here);
@@ -267,7 +267,7 @@ describe('deletion', () => {
   });
 });
 
-describe('who may do what', () => {
+describe('access', () => {
   test('viewers read, editors create and change, creators and administrators delete', async () => {
     const place = newPlace();
     const [viewer, editor, admin, owner] = [
@@ -308,7 +308,7 @@ describe('who may do what', () => {
     }
   });
 
-  test('what a guest writes is marked as untrusted, until a member writes it anew', async () => {
+  test("a guest's text is untrusted until a member rewrites it", async () => {
     const { by, place, in: here } = someone();
     const guest = someone(WorkspaceRole.GUEST, place).by;
     const item = await stage.create(by, { ...here, assignee: { type: AssigneeType.USER, id: guest.userId } });
@@ -338,7 +338,7 @@ describe('who may do what', () => {
     await stage.remove(acting('editor'), own.id);
   });
 
-  test('keys of other workspaces get the boundary, and archived workspaces are only read', async () => {
+  test('keys of other workspaces get a boundary error, and archived workspaces are read-only', async () => {
     const { by, place, in: here } = someone();
     const item = await stage.create(by, here);
     const limited = { ...by, credential: { ...by.credential, workspaceIds: [newId()] } };
@@ -353,7 +353,7 @@ describe('who may do what', () => {
 });
 
 describe('assignment', () => {
-  test('is to people of the workspace and agents of the tenant, and tells the person', async () => {
+  test('is to people of the workspace and agents of the tenant, and notifies the person', async () => {
     const { by, place, in: here } = someone();
     const mate = someone(WorkspaceRole.VIEWER, place).by;
     const stranger = someone().by;
@@ -378,7 +378,7 @@ describe('assignment', () => {
     });
   });
 
-  test('of an agent starts one run for each assignment, as auto_run and the agent say', async () => {
+  test('to an agent starts one run per assignment, depending on auto_run and the agent', async () => {
     const { by, place, in: here } = someone();
     const [eager, lazy] = [stage.agent(place, true), stage.agent(place, false)];
     const to = (id: string) => ({ assignee: { type: AssigneeType.AGENT, id } });
@@ -402,7 +402,7 @@ describe('assignment', () => {
     expect(await codeOf(stage.create(by, { ...here, autoRun: true }))).toBe('invalid_value');
   });
 
-  test('runs are seen by whoever has started them and by administrators', async () => {
+  test('runs are visible to the person who started them and to administrators', async () => {
     const { by, place, in: here } = someone();
     const admin = someone(WorkspaceRole.ADMIN, place).by;
     const mate = someone(WorkspaceRole.EDITOR, place).by;
@@ -418,7 +418,7 @@ describe('assignment', () => {
     ]);
   });
 
-  test('a start that fails is tried again, and a refusal is told', async () => {
+  test('a start that fails is retried, and a refusal is recorded', async () => {
     const { by, place, in: here } = someone();
     const agent = stage.agent(place, true);
     const assignee = { type: AssigneeType.AGENT, id: agent.id };
@@ -488,7 +488,7 @@ describe('assignment', () => {
 });
 
 describe('resources', () => {
-  test('are those of the workspace that the reader may read', async () => {
+  test('are those of the workspace that the reader can read', async () => {
     const { by, place, in: here } = someone();
     const mate = someone(WorkspaceRole.EDITOR, place).by;
     const [shared, secret, foreign] = [newId(), newId(), newId()];
@@ -509,7 +509,7 @@ describe('resources', () => {
 });
 
 describe('quota and purge', () => {
-  test('a workspace has no more work items than its limit', async () => {
+  test('a workspace has at most the configured number of work items', async () => {
     const small = await openWorkItemStage({ COMMONPLACE_WORK_ITEMS: '3' });
     const by = small.person('Person');
     const place = newPlace();
@@ -523,7 +523,7 @@ describe('quota and purge', () => {
     await small.close();
   });
 
-  test('the purge of a workspace or an Org leaves nothing of it and touches no other', async () => {
+  test('purging a workspace or an Org deletes all of its work items and no others', async () => {
     const place = newPlace();
     const { by, in: here } = someone(WorkspaceRole.EDITOR, place);
     const sibling = { ...newPlace(), orgId: place.orgId };

@@ -28,7 +28,7 @@ export interface Origin {
 
 /** Publishes credential events for the audit log, at a rate that clients cannot drive up. */
 export interface CredentialAudit {
-  /** Counts a refused sign-in. `user` is undefined if nobody has the address. */
+  /** Counts a refused sign-in. `user` is undefined if no account has the address. */
   signInFailed(user: UserRecord | undefined, reason: string, origin: Origin): void;
   /** Publishes the use of a key, at most once per hour, key and network. */
   keyUsed(key: ApiKeyRecord, user: UserRecord, origin: Origin): void;

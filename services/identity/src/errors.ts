@@ -3,40 +3,40 @@ import { AppError, defineError } from '@commonplace/kit/errors';
 const refuse = (reason: string, message: string) => defineError('UNAUTHENTICATED', reason, message);
 const forbid = (reason: string, message: string) => defineError('PERMISSION_DENIED', reason, message);
 
-export const MissingCredentials = refuse('missing_credentials', 'A credential is needed.');
+export const MissingCredentials = refuse('missing_credentials', 'A credential is required.');
 export const InvalidCredentials = refuse('invalid_credentials', 'The credential is not valid.');
 export const WrongPassword = refuse('invalid_credentials', 'The e-mail address or the password is wrong.');
 export const ExpiredCredentials = refuse('expired_credentials', 'The credential has expired.');
 export const RevokedKey = refuse('revoked_key', 'This API key was revoked.');
 export const SuspendedKey = refuse(
   'suspended_key',
-  'The person whom this API key acts as is not a member any more, or their account is disabled.',
+  'The person whom this API key acts as is no longer a member, or their account is disabled.',
 );
 export const UnknownPerson = refuse(
   'invalid_credentials',
-  'The token is valid, but belongs to nobody here, and its issuer may not add people.',
+  'The token is valid, but its person has no account here, and its issuer may not create one.',
 );
 export const AddressNotProven = refuse(
   'invalid_credentials',
-  'Somebody here has the address of this token, and it is not proven that it is the same person.',
+  'An account here has the e-mail address of this token, and the issuer has not verified that it is the same person.',
 );
 export const AccountDisabled = refuse('invalid_credentials', 'The operator of this server has disabled the account.');
-export const NoAccessToken = refuse('invalid_credentials', 'The token is valid, but is no access token.');
+export const NoAccessToken = refuse('invalid_credentials', 'The token is valid, but it is not an access token.');
 export const AuthenticationTooWeak = refuse(
   'invalid_credentials',
   'The identity provider has not authenticated this person as this server requires ({claim}). Sign in again there.',
 );
-export const NoAddress = refuse('invalid_credentials', 'The issuer tells no e-mail address that may be used here.');
+export const NoAddress = refuse('invalid_credentials', 'The issuer provides no e-mail address that may be used here.');
 
 export const WrongCurrentPassword = forbid('wrong_password', 'The current password is wrong.');
 export const ReauthenticationRequired = forbid(
   'reauthentication_required',
   'Confirm who you are with your password first: the last time was more than {minutes} minutes ago.',
 );
-export const WrongCode = forbid('wrong_code', 'The code is wrong, expired or used already.');
+export const WrongCode = forbid('wrong_code', 'The code is wrong, has expired or was already used.');
 export const SecondFactorRequired = forbid(
   'second_factor_required',
-  'A code of the authenticator app, or a recovery code, is needed.',
+  'A code of the authenticator app or a recovery code is required.',
 );
 export const SecondFactorSetupRequired = forbid(
   'second_factor_required',
@@ -44,7 +44,7 @@ export const SecondFactorSetupRequired = forbid(
 );
 export const SecondFactorKept = forbid(
   'second_factor_required',
-  'This server requires a second factor. Set up another authenticator app, which takes the place of this one.',
+  'This server requires a second factor. Set up another authenticator app to replace this one.',
 );
 export const EmailNotVerified = forbid(
   'email_not_verified',
@@ -57,15 +57,22 @@ export const PasskeyNotVerified = forbid(
 );
 export const WrongPasskey = refuse('invalid_credentials', 'The passkey is not valid here. It may have been removed.');
 export const NoPasskey = defineError('NOT_FOUND', 'not_found', 'The account has no such passkey.');
-export const PasskeyExists = defineError('ALREADY_EXISTS', 'already_exists', 'This passkey was added already.');
+export const PasskeyExists = defineError('ALREADY_EXISTS', 'already_exists', 'This passkey was already added.');
 export const PasskeyLimit = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} passkeys.');
 export const IpNotAllowed = forbid('ip_not_allowed', 'This API key may not be used from this address.');
 export const OrgAdminRequired = forbid('org_admin_required', 'Only administrators of the Org may do this.');
-export const ScopeEscalation = forbid('scope_escalation', 'A credential can not grant what it does not have itself.');
-export const SignUpClosed = forbid('sign_up_closed', 'New accounts can not be made here.');
+export const ScopeEscalation = forbid(
+  'scope_escalation',
+  'A credential cannot grant scopes that it does not have itself.',
+);
+export const SignUpClosed = forbid('sign_up_closed', 'New accounts cannot be created here.');
 export const InvitationRequired = forbid('invitation_required', 'A new account needs an invitation for this address.');
 
-export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'The invitation is used up, revoked or expired.');
+export const ExpiredLink = defineError(
+  'NOT_FOUND',
+  'expired_link',
+  'The invitation was already used, was revoked or has expired.',
+);
 export const NoSecondFactor = defineError('NOT_FOUND', 'not_found', 'The account has no second factor.');
 export const NoPendingTotp = defineError('NOT_FOUND', 'not_found', 'No authenticator app is being added. Begin again.');
 export const OidcRefused = refuse(
@@ -74,24 +81,36 @@ export const OidcRefused = refuse(
 );
 export const NoOidc = defineError('NOT_FOUND', 'not_found', 'No identity provider is set up here.');
 export const ExpiredChallenge = refuse('expired_credentials', 'The sign-in took too long. Begin again.');
-export const ExpiredVerificationLink = defineError('NOT_FOUND', 'expired_link', 'The link is used up or has expired.');
+export const ExpiredVerificationLink = defineError(
+  'NOT_FOUND',
+  'expired_link',
+  'The link was already used or has expired.',
+);
 export const ExpiredResetLink = defineError(
   'NOT_FOUND',
   'expired_link',
-  'The link is used up or has expired. Ask for a new one.',
+  'The link was already used or has expired. Request a new one.',
 );
 export const AccountExists = defineError('ALREADY_EXISTS', 'already_exists', 'An account with this address exists.');
 export const LimitReached = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} API keys.');
-export const RateLimited = defineError('RESOURCE_EXHAUSTED', 'rate_limited', 'Too many failed tries. Wait a while.');
-export const SignUpsLimited = defineError('RESOURCE_EXHAUSTED', 'rate_limited', 'Too many new accounts. Wait a while.');
+export const RateLimited = defineError(
+  'RESOURCE_EXHAUSTED',
+  'rate_limited',
+  'Too many failed attempts. Try again later.',
+);
+export const SignUpsLimited = defineError(
+  'RESOURCE_EXHAUSTED',
+  'rate_limited',
+  'Too many new accounts. Try again later.',
+);
 export const IssuerUnavailable = defineError(
   'UNAVAILABLE',
   'dependency_unavailable',
-  'The identity provider {issuer} can not be reached.',
+  'The identity provider {issuer} cannot be reached.',
 );
 
 /**
- * Rethrows tenancy's NotFound for an invitation token as `expired_link`, which somebody who opens a link
+ * Rethrows tenancy's NotFound for an invitation token as `expired_link`, which a person who opens a link
  * understands.
  */
 export function unknownLink(error: unknown): never {

@@ -59,7 +59,7 @@ export class OperatorError extends Error {}
 
 /** Manages API keys for the operator of an installation, who needs no key for it. */
 export interface KeyAdmin {
-  /** Returns the keys of one person, or of everybody. Revoked keys are included only if `revoked` is set. */
+  /** Returns the keys of one person, or of all people. Revoked keys are included only if `revoked` is set. */
   list(options: { readonly email?: string; readonly revoked?: boolean }): Promise<OperatorKey[]>;
   /** Creates a key and returns its secret, which cannot be read again. Limits on the number of keys do not apply. */
   create(wanted: NewOperatorKey): Promise<{ readonly key: OperatorKey; readonly secret: string }>;
@@ -81,11 +81,11 @@ export async function openKeyAdmin(
   const holders = await store.collection(keyHolderCollection);
   const users = await store.collection(userCollection);
   const time = () => new Date(now()).toISOString();
-  const view = (key: ApiKeyRecord, person: string) => toDeskKey(key, person, time());
+  const view = (key: ApiKeyRecord, person: string) => toOperatorKey(key, person, time());
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new OperatorError(`nobody has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`no account has the address ${email}`);
     return user;
   }
 
@@ -100,10 +100,10 @@ export async function openKeyAdmin(
     },
 
     async create({ email, name, scopes, expiresAt, org }) {
-      const strange = scopes.find((scope) => !isKnownScope(scope));
-      if (strange !== undefined) throw new OperatorError(`there is no scope ${strange}`);
+      const unknown = scopes.find((scope) => !isKnownScope(scope));
+      if (unknown !== undefined) throw new OperatorError(`there is no scope ${unknown}`);
       if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now())
-        throw new OperatorError('a key ends in the future');
+        throw new OperatorError('the expiry of a key must be in the future');
       const { id: actingUserId, email: person } = await personOf(email);
       if (org !== undefined && !(await org.isAdmin(actingUserId)))
         throw new OperatorError(`${person} is neither owner nor admin of ${org.name}`);
@@ -115,7 +115,7 @@ export async function openKeyAdmin(
       const made = newApiKey({ ...draft, ...(end && { expiresAt: end }) }, deriveKeys(secrets).apiKeys, now());
       const work = store.begin();
       const key = work.insert(keys, made.record);
-      await takePlace(holders, work, tenant, made.record.createdAt);
+      await touchHolder(holders, work, tenant, made.record.createdAt);
       work.publish(byOperator('created', key, keyFacts(key), time()));
       await work.commit();
       return { key: view(key, person), secret: made.secret };
@@ -138,7 +138,7 @@ export async function openKeyAdmin(
 }
 
 /** Writes the tenant's key holder like the service does, so that a concurrent creation counts the keys again. */
-async function takePlace(
+async function touchHolder(
   holders: Collection<KeyHolderRecord>,
   work: ReturnType<Store['begin']>,
   tenant: string,
@@ -162,7 +162,7 @@ async function* allKeys(keys: Collection<ApiKeyRecord>, userId: string | undefin
   }
 }
 
-function toDeskKey(key: ApiKeyRecord, person: string, now: string): OperatorKey {
+function toOperatorKey(key: ApiKeyRecord, person: string, now: string): OperatorKey {
   const { id, prefix, last4, name, type, orgId = null, scopes, createdAt, expiresAt = null, lastUsedAt = null } = key;
   const status = statusOf(key, now);
   return { id, prefix, last4, name, type, orgId, person, status, scopes, createdAt, expiresAt, lastUsedAt };

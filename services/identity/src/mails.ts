@@ -26,8 +26,8 @@ export function createMails(publicUrl: string): Mails {
       subject: `Reset your password at ${site}`,
       paragraphs: [
         `Hello ${name},`,
-        `Somebody asked for a new password for your account at ${site}. The link below works once, for ${minutes} minutes.`,
-        'If it was not you, ignore this message: your password stays as it is.',
+        `Someone requested a new password for your account at ${site}. The link below works once, for ${minutes} minutes.`,
+        'If it was not you, ignore this message: your password stays unchanged.',
       ],
       link: { label: 'Choose a new password', url: `${publicUrl}/auth/reset-password?token=${token}` },
     }),
@@ -36,7 +36,7 @@ export function createMails(publicUrl: string): Mails {
       paragraphs: [
         `Hello ${name},`,
         `${SECOND_FACTOR[how]} at ${site}.`,
-        'If it was not you, change your password at once, and look at the list of your sessions.',
+        'If it was not you, change your password at once, and check the list of your sessions.',
       ],
       link: { label: 'Your account', url: `${publicUrl}/auth/account` },
     }),
@@ -54,7 +54,7 @@ export function createMails(publicUrl: string): Mails {
       paragraphs: [
         `Hello ${name},`,
         `The password of your account at ${site} was changed, and your other sessions were ended.`,
-        'If it was not you, ask for a new password at once.',
+        'If it was not you, request a new password at once.',
       ],
       link: { label: 'Ask for a new password', url: forgot },
     }),

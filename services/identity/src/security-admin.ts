@@ -36,7 +36,7 @@ export interface SecondFactorReset {
   readonly sessionsEnded: number;
 }
 
-/** The number of sessions that were ended, of one person or of everybody. */
+/** The number of sessions that were ended, of one person or of all people. */
 export interface SessionsEnded {
   readonly email?: string;
   readonly sessionsEnded: number;
@@ -44,7 +44,7 @@ export interface SessionsEnded {
 
 /** Operator commands on accounts: recovery and ending access. */
 export interface SecurityAdmin {
-  /** Ends all sessions of a person, or of everybody without an address. Their API keys stay valid. */
+  /** Ends all sessions of a person, or of all people without an address. Their API keys stay valid. */
   endSessions(email?: string): Promise<SessionsEnded>;
   /** Refuses every credential of a person from now on, and ends all their sessions. Their data and roles stay. */
   disable(email: string): Promise<SessionsEnded>;
@@ -82,7 +82,7 @@ export async function openSecurityAdmin(
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new OperatorError(`nobody has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`no account has the address ${email}`);
     return user;
   }
 
@@ -99,7 +99,7 @@ export async function openSecurityAdmin(
     return end(work, await sessionsOf(sessions, userId));
   }
 
-  /** Ends everybody's sessions, a batch in each commit. A session that is used at the same moment is read again. */
+  /** Ends the sessions of all people, a batch in each commit. A session that is used at the same moment is read again. */
   async function endEverySession(): Promise<number> {
     for (let ended = 0; ; ) {
       const batch = await sessions.find({ where: {}, limit: END_BATCH });
@@ -129,7 +129,7 @@ export async function openSecurityAdmin(
 
     async disable(email) {
       const user = await personOf(email);
-      if (user.disabledAt !== undefined) throw new OperatorError(`the account of ${user.email} is disabled already`);
+      if (user.disabledAt !== undefined) throw new OperatorError(`the account of ${user.email} is already disabled`);
       const work = store.begin();
       const credentialEpoch = (user.credentialEpoch ?? 0) + 1;
       work.replace(users, user, { ...user, disabledAt: after(0), credentialEpoch });

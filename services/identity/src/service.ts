@@ -34,7 +34,7 @@ import { passkeyCollection } from './stores/passkeys.js';
 import { secondFactorCollection } from './stores/second-factors.js';
 import { sessionCollection } from './stores/sessions.js';
 import { userCollection } from './stores/users.js';
-import { CODE_TRIES, createMailThrottle, createThrottle, PASSWORD_TRIES } from './throttle.js';
+import { CODE_ATTEMPT_FACTORS, createMailThrottle, createThrottle, PASSWORD_ATTEMPT_FACTORS } from './throttle.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -105,8 +105,8 @@ export async function startIdentity(
     passwords: await createPasswords(),
     passwordRules: { minLength, isBreached: breached.has },
     signUpLimit: settings.unlimited ? NO_SIGN_UP_LIMIT : createSignUpLimit(limits, { perNetwork, perHour, ipv6Prefix }),
-    throttle: createThrottle(tryLimits, { name: 'password', tries, ipv6Prefix, factors: PASSWORD_TRIES }),
-    codeThrottle: createThrottle(tryLimits, { name: 'code', tries, ipv6Prefix, factors: CODE_TRIES }),
+    throttle: createThrottle(tryLimits, { name: 'password', tries, ipv6Prefix, factors: PASSWORD_ATTEMPT_FACTORS }),
+    codeThrottle: createThrottle(tryLimits, { name: 'code', tries, ipv6Prefix, factors: CODE_ATTEMPT_FACTORS }),
     secondFactors,
     passkeys,
     envelope,

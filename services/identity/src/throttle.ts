@@ -17,24 +17,24 @@ export interface Attempt {
 }
 
 /** Limits of a network (`place`) and of an account, as multiples of the limit for one account from one network. */
-export interface TryFactors {
+export interface AttemptFactors {
   readonly place: number;
   readonly account: number;
 }
 
-export const PASSWORD_TRIES: TryFactors = { place: 5, account: 10 };
+export const PASSWORD_ATTEMPT_FACTORS: AttemptFactors = { place: 5, account: 10 };
 /**
  * Factors for attempts at codes. Codes have few digits, and whoever tries one knows the password, so all networks
  * together get no more attempts than a single network.
  */
-export const CODE_TRIES: TryFactors = { place: 5, account: 1 };
+export const CODE_ATTEMPT_FACTORS: AttemptFactors = { place: 5, account: 1 };
 
 export interface ThrottleTerms {
   /** Separates the counts of this throttle from those of others. */
   readonly name: string;
   readonly tries: number;
   readonly ipv6Prefix: number;
-  readonly factors: TryFactors;
+  readonly factors: AttemptFactors;
 }
 
 /** Slows guessing down by limiting failed attempts. */

@@ -39,8 +39,8 @@ const revoke = async (credential: string, keyId: string) => {
   return harness.apiKeys.deleteApiKey({ keyId }, harness.call(token));
 };
 
-describe('making a key', () => {
-  test('gives a Personal one by default, whole once', async () => {
+describe('creating a key', () => {
+  test('creates a Personal key by default, and shows it only once', async () => {
     const made = await makeKey(harness, ada.session, { name: 'CI', description: 'for builds' });
     expect(made).toMatchObject({
       name: 'CI',
@@ -62,7 +62,7 @@ describe('making a key', () => {
     expect(JSON.stringify(stored)).not.toContain(made.key.slice(19, 59));
   });
 
-  test('leaves the key out of a replay, and says so', async () => {
+  test('omits the key from a replayed response, and says so', async () => {
     const { token } = await harness.authenticate(ada.session);
     const idempotency = { id: 'the same', fingerprint: 'too' };
     const first = await harness.apiKeys.createApiKey(keyOf(), harness.call(token, { idempotency }));
@@ -73,7 +73,7 @@ describe('making a key', () => {
     expect((await list(ada.session)).items).toHaveLength(1);
   });
 
-  test('for an Org is for its administrators', async () => {
+  test('requires an administrator for a key of an Org', async () => {
     expect((await makeKey(harness, ada.session, { orgId: acme })).key).toMatch(/^wsk_o_/);
     expect(await refused(makeKey(harness, bob.session, { orgId: acme }))).toBe('PERMISSION_DENIED org_admin_required');
     const eve = await signUp(harness, 'Eve');
@@ -95,14 +95,14 @@ describe('making a key', () => {
     expect(await refused(makeKey(harness, org.key))).toBe('PERMISSION_DENIED org_admin_required');
   });
 
-  test('is refused where type and org_id contradict, or no Org is named', async () => {
+  test('refuses a type that contradicts org_id, and an Org key without an Org', async () => {
     const both = { type: ApiKeyType.PERSONAL, orgId: acme };
     expect(await refused(makeKey(harness, ada.session, both))).toBe('INVALID_ARGUMENT invalid_value org_id');
     const none = { type: ApiKeyType.ORG };
     expect(await refused(makeKey(harness, ada.session, none))).toBe('INVALID_ARGUMENT missing_field org_id');
   });
 
-  test('grants nothing that the credential lacks', async () => {
+  test('grants no scope that the credential lacks', async () => {
     const { key } = await makeKey(harness, ada.session, { scopes: ['api_key:write', 'resource:read'] });
     const made = await makeKey(harness, key, { scopes: ['resource:read', 'resource:read'] });
     expect(made.scopes).toEqual(['resource:read']);
@@ -118,7 +118,7 @@ describe('making a key', () => {
     );
   });
 
-  test('tells of all faults at once', async () => {
+  test('reports all faults at once', async () => {
     const { token } = await harness.authenticate(ada.session);
     const expiresAt = new Date(harness.now() - 1000).toISOString();
     const request = keyOf({ scopes: ['resource:read', '*'], ipAllowlist: ['10.0.0.0/8', 'home'], expiresAt });
@@ -131,7 +131,7 @@ describe('making a key', () => {
     ]);
   });
 
-  test('is limited to workspaces of its tenant that the person can see', async () => {
+  test('limits a key to workspaces of its tenant that the person can see', async () => {
     const { directory } = harness;
     const [mine, joined] = [directory.addWorkspace('', ada.id), directory.addWorkspace(acme, ada.id)];
     const [foreign, unjoined] = [directory.addWorkspace('', bob.id), directory.addWorkspace(acme, bob.id)];
@@ -145,7 +145,7 @@ describe('making a key', () => {
     expect(await refused(limited([newId()]))).toBe('NOT_FOUND not_found');
   });
 
-  test('by a key gives no more than that key has: workspaces, networks, time', async () => {
+  test('gives a key created by a key no more workspaces, networks or lifetime than its creator has', async () => {
     const { directory } = harness;
     const [one, two] = [directory.addWorkspace('', ada.id), directory.addWorkspace('', ada.id)];
     await harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
@@ -167,7 +167,7 @@ describe('making a key', () => {
     expect(await refused(make({ expiresAt: later }))).toBe('PERMISSION_DENIED scope_escalation');
   });
 
-  test('keeps to the longest life that the Org allows', async () => {
+  test('respects the maximum lifetime of the Org', async () => {
     harness.directory.join(ada.id, acme, OrgRole.ADMIN, 10);
     await harness.restart({});
     const ends = (days: number) => new Date(harness.now() + days * DAY).toISOString();
@@ -180,7 +180,7 @@ describe('making a key', () => {
     );
   });
 
-  test('stops at the limit, also when all come at once', async () => {
+  test('stops at the limit, even for concurrent requests', async () => {
     const { token } = await harness.authenticate(ada.session);
     const make = (more: object) => refused(harness.apiKeys.createApiKey(keyOf(more), harness.call(token)));
     const personal = await Promise.all([1, 2, 3, 4, 5, 6].map(() => make({})));
@@ -196,7 +196,7 @@ describe('making a key', () => {
 describe('listing keys', () => {
   const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id);
 
-  test('shows own keys, and an administrator all of the Org', async () => {
+  test("shows a person's own keys, and all keys of the Org to an administrator", async () => {
     const personal = await makeKey(harness, ada.session);
     harness.directory.join(bob.id, acme, OrgRole.ADMIN);
     await harness.restart({});
@@ -235,7 +235,7 @@ describe('listing keys', () => {
     );
   });
 
-  test('filters by status, of which the end is computed', async () => {
+  test('filters by status, including the computed expiry', async () => {
     const ends = new Date(harness.now() + DAY).toISOString();
     const kept = await makeKey(harness, ada.session);
     const ending = await makeKey(harness, ada.session, { expiresAt: ends });
@@ -254,7 +254,7 @@ describe('listing keys', () => {
     expect(all.items.map(({ status }) => status)).toEqual([ApiKeyStatus.EXPIRED, ApiKeyStatus.ACTIVE]);
   });
 
-  test('comes in pages, by offset and by cursor', async () => {
+  test('returns pages by offset and by cursor', async () => {
     const made = [];
     for (let n = 0; n < 3; n++) made.unshift((await makeKey(harness, ada.session)).id);
     const first = await list(ada.session, { page: { limit: 2, offset: 0, cursor: '' } });
@@ -271,12 +271,12 @@ describe('listing keys', () => {
   });
 });
 
-describe('the end of a key', () => {
+describe('the expiry of a key', () => {
   const ends = (made: { expiresAt?: string | undefined }) =>
     made.expiresAt === undefined ? undefined : Math.round((Date.parse(made.expiresAt) - harness.now()) / DAY);
   const never = { expiresAt: undefined, namedFields: ['expires_at'] };
 
-  test('comes after 90 days where none is named, and never where that is asked for', async () => {
+  test('defaults to 90 days, and can explicitly be none', async () => {
     expect(ends(await makeKey(harness, ada.session))).toBe(90);
     expect(ends(await makeKey(harness, ada.session, { namedFields: ['name'] }))).toBe(90);
     expect(ends(await makeKey(harness, ada.session, never))).toBeUndefined();
@@ -285,7 +285,7 @@ describe('the end of a key', () => {
     expect(ends(await makeKey(harness, ada.session, { expiresAt: later, namedFields: ['expires_at'] }))).toBe(400);
   });
 
-  test('is as the operator has set it', async () => {
+  test('uses the default that the operator has configured', async () => {
     await harness.restart({ COMMONPLACE_KEY_LIFETIME_DAYS: '0' });
     expect(ends(await makeKey(harness, ada.session))).toBeUndefined();
     await harness.restart({ COMMONPLACE_KEY_LIFETIME_DAYS: '7', COMMONPLACE_MAX_KEY_LIFETIME_DAYS: '30' });
@@ -295,7 +295,7 @@ describe('the end of a key', () => {
     }
   });
 
-  test('can not be done without where the Org limits it, or by a key that ends', async () => {
+  test('is required if the Org limits it, or if the creating key expires', async () => {
     harness.directory.join(ada.id, acme, OrgRole.ADMIN, 10);
     await harness.restart({});
     expect(ends(await makeKey(harness, ada.session, { orgId: acme }))).toBe(10);
@@ -308,7 +308,7 @@ describe('the end of a key', () => {
 });
 
 describe('revoking a key', () => {
-  test('stops it at once, is told, and can not be done twice', async () => {
+  test('takes effect at once, publishes an event, and works only once', async () => {
     const { id, key } = await makeKey(harness, ada.session);
     const { token } = await harness.authenticate(key);
     expect(await harness.apiKeys.deleteApiKey({ keyId: id }, harness.call(token))).toEqual({ id, deleted: true });
@@ -328,7 +328,7 @@ describe('revoking a key', () => {
     ]);
   });
 
-  test('is for the person it acts as and administrators of its Org', async () => {
+  test('is allowed for the person whom it acts as and for administrators of its Org', async () => {
     const personal = await makeKey(harness, ada.session, { scopes: everyScope });
     const org = await makeKey(harness, ada.session, { orgId: acme });
     expect(await refused(revoke(bob.session, personal.id))).toBe('NOT_FOUND not_found');
@@ -342,8 +342,8 @@ describe('revoking a key', () => {
   });
 });
 
-describe('who takes over keys', () => {
-  test('gets them as they are; without anybody they are suspended', async () => {
+describe('reassigning keys', () => {
+  test('transfers them unchanged, and suspends them if there is no receiver', async () => {
     const { key } = await makeKey(harness, ada.session, { orgId: acme });
     const request = { orgId: acme, userId: ada.id, toUserId: bob.id };
     expect(await harness.auth.reassignKeys(request, harness.call())).toEqual({ reassigned: 1 });

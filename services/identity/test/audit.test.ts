@@ -23,7 +23,7 @@ const of = (seen: DomainEvent[], type: string) => seen.filter((event) => event.t
 const tryOf = (password: string, email = 'ada@example.com', clientIp = '203.0.113.7') =>
   harness.auth.signIn({ email, password, clientIp, userAgent: '', code: '' }, harness.call());
 
-test('a sign-in says who, how and from which network', async () => {
+test('a sign-in event contains the person, the method and the network', async () => {
   const { ada, seen } = await open();
   const { session } = await tryOf('long enough');
   await harness.auth.signOut({ session }, harness.call());
@@ -42,7 +42,7 @@ test('a sign-in says who, how and from which network', async () => {
   expect(JSON.stringify(seen)).not.toContain(session);
 });
 
-test('failed sign-ins of a person are one event at first and one for those of the next minute', async () => {
+test('failed sign-ins of a person are published once at first, then once for all of the next minute', async () => {
   const { ada, seen } = await open();
   for (let i = 0; i < 6; i++)
     await expect(tryOf(`wrong ${i}`)).rejects.toMatchObject({ reason: 'invalid_credentials' });
@@ -58,7 +58,7 @@ test('failed sign-ins of a person are one event at first and one for those of th
   expect(JSON.stringify(seen)).not.toContain('wrong');
 });
 
-test('the use of a key is one event for a network and an hour', async () => {
+test('uses of a key are published once per network and hour', async () => {
   const { ada, seen } = await open();
   const { id, key } = await makeKey(harness, ada.session);
   const use = (clientIp: string) => harness.authenticate(key, { kind: CredentialKind.BEARER, clientIp });
@@ -79,7 +79,7 @@ test('the use of a key is one event for a network and an hour', async () => {
   expect(JSON.stringify(seen)).not.toContain(key);
 });
 
-test('a refused key is told of where its secret was right, and not where it was guessed', async () => {
+test('a refused key is published if its secret was right, and not if it was guessed', async () => {
   const { ada, seen } = await open();
   const { id, key } = await makeKey(harness, ada.session);
   const { token } = await harness.authenticate(ada.session);

@@ -37,7 +37,7 @@ const forget = () => harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
 describe('a submission credential', () => {
   const issue = () => harness.auth.issueSubmissionCredential({ formId: 'form-1', orgId: acme }, harness.call());
 
-  test('stands for nobody, for one form, for two hours', async () => {
+  test('authenticates no person, and opens one form for two hours', async () => {
     const { credential, expiresAt } = await issue();
     expect((await harness.authenticate(credential)).caller).toEqual({
       userId: '',
@@ -58,7 +58,7 @@ describe('a submission credential', () => {
     expect(await refused(harness.authenticate(credential))).toBe('UNAUTHENTICATED expired_credentials');
   });
 
-  test('that was changed is none', async () => {
+  test('is refused after it was altered', async () => {
     const { credential } = await issue();
     const [text = '', signature = ''] = credential.slice('wsf_'.length).split('.');
     const other = Buffer.from(Buffer.from(text, 'base64url').toString().replace('form-1', 'form-2')).toString(
@@ -76,8 +76,8 @@ describe('a submission credential', () => {
   });
 });
 
-describe('a key', () => {
-  test('stands for its person, in its tenant, with its scopes', async () => {
+describe('an API key', () => {
+  test('authenticates its person in its tenant, with its scopes', async () => {
     const made = await makeKey(harness, ada.session, { orgId: acme, name: 'CI', scopes: ['org:read'] });
     const { caller } = await harness.authenticate(made.key);
     expect(caller).toEqual({
@@ -94,7 +94,7 @@ describe('a key', () => {
     });
   });
 
-  test('is named by its id, and its token ends with it', async () => {
+  test('is identified by its id, and its caller token expires with it', async () => {
     const expiresAt = new Date(harness.now() + 5000).toISOString();
     const made = await makeKey(harness, ada.session, { expiresAt });
     const request = { kind: CredentialKind.BEARER, credential: made.key, tenant: '', workspaceId: '', clientIp: '' };
@@ -102,7 +102,7 @@ describe('a key', () => {
     expect(answer).toMatchObject({ credentialId: made.id, csrfToken: '', expiresAt });
   });
 
-  test('has to be the one that was made', async () => {
+  test('has to match the secret that was created', async () => {
     const { key } = await makeKey(harness, ada.session);
     const other = mintKey('personal').key;
     const forged = key.slice(0, 19) + other.slice(19);
@@ -122,14 +122,14 @@ describe('a key', () => {
     }
   });
 
-  test('ends when it ends', async () => {
+  test('is refused after its expiry', async () => {
     const { key } = await makeKey(harness, ada.session, { expiresAt: new Date(harness.now() + DAY).toISOString() });
     await harness.authenticate(key);
     harness.pass(DAY);
     expect(await refused(harness.authenticate(key))).toBe('UNAUTHENTICATED expired_credentials');
   });
 
-  test('of an Org works while its person is a member, whatever the lists say', async () => {
+  test('of an Org works while its person is a member, whatever cached lists contain', async () => {
     const { key } = await makeKey(harness, ada.session, { orgId: acme });
     const personal = await makeKey(harness, ada.session);
     harness.directory.leave(ada.id, acme);
@@ -142,7 +142,7 @@ describe('a key', () => {
     await harness.authenticate(key);
   });
 
-  test('is used from its networks alone', async () => {
+  test('is accepted only from its networks', async () => {
     const { key } = await makeKey(harness, ada.session, { ipAllowlist: ['192.0.2.0/24', '2001:db8::/32'] });
     await harness.authenticate(key, { clientIp: '192.0.2.77' });
     await harness.authenticate(key, { clientIp: '::ffff:192.0.2.77' });
@@ -152,7 +152,7 @@ describe('a key', () => {
     }
   });
 
-  test('says when and from where it was last used, once a minute', async () => {
+  test('records its last use, with the network, once a minute', async () => {
     const { id, key } = await makeKey(harness, ada.session);
     const keys = await harness.store.collection(apiKeyCollection);
     const use = async (clientIp: string) => {
@@ -168,7 +168,7 @@ describe('a key', () => {
     expect(await use('192.0.2.3')).toMatchObject({ lastUsedIp: '192.0.2.3' });
   });
 
-  test('works after a rotation, and once used it needs the old secret no more', async () => {
+  test('works after a rotation, and no longer needs the old secret once it was used', async () => {
     const [used, unused] = [await makeKey(harness, ada.session), await makeKey(harness, ada.session)];
     const secret = 'another secret that is long enough for it';
     await harness.restart({ COMMONPLACE_SECRET_KEY: `${secret},${SECRET}` });
@@ -180,8 +180,8 @@ describe('a key', () => {
   });
 });
 
-describe('nothing', () => {
-  test('is a missing credential', async () => {
+describe('no credential', () => {
+  test('is reported as a missing credential', async () => {
     const empty = { credential: '', tenant: '', workspaceId: '', clientIp: '' };
     for (const kind of [CredentialKind.SESSION, CredentialKind.BEARER, CredentialKind.UNSPECIFIED]) {
       expect(await refused(harness.auth.authenticate({ ...empty, kind }, harness.call()))).toBe(
@@ -190,7 +190,7 @@ describe('nothing', () => {
     }
   });
 
-  test('comes of a bearer that is neither key nor token', async () => {
+  test('is also reported for a bearer that is neither a key nor a token', async () => {
     for (const credential of ['x', 'a.b.c', '..', `${'x'.repeat(20_000)}.y.z`]) {
       expect(await refused(harness.authenticate(credential))).toBe('UNAUTHENTICATED invalid_credentials');
     }
@@ -222,7 +222,7 @@ describe('X-Tenant and X-Workspace-Id', () => {
     );
   });
 
-  test('can not take a key elsewhere', async () => {
+  test('cannot move a key to another tenant', async () => {
     const { directory } = harness;
     const [one, two] = [directory.addWorkspace(acme, ada.id), directory.addWorkspace(acme, ada.id)];
     const other = directory.addOrg('Other');
@@ -245,8 +245,8 @@ describe('X-Tenant and X-Workspace-Id', () => {
   });
 });
 
-describe('memberships that change', () => {
-  test('show in the lists of keys: suspended, active again, gone with the Org', async () => {
+describe('changed memberships', () => {
+  test('change the status in lists of keys: suspended, active again, removed with the Org', async () => {
     await makeKey(harness, ada.session, { orgId: acme });
     const keys = await harness.store.collection(apiKeyCollection);
     const tell = async (type: string, data: object) => {
@@ -273,17 +273,17 @@ describe('memberships that change', () => {
     expect(await tell('org_member.added', { orgId: acme, userId: '' })).toBe('active');
     harness.directory.leave(ada.id, acme);
     expect(await tell('org.deleted', { orgId: acme })).toBe('suspended');
-    const told: DomainEvent[] = [];
+    const events: DomainEvent[] = [];
     await harness.bus.subscribe(
       { consumer: 'test.keys', types: ['commonplace.identity.api_key.revoked'] },
       async (all) => {
-        told.push(...all);
+        events.push(...all);
       },
     );
     expect(await tell('org.purged', { orgId: acme })).toBe('revoked');
     const [key] = await keys.find({ where: { tenant: acme }, sort: ['createdAt'], limit: 1 });
     expect(key?.revokedAt).toBeDefined();
-    await eventually(() => expect(told.map(({ data }) => data.credentialId)).toContain(key?.id));
+    await eventually(() => expect(events.map(({ data }) => data.credentialId)).toContain(key?.id));
   });
 });
 
@@ -293,7 +293,7 @@ describe('GET /me', () => {
     return harness.account.getMe({}, harness.call(token));
   };
 
-  test('tells a session of the person and all their Orgs', async () => {
+  test('shows a session its person and all their Orgs', async () => {
     const answer = await me(ada.session);
     expect(answer).toMatchObject({
       user: { id: ada.id, name: 'Ada', email: 'ada@example.com', locale: 'en', timezone: 'UTC' },
@@ -310,7 +310,7 @@ describe('GET /me', () => {
     });
   });
 
-  test('tells a key of its own tenant alone', async () => {
+  test('shows a key only its own tenant', async () => {
     harness.directory.join(ada.id, harness.directory.addOrg('Other'));
     await forget();
     const org = await makeKey(harness, ada.session, { orgId: acme, name: 'CI' });

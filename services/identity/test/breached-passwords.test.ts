@@ -32,7 +32,7 @@ describe('a list of breached passwords', () => {
     [3, COUNTED, '\n'],
     [1000, COUNTED, '\r\n'],
     [1001, PLAIN, '\n'],
-  ])('of %d lines holds each of them and no other', async (count, lineOf, end) => {
+  ])('with %d lines contains each of them and no other', async (count, lineOf, end) => {
     const passwords = Array.from({ length: count }, (_, i) => `known ${i}`);
     const list = await openBreachedPasswords(listOf(passwords, lineOf, end));
     try {
@@ -44,14 +44,14 @@ describe('a list of breached passwords', () => {
     }
   });
 
-  test('that is something else is refused, and so is one that is not there', async () => {
+  test('is refused if it has another format or is missing', async () => {
     const file = join(folder, 'other.txt');
     writeFileSync(file, 'password\n123456\n');
     await expect(openBreachedPasswords(file)).rejects.toThrow(`${file} has no SHA-1 hash`);
     await expect(openBreachedPasswords(join(folder, 'none'))).rejects.toThrow('ENOENT');
   });
 
-  test('is asked for each new password', async () => {
+  test('is looked up for each new password', async () => {
     const BREACHED = 'a long password that leaked';
     const file = listOf([BREACHED, 'another'], COUNTED, '\n');
     const harness = await openHarness({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_BREACHED_PASSWORDS: file });

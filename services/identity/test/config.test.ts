@@ -5,7 +5,7 @@ import { isAllowedUrl, parseIssuers } from '../src/oidc/issuers.js';
 import { SECRET } from './support/harness.js';
 
 describe('settings', () => {
-  test('need a secret key, and show no part of it', () => {
+  test('require a secret key, and never show any part of it', () => {
     expect(() => readConfig(config, {})).toThrow('COMMONPLACE_SECRET_KEY is not set');
     const env = { COMMONPLACE_SECRET_KEY: 'hunter2', COMMONPLACE_SIGN_UP: 'everybody' };
     expect(() => readConfig(config, env)).toThrow(/COMMONPLACE_SIGN_UP must be one of/);
@@ -19,14 +19,14 @@ describe('settings', () => {
 });
 
 describe('issuers', () => {
-  test('are pairs', () => {
+  test('can be pairs', () => {
     expect(parseIssuers('https://id.example.com|commonplace, http://127.0.0.1:9/|x')).toEqual([
       expect.objectContaining({ issuer: 'https://id.example.com', audiences: ['commonplace'], createUsers: false }),
       expect.objectContaining({ issuer: 'http://127.0.0.1:9/', audiences: ['x'], defaultScopes: [] }),
     ]);
   });
 
-  test('are a JSON list', () => {
+  test('can be a JSON list', () => {
     const one = {
       issuer: 'https://id.example.com',
       audience: ['a', 'b'],
@@ -62,7 +62,7 @@ describe('issuers', () => {
     '[{"issuer":"https://a","audience":"x","create_user":true}]',
     'https://a|x,https://a|y',
     '[{',
-  ])('%s can not be used', (text) => {
+  ])('refuse %s', (text) => {
     expect(() => parseIssuers(text)).toThrow();
   });
 
@@ -75,7 +75,7 @@ describe('issuers', () => {
     ['http://10.0.0.1', false],
     ['file:///etc/passwd', false],
     ['no url', false],
-  ])('fetching from %s is allowed: %s', (url, allowed) => {
+  ])('decides whether %s may be fetched: %s', (url, allowed) => {
     expect(isAllowedUrl(url)).toBe(allowed);
   });
 });

@@ -3,7 +3,7 @@ import { createEnvelope } from '@commonplace/kit/secrets';
 import { removeExpired } from '@commonplace/kit/store';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { deriveKeys, parseSecrets } from '../src/domain/secrets.js';
-import { keepHouse } from '../src/jobs/housekeeping.js';
+import { runHousekeeping } from '../src/jobs/housekeeping.js';
 import { dueNotice } from '../src/keys/notices.js';
 import { apiKeyCollection, endingKeys, whereStatus } from '../src/stores/api-keys.js';
 import { secondFactorCollection } from '../src/stores/second-factors.js';
@@ -27,7 +27,7 @@ const collections = async () => ({
   users: await harness.store.collection(userCollection),
 });
 const round = async () =>
-  keepHouse({
+  runHousekeeping({
     ...(await collections()),
     store: harness.store,
     limits: { dropDrained: async () => {} },
@@ -37,7 +37,7 @@ const round = async () =>
 const expire = () => removeExpired(harness.store, new Date(harness.now()).toISOString());
 
 describe('housekeeping', () => {
-  test('drops sessions that are over, and no others', async () => {
+  test('deletes expired sessions and no others', async () => {
     const ada = await signUp(harness, 'Ada');
     harness.pass(29 * DAY);
     await signUp(harness, 'Bob');
@@ -52,7 +52,7 @@ describe('housekeeping', () => {
     expect(await users.count({})).toBe(2);
   });
 
-  test('does what comes behind a piece that fails, and tells of it', async () => {
+  test('continues after a task that fails, and logs the failure', async () => {
     const { session } = await signUp(harness, 'Ada');
     await makeKey(harness, session, { name: 'short', expiresAt: new Date(harness.now() + 2 * DAY).toISOString() });
     harness.pass(1.5 * DAY);
@@ -60,13 +60,13 @@ describe('housekeeping', () => {
       throw new Error('the limits can not be read');
     };
     const parts = { ...(await collections()), store: harness.store, log: silentLog, now: harness.now };
-    await expect(keepHouse({ ...parts, limits: { dropDrained } })).rejects.toThrow('the limits can not be read');
+    await expect(runHousekeeping({ ...parts, limits: { dropDrained } })).rejects.toThrow('the limits can not be read');
     const { apiKeys } = await collections();
     const [key] = await apiKeys.find({ where: { name: 'short' }, limit: 1 });
     expect(key?.noticedDays).toBeDefined();
   });
 
-  test('tells of the end of a key once for each notice', async () => {
+  test('notifies about the expiry of a key once per notice', async () => {
     const seen: unknown[] = [];
     await harness.bus.subscribe(
       { consumer: 'test', types: ['commonplace.identity.api_key.expiring'] },
@@ -93,7 +93,7 @@ describe('housekeeping', () => {
     ]);
   });
 
-  test('skips a notice that lies before the key', () => {
+  test('skips a notice from before the key was created', () => {
     const now = Date.parse('2026-01-10T00:00:00.000Z');
     const key = (created: string, expires: string) => ({
       createdAt: `${created}T00:00:00.000Z`,
@@ -108,7 +108,7 @@ describe('housekeeping', () => {
 });
 
 describe('every query', () => {
-  test('has an index', async () => {
+  test('uses an index', async () => {
     const { apiKeys, sessionRecords, users } = await collections();
     const at = new Date().toISOString();
     const newest = ['-createdAt'] as const;

@@ -38,7 +38,7 @@ const INVALID = 'UNAUTHENTICATED invalid_credentials';
 const UNAVAILABLE = 'UNAVAILABLE dependency_unavailable';
 
 describe('claims', () => {
-  test('need exp and sub, and nbf not to lie ahead', async () => {
+  test('must include exp and sub, and nbf must not be in the future', async () => {
     const soon = Math.floor(harness.now() / 1000) + 30;
     expect(await outcome(await tokenOf({ nbf: soon }))).toBe('fay');
     expect(await outcome(await tokenOf({ nbf: soon + 60 }))).toBe(INVALID);
@@ -49,7 +49,7 @@ describe('claims', () => {
     expect(await outcome(await tokenOf({ aud: ['others', 'them'] }))).toBe('fay');
   });
 
-  test('name scopes, or leave it to the issuer’s settings', async () => {
+  test('contain the scopes, which otherwise come from the settings of the issuer', async () => {
     expect((await harness.authenticate(await tokenOf())).caller.credential.scopes).toEqual(['org:read']);
     expect(scopesOf({ scope: 'org:read  org:read nonsense' }, ['org:write'])).toEqual(['org:read']);
     expect(scopesOf({ scp: ['org:read', 'search:read', 'x'] }, [])).toEqual(['org:read', 'search:read']);
@@ -57,7 +57,7 @@ describe('claims', () => {
     expect(scopesOf({}, ['org:write'])).toEqual(['org:write']);
   });
 
-  test('that are odd do not get far', async () => {
+  test('with unexpected values are refused', async () => {
     const odd = { name: 7, zoneinfo: 'Moon/Crater', picture: 'javascript:alert(1)', email_verified: 'yes' };
     const { caller } = await harness.authenticate(await tokenOf(odd as never));
     const { users } = await harness.auth.findUsers({ ids: [caller.userId], emails: [] }, harness.call());
@@ -65,7 +65,7 @@ describe('claims', () => {
     expect(harness.directory.acceptedAddresses).toEqual([]);
   });
 
-  test('of a token without an address are asked of the issuer, for that very person', async () => {
+  test('without an address are completed from the userinfo endpoint, for the same person only', async () => {
     const { answers, url } = issuer;
     answers.set(DISCOVERY, { issuer: url, jwks_uri: `${url}/jwks`, userinfo_endpoint: `${url}/me` });
     const bare = await tokenOf({ email: undefined });
@@ -80,24 +80,24 @@ describe('claims', () => {
 });
 
 describe('keys', () => {
-  test('are fetched once, and for unknown ones no more than once a minute', async () => {
+  test('are fetched once, and at most once a minute for unknown key ids', async () => {
     const tokens = await Promise.all([tokenOf(), tokenOf({ jti: '2' }), tokenOf({ jti: '3' })]);
     expect(await Promise.all(tokens.map(outcome))).toEqual(['fay', 'fay', 'fay']);
     for (let n = 0; n < 5; n++) expect(await outcome(await tokenOf({}, { kid: `unknown-${n}` }))).toBe(INVALID);
-    expect(issuer.asked.filter((path) => path === '/jwks')).toHaveLength(1);
-    expect(issuer.asked.filter((path) => path === DISCOVERY)).toHaveLength(1);
+    expect(issuer.requests.filter((path) => path === '/jwks')).toHaveLength(1);
+    expect(issuer.requests.filter((path) => path === DISCOVERY)).toHaveLength(1);
   });
 
-  test('of an issuer that does not answer are a fault of ours, and it is left alone for a while', async () => {
+  test('of an unreachable issuer answer 503, and the issuer is not called again for a while', async () => {
     const token = await tokenOf();
     issuer.answers.set('/jwks', 500);
     expect(await outcome(token)).toBe(UNAVAILABLE);
-    const before = issuer.asked.length;
+    const before = issuer.requests.length;
     expect(await outcome(token)).toBe(UNAVAILABLE);
-    expect(issuer.asked).toHaveLength(before);
+    expect(issuer.requests).toHaveLength(before);
   });
 
-  test('come back with the issuer', async () => {
+  test('are fetched again once the issuer is reachable', async () => {
     const discovery = issuer.answers.get(DISCOVERY);
     issuer.answers.set(DISCOVERY, 503);
     expect(await outcome(await tokenOf())).toBe(UNAVAILABLE);
@@ -106,7 +106,7 @@ describe('keys', () => {
     expect(await outcome(await tokenOf())).toBe('fay');
   });
 
-  test('are new after the issuer has changed them', async () => {
+  test('are fetched again after the issuer has rotated them', async () => {
     expect(await outcome(await tokenOf())).toBe('fay');
     await issuer.rotate();
     harness.pass(60 * 60_000);
@@ -117,69 +117,69 @@ describe('keys', () => {
     ['another issuer', { issuer: 'https://id.example.com' }],
     ['keys from elsewhere in the clear', { jwks_uri: 'http://192.0.2.1/jwks' }],
     ['keys from a file', { jwks_uri: 'file:///etc/passwd' }],
-  ])('are not taken where discovery names %s', async (_, more) => {
+  ])('are refused if discovery names %s', async (_, more) => {
     issuer.answers.set(DISCOVERY, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, ...more });
     expect(await outcome(await tokenOf())).toBe(UNAVAILABLE);
   });
 });
 
-describe('a token of another purpose', () => {
+describe('a token for another purpose', () => {
   test.each([
     ['an ID token with a nonce', { nonce: 'n' }, {}],
     ['an ID token with the hash of an access token', { at_hash: 'h' }, {}],
     ['an ID token with the hash of a code', { c_hash: 'h' }, {}],
     ['a logout token', {}, { typ: 'logout+jwt' }],
     ['a security event', {}, { typ: 'secevent+jwt' }],
-  ])('is no credential: %s', async (_, claims, header) => {
+  ])('is not a credential: %s', async (_, claims, header) => {
     expect(await outcome(await tokenOf(claims, header))).toBe(INVALID);
   });
 
   test.each([{}, { typ: 'JWT' }, { typ: 'at+jwt' }, { typ: 'application/AT+JWT' }])(
-    'is not %j, which is that of an access token',
+    'is refused for the type %j, which is not that of an access token',
     async (header) => {
       expect(await outcome(await tokenOf({}, header))).toBe('fay');
     },
   );
 
-  test('is accepted where the operator says that ID tokens are', async () => {
+  test('is accepted if the operator allows ID tokens', async () => {
     await harness.restart(trusting({ id_tokens: true }));
     expect(await outcome(await tokenOf({ nonce: 'n' }))).toBe('fay');
     expect(await outcome(await tokenOf({}, { typ: 'logout+jwt' }))).toBe(INVALID);
   });
 
-  test('is everything that does not name its type, where the operator says so', async () => {
+  test('also means any token without a type, if the operator requires types', async () => {
     await harness.restart(trusting({ typed_tokens: true }));
     expect(await outcome(await tokenOf())).toBe(INVALID);
     expect(await outcome(await tokenOf({}, { typ: 'at+jwt' }))).toBe('fay');
   });
 });
 
-test('the account of a token that the operator has disabled is not opened', async () => {
+test('a disabled account cannot be opened by a token', async () => {
   expect(await outcome(await tokenOf())).toBe('fay');
-  const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
-  await desk.disable('fay@example.com');
+  const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+  await admin.disable('fay@example.com');
   expect(await outcome(await tokenOf())).toBe(INVALID);
   expect(await outcome(await tokenOf({ sub: 'another subject of hers' }))).toBe(INVALID);
-  await desk.enable('fay@example.com');
+  await admin.enable('fay@example.com');
   expect(await outcome(await tokenOf())).toBe('fay');
 });
 
-describe('how a person authenticated', () => {
-  test('has to be one of the levels that the operator names', async () => {
+describe('the authentication of a person', () => {
+  test('must have one of the required levels', async () => {
     await harness.restart(trusting({ acr_values: ['phr', 'phrh'] }));
     expect(await outcome(await tokenOf())).toBe(INVALID);
     expect(await outcome(await tokenOf({ acr: 'pwd' }))).toBe(INVALID);
     expect(await outcome(await tokenOf({ acr: 'phrh' }))).toBe('fay');
   });
 
-  test('has to be by one of the methods that the operator names', async () => {
+  test('must use one of the required methods', async () => {
     await harness.restart(trusting({ amr_values: ['mfa', 'hwk'] }));
     expect(await outcome(await tokenOf({ amr: ['pwd'] }))).toBe(INVALID);
     expect(await outcome(await tokenOf({ amr: 'mfa' }))).toBe(INVALID);
     expect(await outcome(await tokenOf({ amr: ['pwd', 'mfa'] }))).toBe('fay');
   });
 
-  test('has to be recent enough', async () => {
+  test('must be recent enough', async () => {
     await harness.restart(trusting({ max_age_minutes: 60 }));
     const seconds = Math.floor(harness.now() / 1000);
     expect(await outcome(await tokenOf())).toBe(INVALID);

@@ -6,7 +6,7 @@ import { mintKey, parseKey } from '../src/domain/key-format.js';
 const types = fc.constantFrom('personal' as const, 'org' as const);
 
 describe('the format of API keys', () => {
-  test('a minted key is of the documented form and reads back', () => {
+  test('has the documented form, and parses back', () => {
     fc.assert(
       fc.property(types, (type) => {
         const { key, publicId, secret, prefix, last4 } = mintKey(type);
@@ -18,7 +18,7 @@ describe('the format of API keys', () => {
     );
   });
 
-  test('one wrong character is noticed wherever it is', () => {
+  test('detects one wrong character at any place', () => {
     fc.assert(
       fc.property(types, fc.nat(), fc.constantFrom(...'0aZ_-é '), (type, at, character) => {
         const { key } = mintKey(type);
@@ -29,7 +29,7 @@ describe('the format of API keys', () => {
     );
   });
 
-  test('two characters that changed places are noticed', () => {
+  test('detects two swapped characters', () => {
     fc.assert(
       fc.property(types, fc.nat(), (type, at) => {
         const { key } = mintKey(type);
@@ -40,16 +40,16 @@ describe('the format of API keys', () => {
     );
   });
 
-  test('no text whatever makes it throw', () => {
+  test('never throws, whatever the text', () => {
     fc.assert(fc.property(fc.string(), (text) => expect(parseKey(`wsk_p_${text}`)).toBeUndefined()));
   });
 
-  test('the checksum is CRC-32 in six digits of base 62', () => {
+  test('uses CRC-32 in six base-62 digits as the checksum', () => {
     expect(toBase62(0, 6)).toBe('000000');
     expect(toBase62(2 ** 32 - 1, 6)).toBe('4gfFC3');
   });
 
-  test('every digit turns up', () => {
+  test('uses every digit', () => {
     expect(new Set(randomBase62(5000)).size).toBe(62);
   });
 });

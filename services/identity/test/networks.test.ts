@@ -8,7 +8,7 @@ describe('networks', () => {
     ['0.0.0.0/0', '0.0.0.0/0'],
     ['2001:db8::1/32', '2001:db8::/32'],
     ['::1', '::1/128'],
-  ])('%s is %s', (text, network) => {
+  ])('parse %s as %s', (text, network) => {
     expect(parseNetwork(text)).toBe(network);
   });
 
@@ -22,11 +22,11 @@ describe('networks', () => {
     '::/129',
     'localhost',
     '::ffff:10.0.0.0/104',
-  ])('%j is none', (text) => {
+  ])('refuse %j', (text) => {
     expect(() => parseNetwork(text)).toThrow();
   });
 
-  test('hold their addresses, also those of IPv4 in IPv6', () => {
+  test('contain their addresses, including IPv4 addresses mapped to IPv6', () => {
     expect(isWithin('10.9.9.9', ['10.0.0.0/8'])).toBe(true);
     expect(isWithin('::ffff:10.9.9.9', ['10.0.0.0/8'])).toBe(true);
     expect(isWithin('11.0.0.1', ['10.0.0.0/8', '::/0'])).toBe(false);
@@ -35,7 +35,7 @@ describe('networks', () => {
     expect(isWithin('elsewhere', ['0.0.0.0/0'])).toBe(false);
   });
 
-  test('lie in one another or not', () => {
+  test('are compared for containment', () => {
     expect(isNetworkWithin('10.1.0.0/16', ['10.0.0.0/8'])).toBe(true);
     expect(isNetworkWithin('10.0.0.0/8', ['10.1.0.0/16'])).toBe(false);
     expect(isNetworkWithin('::/0', ['0.0.0.0/0'])).toBe(false);

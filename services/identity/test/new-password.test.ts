@@ -15,7 +15,7 @@ test.each([
   ['the name with a little more', 'Lovelace1!'],
   ['the product with a year', 'Commonplace2026'],
   ['breached', 'ｌｅａｋｅｄ it'],
-])('a password that is %s is refused', async (_, password) => {
+])('refuses a password that is %s', async (_, password) => {
   await expect(check(password)).rejects.toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT', reason: 'weak_password', param: 'password' }),
   );
@@ -27,11 +27,11 @@ test.each([
   'lovelace wrote the first program',
   'ünïcödé pässwörds äre fine',
   'a'.repeat(20) + 'q'.repeat(1000),
-])('%s is taken, whatever its characters are', async (password) => {
+])('accepts %s, whatever characters it contains', async (password) => {
   await check(password);
 });
 
-test('the operator may ask for more characters', async () => {
+test('enforces a higher minimum length that the operator sets', async () => {
   await expect(check('fourteen chars', 15)).rejects.toThrow(/15 characters/);
   await check('fifteen chars !', 15);
 });

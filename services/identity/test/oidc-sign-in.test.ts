@@ -116,7 +116,7 @@ const complete = (query: string, flow: string) =>
   harness.security.completeOidcSignIn({ query, flow, clientIp: '192.0.2.1', userAgent: '' }, harness.call());
 
 describe('signing in with an identity provider', () => {
-  test('is refused where its metadata is that of another issuer', async () => {
+  test('is refused if the metadata belongs to another issuer', async () => {
     await open();
     issuer.issuer = 'https://accounts.example.com';
     await expect(begin()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -125,7 +125,7 @@ describe('signing in with an identity provider', () => {
   test.each([
     ['another client', 'another'],
     ['several clients, of which this one did not ask for it', [CLIENT, 'another']],
-  ])('is refused with an ID token for %s', async (_, audience) => {
+  ])('is refused for an ID token with %s', async (_, audience) => {
     await open();
     const { url, flow } = await begin();
     Object.assign(issuer, { audience, claims: { ...issuer.claims, azp: 'another' } });
@@ -136,7 +136,7 @@ describe('signing in with an identity provider', () => {
     expect((await complete(issuer.authorize(again.url), again.flow)).signIn?.session).not.toBe('');
   });
 
-  test('asks for the metadata of the issuer once for many sign-ins', async () => {
+  test('fetches the metadata of the issuer once for many sign-ins', async () => {
     await open();
     // Without an address in the ID token, the userinfo endpoint is looked for in the metadata.
     issuer.claims = { sub: 'nobody' };
@@ -151,7 +151,7 @@ describe('signing in with an identity provider', () => {
     expect(issuer.discoveries).toBe(discoveries);
   });
 
-  test('asks for the metadata again after an hour, and uses none that is older', async () => {
+  test('fetches the metadata again after an hour, and uses no older metadata', async () => {
     await open();
     await begin();
     const { discoveries } = issuer;
@@ -166,13 +166,13 @@ describe('signing in with an identity provider', () => {
     expect(issuer.discoveries).toBe(discoveries + 2);
   });
 
-  test('is refused where the metadata has no end', async () => {
+  test('is refused if the metadata never ends', async () => {
     await open();
     issuer.padding = 3 * 2 ** 20;
     await expect(begin()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('opens a session for the person whom it names, and makes the account once', async () => {
+  test('opens a session for the person in the token, and creates their account once', async () => {
     await open();
     const { url, flow } = await begin('/auth/account');
     const asked = new URL(url).searchParams;
@@ -191,7 +191,7 @@ describe('signing in with an identity provider', () => {
     expect(second?.user?.id).toBe(caller.userId);
   });
 
-  test('opens a session that lasts as long as any other, whatever becomes of the sign-in at the provider', async () => {
+  test('opens a session with the usual lifetime, independent of the session at the provider', async () => {
     await open({ COMMONPLACE_SESSION_IDLE_HOURS: '12', COMMONPLACE_SESSION_DAYS: '2' });
     const signedIn = async () => {
       const { url, flow } = await begin();
@@ -215,7 +215,7 @@ describe('signing in with an identity provider', () => {
     await expect(harness.authenticate(used)).rejects.toMatchObject(ended);
   });
 
-  test('refuses the answer to another browser, a code that was used, another nonce, and what takes too long', async () => {
+  test('refuses a response to another browser, a used code, another nonce, and an expired sign-in', async () => {
     await open();
     const [mine, other] = [await begin(), await begin()];
     const query = issuer.authorize(mine.url);
@@ -239,7 +239,7 @@ describe('signing in with an identity provider', () => {
     });
   });
 
-  test('is refused where the answer names another issuer', async () => {
+  test('is refused if the response names another issuer', async () => {
     await open();
     const { url, flow } = await begin();
     const query = new URLSearchParams(issuer.authorize(url));
@@ -249,7 +249,7 @@ describe('signing in with an identity provider', () => {
     expect((await complete(query.toString(), flow)).signIn?.session).not.toBe('');
   });
 
-  test('is refused where the person authenticated otherwise than the operator requires', async () => {
+  test('is refused if the person did not authenticate as the operator requires', async () => {
     const required = { acr_values: ['phr'], amr_values: ['mfa'], max_age_minutes: 10, create_users: true };
     const listed = [{ issuer: issuer.url, audience: CLIENT, ...required }];
     await open({ COMMONPLACE_OIDC_ISSUERS: JSON.stringify(listed) });
@@ -268,13 +268,13 @@ describe('signing in with an identity provider', () => {
     expect(await signIn(strong)).toBe('grace@example.com');
   });
 
-  test('makes no account where nobody may make one, and takes over none that is not proven', async () => {
+  test('creates no account if sign-up is not allowed, and takes over no account without a verified address', async () => {
     await open({ COMMONPLACE_SIGN_UP: 'invite' });
     const first = await begin();
     await expect(complete(issuer.authorize(first.url), first.flow)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  test('is not there without its settings', async () => {
+  test('is not available without its settings', async () => {
     await open({ COMMONPLACE_OIDC_CLIENT_ID: '' });
     expect(await harness.security.getSignInOptions({}, harness.call())).toEqual({ oidc: false });
     await expect(begin()).rejects.toMatchObject({ code: 'NOT_FOUND' });

@@ -38,7 +38,7 @@ const refused = (token: string) =>
 const INVALID = 'UNAUTHENTICATED invalid_credentials';
 
 describe('the token of an identity provider', () => {
-  test('signs its bearer in, with the known scopes that it names', async () => {
+  test('authenticates its bearer with the known scopes that it contains', async () => {
     await open();
     const scope = 'resource:read search:read admin:everything';
     const { caller } = await harness.authenticate(await provider.token('carol', { scope }));
@@ -54,12 +54,12 @@ describe('the token of an identity provider', () => {
     expect(users[0]).toMatchObject({ timezone: 'Europe/Paris', locale: 'en' });
   });
 
-  test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('may be signed by %s', async (alg) => {
+  test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('may be signed with %s', async (alg) => {
     await open();
     expect(await refused(await provider.token('carol', { alg }))).toBe('Carol');
   });
 
-  test('is one person however often and at once it comes', async () => {
+  test('creates one account, even for concurrent requests', async () => {
     await open();
     const tokens = [await provider.token('carol'), await provider.token('carol', { alg: 'RS256' })];
     const callers = await Promise.all([...tokens, ...tokens].map((token) => harness.authenticate(token)));
@@ -67,7 +67,7 @@ describe('the token of an identity provider', () => {
     expect(new Set(callers.map(({ caller }) => caller.credential.id)).size).toBe(1);
   });
 
-  test('joins the open invitations of a verified address, once for each token', async () => {
+  test('accepts the open invitations of a verified address, once per token', async () => {
     await open();
     const token = await provider.token('carol');
     const { caller } = await harness.authenticate(token);
@@ -81,12 +81,12 @@ describe('the token of an identity provider', () => {
     expect(harness.directory.acceptedAddresses).toHaveLength(2);
   });
 
-  test('makes no account where the issuer may not', async () => {
+  test('creates no account if the issuer may not', async () => {
     await open({ create_users: false });
     expect(await refused(await provider.token('carol'))).toBe(INVALID);
   });
 
-  test('makes no account without an address, or for another domain', async () => {
+  test('creates no account without an address, or for another domain', async () => {
     await open({ email_domains: ['example.com'] });
     expect(await refused(await provider.token('robot'))).toBe(INVALID);
     expect(await refused(await provider.token('erin'))).toBe(INVALID);
@@ -95,8 +95,8 @@ describe('the token of an identity provider', () => {
   });
 });
 
-describe('an account that is there already', () => {
-  test('is not opened by an address that nobody has verified, on either side', async () => {
+describe('an existing account', () => {
+  test('is not opened by an address that is unverified on either side', async () => {
     await open();
     await signUp(harness, 'Carol');
     await signUp(harness, 'Dave');
@@ -104,7 +104,7 @@ describe('an account that is there already', () => {
     expect(await refused(await provider.token('dave'))).toBe(INVALID);
   });
 
-  test('is opened where the operator trusts the accounts, yet never by an unverified address', async () => {
+  test('is opened if the operator trusts the accounts of the issuer, but never by an unverified address', async () => {
     await open({ link_accounts: true });
     const carol = await signUp(harness, 'Carol');
     await signUp(harness, 'Dave');
@@ -113,7 +113,7 @@ describe('an account that is there already', () => {
     expect(await refused(await provider.token('dave'))).toBe(INVALID);
   });
 
-  test('is opened where its own address is known to be right', async () => {
+  test('is opened if its own address is verified', async () => {
     await open();
     const owner = { email: 'carol@EXAMPLE.com', name: 'Owner', scopes: [], password: '', withoutKey: false };
     const { user } = await harness.auth.bootstrap(owner, harness.call());
@@ -124,17 +124,17 @@ describe('an account that is there already', () => {
 describe('a token is refused', () => {
   const claimsOf = async () => decodeJwt(await provider.token('carol'));
 
-  test('of another audience', async () => {
+  test('for another audience', async () => {
     await open();
     expect(await refused(await provider.token('carol', { audience: 'other' }))).toBe(INVALID);
   });
 
-  test('of an issuer that nobody knows', async () => {
+  test('from an unknown issuer', async () => {
     await open({ issuer: 'http://127.0.0.1:9' });
     expect(await refused(await provider.token('carol'))).toBe(INVALID);
   });
 
-  test('when it has expired, with a minute for clocks that differ', async () => {
+  test('after its expiry, with a minute of tolerance for clock skew', async () => {
     await open();
     const token = await provider.token('carol');
     expect(await refused(token)).toBe('Carol');
@@ -153,7 +153,7 @@ describe('a token is refused', () => {
     }
   });
 
-  test('with a shared secret that is the public key', async () => {
+  test('signed with the public key as a shared secret', async () => {
     await open();
     const claims = await claimsOf();
     const jwk = await provider.publicKey('RS256');
@@ -164,12 +164,12 @@ describe('a token is refused', () => {
     }
   });
 
-  test('by an algorithm that is not on the list', async () => {
+  test('with an algorithm that is not on the list', async () => {
     await open();
     expect(await refused(await provider.token('carol', { alg: 'RS512' }))).toBe(INVALID);
   });
 
-  test('with a key of its own: by another name, by the same, or brought along', async () => {
+  test('with a foreign key: under another id, the same id, or embedded in the token', async () => {
     await open();
     const claims = await claimsOf();
     const { privateKey, publicKey } = await generateKeyPair('ES256');
@@ -182,7 +182,7 @@ describe('a token is refused', () => {
     expect(await refused(await provider.token('carol'))).toBe('Carol');
   });
 
-  test('when a word of it was changed', async () => {
+  test('after a part of it was altered', async () => {
     await open();
     const [header, payload = '', signature] = (await provider.token('dave')).split('.');
     const claims = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()), sub: 'carol' };

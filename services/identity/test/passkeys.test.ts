@@ -51,7 +51,7 @@ const spent = { code: 'UNAUTHENTICATED', reason: 'expired_credentials' };
 const unverified = { code: 'PERMISSION_DENIED', reason: 'passkey_not_verified' };
 
 describe('a passkey', () => {
-  test('is asked for with user verification, for this host, and is found without a name', async () => {
+  test('is requested with user verification, for this host, and as a discoverable credential', async () => {
     expect(JSON.parse(await begin())).toMatchObject({
       rp: { id: 'wiki.example.com' },
       user: { name: 'ada@example.com' },
@@ -63,7 +63,7 @@ describe('a passkey', () => {
     expect(options.allowCredentials ?? []).toEqual([]);
   });
 
-  test('opens a session, without a password and a code', async () => {
+  test('opens a session without a password and a code', async () => {
     const passkey = await addPasskey();
     expect(await list()).toMatchObject([{ name: 'Laptop', lastUsedAt: undefined, synced: false }]);
     const { user, session: cookie, secondFactor } = await signIn(passkey);
@@ -73,7 +73,7 @@ describe('a passkey', () => {
     await signIn(passkey);
   });
 
-  test('is named, and is removed by its own person alone', async () => {
+  test('has a name, and is removed by its own person only', async () => {
     const passkey = await addPasskey();
     const eve = await signUp('eve');
     const { security, call } = harness;
@@ -91,24 +91,24 @@ describe('a passkey', () => {
     await expect(signIn(passkey)).rejects.toMatchObject(refused);
   });
 
-  test('stays when the password changes', async () => {
+  test('is kept when the password changes', async () => {
     const passkey = await addPasskey();
     const request = { session, currentPassword: PASSWORD, newPassword: 'staple battery horse', code: '', clientIp: '' };
     await harness.security.changePassword(request, harness.call());
     await harness.authenticate((await signIn(passkey)).session);
   });
 
-  test('goes, with the sessions, when the operator resets the second factor', async () => {
+  test('is removed, and the sessions end, when the operator resets the second factor', async () => {
     const passkey = await addPasskey();
     const { session: opened } = await signIn(passkey);
-    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
-    expect(await desk.resetSecondFactor('ada@example.com')).toMatchObject({ passkeysRemoved: 1, sessionsEnded: 2 });
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+    expect(await admin.resetSecondFactor('ada@example.com')).toMatchObject({ passkeysRemoved: 1, sessionsEnded: 2 });
     await expect(signIn(passkey)).rejects.toMatchObject(refused);
     await expect(harness.authenticate(opened)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-    await expect(desk.resetSecondFactor('ada@example.com')).rejects.toThrow('has no second factor');
+    await expect(admin.resetSecondFactor('ada@example.com')).rejects.toThrow('has no second factor');
   });
 
-  test('is announced, as are the sign-ins with it', async () => {
+  test('is reported by events, as are sign-ins with it', async () => {
     const passkey = await addPasskey();
     await signIn(passkey);
     await harness.security.removePasskey({ session, passkeyId: passkey.id }, harness.call());
@@ -135,7 +135,7 @@ describe('a registration', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('takes a challenge once, in time, and from the person whom it was given to', async () => {
+  test('accepts a challenge once, in time, and from the person to whom it was issued', async () => {
     const options = await begin();
     await complete(createAuthenticator().register(options, HERE));
     await expect(complete(createAuthenticator().register(options, HERE))).rejects.toMatchObject(unverified);
@@ -149,7 +149,7 @@ describe('a registration', () => {
     await expect(complete(late)).rejects.toMatchObject(unverified);
   });
 
-  test('of many at once leaves no more than the limit', async () => {
+  test('stops at the limit, even for concurrent requests', async () => {
     const made: string[] = [];
     for (let each = 0; each < 6; each++) made.push(createAuthenticator().register(await begin(), HERE));
     const outcomes = await Promise.allSettled(made.map((one) => complete(one)));
@@ -158,14 +158,14 @@ describe('a registration', () => {
     await expect(begin()).rejects.toMatchObject({ reason: 'limit_reached' });
   });
 
-  test('of the same credential again is refused, for others too', async () => {
+  test('refuses a credential that is already registered, also for other people', async () => {
     const passkey = await addPasskey();
     const eve = await signUp('eve');
     const again = passkey.register(await begin(eve), HERE);
     await expect(complete(again, '', eve)).rejects.toMatchObject({ reason: 'already_exists' });
   });
 
-  test('needs a proof of who is there, and a local account', async () => {
+  test('requires recent authentication and a local account', async () => {
     const waiting = createAuthenticator().register(await begin(), HERE);
     harness.pass(31 * 60_000);
     await expect(begin()).rejects.toMatchObject({ reason: 'reauthentication_required' });
@@ -200,7 +200,7 @@ describe('a sign-in', () => {
     await expect(signIn(passkey, wrong)).rejects.toMatchObject(refused);
   });
 
-  test('is refused to a stranger, and with the handle of somebody else', async () => {
+  test('is refused for an unknown passkey, and for the user handle of another person', async () => {
     const stranger = createAuthenticator();
     stranger.userHandle = Buffer.from('nobody').toString('base64url');
     await expect(signIn(stranger)).rejects.toMatchObject(refused);
@@ -209,7 +209,7 @@ describe('a sign-in', () => {
     await expect(signIn(passkey)).rejects.toMatchObject(refused);
   });
 
-  test('takes an answer once, also when it comes many times at once, and in time', async () => {
+  test('accepts a response once, even if it is sent concurrently, and only in time', async () => {
     const passkey = await addPasskey();
     const answer = passkey.sign(await challenge(), HERE);
     const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => enter(answer)));
@@ -222,7 +222,7 @@ describe('a sign-in', () => {
     await expect(enter(late)).rejects.toMatchObject(spent);
   });
 
-  test('does not take a challenge of a registration, or one that was changed', async () => {
+  test('refuses a challenge of a registration, and an altered challenge', async () => {
     const passkey = await addPasskey();
     await expect(enter(passkey.sign(await begin(), HERE))).rejects.toMatchObject(spent);
     const options = JSON.parse(await challenge());
@@ -232,7 +232,7 @@ describe('a sign-in', () => {
     await expect(enter(passkey.sign(changed, HERE))).rejects.toMatchObject(spent);
   });
 
-  test('goes on over a restart, for nothing is kept in the process', async () => {
+  test('can be completed after a restart, since no state is kept in the process', async () => {
     const passkey = await addPasskey();
     const answer = passkey.sign(await challenge(), HERE);
     await harness.restart(ENV);
@@ -241,7 +241,7 @@ describe('a sign-in', () => {
     await expect(enter(answer)).rejects.toMatchObject(spent);
   });
 
-  test('of two passkeys at once opens two sessions', async () => {
+  test('with two passkeys at once opens two sessions', async () => {
     const passkeys = [await addPasskey('One'), await addPasskey('Two')];
     const opened = await Promise.all(passkeys.map((passkey) => signIn(passkey)));
     for (const { session: cookie } of opened) await harness.authenticate(cookie);

@@ -44,7 +44,7 @@ const resetToken = async () =>
   '';
 
 describe('changing a password', () => {
-  test('needs the current one, ends all other sessions, and tells the person', async () => {
+  test('requires the current one, ends all other sessions, and notifies the person', async () => {
     const [mine, other] = [await signIn(), await signIn()];
     await expect(change(mine.session, 'wrong', NEW)).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
@@ -59,7 +59,7 @@ describe('changing a password', () => {
     await mailbox.next('Ada@Example.com', /password of your account at wiki\.example\.com was changed/);
   });
 
-  test('refuses one that everybody uses, the same again, and what is close to the person', async () => {
+  test("refuses common passwords, the same one, and one derived from the person's data", async () => {
     const { session } = await signIn();
     for (const password of ['password1', OLD, 'ada@example.com']) {
       await expect(change(session, OLD, password)).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('changing a password', () => {
     await signIn(OLD);
   });
 
-  test('ends a session that the old password opens in the same moment', async () => {
+  test('ends a session that the old password opens concurrently', async () => {
     const { session } = await signIn();
     const signs = Array.from({ length: 8 }, () => signIn().catch(() => undefined));
     await change(session, OLD, NEW);
@@ -81,7 +81,7 @@ describe('changing a password', () => {
     await harness.authenticate(session);
   });
 
-  test('slows guessing of the current one down', async () => {
+  test('limits attempts to guess the current password', async () => {
     const { session } = await signIn();
     const reasons = new Set<string>();
     for (let tries = 0; tries < 130; tries++) {
@@ -97,7 +97,7 @@ describe('changing a password', () => {
 });
 
 describe('resetting a password', () => {
-  test('goes by a link in an e-mail, once, and ends every session', async () => {
+  test('works by a link in an e-mail, once, and ends every session', async () => {
     const { session } = await signIn();
     await askReset('ada@example.com');
     const token = await resetToken();
@@ -107,7 +107,7 @@ describe('resetting a password', () => {
     await signIn(NEW);
   });
 
-  test('answers the same for an address that nobody has, and writes as much', async () => {
+  test('answers the same for an unknown address, and writes as much', async () => {
     const records = await harness.store.collection(mailCollection);
     expect(await askReset('nobody@example.com')).toEqual(await askReset('ada@example.com'));
     await resetToken();
@@ -118,7 +118,7 @@ describe('resetting a password', () => {
     expect(await records.count({})).toBe(0);
   });
 
-  test('keeps no token in the store, not even in an e-mail that waits', async () => {
+  test('stores no token in plain text, not even in a queued e-mail', async () => {
     mailbox.refuse(451, 100);
     await askReset('ada@example.com');
     const waiting = await (await harness.store.collection(mailCollection)).find({ where: {}, limit: 10 });
@@ -127,7 +127,7 @@ describe('resetting a password', () => {
     expect(JSON.stringify(waiting)).not.toContain('reset-password');
   });
 
-  test('ends after an hour, when it was used, and when another password was set meanwhile', async () => {
+  test('is refused after an hour, after its use, and after another password was set', async () => {
     await askReset('ada@example.com');
     const late = await resetToken();
     harness.pass(HOUR + 1000);
@@ -140,7 +140,7 @@ describe('resetting a password', () => {
     await expect(reset('x'.repeat(43))).rejects.toMatchObject({ reason: 'expired_link' });
   });
 
-  test('is limited for an address, known or not, and for a place', async () => {
+  test('is limited per address, known or not, and per network', async () => {
     const outcomes = async (email: string) => {
       const all = [];
       for (let i = 0; i < 7; i++)
@@ -157,7 +157,7 @@ describe('resetting a password', () => {
     expect(await outcomes('nobody@example.com')).toEqual(expected);
   });
 
-  test('and proving an address stay possible for everybody, whatever strangers try', async () => {
+  test('and verifying an address remain possible whatever others attempt', async () => {
     await harness.restart({
       COMMONPLACE_SIGN_UP: 'open',
       COMMONPLACE_SIGN_IN_TRIES: '1',
@@ -179,7 +179,7 @@ describe('resetting a password', () => {
     expect(await security.resetPassword(reset, call())).toMatchObject({ sessionsEnded: expect.any(Number) });
   });
 
-  test('survives a mail server that is away, and a restart', async () => {
+  test('works after an outage of the mail server, and after a restart', async () => {
     mailbox.refuse(451, 1);
     await askReset('ada@example.com');
     await harness.restart({
@@ -193,10 +193,10 @@ describe('resetting a password', () => {
 });
 
 describe('the operator', () => {
-  test('hands out a password that opens one session, in which it is replaced', async () => {
+  test('generates a password that opens one session, in which it has to be replaced', async () => {
     const before = await signIn();
-    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
-    const { password, sessionsEnded } = await desk.resetPassword('ada@example.com');
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+    const { password, sessionsEnded } = await admin.resetPassword('ada@example.com');
     expect(sessionsEnded).toBe(2);
     await expect(harness.authenticate(before.session)).rejects.toThrow();
     await expect(signIn(OLD)).rejects.toMatchObject({ reason: 'invalid_credentials' });
@@ -212,45 +212,45 @@ describe('the operator', () => {
     await signIn(NEW);
   });
 
-  test('disables an account, whose credentials are refused until it is enabled', async () => {
-    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+  test('disables an account, whose credentials are refused until it is enabled again', async () => {
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
     const { session, user } = await signIn();
     const { key } = await makeKey(harness, session);
-    const { token } = await desk.issueResetLink('ada@example.com', HOUR);
+    const { token } = await admin.issueResetLink('ada@example.com', HOUR);
     const act = () => {
       const limits = { agent: undefined, automation: undefined, workspaceIds: [], chain: [] };
       const request = { userId: user?.id ?? '', orgId: '', scopes: ['resource:read'], ...limits };
       return harness.auth.actAs(request, harness.call());
     };
     await act();
-    expect(await desk.disable('ADA@example.com')).toMatchObject({ sessionsEnded: 2 });
+    expect(await admin.disable('ADA@example.com')).toMatchObject({ sessionsEnded: 2 });
     await expect(harness.authenticate(session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
     await expect(harness.authenticate(key)).rejects.toMatchObject({ reason: 'suspended_key' });
     await expect(signIn()).rejects.toMatchObject({ reason: 'invalid_credentials' });
     await expect(reset(token)).rejects.toMatchObject({ reason: 'expired_link' });
     await expect(act()).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(desk.disable('ada@example.com')).rejects.toThrow('disabled already');
-    await desk.enable('ada@example.com');
+    await expect(admin.disable('ada@example.com')).rejects.toThrow('already disabled');
+    await admin.enable('ada@example.com');
     await harness.authenticate((await signIn()).session);
     await harness.authenticate(key);
     await expect(harness.authenticate(session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
     await expect(reset(token)).rejects.toMatchObject({ reason: 'expired_link' });
   });
 
-  test('hands out a link', async () => {
-    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
-    const { token } = await desk.issueResetLink('ada@example.com', HOUR);
+  test('generates a reset link', async () => {
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+    const { token } = await admin.issueResetLink('ada@example.com', HOUR);
     await signIn(OLD);
     await reset(token);
     await signIn(NEW);
-    await expect(desk.issueResetLink('nobody@example.com', HOUR)).rejects.toThrow('nobody has the address');
+    await expect(admin.issueResetLink('nobody@example.com', HOUR)).rejects.toThrow('no account has the address');
   });
 });
 
 describe('a session', () => {
   const list = async (session: string) => (await harness.security.listSessions({ session }, harness.call())).items;
 
-  test('is listed with its device and network, and ends when its person says so', async () => {
+  test('is listed with its device and network, and ends when its person ends it', async () => {
     const mine = await signIn();
     const other = await harness.auth.signIn(
       { ...ada, password: OLD, clientIp: '2001:db8::1', userAgent: '', code: '' },
@@ -274,7 +274,7 @@ describe('a session', () => {
     expect(await list(mine.session)).toHaveLength(1);
   });
 
-  test('of somebody else is not there', async () => {
+  test('of another person is not found', async () => {
     const eve = await harness.auth.signUp(
       { ...ada, email: 'eve@example.com', password: OLD, name: 'Eve', invitationToken: '' },
       harness.call(),
@@ -285,7 +285,7 @@ describe('a session', () => {
     ).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('makes API keys for half an hour after its person has proved who they are', async () => {
+  test('can create API keys for half an hour after its person has authenticated', async () => {
     const { session } = await signIn();
     await makeKey(harness, session);
     harness.pass(31 * 60_000);
@@ -300,7 +300,7 @@ describe('a session', () => {
     await makeKey(harness, renewed);
   });
 
-  test('has a new cookie after each proof of who is there, and the one before is worth nothing', async () => {
+  test('gets a new cookie after each reauthentication, and the previous one becomes invalid', async () => {
     const first = await signIn();
     const proof = (session: string) =>
       harness.security.reauthenticate({ session, password: OLD, code: '', clientIp: '' }, harness.call());
@@ -318,7 +318,7 @@ describe('a session', () => {
     expect(new Set([first.session, second, third]).size).toBe(3);
   });
 
-  test('of two proofs at once with one cookie goes on under one new cookie', async () => {
+  test('gets one new cookie from two concurrent reauthentications', async () => {
     const { session } = await signIn();
     const proof = () =>
       harness.security.reauthenticate({ session, password: OLD, code: '', clientIp: '' }, harness.call()).then(
@@ -328,7 +328,7 @@ describe('a session', () => {
     expect((await Promise.all([proof(), proof()])).sort()).toEqual(['invalid_credentials', 'renewed']);
   });
 
-  test('ends others after a recent sign-in only, and itself at any time', async () => {
+  test('can end others only after a recent sign-in, and itself at any time', async () => {
     const [{ session }, other] = [await signIn(), await signIn()];
     const all = await list(session);
     const idOf = (current: boolean) => all.find((one) => one.current === current)?.id ?? '';

@@ -17,7 +17,7 @@ const DAY = 86_400_000;
 const owner = { email: 'owner@example.com', name: 'Owner', scopes: [], password: '', withoutKey: false };
 
 describe('the first person', () => {
-  test('is made once, with a password and a key that work', async () => {
+  test('is created once, with a password and a key that work', async () => {
     const { auth, call, authenticate, directory } = harness;
     const made = await auth.bootstrap(owner, call());
     expect(made).toMatchObject({ created: true, user: { email: 'owner@example.com', name: 'Owner' } });
@@ -31,7 +31,7 @@ describe('the first person', () => {
     expect(again).toEqual({ created: false, user: undefined, password: '', apiKey: '', defaultWorkspaceId: '' });
   });
 
-  test('is one, however many try at once', async () => {
+  test('is created once, even by concurrent requests', async () => {
     const { auth, call } = harness;
     const tries = [1, 2, 3, 4].map(() => auth.bootstrap({ ...owner, scopes: ['resource:read'] }, call()));
     const made = (await Promise.all(tries)).filter(({ created }) => created);
@@ -39,19 +39,19 @@ describe('the first person', () => {
     expect((await harness.authenticate(made[0]?.apiKey ?? '')).caller.credential.scopes).toEqual(['resource:read']);
   });
 
-  test('is nobody else where there is somebody', async () => {
+  test('is not created if there are people already', async () => {
     await signUp(harness, 'Ada');
     expect(await harness.auth.bootstrap(owner, harness.call())).toMatchObject({ created: false });
   });
 
-  test('can be tried again when tenancy was away', async () => {
+  test('can be created by a later attempt after tenancy was unavailable', async () => {
     harness.directory.down = true;
     await expect(harness.auth.bootstrap(owner, harness.call())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     harness.directory.down = false;
     expect(await harness.auth.bootstrap(owner, harness.call())).toMatchObject({ created: true });
   });
 
-  test('takes the password that the operator has chosen, and tells neither it nor a key', async () => {
+  test('gets the password that the operator has chosen, and the response contains neither it nor a key', async () => {
     const chosen = { ...owner, password: 'chosen by the operator', withoutKey: true };
     await expect(harness.auth.bootstrap({ ...chosen, password: 'short' }, harness.call())).rejects.toMatchObject({
       reason: 'invalid_value',
@@ -68,7 +68,7 @@ describe('the first person', () => {
     expect(keys.items).toEqual([]);
   });
 
-  test('makes a key that ends after the usual time', async () => {
+  test('gets a key with the default lifetime', async () => {
     const { apiKey } = await harness.auth.bootstrap(owner, harness.call());
     harness.pass(89 * DAY);
     await harness.authenticate(apiKey);
@@ -76,7 +76,7 @@ describe('the first person', () => {
     await expect(harness.authenticate(apiKey)).rejects.toMatchObject({ reason: 'expired_credentials' });
   });
 
-  test('needs known scopes', async () => {
+  test('requires known scopes', async () => {
     await expect(harness.auth.bootstrap({ ...owner, scopes: ['root'] }, harness.call())).rejects.toMatchObject({
       reason: 'invalid_scope',
     });
@@ -84,7 +84,7 @@ describe('the first person', () => {
 });
 
 describe('finding people', () => {
-  test('by id and by address in any case; each once, the unknown not at all', async () => {
+  test('works by id and by address in any case, returns each person once, and omits unknown ones', async () => {
     const { auth, call } = harness;
     const [ada, bob] = [await signUp(harness, 'Ada'), await signUp(harness, 'Bob')];
     const request = { ids: [ada.id, newId()], emails: ['ADA@example.com', 'bob@example.com', 'nobody@example.com'] };
@@ -96,7 +96,7 @@ describe('finding people', () => {
 });
 
 describe('acting for a person later', () => {
-  test('gives a caller of one tenant with the scopes named', async () => {
+  test('gives a caller of one tenant with the given scopes', async () => {
     const { auth, call, directory } = harness;
     const ada = await signUp(harness, 'Ada');
     const acme = directory.addOrg('Acme');
@@ -142,7 +142,7 @@ describe('acting for a person later', () => {
   });
 });
 
-describe('an agent that acts for a person', () => {
+describe('a token of an agent that acts for a person', () => {
   const agent = (roles: [string, WorkspaceRole][]) => ({
     id: newId(),
     name: 'Scribe',
@@ -150,7 +150,7 @@ describe('an agent that acts for a person', () => {
     roles: roles.map(([workspaceId, role]) => ({ workspaceId, role })),
   });
 
-  test('gets a token with its roles, which reaches its workspaces alone', async () => {
+  test('contains its roles, and reaches only its workspaces', async () => {
     const { auth, call } = harness;
     const ada = await signUp(harness, 'Ada');
     const [first, second, other] = [newId(), newId(), newId()];
@@ -182,7 +182,7 @@ describe('an agent that acts for a person', () => {
     expect([first, second, other].map((id) => reachesWorkspace(caller, id, null))).toEqual([true, false, false]);
   });
 
-  test('an automation gets one that names it, with the automations that led to it', async () => {
+  test('of an automation names it, with the automations that led to it', async () => {
     const { auth, call } = harness;
     const ada = await signUp(harness, 'Ada');
     const workspaceId = newId();
@@ -196,7 +196,7 @@ describe('an agent that acts for a person', () => {
     expect([workspaceId, newId()].map((id) => reachesWorkspace(caller, id, null))).toEqual([true, false]);
   });
 
-  test('gets none with a scope or a role that manages', async () => {
+  test('is refused for a scope or a role that manages', async () => {
     const { auth, call } = harness;
     const ada = await signUp(harness, 'Ada');
     const act = (scopes: string[], role: WorkspaceRole) =>
@@ -220,7 +220,7 @@ describe('an agent that acts for a person', () => {
     }
   });
 
-  test('is refused by a method whose scope its token does not have', async () => {
+  test('is refused by a method whose scope it lacks', async () => {
     const { auth, call } = harness;
     const ada = await signUp(harness, 'Ada');
     const acting = agent([[newId(), WorkspaceRole.EDITOR]]);
@@ -240,7 +240,7 @@ describe('an agent that acts for a person', () => {
 });
 
 describe('the keys of caller tokens', () => {
-  test('are public keys alone', async () => {
+  test('are returned as public keys only', async () => {
     const { jwksJson } = await harness.auth.getTokenKeys({}, harness.call());
     const { keys } = JSON.parse(jwksJson);
     expect(keys).toEqual([expect.objectContaining({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' })]);

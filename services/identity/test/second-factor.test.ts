@@ -39,7 +39,7 @@ async function enroll() {
 const challenge = async () => (await signIn()).secondFactor?.challenge ?? '';
 
 describe('an authenticator app', () => {
-  test('is a second step of signing in, from its first code on', async () => {
+  test('is a second step of signing in from its first code on', async () => {
     await harness.security.beginTotp({ session }, harness.call());
     expect((await signIn()).secondFactor).toBeUndefined();
     const { secret, uri, recoveryCodes } = await enroll();
@@ -51,7 +51,7 @@ describe('an authenticator app', () => {
     await harness.authenticate(done.session);
   });
 
-  test('gives codes that are good once, a step before and after, and no further', async () => {
+  test('gives codes that work once, with a tolerance of one step before and after', async () => {
     const { secret } = await enroll();
     await expect(complete(await challenge(), codeOf(secret, 3))).rejects.toMatchObject({ reason: 'wrong_code' });
     await complete(await challenge(), codeOf(secret, -1));
@@ -61,7 +61,7 @@ describe('an authenticator app', () => {
     await complete(await challenge(), codeOf(secret, 1));
   });
 
-  test('gives a code that opens one of many sessions that are asked for at once', async () => {
+  test('gives a code that opens only one of many sessions that request it at once', async () => {
     const { secret } = await enroll();
     const code = codeOf(secret);
     const given = await Promise.all([await challenge(), await challenge(), await challenge()]);
@@ -76,7 +76,7 @@ describe('an authenticator app', () => {
     expect(outcomes.sort()).toEqual(['in', 'wrong_code', 'wrong_code']);
   });
 
-  test('may be given with the password, and is asked for by no one without it', async () => {
+  test('can be sent with the password, and does not help without the right one', async () => {
     const { secret } = await enroll();
     await expect(
       harness.auth.signIn({ ...ada, password: 'wrong', code: codeOf(secret) }, harness.call()),
@@ -85,7 +85,7 @@ describe('an authenticator app', () => {
     await expect(complete('forged.challenge', codeOf(secret, 1))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  test('is guessed a few times only, from however many places', async () => {
+  test('can be guessed only a few times, from however many networks', async () => {
     const { secret } = await enroll();
     const one = await challenge();
     const reasons: string[] = [];
@@ -101,10 +101,10 @@ describe('an authenticator app', () => {
     await expect(complete(one, codeOf(secret))).rejects.toMatchObject({ reason: 'rate_limited' });
   });
 
-  test('is asked for after a new password was set by a link, which opens no session itself', async () => {
+  test('is required after a password reset by a link, which opens no session itself', async () => {
     const { secret } = await enroll();
-    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
-    const { token } = await desk.issueResetLink(ada.email, STEP_MS);
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+    const { token } = await admin.issueResetLink(ada.email, STEP_MS);
     const reset = await harness.security.resetPassword(
       { token, newPassword: 'another good staple', clientIp: '' },
       harness.call(),
@@ -126,7 +126,7 @@ describe('an authenticator app', () => {
     expect(new Set(characters).size).toBe(10);
   });
 
-  test('is not known to the store', async () => {
+  test('is not stored in plain text', async () => {
     const { secret, recoveryCodes } = await enroll();
     const stored = JSON.stringify(
       await (await harness.store.collection(secondFactorCollection)).find({ where: {}, limit: 9 }),
@@ -134,7 +134,7 @@ describe('an authenticator app', () => {
     for (const text of [secret, ...recoveryCodes]) expect(stored).not.toContain(text);
   });
 
-  test('opens nothing after five minutes, or after another password was set', async () => {
+  test('opens no session after five minutes, or after another password was set', async () => {
     const { secret } = await enroll();
     const [late, outrun] = [await challenge(), await challenge()];
     const change = { session, currentPassword: PASSWORD, newPassword: 'another horse battery', clientIp: '' };
@@ -147,7 +147,7 @@ describe('an authenticator app', () => {
     await expect(complete(late, codeOf(secret))).rejects.toMatchObject({ reason: 'expired_credentials' });
   });
 
-  test('outlives a rotation of the secret key, also when the old one goes', async () => {
+  test('survives a rotation of the secret key, also when the old one is removed', async () => {
     const { secret } = await enroll();
     const next = 'another secret that is long enough for it';
     const env = { COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_SECRET_KEY: `${next},${SECRET}` };
@@ -163,20 +163,20 @@ describe('an authenticator app', () => {
     await complete(await challenge(), codeOf(secret));
   });
 
-  test('is taken away by its person, or by the operator when it is lost', async () => {
+  test('is removed by its person, or by the operator when it is lost', async () => {
     const { secret, recoveryCodes } = await enroll();
     await harness.security.removeTotp({ session }, harness.call());
     expect((await signIn()).session).not.toBe('');
     await enroll();
-    const desk = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
-    expect(await desk.resetSecondFactor(ada.email)).toMatchObject({ email: ada.email });
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+    expect(await admin.resetSecondFactor(ada.email)).toMatchObject({ email: ada.email });
     await expect(harness.authenticate(session)).rejects.toThrow();
     expect((await signIn()).session).not.toBe('');
-    await expect(desk.resetSecondFactor(ada.email)).rejects.toThrow('no second factor');
+    await expect(admin.resetSecondFactor(ada.email)).rejects.toThrow('no second factor');
     expect([secret, recoveryCodes.length]).toEqual([expect.any(String), 10]);
   });
 
-  test('is added and removed only by who has proved who they are a short while ago', async () => {
+  test('is added and removed only after recent authentication', async () => {
     harness.pass(31 * 60_000);
     await expect(harness.security.beginTotp({ session }, harness.call())).rejects.toMatchObject({
       reason: 'reauthentication_required',
@@ -185,7 +185,7 @@ describe('an authenticator app', () => {
 });
 
 describe('a recovery code', () => {
-  test('opens the account once, however it is written', async () => {
+  test('opens the account once, in any notation', async () => {
     const { recoveryCodes } = await enroll();
     const [code = '', other = ''] = recoveryCodes;
     await complete(await challenge(), code.toUpperCase().replaceAll('-', ' '));
@@ -202,12 +202,12 @@ function isUnder(sealed: string, keys: readonly Buffer[]): boolean {
   return createEnvelope(keys).isCurrent(sealed);
 }
 
-describe('where the operator requires a second factor', () => {
+describe('if the operator requires a second factor', () => {
   beforeEach(() => harness.restart({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_SECOND_FACTOR: 'required' }));
   const REQUIRED = { code: 'PERMISSION_DENIED', reason: 'second_factor_required' };
   const security = (session: string) => harness.security.getSecurity({ session }, harness.call());
 
-  test('a session by a password alone can set one up, and nothing else', async () => {
+  test('a session opened by a password alone can only set one up', async () => {
     const { session } = await signIn();
     await expect(harness.authenticate(session)).rejects.toMatchObject(REQUIRED);
     const joining = { session, invitationToken: 'x' };
@@ -223,7 +223,7 @@ describe('where the operator requires a second factor', () => {
     await harness.authenticate(again.session);
   });
 
-  test('a session that was there before proves it with its next confirmation', async () => {
+  test('an existing session passes after its next reauthentication', async () => {
     await harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
     const { session } = await signIn();
     await harness.authenticate(session);

@@ -12,18 +12,18 @@ describe('COMMONPLACE_SECRET_KEY', () => {
     expect(parseSecrets(phrase)).toEqual([Buffer.from(phrase)]);
   });
 
-  test('may be a list, the current one first', () => {
+  test('may be a list, with the current secret first', () => {
     const old = Buffer.alloc(32, 9);
     expect(parseSecrets(`${bytes.toString('hex')}, ${old.toString('base64')}`)).toEqual([bytes, old]);
   });
 
-  test('must be long enough, each of it', () => {
+  test('is refused if any of its secrets is too short', () => {
     expect(() => parseSecrets('short')).toThrow('32 bytes');
     expect(() => parseSecrets(`${bytes.toString('hex')},short`)).toThrow('32 bytes');
     expect(() => parseSecrets(' , ')).toThrow('no secret');
   });
 
-  test('gives every purpose a key of its own', () => {
+  test('gives each purpose its own key', () => {
     const keys = deriveKeys([bytes, Buffer.alloc(32, 9)]);
     const all = Object.values(keys).flatMap((list) => list.map((key: Buffer) => key.toString('hex')));
     expect(new Set(all).size).toBe(16);

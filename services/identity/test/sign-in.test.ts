@@ -24,7 +24,7 @@ const open = async (env: NodeJS.ProcessEnv = { COMMONPLACE_SIGN_UP: 'open' }) =>
 afterEach(() => harness.close());
 
 describe('signing up', () => {
-  test('needs an invitation by default', async () => {
+  test('requires an invitation by default', async () => {
     await open({});
     const { auth, call } = harness;
     await expect(auth.signUp(signUpOf(), call())).rejects.toMatchObject({
@@ -37,7 +37,7 @@ describe('signing up', () => {
     });
   });
 
-  test('needs an invitation for that very address, in any case of letters', async () => {
+  test('requires an invitation for the same address, regardless of case', async () => {
     await open({});
     const { auth, call, directory } = harness;
     const others = directory.invite('bob@example.com');
@@ -51,7 +51,7 @@ describe('signing up', () => {
     expect(directory.homes).toEqual(new Set([homeOf(user?.id ?? '')]));
   });
 
-  test('is for nobody where it is closed', async () => {
+  test('is refused for everyone if it is closed', async () => {
     await open({ COMMONPLACE_SIGN_UP: 'closed' });
     const invitationToken = harness.directory.invite(ada.email);
     await expect(harness.auth.signUp(signUpOf({ invitationToken }), harness.call())).rejects.toMatchObject({
@@ -60,7 +60,7 @@ describe('signing up', () => {
     });
   });
 
-  test('takes an address once, however it is written and however many try', async () => {
+  test('accepts an address once, in any notation, even for concurrent requests', async () => {
     await open();
     const { auth, call } = harness;
     const tries = ['ada@example.com', 'ADA@example.com', ' Ada@Example.com '].map((email) =>
@@ -73,7 +73,7 @@ describe('signing up', () => {
     await expect(auth.signUp(signUpOf(), call())).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
-  test('makes an account while tenancy is away, and its workspace at the next sign-in', async () => {
+  test('creates an account while tenancy is unavailable, and its workspace at the next sign-in', async () => {
     await open();
     const { auth, call, directory } = harness;
     directory.down = true;
@@ -87,7 +87,7 @@ describe('signing up', () => {
     expect(directory.homes).toEqual(new Set([homeOf(user?.id ?? '')]));
   });
 
-  test('makes a workspace that was missed when the person comes by', async () => {
+  test('creates a missing workspace at the next sign-in', async () => {
     await open();
     const { auth, call, directory, authenticate } = harness;
     directory.down = true;
@@ -97,7 +97,7 @@ describe('signing up', () => {
     expect(directory.homes).toEqual(new Set([homeOf(caller.userId)]));
   });
 
-  test('tells of the person once', async () => {
+  test('publishes one event about the new person', async () => {
     await open();
     const seen: unknown[] = [];
     await harness.bus.subscribe({ consumer: 'test', types: ['commonplace.identity.>'] }, async (events) => {
@@ -120,7 +120,7 @@ describe('signing in', () => {
     await harness.auth.signUp(signUpOf(), harness.call());
   });
 
-  test('opens a session, which reads back', async () => {
+  test('opens a session, which can be read back', async () => {
     const { auth, call, authenticate } = harness;
     const signed = await auth.signIn(signInOf({ email: 'ada@EXAMPLE.com' }), call());
     expect(signed.session).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -133,13 +133,13 @@ describe('signing in', () => {
     expect(JSON.stringify(caller)).not.toContain(signed.session);
   });
 
-  test('takes the same password however its letters are composed', async () => {
+  test('accepts a password in any Unicode composition', async () => {
     const { auth, call } = harness;
     await auth.signUp(signUpOf({ email: 'zoë@example.com', password: 'e\u0301clair au chocolat' }), call());
     await auth.signIn(signInOf({ email: 'zoë@example.com', password: '\u00e9clair au chocolat' }), call());
   });
 
-  test('tells nobody whether it was the address or the password', async () => {
+  test('does not reveal whether the address or the password was wrong', async () => {
     const { auth, call } = harness;
     const wrong = await auth.signIn(signInOf({ password: 'wrong' }), call()).catch((error) => error);
     const unknown = await auth.signIn(signInOf({ email: 'eve@example.com' }), call()).catch((error) => error);
@@ -147,14 +147,14 @@ describe('signing in', () => {
     expect([unknown.code, unknown.reason, unknown.message]).toEqual([wrong.code, wrong.reason, wrong.message]);
   });
 
-  test('every cookie is another, and so is every CSRF token', async () => {
+  test('creates a different cookie and CSRF token each time', async () => {
     const { auth, call } = harness;
     const [one, two] = [await auth.signIn(signInOf(), call()), await auth.signIn(signInOf(), call())];
     expect(one.session).not.toBe(two.session);
     expect(one.csrfToken).not.toBe(two.csrfToken);
   });
 
-  test('ends at once with signing out, and only that session', async () => {
+  test('signing out ends that session at once, and no other', async () => {
     const { auth, call, authenticate } = harness;
     const [one, two] = [await auth.signIn(signInOf(), call()), await auth.signIn(signInOf(), call())];
     await auth.signOut({ session: one.session }, call());
@@ -180,7 +180,7 @@ describe('signing in', () => {
     await expect(auth.getSession({ session }, call())).rejects.toMatchObject({ reason: 'expired_credentials' });
   });
 
-  test('ends after 30 days, however much it is used', async () => {
+  test('ends after 30 days, even if it is used', async () => {
     const { auth, call, authenticate, pass, settle } = harness;
     const { session } = await auth.signIn(signInOf(), call());
     for (let hours = 0; hours < 30 * 24 - 10; hours += 10) {
@@ -192,7 +192,7 @@ describe('signing in', () => {
     await expect(authenticate(session)).rejects.toMatchObject({ reason: 'expired_credentials' });
   });
 
-  test('outlives a rotation of the secret key, with the same CSRF token, until the old secret goes', async () => {
+  test('survives a rotation of the secret key, with the same CSRF token, until the old secret is removed', async () => {
     const { auth, call, authenticate, restart } = harness;
     const { session, csrfToken } = await auth.signIn(signInOf(), call());
     const secret = 'another secret that is long enough for it';
@@ -203,7 +203,7 @@ describe('signing in', () => {
     await expect(authenticate(session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
   });
 
-  test('keeps no cookie and no password', async () => {
+  test('stores no cookie and no password in plain text', async () => {
     const { auth, call, store } = harness;
     const { session } = await auth.signIn(signInOf(), call());
     const { sessionCollection } = await import('../src/stores/sessions.js');
@@ -216,13 +216,13 @@ describe('signing in', () => {
     expect(users[0]?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });
 
-  test('refuses what is no cookie', async () => {
+  test('refuses a malformed cookie', async () => {
     const { auth, call } = harness;
     await expect(auth.getSession({ session: '' }, call())).rejects.toMatchObject({ reason: 'missing_credentials' });
     await expect(auth.getSession({ session: 'x' }, call())).rejects.toMatchObject({ reason: 'invalid_credentials' });
   });
 
-  test('joins what an invitation invites to', async () => {
+  test('accepts the invitation of a link', async () => {
     const { auth, call, directory } = harness;
     const { session, user } = await auth.signIn(signInOf(), call());
     const orgId = newId();
@@ -247,7 +247,7 @@ describe('guessing', () => {
   const guess = (more: object) =>
     harness.auth.signIn(signInOf({ password: 'wrong', ...more }), harness.call()).catch((error) => error.reason);
 
-  test('ends after some tries from one place, also with the right password, and says how long', async () => {
+  test('is refused after some attempts from one network, even with the right password, with the seconds to wait', async () => {
     expect(await Promise.all([1, 2, 3, 4].map(() => guess({})))).toEqual(
       expect.arrayContaining(['invalid_credentials', 'invalid_credentials', 'rate_limited', 'rate_limited']),
     );
@@ -257,13 +257,13 @@ describe('guessing', () => {
     expect(refused.details).toMatchObject({ policy: 'sign_in', limit: 2, window_seconds: 900 });
   });
 
-  test('keeps out neither the owner from another place, nor others from that place', async () => {
+  test('locks out neither the owner on another network, nor others on the same one', async () => {
     for (let times = 0; times < 3; times++) await guess({});
     await harness.auth.signIn(signInOf({ clientIp: '198.51.100.7' }), harness.call());
     await harness.auth.signUp(signUpOf({ email: 'bob@example.com' }), harness.call());
   });
 
-  test('is limited for a place over all accounts, and for an account over all places', async () => {
+  test('is limited per network over all accounts, and per account over all networks', async () => {
     const reasons: string[] = [];
     for (let n = 0; n < 12; n++) reasons.push(await guess({ email: `user${n}@example.com` }));
     expect(reasons.filter((reason) => reason === 'rate_limited')).toHaveLength(2);
@@ -272,7 +272,7 @@ describe('guessing', () => {
     expect(reasons.filter((reason) => reason === 'rate_limited')).toHaveLength(2);
   });
 
-  test('is told from signing in often', async () => {
+  test('does not count frequent successful sign-ins', async () => {
     for (let times = 0; times < 5; times++) await harness.auth.signIn(signInOf(), harness.call());
   });
 });
@@ -289,7 +289,7 @@ describe('accounts without an invitation', () => {
       (error) => error,
     );
 
-  test('are so many an hour of a network, however many come at once', async () => {
+  test('are limited per network and hour, even for concurrent requests', async () => {
     await open(env);
     const outcomes = await Promise.all(Array.from({ length: 12 }, (_, n) => make(n, `2001:db8::${n + 1}`)));
     expect(outcomes.filter((outcome) => outcome === 'made')).toHaveLength(3);
@@ -307,7 +307,7 @@ describe('accounts without an invitation', () => {
     expect(await make(21, '2001:db8::1')).toMatchObject({ reason: 'rate_limited' });
   });
 
-  test('are so many an hour of all networks, and the invited are admitted nevertheless', async () => {
+  test('are limited per hour over all networks, which does not affect people with an invitation', async () => {
     await open(env);
     for (let n = 0; n < 5; n++) expect(await make(n, `192.0.2.${n}`)).toBe('made');
     expect(await make(6, '192.0.2.9')).toMatchObject({ reason: 'rate_limited', details: { policy: 'sign_up_total' } });
@@ -315,7 +315,7 @@ describe('accounts without an invitation', () => {
     expect(await make(7, '192.0.2.9', { invitationToken })).toBe('made');
   });
 
-  test('count over restarts, and not where nothing was made', async () => {
+  test('are counted across restarts, and only if the account was created', async () => {
     await open(env);
     for (let n = 0; n < 2; n++) expect(await make(n, '192.0.2.1')).toBe('made');
     expect(await make(0, '192.0.2.1')).toMatchObject({ reason: 'already_exists' });
@@ -328,7 +328,7 @@ describe('accounts without an invitation', () => {
 });
 
 describe('sessions of one person', () => {
-  test('are no more than the setting says, the oldest ending first, also where many sign in at once', async () => {
+  test('are limited by the setting, and the oldest ends first, even for concurrent sign-ins', async () => {
     await open({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_SESSIONS_PER_PERSON: '3', COMMONPLACE_SIGN_IN_TRIES: '100' });
     const { auth, call } = harness;
     const first = await auth.signUp(signUpOf(), call());

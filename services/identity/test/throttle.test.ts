@@ -10,7 +10,7 @@ import {
   createMailThrottle,
   createThrottle,
   type MailThrottle,
-  PASSWORD_TRIES,
+  PASSWORD_ATTEMPT_FACTORS,
   type Throttle,
 } from '../src/throttle.js';
 
@@ -39,7 +39,7 @@ async function replica(): Promise<Replica> {
   const store = database.store('identity');
   const limits = createStoredLimit({ store, records: await store.collection(spec), now: Date.now, oneQueue: true });
   return {
-    sign: createThrottle(limits, { name: 'password', tries: TRIES, ipv6Prefix: 64, factors: PASSWORD_TRIES }),
+    sign: createThrottle(limits, { name: 'password', tries: TRIES, ipv6Prefix: 64, factors: PASSWORD_ATTEMPT_FACTORS }),
     mail: createMailThrottle(limits, REQUESTS, 64),
   };
 }
@@ -65,8 +65,8 @@ async function guessAtOnce(replicas: readonly Replica[], count: number, who: (i:
   return { compared, wrong: outcomes.filter((one) => one === 'invalid_credentials').length };
 }
 
-describe('failed tries over replicas', () => {
-  test('are compared as often as the limit allows and not once more, for a place and an account', async () => {
+describe('failed attempts over several replicas', () => {
+  test('are checked exactly as often as the limit allows, per network and per account', async () => {
     const replicas = await Promise.all(Array.from({ length: 4 }, replica));
     const ofPlace = await guessAtOnce(replicas, 120, (i) => [`user${i}@example.com`, '192.0.2.1']);
     expect(ofPlace).toEqual({ compared: TRIES * 5, wrong: TRIES * 5 });
@@ -74,7 +74,7 @@ describe('failed tries over replicas', () => {
     expect(ofAccount).toEqual({ compared: TRIES * 10, wrong: TRIES * 10 });
   });
 
-  test('are given back where they were none', async () => {
+  test('are not counted if the attempt succeeds', async () => {
     const replicas = await Promise.all(Array.from({ length: 2 }, replica));
     for (let i = 0; i < 3 * TRIES; i++) {
       const { sign } = replicas[i % 2] as Replica;
@@ -83,8 +83,8 @@ describe('failed tries over replicas', () => {
   });
 });
 
-describe('tries that name no account', () => {
-  test('count for their place alone', async () => {
+describe('attempts without an account', () => {
+  test('count only for their network', async () => {
     const one = await replica();
     const attacker = await guessAtOnce([one], 300, (i) => ['', `198.51.100.${i % 250}`]);
     expect(attacker.compared).toBe(300);
@@ -93,14 +93,14 @@ describe('tries that name no account', () => {
     expect(ran).toBe('done');
   });
 
-  test('run where their place is not known either', async () => {
+  test('also run if their network is not known', async () => {
     const one = await replica();
     for (let i = 0; i < 12 * TRIES; i++) await guessAtOnce([one], 1, () => ['', '']);
     expect(await one.sign.attempt({ email: ' ', clientIp: '' }, async () => 'done')).toBe('done');
   });
 });
 
-test('requests for e-mail are limited over all replicas', async () => {
+test('limits requests for e-mail over all replicas', async () => {
   const replicas = await Promise.all(Array.from({ length: 3 }, replica));
   const ask = (count: number, who: (i: number) => [string, string]) =>
     Promise.all(

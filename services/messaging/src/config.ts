@@ -4,7 +4,7 @@ import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 export const config = {
   publicUrl: {
     variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'URL that people reach this server by; links to it begin so',
+    help: 'public URL of this server; links to it begin with it',
     parse: url('http', 'https'),
     fallback: 'http://127.0.0.1:8080',
   },
@@ -16,7 +16,7 @@ export const config = {
   },
   perPerson: {
     variable: 'COMMONPLACE_NOTIFICATIONS_PER_PERSON',
-    help: 'notifications of one tenant that a person has at the most; the oldest make room',
+    help: 'maximum notifications of one tenant that a person has; the oldest are deleted first',
     parse: integer(10, 10_000),
     fallback: 1000,
   },
@@ -28,37 +28,37 @@ export const config = {
   },
   auditDenialsPerHour: {
     variable: 'COMMONPLACE_AUDIT_DENIALS_PER_HOUR',
-    help: 'denials and failures that the audit log of one tenant takes in an hour; more are only logged by the process',
+    help: 'maximum denials and failures per hour in the audit log of one tenant; further ones are only logged by the process',
     parse: integer(1, 1_000_000),
     fallback: 200,
   },
   groupMembers: {
     variable: 'COMMONPLACE_GROUP_MEMBERS',
-    help: 'members of a group conversation at the most',
+    help: 'maximum members of a group conversation',
     parse: integer(2, 10_000),
     fallback: 100,
   },
   channelMembers: {
     variable: 'COMMONPLACE_CHANNEL_MEMBERS',
-    help: 'members of a channel at the most',
+    help: 'maximum members of a channel',
     parse: integer(2, 100_000),
     fallback: 10_000,
   },
   conversationsPerTenant: {
     variable: 'COMMONPLACE_CONVERSATIONS',
-    help: 'conversations of one tenant at the most',
+    help: 'maximum conversations of one tenant',
     parse: integer(1, 10_000_000),
     fallback: 100_000,
   },
   messageAttachments: {
     variable: 'COMMONPLACE_MESSAGE_ATTACHMENTS',
-    help: 'attachments of one message at the most',
+    help: 'maximum attachments of one message',
     parse: integer(1, 100),
     fallback: 10,
   },
   messageMentions: {
     variable: 'COMMONPLACE_MESSAGE_MENTIONS',
-    help: 'people and agents that one message mentions at the most',
+    help: 'maximum people and agents that one message mentions',
     parse: integer(1, 100),
     fallback: 50,
   },
@@ -70,13 +70,13 @@ export const config = {
   },
   eventKeepSeconds: {
     variable: 'COMMONPLACE_EVENT_KEEP_SECONDS',
-    help: 'seconds for which a stream of events resumes after its last event; later it begins anew',
+    help: 'seconds after its last event within which a stream of events can be resumed; later it starts over',
     parse: integer(60, 86_400),
     fallback: 3_600,
   },
   eventStreamBuffer: {
     variable: 'COMMONPLACE_EVENT_STREAM_BUFFER',
-    help: 'events that wait for one reader of a stream; a reader with more is disconnected, and resumes when it comes back',
+    help: 'maximum pending events of one reader of a stream; a reader with more is disconnected and resumes when it reconnects',
     parse: integer(10, 100_000),
     fallback: 1_000,
   },

@@ -18,11 +18,11 @@ export const ConversationArchived = conflict(
 export const MessageDeleted = conflict('message_deleted', 'The message was deleted and cannot be changed.');
 export const MemberUnavailable = conflict(
   'member_unavailable',
-  'The other person does not belong to this Org or workspace any more and gets no messages here.',
+  'The other person no longer belongs to this Org or workspace and gets no messages here.',
 );
 export const LastOwner = conflict(
   'last_owner',
-  'A conversation needs an owner. Make somebody else an owner first, or delete it with for=everyone.',
+  'A conversation needs an owner. Make another member an owner first, or delete it with for=everyone.',
 );
 export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
 export const ClientMessageIdReused = conflict(
@@ -30,7 +30,7 @@ export const ClientMessageIdReused = conflict(
   'You have sent another message with this client_message_id. Choose a new one for each message.',
 );
 
-/** Returns the error for a mention of everybody that follows another one too soon. */
+/** Returns the error for a mention of everyone that follows another one too soon. */
 export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppError {
   const message = `Everybody in a conversation can be mentioned once in ${seconds} seconds.`;
   return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, {

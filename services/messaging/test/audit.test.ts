@@ -56,7 +56,7 @@ function granted(resourceId: string, more: Partial<DomainEvent> = {}) {
   return { ...eventOf('resources.permission.granted', data, { tenant: orgId, actor: actor(member) }), ...more };
 }
 
-test('says who did what with which credential from where, and nothing that was said with it', async () => {
+test('records who did what with which credential from where, and no text', async () => {
   const id = newId();
   const credential = { type: 'session', id: 'session-1' };
   await stage.publish(granted(id, { credential, network: '203.0.113.0/24', requestid: 'req_1' }));
@@ -78,7 +78,7 @@ test('says who did what with which credential from where, and nothing that was s
   expect(event?.details.toString()).not.toContain('psst');
 });
 
-test('takes an event once, however often it comes', async () => {
+test('records an event once, however often it arrives', async () => {
   const event = granted(newId());
   const after = granted(newId());
   await stage.publish(event);
@@ -93,7 +93,7 @@ test('takes an event once, however often it comes', async () => {
   await arrived(2);
 });
 
-test('is for administrators of the Org, and not there for others', async () => {
+test('is readable for administrators of the Org, and not found for others', async () => {
   await stage.publish(granted(newId()));
   await arrived(1);
   await expect(read(member, { orgId })).rejects.toMatchObject({ reason: 'org_admin_required' });
@@ -105,7 +105,7 @@ test('is for administrators of the Org, and not there for others', async () => {
   expect((await read(admin)).items).toEqual([]);
 });
 
-test('shows a credential for certain workspaces what happened in them', async () => {
+test('shows a credential limited to workspaces the events of these', async () => {
   await stage.publish(
     granted(newId()),
     eventOf('tenancy.org.updated', { orgId }, { tenant: orgId, actor: actor(admin) }),
@@ -156,7 +156,7 @@ test('is filtered by action, actor, target, outcome and time, and paged by keyse
   expect(seen).toEqual(['api_key.revoked', 'org_member.removed', 'org_member.added', 'permission.granted']);
 });
 
-test('has the sign-ins of a person in their Personal tenant and in each of their Orgs', async () => {
+test('contains the sign-ins of a person in their Personal tenant and in each of their Orgs', async () => {
   const started = { credentialId: 's_1', userId: member.userId, userName: 'Bob', method: 'password' };
   const failed = { userId: member.userId, userName: 'Bob', reason: 'invalid_credentials', count: 3 };
   const identity = { source: '/identity', network: '203.0.113.0/24' };
@@ -176,7 +176,7 @@ test('has the sign-ins of a person in their Personal tenant and in each of their
   expect((await read(admin)).items).toEqual([]);
 });
 
-test('has what protects the account of a person, and who changed it', async () => {
+test("contains changes of what protects a person's account, and who made them", async () => {
   const who = { userId: member.userId, userName: 'Bob' };
   const operator = { type: 'system', id: 'operator', name: 'operator' } as const;
   await stage.publish(
@@ -209,7 +209,7 @@ test('has what protects the account of a person, and who changed it', async () =
   }
 });
 
-test('knows a Personal key from one of an Org, and takes its use once an hour from a network', async () => {
+test('distinguishes Personal and Org keys, and records their use once per hour and network', async () => {
   const keyId = newId();
   const used = () => ({
     ...eventOf(
@@ -244,7 +244,7 @@ function denied(fields: Partial<Denial>): Denial {
 }
 const deny = (...denials: Denial[]) => log().recordDenials({ denials }, stage.stage.host.systemCall());
 
-test('has a denial where the request was about, and nowhere else', async () => {
+test('records a denial in the tenant of the request, and nowhere else', async () => {
   const other = newId();
   const elsewhere = stage.person('Eve');
   stage.join(elsewhere.userId, newId(), 'Other', other, OrgRole.OWNER);
@@ -260,14 +260,14 @@ test('has a denial where the request was about, and nowhere else', async () => {
   await arrived(2, member, {});
 });
 
-test('takes no more denials of a tenant in an hour than the limit, and all that was done', async () => {
+test('limits the denials of a tenant per hour, and records all successful actions', async () => {
   for (let i = 0; i < 20; i++) await deny(denied({ orgId }));
   await stage.publish(granted(newId()));
   const items = await arrived(6);
   expect(items.filter(({ action }) => action === 'access.denied')).toHaveLength(5);
 });
 
-test('forgets what is older than it is kept, and what was of an Org that is purged', async () => {
+test('deletes events after their retention time, and those of a purged Org', async () => {
   await stage.publish(granted(newId()));
   await arrived(1);
   await stage.publish(eventOf('tenancy.org.purged', { orgId }, { tenant: orgId }));
@@ -285,7 +285,7 @@ test('forgets what is older than it is kept, and what was of an Org that is purg
   expect((await read(admin, { orgId })).items).toEqual([]);
 });
 
-test('no source hands on what an event says in words', () => {
+test('no source passes on texts of an event', () => {
   const secrets = {
     message: 'psst',
     text: 'psst',

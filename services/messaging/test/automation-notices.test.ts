@@ -37,7 +37,7 @@ const arrived = (count: number, caller = ada) =>
     return listed.items;
   }, 20_000);
 
-test('somebody is told that a work item was assigned to them, by whom and where it is', async () => {
+test('the assignee of a work item is notified, with the author and the place', async () => {
   const by = { type: 'user', id: newId(), name: 'Bob' } as const;
   const event = automationEvent('work_item.updated', { title: 'Review', assignedUserIds: [ada.userId] }, by as never);
   await stage.publish(event);
@@ -49,7 +49,7 @@ test('somebody is told that a work item was assigned to them, by whom and where 
   });
 });
 
-test('failures of an automation are counted together, and that it was switched off is told by itself', async () => {
+test('failures of an automation are counted together, and its deactivation is a separate notification', async () => {
   const automationId = newId();
   const failed = (disabled: boolean) =>
     automationEvent('automation_run.failed', {
@@ -68,7 +68,7 @@ test('failures of an automation are counted together, and that it was switched o
   expect(items[0]?.target).toMatchObject({ type: NotificationTargetType.AUTOMATION, id: automationId });
 });
 
-test('a paused schedule is told to those who look after it', async () => {
+test('a paused schedule notifies the people responsible for it', async () => {
   await stage.publish(
     automationEvent('schedule.paused', { name: 'Nightly', reason: 'failures', notifyUserIds: [ada.userId] }),
   );
@@ -76,11 +76,11 @@ test('a paused schedule is told to those who look after it', async () => {
   expect(item).toMatchObject({ type: NotificationType.SCHEDULE_PAUSED, title: 'The schedule “Nightly” was paused' });
 });
 
-describe('what an automation tells', () => {
+describe('a notification by an automation', () => {
   const notice = (data: object) =>
     automationEvent('notification.requested', { automationId: newId(), automationName: 'Tidy up', ...data });
 
-  test('reaches members of its workspace and nobody else, also its own person', async () => {
+  test('reaches only members of its workspace, including its own person', async () => {
     const stranger = stage.person('Eve', { orgId });
     const userIds = [ada.userId, stranger.userId];
     await stage.publish(notice({ title: 'Done', body: 'All *is* done.', userIds }));
@@ -90,7 +90,7 @@ describe('what an automation tells', () => {
     expect((await stage.list(stranger)).items).toEqual([]);
   });
 
-  test('leads to a resource, and shows nothing of what its reader may not see', async () => {
+  test('links to a resource, and shows nothing of what its reader cannot see', async () => {
     const [open, secret] = [newId(), newId()];
     stage.show(ada.userId, open, 'Roadmap');
     const to = { userIds: [ada.userId], title: 'Look at Roadmap', body: 'words' };
@@ -102,7 +102,7 @@ describe('what an automation tells', () => {
     });
   });
 
-  test('is one line of visible characters, and has a limited length', () => {
+  test('is one line of visible characters, with a limited length', () => {
     expect(lineOf('a\r\n\u202Eb\t c\u0000\u{E0041}')).toBe('a b c');
     expect(lineOf('👩‍💻 e\u0301')).toBe('👩‍💻 e\u0301');
     expect([...lineOf('😀'.repeat(300))]).toHaveLength(MAX_TITLE);

@@ -38,7 +38,7 @@ describe('a direct conversation', () => {
   const direct = (by: Caller, other: Caller, reply?: Reply) =>
     stage.create(by, { type: DIRECT, orgId: place.orgId, memberIds: [other.userId] }, reply);
 
-  test('is the same one for both people, also when both make it at once', async () => {
+  test('is the same one for both people, even if both create it concurrently', async () => {
     const replies: Reply[] = [{}, {}, {}, {}];
     const made = await Promise.all([
       direct(ann, ben, replies[0]),
@@ -65,7 +65,7 @@ describe('a direct conversation', () => {
     ).rejects.toEqual(refused('tenant_boundary'));
   });
 
-  test('is begun by a guest of the Org with people of a workspace that they share', async () => {
+  test('can be created by a guest of the Org with people of a workspace that they share', async () => {
     const [guest, outside] = [stage.person('Guest'), stage.person('Outside')];
     stage.join(guest, place, WorkspaceRole.VIEWER, OrgRole.GUEST);
     stage.join(outside, { ...newPlace(), orgId: place.orgId });
@@ -82,14 +82,14 @@ describe('a direct conversation', () => {
     expect((await begin(ann, outside)).memberCount).toBe(2);
   });
 
-  test('reaches nobody outside of the tenant', async () => {
+  test('reaches no one outside of the tenant', async () => {
     const stranger = stage.person('Stranger');
     stage.join(stranger, newPlace());
     await expect(direct(ann, stranger)).rejects.toEqual(refused('not_found'));
     await expect(direct(ann, ann)).rejects.toEqual(refused('invalid_value'));
   });
 
-  test('takes no message once the other person has left, and goes on when they are back', async () => {
+  test('accepts no message after the other person has left, until they are back', async () => {
     const gone = stage.person('Gone');
     stage.join(gone, place);
     const { id } = await direct(ann, gone);
@@ -134,7 +134,7 @@ describe('a direct conversation', () => {
 });
 
 describe('a group', () => {
-  test('is seen by its members alone', async () => {
+  test('is visible to its members only', async () => {
     const { id } = await group(ann, [ben], { name: 'Secret' });
     await expect(stage.get(cem, id)).rejects.toEqual(refused('not_found'));
     await expect(stage.history(cem, id)).rejects.toEqual(refused('not_found'));
@@ -143,7 +143,7 @@ describe('a group', () => {
     expect((await stage.list(cem)).items.map((one) => one.id)).not.toContain(id);
   });
 
-  test('is changed by managers, whose owners are changed by owners', async () => {
+  test('is changed by managers, and its owners are changed by owners', async () => {
     const { id } = await group(ann, [ben, cem]);
     await expect(stage.update(ben, id, ['name'], { name: 'Ours' })).rejects.toEqual(refused('insufficient_role'));
     const roles = (userId: string, role: ConversationRole) => ({ memberRoles: [{ userId, role }] });
@@ -174,7 +174,7 @@ describe('a group', () => {
     await expect(stage.get(ben, id)).rejects.toEqual(refused('not_found'));
   });
 
-  test('of two owners who leave at once one stays', async () => {
+  test('keeps one of two owners who leave concurrently', async () => {
     const { id } = await group(ann, [ben, cem]);
     await stage.update(ann, id, ['member_roles'], {
       memberRoles: [{ userId: ben.userId, role: ConversationRole.OWNER }],
@@ -184,7 +184,7 @@ describe('a group', () => {
     expect((await stage.get(cem, id)).memberCount).toBe(2);
   });
 
-  test('takes no more members than the limit, however many are added at once', async () => {
+  test('has at most as many members as the limit, even for concurrent additions', async () => {
     const { id } = await group(ann, []);
     const crowd = Array.from({ length: 120 }, (_, at) => stage.person(`Guest ${at}`));
     for (const one of crowd) stage.join(one, place);
@@ -216,7 +216,7 @@ describe('a group', () => {
     });
   });
 
-  test('tells each of its members that it was deleted, however many they are', async () => {
+  test('notifies each of its members of its deletion, however many there are', async () => {
     const { id } = await stage.channel(ann, place);
     const { members } = stage.records;
     const [owner] = await members.find({ where: { conversationId: id }, limit: 1 });
@@ -263,7 +263,7 @@ describe('a group', () => {
 });
 
 describe('a channel', () => {
-  test('is joined by readers of its workspace, and lists itself to them', async () => {
+  test('can be joined by readers of its workspace, and is listed for them', async () => {
     const guest = stage.person('Guest');
     stage.join(guest, place, WorkspaceRole.GUEST, OrgRole.GUEST);
     const { id } = await stage.channel(ann, place, { name: 'Open house' });
@@ -286,7 +286,7 @@ describe('a channel', () => {
     expect((await stage.send(guest, id, 'Thank you')).seq).toBe(1);
   });
 
-  test('can be for managers to post in', async () => {
+  test('can be restricted to posts of managers', async () => {
     const { id } = await stage.channel(ann, place, { memberIds: [ben.userId] });
     await expect(stage.set(ben, id, ['who_can_post'], { whoCanPost: WhoMay.MANAGERS })).rejects.toEqual(
       refused('insufficient_role'),
@@ -298,8 +298,8 @@ describe('a channel', () => {
   });
 });
 
-describe('who leaves', () => {
-  test('a workspace loses access with the answer, and is a member no longer soon after', async () => {
+describe('a person who leaves', () => {
+  test('a workspace loses access with the response, and the membership soon after', async () => {
     const elsewhere = newPlace();
     for (const one of [ann, ben, cem]) stage.join(one, elsewhere);
     const inIt = { workspaceId: elsewhere.workspaceId };
@@ -322,7 +322,7 @@ describe('who leaves', () => {
     });
   });
 
-  test('gives the group to a manager first, and to the eldest member otherwise', async () => {
+  test('passes the group to a manager first, and otherwise to the member of longest standing', async () => {
     const { id } = await group(ann, [ben, cem]);
     await stage.update(ann, id, ['member_roles'], {
       memberRoles: [{ userId: cem.userId, role: ConversationRole.MANAGER }],
@@ -336,7 +336,7 @@ describe('who leaves', () => {
     expect((await stage.get(ben, id)).role).toBe(ConversationRole.MEMBER);
   });
 
-  test('and what belongs to a purged Org is gone', async () => {
+  test('a purged Org leaves no conversations', async () => {
     const doomed = newPlace();
     for (const one of [ann, ben]) stage.join(one, doomed);
     const { id } = await group(ann, [ben], { workspaceId: doomed.workspaceId });
@@ -353,7 +353,7 @@ describe('who leaves', () => {
   });
 });
 
-test('an archived conversation and one in an archived workspace can only be read, and count for nothing in all', async () => {
+test('archived conversations and those of archived workspaces are read-only, and count as read', async () => {
   const still = newPlace();
   for (const one of [ann, ben]) stage.join(one, still);
   const before = (await stage.list(ben)).totalUnread;
@@ -377,7 +377,7 @@ test('an archived conversation and one in an archived workspace can only be read
   expect((await stage.read(ben, id)).unreadCount).toBe(0);
 });
 
-test('what is unread in all is the sum of what a page shows, however much is sent meanwhile', async () => {
+test('the total of unread messages is the sum of a page, also while messages are sent', async () => {
   const reader = stage.person('Reader');
   stage.join(reader, place);
   const ids = await Promise.all(Array.from({ length: 5 }, async () => (await group(ann, [reader])).id));
@@ -398,7 +398,7 @@ test('what is unread in all is the sum of what a page shows, however much is sen
   await Promise.all(writing);
 });
 
-test('the list is by latest activity, and filtered', async () => {
+test('the list is sorted by latest activity, and filtered', async () => {
   const here = newPlace();
   const eve = stage.person('Eve');
   for (const one of [ann, eve]) stage.join(one, here);

@@ -50,7 +50,7 @@ export function countContract(
     }, 60_000);
 
     test(
-      'after each of many random operations, unread, mention and total counts are those of a model',
+      'unread, mention and total counts match a model after each of many random operations',
       async () => {
         const random = randomNumbers(SEED);
         const pick = <T>(all: readonly T[]): T => all[random(all.length)] as T;
@@ -228,7 +228,7 @@ export function countContract(
       60_000 + count * 500,
     );
 
-    test('fifty writers at once get the numbers from 1 on, each once, and everybody counts them', async () => {
+    test('fifty concurrent writers get the numbers from 1 on, each once, and each member counts them', async () => {
       const place = newPlace();
       const people = Array.from({ length: 50 }, (_, at) => stage.person(`Writer ${at}`));
       for (const one of people) stage.join(one, place);

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EventLog } from '../src/events/log.js';
 import { createPositions } from '../src/events/positions.js';
 import {
+  contentThrottleCollection,
   logHeadCollection,
   readTenantCollection,
   streamEventCollection,
-  toldContentCollection,
 } from '../src/events/records.js';
 import { fieldOf } from '../src/events/wire.js';
 import { eventOf, openTestStage, type TestStage } from './stage.js';
@@ -29,7 +29,7 @@ async function openLog(ahead = { ms: 0 }) {
     streamEvents: await store.collection(streamEventCollection),
     logHeads: await store.collection(logHeadCollection),
     readTenants: await store.collection(readTenantCollection),
-    toldContents: await store.collection(toldContentCollection),
+    contentThrottles: await store.collection(contentThrottleCollection),
   };
   return { log: new EventLog(parts), ...parts };
 }
@@ -39,7 +39,7 @@ function changed(tenant: string, type = 'resource.updated', more: object = {}): 
   return eventOf(`resources.${type}`, data, { tenant });
 }
 
-test('each event has one place, however many processes append it how often', async () => {
+test('each event has one position, however many processes append it however often', async () => {
   const processes = await Promise.all([openLog(), openLog(), openLog()]);
   const { log, streamEvents } = processes[0] as (typeof processes)[number];
   const tenants = [newId(), newId()];
@@ -58,7 +58,7 @@ test('each event has one place, however many processes append it how often', asy
   expect((await log.head()).seq).toBe(found.at(-1)?.seq);
 });
 
-test('a tenant that nobody has read for longer than streams resume begins anew', async () => {
+test('a tenant without readers for longer than the resume window starts over', async () => {
   const ahead = { ms: 0 };
   const { log, streamEvents } = await openLog(ahead);
   const tenant = newId();
@@ -72,7 +72,7 @@ test('a tenant that nobody has read for longer than streams resume begins anew',
   expect((await log.keepFor([tenant])).get(tenant)).toBeGreaterThan(since + 1);
 });
 
-test('an event that comes later than streams resume tells its readers to begin anew', async () => {
+test('an event that arrives after the resume window makes readers start over', async () => {
   const { log, streamEvents } = await openLog();
   const tenant = newId();
   await log.keepFor([tenant]);
@@ -83,7 +83,7 @@ test('an event that comes later than streams resume tells its readers to begin a
   expect(found.map(({ type }) => type)).toEqual(['reset']);
 });
 
-test('a change of contents that waits is told by another process too, and once', async () => {
+test('a pending change of contents is published by another process too, and once', async () => {
   const ahead = { ms: 0 };
   const processes = await Promise.all([openLog(ahead), openLog(ahead)]);
   const { log, streamEvents } = processes[0] as (typeof processes)[number];
@@ -103,7 +103,7 @@ test('a change of contents that waits is told by another process too, and once',
   expect(found.map(({ data }) => data.version)).toEqual([1, 3]);
 });
 
-test('places are read by their own key alone', () => {
+test('positions can only be read with their own key', () => {
   const [one, other] = [createPositions(Buffer.alloc(32, 1)), createPositions(Buffer.alloc(32, 2))];
   const at = Date.now();
   const texts = [0, 1, 2 ** 40].map((seq) => one.write({ seq, at }));
@@ -116,7 +116,7 @@ test('places are read by their own key alone', () => {
   expect(texts.map((text) => other.read(text))).toEqual([undefined, undefined, undefined]);
 });
 
-test('every type that the bus has becomes one that clients know, without private parts', () => {
+test('every type of event on the bus maps to one that clients know, without private fields', () => {
   const ids = { resourceIds: [newId()], resourceId: newId(), workspaceId: newId(), userId: newId(), orgId: newId() };
   const secret = { message: 'private words', values: { f: 'private words' }, participants: ['private words'] };
   for (const type of Object.keys(SOURCES)) {

@@ -159,7 +159,7 @@ describe('a stream', () => {
     expect(reader.seen[2]?.data).toEqual({ resource_ids: [id], changed_fields: ['name'], version: 3 });
   });
 
-  test('tells each event once, however often the bus delivers it', async () => {
+  test('delivers each event once, however often the bus delivers it', async () => {
     const id = page(anna);
     const reader = await watch(anna);
     await reader.has(1);
@@ -173,7 +173,7 @@ describe('a stream', () => {
     expect(names(reader)).toEqual(['position', 'resourceCreated', 'resourceMoved']);
   });
 
-  test('has only the types that were asked for, and only those of the credential’s scopes', async () => {
+  test('has only the requested types, and only those of the credential’s scopes', async () => {
     const id = page(anna);
     const commentOnly = { ...anna, credential: { ...anna.credential, scopes: ['comment:read'] } };
     const [some, scoped] = [await watch(anna, { types: ['resource.moved'] }), await watch(commentOnly)];
@@ -193,7 +193,7 @@ describe('a stream', () => {
     expect(await refused.ended).toBe('insufficient_scope');
   });
 
-  test('of another tenant, or of another workspace, sees nothing of it', async () => {
+  test('shows nothing of another tenant, or of another workspace', async () => {
     const id = page(anna);
     const other = memberOf(newId());
     const elsewhere = { ...anna, workspaceId: newId() };
@@ -210,7 +210,7 @@ describe('a stream', () => {
     expect(await (await watch(other, { workspaceId: newId() })).ended).toBe('not_found');
   });
 
-  test('asks at each delivery what its reader may see', async () => {
+  test('checks at each delivery what its reader can see', async () => {
     const [seen, hidden] = [page(anna), page()];
     const reader = await watch(anna);
     await reader.has(1);
@@ -223,7 +223,7 @@ describe('a stream', () => {
     expect(reader.seen.slice(1).map(({ data }) => data.resource_ids)).toEqual([[seen], [hidden]]);
   });
 
-  test('names only those resources of a subtree that its reader may see', async () => {
+  test('names only those resources of a subtree that its reader can see', async () => {
     const [head, below, hidden] = [page(), page(anna), page()];
     const reader = await watch(anna);
     await reader.has(1);
@@ -232,7 +232,7 @@ describe('a stream', () => {
     expect(reader.seen[1]?.data).toEqual({ resource_ids: [below], changed_fields: ['name'], version: null });
   });
 
-  test('tells of trashed resources their trashing, and the rest to those who may restore them', async () => {
+  test('announces of a trashed resource only its trashing, and more only to people who can restore it', async () => {
     const ben = memberOf(orgId);
     const id = page(anna, ben);
     stage.giveRole(ben.userId, id, ResourceRole.EDITOR);
@@ -256,7 +256,7 @@ describe('a stream', () => {
     expect(await reader.ended).toBe('not_found');
   });
 
-  test('of a workspace that its reader visits ends with what was shared with them there', async () => {
+  test('of a workspace that its reader visits ends with the items shared with them there', async () => {
     const visitor = stage.person('Visitor', { orgId });
     stage.join(visitor.userId, newId(), 'Elsewhere', orgId);
     const caller = { ...visitor, credential: { ...visitor.credential, scopes: ALL_SCOPES } };
@@ -272,7 +272,7 @@ describe('a stream', () => {
     stage.go();
   });
 
-  test('of one conversation ends when its reader is removed, after having told so', async () => {
+  test('of one conversation ends when its reader is removed, after an event about it', async () => {
     const ben = memberOf(orgId);
     const { host } = stage.stage;
     const talks = host.client(contracts.conversations);
@@ -296,7 +296,7 @@ describe('a stream', () => {
     stage.go();
   });
 
-  test('shares its questions with the others that ask the same', async () => {
+  test('shares access checks with other streams', async () => {
     const id = page(anna);
     const readers = await Promise.all(
       Array.from({ length: 30 }, async () => {
@@ -314,7 +314,7 @@ describe('a stream', () => {
 });
 
 describe('changes of contents', () => {
-  test('are told at once, and then at most once in ten seconds with the latest version', async () => {
+  test('are published at once, and then at most once in ten seconds with the latest version', async () => {
     const id = page(anna);
     const reader = await watch(anna);
     await reader.has(1);
@@ -333,8 +333,8 @@ describe('changes of contents', () => {
   });
 });
 
-describe('a stream that comes back', () => {
-  test('has what it missed, once and in order', async () => {
+describe('a resumed stream', () => {
+  test('delivers missed events once and in order', async () => {
     const id = page(anna);
     const first = await watch(anna);
     await first.has(1);
@@ -353,7 +353,7 @@ describe('a stream that comes back', () => {
     }
   });
 
-  test('begins anew where its place is not known', async () => {
+  test('starts over if its position is not known', async () => {
     for (const lastEventId of ['1', 'not-a-place', 'A'.repeat(54), '☃']) {
       const reader = await watch(anna, { lastEventId });
       await reader.has(1);
@@ -361,7 +361,7 @@ describe('a stream that comes back', () => {
     }
   });
 
-  test('begins anew after the time of resuming, and where nobody has read its tenant', async () => {
+  test('starts over after the resume window, and if no one has read its tenant', async () => {
     const reader = await watch(anna);
     const [{ id: lastEventId = '' } = {}] = await reader.has(1);
     const elsewhere = await watch(memberOf(newId()), { lastEventId });
@@ -373,7 +373,7 @@ describe('a stream that comes back', () => {
     expect(late.seen[0]?.data).toEqual({ reason: 'expired' });
   });
 
-  test('sees what it missed as its reader may see it now', async () => {
+  test("shows missed events according to the reader's present access", async () => {
     const [id, kept] = [page(anna), page(anna)];
     const reader = await watch(anna);
     const [{ id: lastEventId = '' } = {}] = await reader.has(1);
@@ -386,8 +386,8 @@ describe('a stream that comes back', () => {
   });
 });
 
-describe('a reader that is too slow', () => {
-  test('is dropped, resumes, and holds up nobody', async () => {
+describe('a slow reader', () => {
+  test('is disconnected, can resume, and delays no one', async () => {
     const ben = memberOf(orgId);
     const id = page(anna, ben);
     const [slow, fast] = [await watch(anna), await watch(ben)];
@@ -411,7 +411,7 @@ describe('a reader that is too slow', () => {
 });
 
 describe('the list', () => {
-  test('has pages of what is kept and may be seen, oldest first', async () => {
+  test('contains pages of events that are kept and visible, oldest first', async () => {
     const [id, hidden] = [page(anna), page()];
     expect((await list(anna)).items).toEqual([]);
     const events = Array.from({ length: 7 }, (_, i) => changed('resource.updated', [i % 2 ? hidden : id]));
@@ -428,8 +428,8 @@ describe('the list', () => {
   });
 });
 
-describe('nobody reading', () => {
-  test('means that nothing is kept', async () => {
+describe('a tenant without readers', () => {
+  test('keeps no events', async () => {
     const before = await stage.stage.own.store.collection({ name: 'stream_events', indexes: [] });
     const [unread, read] = [newId(), page(anna)];
     const reader = await watch(anna);

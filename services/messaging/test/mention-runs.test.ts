@@ -51,7 +51,7 @@ const noneWaits = () =>
     expect(await stage.records.mentionRuns.count({})).toBe(0);
   }, 20_000);
 
-test('a run is asked for by the rights of the sender, with what they can see of the conversation', async () => {
+test('a run is requested with the rights of the sender, limited to what they can see', async () => {
   const id = await group();
   await stage.send(ann, id, 'A secret');
   await stage.add(ann, id, { userId: ben.userId, shareHistory: false });
@@ -69,7 +69,7 @@ test('a run is asked for by the rights of the sender, with what they can see of 
   ]);
 });
 
-test('a start that may have got lost is asked for again with the same id', async () => {
+test('a start that may have been lost is requested again with the same id', async () => {
   const id = await group();
   onStart = (times) => {
     if (times === 1) throw Unavailable();
@@ -81,15 +81,15 @@ test('a start that may have got lost is asked for again with the same id', async
   expect((await stage.get(ann, id)).lastSeq).toBe(1);
 }, 30_000);
 
-test('a refusal is one message of the system', async () => {
+test('a refusal is one system message', async () => {
   const id = await group();
   onStart = () => 'The agent is paused.';
   const { runId, id: messageId } = await ask(ann, id, 'Bot?');
   await noneWaits();
-  const [said, ...others] = (await stage.history(ann, id)).items;
+  const [systemMessage, ...others] = (await stage.history(ann, id)).items;
   expect(others).toHaveLength(1);
-  expect(said).toMatchObject({ text: 'The agent is paused.', runId, replyToId: messageId });
-  expect(said?.author?.type).toBe(ActorType.SYSTEM);
+  expect(systemMessage).toMatchObject({ text: 'The agent is paused.', runId, replyToId: messageId });
+  expect(systemMessage?.author?.type).toBe(ActorType.SYSTEM);
   expect((await stage.get(ann, id)).unreadCount).toBe(0);
 });
 
@@ -101,7 +101,7 @@ test('an edit that adds a mention starts nothing', async () => {
   expect([started, await stage.records.mentionRuns.count({})]).toEqual([[], 0]);
 });
 
-test('agents and automations speak under their own names: they move no marker, and an agent starts no other one', async () => {
+test('agents and automations post under their own names, move no marker, and start no other agent', async () => {
   const id = await group();
   await stage.add(ann, id, { userId: ben.userId });
   const helper = { id: newId(), name: 'Helper', roles: { [place.workspaceId]: 'viewer' as const } };
@@ -127,7 +127,7 @@ test('agents and automations speak under their own names: they move no marker, a
   });
 });
 
-test('a client_message_id is that of its author, also where an agent speaks for a person', async () => {
+test('a client_message_id is unique per author, also if an agent posts for a person', async () => {
   const id = await group();
   const helper = { id: newId(), name: 'Helper', roles: { [place.workspaceId]: 'viewer' as const } };
   const sent = [];

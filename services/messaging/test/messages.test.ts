@@ -58,13 +58,13 @@ function eventsOf(id: string, type: string, count: number): Promise<DomainEvent[
 }
 
 describe('a message', () => {
-  test('needs words or an attachment', async () => {
+  test('requires text or an attachment', async () => {
     const id = await group();
     await expect(stage.send(ann, id, ' ')).rejects.toEqual(refused('missing_field'));
     await expect(stage.send(ann, id, {})).rejects.toEqual(refused('missing_field'));
   });
 
-  test('is sent once for a client_message_id, also when it is sent twice at once and after retention', async () => {
+  test('is sent once per client_message_id, even concurrently and after retention', async () => {
     const id = await group();
     const replies: Reply[] = [{}, {}, {}];
     const fields = { text: 'Hello', clientMessageId: 'one' };
@@ -81,7 +81,7 @@ describe('a message', () => {
     expect((await stage.get(ann, id)).lastSeq).toBe(2);
   });
 
-  test("moves its author's marker when a person sends it, and a key's only when it says so", async () => {
+  test("moves its author's marker when a person sends it, and for a key only on request", async () => {
     const id = await group();
     await stage.send(ben, id, 'One');
     expect((await stage.send(keyOf(ann), id, 'Two')).seq).toBe(2);
@@ -92,7 +92,7 @@ describe('a message', () => {
     expect(await stage.get(ben, id)).toMatchObject({ lastReadSeq: 1, unreadCount: 2 });
   });
 
-  test('shows an attachment to those who may read it now', async () => {
+  test('shows an attachment to people who can read it now', async () => {
     const id = await group();
     const resourceId = newId();
     await expect(stage.send(ann, id, { attachments: [{ resourceId }] })).rejects.toEqual(refused('not_found'));
@@ -109,7 +109,7 @@ describe('a message', () => {
     await expect(stage.send(ann, id, { attachments: many })).rejects.toEqual(refused('too_many_items'));
   });
 
-  test('is edited by its author alone, and deleted by them and by managers', async () => {
+  test('is edited by its author only, and deleted by the author and by managers', async () => {
     const id = await group();
     const sent = await stage.send(ben, id, 'Fisrt');
     await expect(stage.edit(ann, id, sent.id, ['text'], { text: 'First' })).rejects.toEqual(
@@ -130,7 +130,7 @@ describe('a message', () => {
     expect(deleted.map(({ data }) => [data.seq, data.text])).toEqual([[1, '']]);
   });
 
-  test('has reactions of everybody, which their owner replaces', async () => {
+  test('has reactions of each member, who can replace their own', async () => {
     const id = await group();
     const { id: messageId } = await stage.send(ann, id, 'Lunch?');
     await stage.edit(ben, id, messageId, ['reactions'], { reactions: ['👍', '🎉'] });
@@ -146,7 +146,7 @@ describe('a message', () => {
     );
   });
 
-  test('belongs to the thread of what it replies to', async () => {
+  test('belongs to the thread of the message that it replies to', async () => {
     const id = await group();
     const root = await stage.send(ann, id, 'Question');
     await stage.send(ann, id, 'Beside');
@@ -163,7 +163,7 @@ describe('a message', () => {
 });
 
 describe('the history', () => {
-  test('is read from every side', async () => {
+  test('is read in both directions and around a message', async () => {
     const id = await group();
     for (let at = 1; at <= 9; at++) await stage.send(ann, id, `Message ${at}`);
     const read = async (fields: object, limit = 4) => {
@@ -186,7 +186,7 @@ describe('the history', () => {
     ]);
   });
 
-  test('says of a page without messages on which side of it they are', async () => {
+  test('of a page without messages has flags for messages before and after it', async () => {
     const id = await group();
     expect((await stage.history(ann, id)).page).toMatchObject({ hasMoreBefore: false, hasMoreAfter: false });
     for (const text of ['One', 'Two']) await stage.send(ann, id, text);
@@ -202,7 +202,7 @@ describe('the history', () => {
     }
   });
 
-  test('begins where a member was let in, for lists, searches and replies', async () => {
+  test('begins where a member was added, for lists, searches and replies', async () => {
     const dan = stage.person('Dan');
     stage.join(dan, place);
     const id = await group();
@@ -225,7 +225,7 @@ describe('the history', () => {
     expect(await stage.get(dan, id)).toMatchObject({ unreadCount: 1, messageCount: 1, visibleFromSeq: 2 });
   });
 
-  test('is searched by words of every script', async () => {
+  test('can be searched in every script', async () => {
     const id = await group();
     for (const text of ['Running late, sorry', '東京都の会議は明日です', 'Café at noon', '晩ご飯']) {
       await stage.send(ann, id, text);
@@ -265,7 +265,7 @@ describe('the marker', () => {
 });
 
 describe('mentions', () => {
-  test('are of members, and of everybody by managers once in a while', async () => {
+  test('are of members, and of everyone only by managers at intervals', async () => {
     const id = await group();
     const all = { mentions: [{ type: MentionType.ALL }] };
     await expect(stage.send(ann, id, { text: 'Hi', mentions: [{ id: newId() }] })).rejects.toEqual(
@@ -281,7 +281,7 @@ describe('mentions', () => {
     expect(await stage.get(ann, id)).toMatchObject({ unreadCount: 1, mentionCount: 1 });
   });
 
-  test('of agents need an agent that takes part', async () => {
+  test('of agents require an agent that is a member', async () => {
     const id = await group({ members: [{ agentId: BOT }] });
     for (const agentId of [newId(), PAUSED, ELSEWHERE]) {
       await expect(group({ members: [{ agentId }] })).rejects.toEqual(refused('not_found'));
@@ -290,25 +290,25 @@ describe('mentions', () => {
     expect(mentions).toEqual([{ type: MentionType.AGENT, id: BOT, name: 'Bot' }]);
     const request = { conversationId: id, agentId: BOT, agentName: 'Bot', text: 'Yes', chain: [] };
     const runId = newId();
-    const said = { ...request, resourceIds: [], failed: false, replyToId: undefined };
+    const reply = { ...request, resourceIds: [], failed: false, replyToId: undefined };
     const call = async () =>
       stage.stage.host
         .client(contracts.conversationAccess)
-        .postAgentMessage({ ...said, runId }, await stage.stage.as(undefined));
+        .postAgentMessage({ ...reply, runId }, await stage.stage.as(undefined));
     const [one, two] = await Promise.all([call(), call()]);
     expect([one.messageId, one.seq]).toEqual([two.messageId, two.seq]);
     expect([one.created, two.created].sort()).toEqual([false, true]);
     const [answer] = (await stage.history(ben, id)).items;
     expect(answer).toMatchObject({ text: 'Yes', seq: 2, runId, author: { type: ActorType.AGENT, name: 'Bot' } });
     expect(await stage.get(ben, id)).toMatchObject({ unreadCount: 2 });
-    const failed = { ...said, runId: newId(), failed: true };
+    const failed = { ...reply, runId: newId(), failed: true };
     await stage.stage.host
       .client(contracts.conversationAccess)
       .postAgentMessage(failed, await stage.stage.as(undefined));
     expect(await stage.get(ben, id)).toMatchObject({ unreadCount: 2, lastSeq: 3 });
   });
 
-  test('for a person, by an agent that nobody has mentioned, need the right of the person', async () => {
+  test("for a person, by an agent without a mention, require the person's rights", async () => {
     const id = await group({ name: 'Reports' });
     const { client } = stage.stage.host;
     const post = async (userId: string, runId = newId()) =>
@@ -332,7 +332,7 @@ describe('mentions', () => {
 });
 
 describe('notifications', () => {
-  test('are merged, settled by reading, and not sent to those who have muted', async () => {
+  test('are merged, marked read with the conversation, and not sent if muted', async () => {
     const id = await group({ name: 'News' });
     await stage.set(cem, id, ['is_muted'], { isMuted: true });
     await stage.send(ann, id, 'One');
@@ -360,7 +360,7 @@ describe('notifications', () => {
   });
 });
 
-test('each message counts once in a notification, however many are sent at once and however often they are announced', async () => {
+test('each message counts once in a notification, even for concurrent messages and repeated events', async () => {
   const id = await group({ name: 'Busy' });
   const writers = [...Array.from({ length: 25 }, () => ann), ...Array.from({ length: 5 }, () => keyOf(ben))];
   const counts = (ofBen: number, ofCem: number) =>
@@ -383,7 +383,7 @@ test('each message counts once in a notification, however many are sent at once 
   });
 });
 
-test('in a channel only those are notified of every message who want to be', async () => {
+test('in a channel, only members who have chosen so are notified of every message', async () => {
   const others = { memberIds: [ben.userId, cem.userId] };
   const { id } = await stage.channel(ann, place, { name: 'Busy', ...others });
   await stage.set(ben, id, ['notify'], { notify: NotifyLevel.ALL });
@@ -394,7 +394,7 @@ test('in a channel only those are notified of every message who want to be', asy
   await eventually(async () => expect(await notifications(ben, id)).toEqual([['Ann wrote in “Busy”', 2]]));
 });
 
-test('retention removes from the old end, by the setting alone, and is worked off by the queue', async () => {
+test('retention deletes the oldest messages, by the setting only, through the queue', async () => {
   const id = await group();
   await stage.send(ann, id, { text: 'Old', mentions: [{ id: ben.userId }] });
   stage.wait(3 * DAY_MS);
@@ -415,7 +415,7 @@ test('retention removes from the old end, by the setting alone, and is worked of
   expect((await stage.get(ben, id)).messageCount).toBe(1);
 });
 
-test('events about messages carry their number and the beginning of their text, in order', async () => {
+test('events about messages contain their number and the beginning of their text, in order', async () => {
   const id = await group();
   const text = `${'ä'.repeat(4000)} the end`;
   await stage.send(ann, id, { text, mentions: [{ id: ben.userId }] });
@@ -430,7 +430,7 @@ test('events about messages carry their number and the beginning of their text, 
   expect(Buffer.byteLength(first?.data.text as string)).toBe(4096);
 });
 
-test('whoever asks learns who reads a conversation, and from which message on', async () => {
+test('callers get the readers of a conversation, with the first message that each can read', async () => {
   const id = await group();
   await stage.send(ann, id, 'One');
   const late = stage.person('Late');
@@ -447,7 +447,7 @@ test('whoever asks learns who reads a conversation, and from which message on', 
   expect(standings[0]).toMatchObject({ workspaceId: place.workspaceId, orgId: place.orgId });
 });
 
-test('whoever asks learns who reads a conversation besides a person', async () => {
+test('callers get the readers of a conversation other than a person', async () => {
   const audience = async (conversationId: string) =>
     stage.access.getAudience({ conversationId, userId: ann.userId }, await stage.stage.as(undefined));
   const id = await group();

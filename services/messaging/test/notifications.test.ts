@@ -45,7 +45,7 @@ const arrived = (count: number, caller = ada) =>
     return listed;
   });
 
-test('somebody is told who shared what with them, and where it is', async () => {
+test('a person is notified who shared what with them, and where it is', async () => {
   const id = newId();
   stage.show(ada.userId, id, 'Roadmap');
   await stage.publish(shared(id, { message: 'Please read' }));
@@ -71,7 +71,7 @@ test('somebody is told who shared what with them, and where it is', async () => 
   expect(await stage.list(bob)).toMatchObject({ items: [], unreadCount: 0 });
 });
 
-test('what was lost is not named any more', async () => {
+test('a target without access is no longer named', async () => {
   const id = newId();
   stage.show(ada.userId, id, 'Roadmap');
   const place = { workspaceId, userId: ada.userId, addedByUserId: bob.userId, role: 'ROLE' };
@@ -94,7 +94,7 @@ test('what was lost is not named any more', async () => {
   ]);
 });
 
-test('a refusal says why, and not of what', async () => {
+test('a denied request gives the reason, and does not name the target', async () => {
   const id = newId();
   const decided = { resourceId: id, workspaceId, notifyUserIds: [ada.userId], status: 'denied', message: 'Not yet' };
   await stage.publish(
@@ -114,14 +114,14 @@ test('a refusal says why, and not of what', async () => {
   ]);
 });
 
-test('nobody is told of what they did themselves, by a key either', async () => {
+test('people are not notified of their own actions, not even by a key', async () => {
   const byKey = { ...shared(newId()), actor: { type: 'api_key', id: newId(), name: 'CI', person: ada.userId } };
   const id = newId();
   await stage.publish(shared(newId(), {}, ada), byKey, shared(id));
   expect((await arrived(1)).items[0]?.groupKey).toBe(`shared:${id}`);
 });
 
-test('unread ones of one kind are one; a read one is not counted into again', async () => {
+test('unread notifications of one kind are merged; a read one is left alone', async () => {
   const id = newId();
   await stage.publish(shared(id), shared(id), shared(id));
   const { items } = await eventually(async () => {
@@ -158,7 +158,7 @@ describe('tenants', () => {
     expect((await stage.list({ ...ada, tenant: { orgId: newId() } })).page?.total).toBe(0);
   });
 
-  test('a credential for certain workspaces sees and changes theirs alone', async () => {
+  test('a credential limited to workspaces sees and changes only theirs', async () => {
     const other = newId();
     await stage.publish(shared(newId()), shared(newId(), { workspaceId: other }));
     const { items } = await arrived(2);
@@ -172,7 +172,7 @@ describe('tenants', () => {
 });
 
 describe('lists', () => {
-  test('filter by state and type, and page the newest first', async () => {
+  test('filter by state and type, and page with the newest first', async () => {
     const ids = Array.from({ length: 5 }, () => newId());
     await stage.publish(...ids.map((id) => shared(id)));
     const { items } = await arrived(5);
@@ -198,7 +198,7 @@ describe('lists', () => {
 });
 
 describe('changes', () => {
-  test('ids of others are passed over, and only what changes is counted', async () => {
+  test('skip ids of other people, and count only actual changes', async () => {
     await stage.publish(shared(newId()), shared(newId()));
     const { items } = await arrived(2);
     const ids = [...items.map(({ id }) => id), newId()];
@@ -211,7 +211,7 @@ describe('changes', () => {
     expect((await stage.list(ada)).items.map(({ id }) => id)).toEqual([ids[1]]);
   });
 
-  test('all, or all before a time', async () => {
+  test('apply to all, or to all before a time', async () => {
     await stage.publish(shared(newId()), shared(newId()), shared(newId()));
     const { items } = await arrived(3);
     const before = items[0]?.createdAt;
@@ -226,16 +226,16 @@ describe('changes', () => {
     [{ all: true, ids: [newId()], isRead: true }, 'ambiguous_target'],
     [{ ids: [newId()], before: '2026-01-01T00:00:00.000Z', isRead: true }, 'invalid_value'],
     [{ all: true }, 'no_update_field'],
-  ])('%j is refused', async (fields, reason) => {
+  ])('refuse %j', async (fields, reason) => {
     await expect(stage.update(ada, fields)).rejects.toMatchObject({ reason });
   });
 
-  test('a delete says what', async () => {
+  test('report what was deleted', async () => {
     await expect(stage.remove(ada, {})).rejects.toMatchObject({ reason: 'missing_target' });
   });
 });
 
-describe('what comes in', () => {
+describe('an incoming event', () => {
   /** Returns the service's dependencies, to run by hand what its consumer and its job do. */
   async function parts() {
     const { store } = stage.stage.host;
@@ -254,7 +254,7 @@ describe('what comes in', () => {
   let ahead = 0;
   const inbox = () => ({ inbox: `${ada.userId}:${orgId}` });
 
-  test('is counted once, however often and in whatever company it comes', async () => {
+  test('is counted once, however often and in whatever batch it arrives', async () => {
     const own = await parts();
     const id = newId();
     const event = shared(id);
@@ -264,7 +264,7 @@ describe('what comes in', () => {
     expect(found.map(({ count }) => count)).toEqual([3]);
   });
 
-  test('is bounded: the oldest make room', async () => {
+  test('replaces the oldest notification in a full inbox', async () => {
     const own = await parts();
     const ids = Array.from({ length: 23 }, () => newId());
     for (const id of ids) await takeIn(own, shared(id));
@@ -272,7 +272,7 @@ describe('what comes in', () => {
     expect(kept.map(({ groupKey }) => groupKey)).toEqual(ids.slice(3).map((id) => `shared:${id}`));
   });
 
-  test('goes when its time is over, the read sooner than the unread', async () => {
+  test('expires, earlier if it was read', async () => {
     const own = await parts();
     await takeIn(own, shared(newId()));
     await takeIn(own, shared(newId()));
@@ -287,7 +287,7 @@ describe('what comes in', () => {
     expect(left.map(({ id }) => id)).toEqual([two?.id]);
   });
 
-  test('goes with its Org', async () => {
+  test('is deleted with its Org', async () => {
     const other = newId();
     await stage.publish(shared(newId()), { ...shared(newId()), tenant: other });
     await arrived(1);
@@ -297,7 +297,7 @@ describe('what comes in', () => {
     await arrived(1);
   });
 
-  test('every query has an index', async () => {
+  test('every query uses an index', async () => {
     const { notifications, seenEvents } = await parts();
     const queries = [
       { where: { openKey: 'x' } },

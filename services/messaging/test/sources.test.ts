@@ -12,7 +12,7 @@ const boss = { type: 'user', id: 'boss', name: 'Boss' };
 describe('members', () => {
   const place = { workspaceId: 'w', userId: 'bob', addedByUserId: 'boss', role: 'editor' };
 
-  test('who is added is told, and who invited them that they have come', () => {
+  test('an added person is notified, and the inviter of their acceptance', () => {
     const added = of('tenancy.workspace_member.added', place, { tenant: 'o', actor: boss });
     expect(added).toMatchObject([{ to: ['bob'], orgId: 'o', workspaceId: 'w', facts: { joined: false } }]);
     const joined = of('tenancy.workspace_member.added', place, { tenant: 'o', actor: bob });
@@ -22,7 +22,7 @@ describe('members', () => {
     ]);
   });
 
-  test('nobody is told of a place that they have made themselves, or that is only offered', () => {
+  test('people are not notified of a membership that they created themselves, or that is only offered', () => {
     expect(of('tenancy.workspace_member.added', { ...place, addedByUserId: 'bob' })).toEqual([]);
     const open = { orgId: 'o', userId: '', addedByUserId: 'boss', role: 'member', status: 'invited' };
     expect(of('tenancy.org_member.added', open)).toEqual([]);
@@ -36,7 +36,7 @@ describe('members', () => {
 describe('usage', () => {
   const about = { notifyUserIds: ['ada', 'boss'], orgId: 'o', period: '2026-11' };
 
-  test('administrators are told of a threshold, of overage and of low credits, each with its figures', () => {
+  test('administrators are notified of a threshold, of overage and of low credits, with the figures', () => {
     const [cap] =
       of(
         'tenancy.usage.alert',
@@ -56,7 +56,7 @@ describe('usage', () => {
     expect(low?.groupKey).not.toBe(cap?.groupKey);
   });
 
-  test('in a Personal tenant the person is told, without an Org', () => {
+  test('in a Personal tenant the person is notified, without an Org', () => {
     const event = { ...about, orgId: '', notifyUserIds: ['ada'], about: 'overage' };
     expect(of('tenancy.usage.alert', event)).toMatchObject([{ to: ['ada'], orgId: undefined }]);
     expect(of('tenancy.usage.alert', { ...event, notifyUserIds: [] })).toEqual([]);
@@ -66,7 +66,7 @@ describe('usage', () => {
 describe('comments', () => {
   const comment = { resourceId: 'r', workspaceId: 'w', threadId: 't', commentId: 'c', actorId: 'bob' };
 
-  test('who is mentioned is not told of a reply as well', () => {
+  test('a mentioned person is not notified of the reply as well', () => {
     const drafts = of('resources.comment.created', { ...comment, mentions: ['ada'], participants: ['ada', 'eve'] });
     expect(drafts).toMatchObject([
       { type: 'mention', to: ['ada'], groupKey: 'mention:r' },
@@ -74,18 +74,18 @@ describe('comments', () => {
     ]);
   });
 
-  test('a change tells those who are mentioned for the first time', () => {
+  test('a change notifies people who are mentioned for the first time', () => {
     expect(of('resources.comment.updated', { ...comment, mentions: [], participants: ['ada'] })).toEqual([]);
     expect(of('resources.comment.updated', { ...comment, mentions: ['ada'] })).toMatchObject([{ type: 'mention' }]);
   });
 
-  test('a settled thread tells its people', () => {
+  test('a resolved thread notifies its participants', () => {
     expect(of('resources.comment.resolved', { ...comment, participants: ['ada'] })).toMatchObject([
       { type: 'comment_resolved', to: ['ada'], target: { type: 'resource', id: 'r' } },
     ]);
   });
 
-  test('a malformed event tells nobody', () => {
+  test('a malformed event notifies no one', () => {
     expect(of('resources.comment.created', { mentions: 'ada', participants: [1, null, ''] })).toEqual([]);
     expect(of('resources.permission.granted', { notify: true })).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe('comments', () => {
 describe('sharing', () => {
   const grant = { resourceId: 'r', workspaceId: 'w', principal: 'user:ada', role: 'viewer', notify: true };
 
-  test('who is granted a role is told, unless that is not wanted', () => {
+  test('the grantee of a role is notified, unless the request suppresses it', () => {
     expect(of('resources.permission.granted', { ...grant, message: 'Look' })).toMatchObject([
       { type: 'resource_shared', to: ['ada'], facts: { message: 'Look', role: 'viewer' } },
     ]);
@@ -102,7 +102,7 @@ describe('sharing', () => {
     expect(of('resources.permission.granted', { ...grant, principal: 'org:o' })).toEqual([]);
   });
 
-  test('a request goes to those who may give, its decision to who asked', () => {
+  test('a request notifies people who can grant it, and its decision the requester', () => {
     const request = { ...grant, requesterId: 'ada', notifyUserIds: ['boss', 'eve'], status: 'pending' };
     expect(of('resources.access_request.created', request)).toMatchObject([
       { type: 'access_requested', to: ['boss', 'eve'], groupKey: 'access:ada:r' },
@@ -115,7 +115,7 @@ describe('sharing', () => {
   });
 });
 
-test('the person behind a doer', () => {
+test('the person behind an actor', () => {
   expect(personBehind(eventOf('a.b.c', {}, { actor: bob }))).toBe('bob');
   expect(personBehind(eventOf('a.b.c', {}, { actor: { type: 'api_key', id: 'k', name: '', person: 'bob' } }))).toBe(
     'bob',
@@ -124,7 +124,7 @@ test('the person behind a doer', () => {
   expect(personBehind(eventOf('a.b.c', {}, { actor: { type: 'system', id: 'tenancy', name: '' } }))).toBeUndefined();
 });
 
-test('titles name the target where its name may be told', () => {
+test('titles name the target if its name may be shown', () => {
   const facts = {};
   expect(titleOf('mention', { actor: 'Ada', name: 'Plan', facts })).toBe('Ada mentioned you in “Plan”');
   expect(titleOf('mention', { actor: 'Ada', name: undefined, facts })).toBe('Ada mentioned you');

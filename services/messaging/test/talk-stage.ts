@@ -98,14 +98,14 @@ export async function openTalkStage(
   async function announce(): Promise<void> {
     const event = eventOf('tenancy.workspace.updated', {});
     let hear = () => {};
-    const heard = new Promise<void>((resolve) => {
+    const received = new Promise<void>((resolve) => {
       hear = resolve;
     });
     const watched = await host.bus.watch(['commonplace.tenancy.>'], ({ id }) => {
       if (id === event.id) hear();
     });
     await host.bus.publish([event]);
-    await heard;
+    await received;
     await watched.close();
   }
   const placeOf = ({ userId }: Caller) => [...of(workspaces, userId).keys()][0];

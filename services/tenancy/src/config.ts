@@ -6,25 +6,25 @@ import { OAUTH_TYPES, type OAuthSystem, type OAuthType, parseEndpoint } from './
 export const config = {
   publicUrl: {
     variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'URL that people reach this server by; links to it begin so',
+    help: 'public URL of this server; links to it begin with it',
     parse: url('http', 'https'),
     fallback: 'http://127.0.0.1:8080',
   },
   orgMembers: {
     variable: 'COMMONPLACE_ORG_MEMBERS',
-    help: 'most members of one Org, open invitations included',
+    help: 'maximum members of one Org, open invitations included',
     parse: integer(1, 1_000_000),
     fallback: 10_000,
   },
   orgRetentionDays: {
     variable: 'COMMONPLACE_ORG_RETENTION_DAYS',
-    help: 'days that a deleted Org is kept, and can be restored',
+    help: 'days that a deleted Org is kept and can be restored',
     parse: integer(0, 3650),
     fallback: 30,
   },
   credits: {
     variable: 'COMMONPLACE_CREDITS',
-    help: 'whose credits are limited: `granted`, tenants that were granted some; `metered`, all',
+    help: 'whose credits are limited: `granted`, tenants that have received a grant; `metered`, all',
     parse: oneOf('granted', 'metered'),
     fallback: 'granted',
   },
@@ -32,7 +32,7 @@ export const config = {
   ...MAIL_SETTINGS,
   urlAllowlist: {
     variable: 'COMMONPLACE_URL_ALLOWLIST',
-    help: 'hosts that may be fetched from by http, or at addresses that are not public: wiki.intern,*.lab.example',
+    help: 'hosts that may be fetched over http and at addresses that are not public, such as wiki.intern or *.lab.example',
     parse: list,
     fallback: [] as string[],
   },
@@ -53,14 +53,19 @@ function clientTable(): Record<Exclude<ClientKey, `${string}_scopes`>, Setting<s
       const variable = `COMMONPLACE_CONNECTOR_${type.toUpperCase()}_${suffix}`;
       table[`${type}_${key}`] = { variable, help, parse, fallback: undefined, ...(secret && { secret }) };
     };
-    add('id', 'CLIENT_ID', `client that is registered at ${name}; people connect their accounts by it`, text);
+    add(
+      'id',
+      'CLIENT_ID',
+      `id of the OAuth client registered at ${name}, through which people connect their accounts`,
+      text,
+    );
     add('secret', 'CLIENT_SECRET', 'its secret', text, true);
     add('authorizeUrl', 'AUTHORIZE_URL', `instead of ${authorizeUrl}`, parseEndpoint);
     add('tokenUrl', 'TOKEN_URL', `instead of ${tokenUrl}`, parseEndpoint);
     add(
       'revokeUrl',
       'REVOKE_URL',
-      revokeUrl === undefined ? 'where grants are revoked' : `instead of ${revokeUrl}`,
+      revokeUrl === undefined ? 'URL that revokes grants' : `instead of ${revokeUrl}`,
       parseEndpoint,
     );
     add('scopes', 'SCOPES', `instead of ${scopes.join(',') || 'none'}`, list);
@@ -76,10 +81,10 @@ export const INVITATION_MS = 14 * DAY_MS;
 /** Milliseconds that a response waits for counts from another service. */
 export const COUNTS_MS = 2000;
 /** Maximum number of connectors in one workspace. */
-export const CONNECTORS_PER_WORKSPACE = 100;
+export const MAX_CONNECTORS_PER_WORKSPACE = 100;
 /** Milliseconds for which a link to authorize access is valid. */
 export const AUTHORIZATION_MS = 10 * 60 * 1000;
 /** Milliseconds that an external system may take to respond. */
 export const UPSTREAM_MS = 8000;
 /** Maximum number of pins in one list. */
-export const PINS_PER_LIST = 50;
+export const MAX_PINS_PER_LIST = 50;

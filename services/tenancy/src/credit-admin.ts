@@ -8,7 +8,7 @@ import { type AccountRecord, openCreditRecords, type Payer } from './credits/rec
 /** The tenant of a grant: an Org, or a person's Personal tenant. */
 export type OperatorTenant = { readonly orgId: string } | { readonly userId: string };
 
-export interface DeskGrant {
+export interface OperatorGrant {
   readonly id: string;
   readonly kind: GrantKind;
   readonly amount: string;
@@ -28,7 +28,7 @@ export interface OperatorAccount {
   /** Used in the present month, and the part of it that exceeded the available credits. */
   readonly used: string;
   readonly overage: string;
-  readonly grants: readonly DeskGrant[];
+  readonly grants: readonly OperatorGrant[];
 }
 
 /** Grants and lists credits for the operator of an installation. */
@@ -70,7 +70,7 @@ export async function openCreditAdmin(store: Store, clock: () => number = Date.n
     async grant(tenant, { kind, amount: text, expiresAt }) {
       const payer = payerOf(tenant);
       const amount = parseAmount(text, MAX_BALANCE);
-      if (amount === undefined || amount === 0) throw new RangeError(`${text} is no amount of credits above 0`);
+      if (amount === undefined || amount === 0) throw new RangeError(`${text} is not an amount of credits above 0`);
       if (expiresAt !== undefined && expiresAt <= now()) throw new RangeError(`${expiresAt} is over`);
       await inWork(store, async (work) => {
         const before = await work.get(accounts, payer.tenant);
@@ -80,11 +80,11 @@ export async function openCreditAdmin(store: Store, clock: () => number = Date.n
         await grantCredits({ ...records, now, metersAll: false }, work, payer, terms);
       });
       const [account] = await one(tenant);
-      return toDesk(account as AccountRecord, now());
+      return toOperatorAccount(account as AccountRecord, now());
     },
     async list(tenant) {
       const found = tenant === undefined ? await all() : await one(tenant);
-      return found.map((account) => toDesk(account, now()));
+      return found.map((account) => toOperatorAccount(account, now()));
     },
   };
 }
@@ -93,7 +93,7 @@ function payerOf(tenant: OperatorTenant): Payer {
   return 'orgId' in tenant ? { ...tenant, tenant: tenant.orgId } : { ...tenant, tenant: homeOf(tenant.userId) };
 }
 
-function toDesk({ tenant, orgId, userId, ...stored }: AccountRecord, now: string): OperatorAccount {
+function toOperatorAccount({ tenant, orgId, userId, ...stored }: AccountRecord, now: string): OperatorAccount {
   const state = inMonth(stored, now);
   return {
     ...{ tenant, orgId: orgId ?? null, userId: userId ?? null },

@@ -3,12 +3,12 @@ import { AppError, defineError } from '@commonplace/kit/errors';
 export const RoleEscalation = defineError(
   'PERMISSION_DENIED',
   'role_escalation',
-  'Nobody grants a role above their own: yours is {own}.',
+  'You cannot grant a role above your own, which is {own}.',
 );
 export const ExternalSharingDisabled = defineError(
   'PERMISSION_DENIED',
   'external_sharing_disabled',
-  'The Org does not let people from outside in.',
+  'The Org does not allow members or guests from outside.',
 );
 export const InvitationAddressMismatch = defineError(
   'PERMISSION_DENIED',
@@ -18,7 +18,7 @@ export const InvitationAddressMismatch = defineError(
 export const EmailDomainNotAllowed = defineError(
   'PERMISSION_DENIED',
   'email_domain_not_allowed',
-  'The Org takes members with an e-mail address of {domains} only.',
+  'Members of this Org need an e-mail address at one of these domains: {domains}.',
 );
 
 /**
@@ -31,14 +31,17 @@ export function insufficientScope(scope: string): AppError {
   });
 }
 
-export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is not good any more.');
+export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is no longer valid.');
 
 /** Conflicts with the current state; all of them answer HTTP 409. */
 export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
-export const AlreadyMember = conflict('already_member', 'This person is a member already.');
-export const LastOwner = conflict('last_owner', 'The last owner can neither leave nor lose the role.');
+export const AlreadyMember = conflict('already_member', 'This person is already a member.');
+export const LastOwner = conflict(
+  'last_owner',
+  'The last owner can neither leave nor give up the role. Make another member an owner first.',
+);
 export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
-export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can not be changed.');
+export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and cannot be changed.');
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
   return defineError('ABORTED', reason, template);

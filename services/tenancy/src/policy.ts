@@ -33,7 +33,7 @@ export interface WorkspaceAccess {
 
 export interface Policy {
   /**
-   * Returns an Org and the caller's membership in it. Only active members see an Org, and nobody sees one whose
+   * Returns an Org and the caller's membership in it. Only active members see an Org, and no one sees one whose
    * deletion is scheduled. Throws NotFound, or TenantBoundary if another credential of the same person would reach
    * it.
    */
@@ -139,7 +139,7 @@ export function requireWorkspaceGrant(own: WorkspaceRole, granted: WorkspaceRole
   if (!workspaceRoleAtLeast(own, granted)) throw RoleEscalation({ own });
 }
 
-/** Throws InsufficientRole if somebody who is not an owner changes or removes an owner. */
+/** Throws InsufficientRole if a person who is not an owner changes or removes an owner. */
 export function requireOwnerForOwner(own: OrgRole | WorkspaceRole, target: OrgRole | WorkspaceRole): void {
   if (target === 'owner' && own !== 'owner') throw InsufficientRole({ role: own, needed: 'owner' });
 }

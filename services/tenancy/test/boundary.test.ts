@@ -99,7 +99,7 @@ describe('an agent of an owner', () => {
     agent: { id: 'scribe', name: 'Scribe', roles: { [ids.inOrg]: role } },
   });
 
-  test.each(['viewer', 'commenter', 'editor'] as const)('sees as a %s, and manages nothing', async (role) => {
+  test.each(['viewer', 'commenter', 'editor'] as const)('acts as a %s, and manages nothing', async (role) => {
     const caller = agent(role);
     expect((await world.getWorkspace(caller, ids.inOrg)).role).toBe(WorkspaceRole[role.toUpperCase() as 'VIEWER']);
     const rename = { updateMask: ['description'], description: 'x' };
@@ -138,16 +138,16 @@ describe('workspaces', () => {
       expect(await outcome(world.updateWorkspace(caller, workspaceId, rename))).toBe(expected[place]);
       expect(await outcome(world.workspaces.listWorkspaceMembers(members, options))).toBe(expected[place]);
       expect(await outcome(world.workspaces.addWorkspaceMember(addition, options))).toBe(expected[place]);
-      const nobody = { workspaceId, memberId: ids.nowhere };
-      const change = UpdateWorkspaceMemberRequest.fromPartial({ ...nobody, role: WorkspaceRole.VIEWER });
+      const outsider = { workspaceId, memberId: ids.nowhere };
+      const change = UpdateWorkspaceMemberRequest.fromPartial({ ...outsider, role: WorkspaceRole.VIEWER });
       const missed = expected[place] === OK ? NONE : expected[place];
       expect(await outcome(world.workspaces.updateWorkspaceMember(change, options))).toBe(missed);
-      const removal = world.workspaces.removeWorkspaceMember({ ...nobody, keepGrants: false }, options);
+      const removal = world.workspaces.removeWorkspaceMember({ ...outsider, keepGrants: false }, options);
       expect(await outcome(removal)).toBe(missed);
     }
   });
 
-  test('lists leave out what the credential does not reach', async () => {
+  test('lists omit what the credential does not reach', async () => {
     const names = async (caller: Caller, fields = {}) =>
       (await world.listWorkspaces(caller, fields)).items.map(({ id }) => id);
     expect(await names(withKey(person, orgId, [ids.inOrg, ids.inOther]))).toEqual([ids.inOrg]);

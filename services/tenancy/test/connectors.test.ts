@@ -19,7 +19,7 @@ import { openWorld, openWorldParts, type World } from './world.js';
 /** A fake external system whose responses the tests set. */
 const upstream = {
   url: '',
-  asked: [] as { path: string; body: URLSearchParams; authorization: string | undefined }[],
+  requests: [] as { path: string; body: URLSearchParams; authorization: string | undefined }[],
   token: undefined as ((response: ServerResponse) => void) | undefined,
   revoke: 200,
 };
@@ -28,7 +28,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   let text = '';
   for await (const chunk of request) text += chunk;
   const path = request.url ?? '';
-  upstream.asked.push({ path, body: new URLSearchParams(text), authorization: request.headers.authorization });
+  upstream.requests.push({ path, body: new URLSearchParams(text), authorization: request.headers.authorization });
   if (path === '/revoke') return void response.writeHead(upstream.revoke).end();
   if (upstream.token !== undefined) return upstream.token(response);
   json(response, 200, {
@@ -72,7 +72,7 @@ afterAll(async () => {
 beforeEach(async () => {
   owner = world.person();
   workspaceId = (await world.createWorkspace(owner)).id;
-  upstream.asked.length = 0;
+  upstream.requests.length = 0;
   upstream.token = undefined;
   upstream.revoke = 200;
 });
@@ -118,7 +118,7 @@ const s3 = { type: ConnectorType.S3, config: { bucket: 'docs' } };
 const S3_KEYS = { access_key_id: 'AKIA-PUBLIC', secret_access_key: 'very-secret' };
 
 describe('a connector with credentials', () => {
-  test('is active, and shows nothing of them', async () => {
+  test('is active, and shows no part of them', async () => {
     const made = await create({ ...s3, credentials: S3_KEYS });
     expect(made).toMatchObject({
       name: 'S3',
@@ -137,12 +137,12 @@ describe('a connector with credentials', () => {
     expect(stored?.sealed).toMatch(/^v1\./);
     expect(JSON.stringify(stored)).not.toMatch(/AKIA|very-secret/);
     await eventually(() => {
-      const told = world.events.filter(({ subject }) => subject === made.id);
-      expect(told.map(({ data }) => data)).toEqual([{ workspaceId, connectorId: made.id, type: 's3' }]);
+      const events = world.events.filter(({ subject }) => subject === made.id);
+      expect(events.map(({ data }) => data)).toEqual([{ workspaceId, connectorId: made.id, type: 's3' }]);
     });
   });
 
-  test('is kept without its credentials by an idempotency record', async () => {
+  test('is stored without its credentials by an idempotency record', async () => {
     const metadata = { idempotency: { id: newId(), fingerprint: 'x' } };
     const request = { ...CreateConnectorRequest.fromPartial({}), workspaceId, type: ConnectorType.GITHUB };
     const reply: { warnings?: { code: string }[] } = {};
@@ -154,7 +154,7 @@ describe('a connector with credentials', () => {
   });
 
   test.each([{ api_key: 'x' }, { token: 'x' }, { access_token: 'x' }])(
-    'a key goes by any of its names: %j',
+    'accepts a key under any of its names: %j',
     async (credentials) => {
       const made = await create({ type: ConnectorType.SLACK, name: Object.keys(credentials).join(), credentials });
       expect([made.authType, made.status]).toEqual([ConnectorAuthType.API_KEY, ConnectorStatus.ACTIVE]);
@@ -185,7 +185,7 @@ describe('a connector with credentials', () => {
       'payload_too_large',
       'config',
     ],
-  ])('%s is refused', async (_, given, reason, param) => {
+  ])('refuses %s', async (_, given, reason, param) => {
     await expect(create(given)).rejects.toMatchObject({ reason, param });
     expect((await list(owner)).items).toEqual([]);
   });
@@ -200,13 +200,13 @@ describe('a connector with credentials', () => {
     'https://api.example.com:22/',
     'ftp://api.example.com/',
     'not a url',
-  ])('%s is no URL to call', async (url) => {
+  ])('refuses %s as a URL to call', async (url) => {
     const refused = { reason: 'url_not_allowed', param: 'config.url' };
     await expect(create({ type: ConnectorType.HTTP, config: { url } })).rejects.toMatchObject(refused);
     await expect(create({ type: ConnectorType.MCP, config: { url } })).rejects.toMatchObject(refused);
   });
 
-  test('a URL is looked for wherever it stands, and the operator may allow a host', async () => {
+  test('finds URLs anywhere in the config, and accepts a host that the operator allows', async () => {
     const nested = { url: 'https://a.example.com', more: [{ proxy: 'http://10.0.0.1:8080' }] };
     await expect(create({ type: ConnectorType.HTTP, config: nested })).rejects.toMatchObject({
       reason: 'url_not_allowed',
@@ -216,7 +216,7 @@ describe('a connector with credentials', () => {
     expect(made.authType).toBe(ConnectorAuthType.NONE);
   });
 
-  test('all faults are told at once, and none holds a secret', async () => {
+  test('reports all faults at once, and no secret', async () => {
     const config = { bucket: 7, endpoint: 'https://10.0.0.1' };
     const error = await create({ type: ConnectorType.S3, config, credentials: { api_key: 'very-secret' } }).catch(
       (thrown: { faults: { param: string }[] }) => thrown,
@@ -246,7 +246,7 @@ describe('each role', () => {
     expect(await outcome(disconnect(caller, newId()))).toBe('not_found');
   });
 
-  test('a connector of another workspace is not found, nor by a stranger', async () => {
+  test('a connector of another workspace, or for an outsider, is not found', async () => {
     const made = await create({ ...s3, credentials: S3_KEYS });
     workspaceId = (await world.createWorkspace(owner)).id;
     expect(await outcome(remove(owner, made.id))).toBe('not_found');
@@ -254,7 +254,7 @@ describe('each role', () => {
   });
 });
 
-test('lists filter by type and status, and a workspace has so many', async () => {
+test('lists filter by type and status, and the number per workspace is limited', async () => {
   await create({ ...s3, credentials: S3_KEYS });
   await create({ type: ConnectorType.GITHUB });
   expect((await list(owner, ConnectorType.S3)).items.map(({ name }) => name)).toEqual(['S3']);
@@ -275,7 +275,7 @@ describe('an authorization', () => {
   const complete = async (query: string, caller = owner) =>
     world.connectors.completeAuthorization({ query }, await world.as(caller));
 
-  test('goes to the other system with what it needs, and PKCE', async () => {
+  test('redirects to the external system with the required parameters and PKCE', async () => {
     const { url } = await begin();
     expect(url.origin + url.pathname).toBe(`${upstream.url}/authorize`);
     expect(Object.fromEntries(url.searchParams)).toEqual({
@@ -289,11 +289,11 @@ describe('an authorization', () => {
     });
   });
 
-  test('that is given makes the connection, whose tokens nobody sees', async () => {
+  test('that is granted creates the connection, whose tokens are never shown', async () => {
     const { id, back } = await begin();
     const done = await complete(back);
     expect(done).toMatchObject({ connectorId: id, accountLabel: 'Acme', error: undefined });
-    const exchanged = upstream.asked[0];
+    const exchanged = upstream.requests[0];
     expect(exchanged?.path).toBe('/token');
     expect(Object.fromEntries(exchanged?.body ?? [])).toMatchObject({
       grant_type: 'authorization_code',
@@ -321,7 +321,7 @@ describe('an authorization', () => {
     });
   });
 
-  test('is good once, for ten minutes, and for who began it', async () => {
+  test('is valid once, for ten minutes, and for the person who began it', async () => {
     const { back } = await begin();
     const other = await member(WorkspaceRole.ADMIN);
     const gone = { code: 'NOT_FOUND', reason: 'expired_link' };
@@ -333,10 +333,10 @@ describe('an authorization', () => {
     const late = await begin();
     world.wait(10 * 60_000 + 1);
     await expect(complete(late.back)).rejects.toMatchObject(gone);
-    expect(upstream.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
+    expect(upstream.requests.filter(({ path }) => path === '/token')).toHaveLength(1);
   });
 
-  test('asked for again is of the same connector, by whom and as often as it is', async () => {
+  test('that is repeated by any person concerns the same connector', async () => {
     const admin = await member(WorkspaceRole.ADMIN);
     const drive = { type: ConnectorType.GITHUB, name: 'Code', config: { base_url: 'https://git.example.com' } };
     const [first, again] = [await create(drive), await create(drive, admin)];
@@ -354,17 +354,17 @@ describe('an authorization', () => {
     expect((await create({ ...drive, config: {} })).id).not.toBe(first.id);
   });
 
-  test('that names another issuer makes no connection', async () => {
+  test('that names another issuer creates no connection', async () => {
     const { back } = await begin();
     const foreign = `${back}&iss=${encodeURIComponent('https://accounts.example.com')}`;
     expect(await complete(foreign)).toMatchObject({ connectionId: undefined, error: 'invalid_answer' });
-    expect(upstream.asked).toEqual([]);
+    expect(upstream.requests).toEqual([]);
     const own = await begin();
     const named = `${own.back}&iss=${encodeURIComponent(upstream.url)}`;
     expect(await complete(named)).toMatchObject({ connectorId: own.id, error: undefined });
   });
 
-  test('that is refused leaves the connector pending, and says why', async () => {
+  test('that is denied leaves the connector pending, with the reason', async () => {
     const { id, back } = await begin();
     const refused = back.replace('code=the-code', 'error=access_denied');
     expect(await complete(refused)).toMatchObject({ connectionId: undefined, error: 'access_denied' });
@@ -383,7 +383,7 @@ describe('an authorization', () => {
     ],
     ['a page', 'invalid_answer', (response: ServerResponse) => void response.end('<html>sesame</html>')],
     ['nothing', 'unreachable', (response: ServerResponse) => void response.destroy()],
-  ])('that is answered with %s fails, and tells %s alone', async (_, error, token) => {
+  ])('that is answered with %s fails, and reports only %s', async (_, error, token) => {
     upstream.token = token;
     const { back } = await begin();
     const answer = await complete(back);
@@ -393,7 +393,7 @@ describe('an authorization', () => {
     expect((await list(owner)).items).toMatchObject([{ status: ConnectorStatus.ERROR, lastError: error }]);
   });
 
-  test('a token that can’t be renewed expires', async () => {
+  test('a token that cannot be refreshed expires', async () => {
     upstream.token = (response) => json(response, 200, { access_token: 'a', token_type: 'bearer', expires_in: 60 });
     await complete((await begin()).back);
     expect((await connections(owner, ConnectionStatus.ACTIVE)).items).toHaveLength(1);
@@ -402,7 +402,7 @@ describe('an authorization', () => {
     expect((await connections(owner, ConnectionStatus.ACTIVE)).items).toHaveLength(0);
   });
 
-  test('people see their own connections, administrators all', async () => {
+  test('people see their own connections, administrators see all', async () => {
     const admin = await member(WorkspaceRole.ADMIN);
     const { connectionId = '' } = await complete((await begin()).back);
     const own = await complete((await begin(admin)).back, admin);
@@ -420,10 +420,10 @@ describe('an authorization', () => {
     expect(await outcome(disconnect(admin, own.connectionId ?? ''))).toBe('ok');
   });
 
-  test('a connection that is deleted is revoked there, if the other system can be had', async () => {
+  test('deleting a connection revokes its grant, if the external system is reachable', async () => {
     const first = await complete((await begin()).back);
     expect(await disconnect(owner, first.connectionId ?? '')).toMatchObject({ deleted: true, upstreamRevoked: true });
-    const revoked = upstream.asked.find(({ path }) => path === '/revoke');
+    const revoked = upstream.requests.find(({ path }) => path === '/revoke');
     expect(revoked?.body.get('token')).toBe('refresh-secret');
     upstream.revoke = 503;
     const second = await complete((await begin()).back);
@@ -431,7 +431,7 @@ describe('an authorization', () => {
     expect((await connections(owner)).items).toEqual([]);
   });
 
-  test('a connection of an Org that is purged is revoked there', async () => {
+  test('purging an Org revokes the grants of its connections', async () => {
     const org = await world.createOrg(owner);
     workspaceId = (await world.createWorkspace(owner, { orgId: org.id })).id;
     await complete((await begin()).back);
@@ -440,11 +440,11 @@ describe('an authorization', () => {
     const parts = await openWorldParts(world);
     await runPurge(parts);
     expect(await parts.connectors.connectionsIn(workspaceId)).toEqual([]);
-    const revoked = upstream.asked.filter(({ path }) => path === '/revoke');
+    const revoked = upstream.requests.filter(({ path }) => path === '/revoke');
     expect(revoked.map(({ body }) => body.get('token'))).toEqual(['refresh-secret']);
   });
 
-  test('who leaves the workspace leaves no account of theirs behind', async () => {
+  test("leaving a workspace deletes the person's connections there", async () => {
     const admin = await member(WorkspaceRole.ADMIN);
     await complete((await begin()).back);
     await complete((await begin(admin)).back, admin);
@@ -456,16 +456,16 @@ describe('an authorization', () => {
       const left = await connections(owner);
       expect(left.items.map(({ connectedBy }) => connectedBy?.id)).toEqual([owner.userId]);
     });
-    expect(upstream.asked.filter(({ path }) => path === '/revoke')).toHaveLength(1);
+    expect(upstream.requests.filter(({ path }) => path === '/revoke')).toHaveLength(1);
   });
 
-  test('a connector that is deleted takes its connections and open authorizations along', async () => {
+  test('deleting a connector deletes its connections and pending authorizations', async () => {
     const { id, back } = await begin();
     await complete(back);
     const open = await begin();
     expect(await remove(owner, id)).toEqual({ id, deleted: true, connectionsRemoved: 1 });
     expect(await remove(owner, open.id)).toEqual({ id: open.id, deleted: true, connectionsRemoved: 0 });
-    expect(upstream.asked.map(({ path }) => path)).toEqual(['/token', '/revoke']);
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/token', '/revoke']);
     await expect(complete(open.back)).rejects.toMatchObject({ reason: 'expired_link' });
     expect((await list(owner)).items).toEqual([]);
     expect((await connections(owner)).items).toEqual([]);

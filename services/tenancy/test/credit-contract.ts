@@ -71,7 +71,7 @@ export function creditContract(name: string, open: () => Promise<CreditHarness>)
       return { person, clock, replicas: [first as Replica, second as Replica] };
     }
 
-    test('what is available, used and reserved is as a simple model has it, after every step', async () => {
+    test('matches a simple model of available, used and reserved credits after every step', async () => {
       const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
         const { person, clock, replicas } = await scene();
         const model = new CreditModel(clock.ms);
@@ -93,7 +93,7 @@ export function creditContract(name: string, open: () => Promise<CreditHarness>)
       await fc.assert(property, { numRuns: harness.runs });
     });
 
-    test('steps that run at once never contradict each other', async () => {
+    test('keeps the books consistent under concurrent steps', async () => {
       const batches = fc.array(fc.array(step, { minLength: 2, maxLength: 8 }), { minLength: 1, maxLength: 5 });
       const property = fc.asyncProperty(batches, async (all) => {
         const { person, clock, replicas } = await scene();
@@ -113,7 +113,7 @@ export function creditContract(name: string, open: () => Promise<CreditHarness>)
       await fc.assert(property, { numRuns: Math.ceil(harness.runs / 2) });
     });
 
-    test('200 reservations at once on a small balance take what there is, and no more', async () => {
+    test('grants 200 concurrent reservations on a small balance only what it contains', async () => {
       const { person, replicas } = await scene();
       await replicas[0].grant(10_000_000);
       const outcomes = await Promise.all(
@@ -125,7 +125,7 @@ export function creditContract(name: string, open: () => Promise<CreditHarness>)
       await closeAll(replicas);
     });
 
-    test('a key is charged once, however often it is settled at once', async () => {
+    test('charges a key once, however often it is settled concurrently', async () => {
       const { person, replicas } = await scene();
       await replicas[0].grant(5_000_000);
       await replicas[0].reserve(1, '2');
@@ -137,7 +137,7 @@ export function creditContract(name: string, open: () => Promise<CreditHarness>)
       await closeAll(replicas);
     });
 
-    test('without limits nothing is refused, and all is counted', async () => {
+    test('refuses nothing without limits, and counts everything', async () => {
       const { person, replicas } = await scene(false);
       await replicas[0].reserve(1, '1000');
       await replicas[1].settle(1, '999.9999995');

@@ -121,7 +121,7 @@ async function openOrg() {
 const personal = (caller: Caller): Work => ({ tenant: homeOf(caller.userId), userId: caller.userId, run: newId() });
 
 describe('a balance', () => {
-  test('is unlimited by default, and counts what is used', async () => {
+  test('is unlimited by default, and counts usage', async () => {
     const ann = world.person('Ann');
     expect(await balance(ann)).toMatchObject({ available: undefined, used: '0', granted: '0', unit: 'credit' });
     await reserve(personal(ann), '5');
@@ -144,7 +144,7 @@ describe('a balance', () => {
     });
   });
 
-  test('is limited from the first grant on; what was used before does not count', async () => {
+  test('is limited from the first grant on; earlier usage does not count', async () => {
     const ann = world.person('Ann');
     await record(personal(ann), '7');
     await grant({ tenant: homeOf(ann.userId), userId: ann.userId }, 10);
@@ -166,7 +166,7 @@ describe('a balance', () => {
     expect(shown?.total).toBe(6);
   });
 
-  test('refuses what it does not hold, and charges what was used beyond a reservation as overage', async () => {
+  test('refuses a reservation that it does not cover, and charges usage beyond a reservation as overage', async () => {
     const ann = world.person('Ann');
     await grant({ tenant: homeOf(ann.userId), userId: ann.userId }, 2);
     const work = personal(ann);
@@ -183,7 +183,7 @@ describe('a balance', () => {
     expect(items.map(({ balanceAfter }) => balanceAfter)).not.toContainEqual(expect.stringMatching(/^-/));
   });
 
-  test('tells whether work could begin, also once what others have reserved is free again', async () => {
+  test('reports whether work could begin, also once reservations of others are released', async () => {
     const ann = world.person('Ann');
     const work = personal(ann);
     expect(await refusalOf(work, '1000')).toBeUndefined();
@@ -208,7 +208,7 @@ describe('a balance', () => {
     expect(await balance(ann)).toMatchObject({ available: '2', reserved: '0' });
   });
 
-  test('lets work begin beyond it where overage is enabled, up to its cap', async () => {
+  test('allows work beyond it if overage is enabled, up to its cap', async () => {
     const ann = world.person('Ann');
     await grant({ tenant: homeOf(ann.userId), userId: ann.userId }, 1);
     await change(ann, { overageEnabled: true, overageCapCredits: 2 });
@@ -235,7 +235,7 @@ describe('a balance', () => {
 });
 
 describe('caps', () => {
-  test('are checked in their order: of the run, of the member, of the tenant', async () => {
+  test('are checked in order: run, member, tenant', async () => {
     const { id, admin, member } = await openOrg();
     await change(admin, { monthlyCapCredits: 10, perMemberCapCredits: 5, perRunCapCredits: 3 });
     const work = { tenant: id, userId: member.userId, run: newId() };
@@ -255,7 +255,7 @@ describe('caps', () => {
     await expect(reserve({ ...work, step: '3' }, '1.1', { perRunCap: '2' })).rejects.toMatchObject(refused('per_run'));
   });
 
-  test('tell what of them is only reserved by other work, so that somebody can wait for it', async () => {
+  test('report how much of them is only reserved by other work, so that callers can wait', async () => {
     const { id, admin, member } = await openOrg();
     await change(admin, { monthlyCapCredits: 10, perMemberCapCredits: 5, perRunCapCredits: 4 });
     const work = { tenant: id, userId: member.userId };
@@ -281,26 +281,31 @@ describe('caps', () => {
     await settle(one, '0.5');
   });
 
-  test('are announced once for each threshold of a month, to the administrators', async () => {
+  test('are announced to administrators once per threshold and month', async () => {
     const { id, owner, admin, member } = await openOrg();
     await change(admin, { monthlyCapCredits: 10 });
     const work = { tenant: id, userId: member.userId };
     for (const amount of ['4', '1', '1', '2.5', '1', '3']) await record(work, amount);
-    const told = () => world.events.filter(({ type, tenant }) => type.endsWith('usage.alert') && tenant === id);
-    await eventually(async () => expect(told().map(({ data }) => data.threshold)).toEqual([50, 80, 100]));
-    expect(told()[0]?.data).toMatchObject({ about: 'monthly_cap', used: '5', limit: '10', orgId: id });
-    expect(new Set(told()[0]?.data.notifyUserIds as string[])).toEqual(new Set([owner.userId, admin.userId]));
+    const alerts = () => world.events.filter(({ type, tenant }) => type.endsWith('usage.alert') && tenant === id);
+    await eventually(async () => expect(alerts().map(({ data }) => data.threshold)).toEqual([50, 80, 100]));
+    expect(alerts()[0]?.data).toMatchObject({ about: 'monthly_cap', used: '5', limit: '10', orgId: id });
+    expect(new Set(alerts()[0]?.data.notifyUserIds as string[])).toEqual(new Set([owner.userId, admin.userId]));
     expect((await usage(admin)).capState).toBe(CapState.REACHED);
   });
 
-  test('low credits are announced once for each threshold', async () => {
+  test('low credits are announced once per threshold', async () => {
     const ann = world.person('Ann');
     const tenant = homeOf(ann.userId);
     await grant({ tenant, userId: ann.userId }, 10);
     for (const amount of ['4', '4.5', '1']) await record(personal(ann), amount);
-    const told = () => world.events.filter(({ type, tenant: of }) => type.endsWith('credits.low') && of === tenant);
-    await eventually(async () => expect(told()).toHaveLength(1));
-    expect(told()[0]?.data).toMatchObject({ threshold: 80, available: '1.5', notifyUserIds: [ann.userId], orgId: '' });
+    const alerts = () => world.events.filter(({ type, tenant: of }) => type.endsWith('credits.low') && of === tenant);
+    await eventually(async () => expect(alerts()).toHaveLength(1));
+    expect(alerts()[0]?.data).toMatchObject({
+      threshold: 80,
+      available: '1.5',
+      notifyUserIds: [ann.userId],
+      orgId: '',
+    });
   });
 });
 
@@ -322,7 +327,7 @@ describe('in an Org', () => {
     await expect(change(member, { hardStop: false })).rejects.toMatchObject({ reason: 'insufficient_role' });
   });
 
-  test('a workspace stands for its Org, and a Personal one for its owner', async () => {
+  test('a workspace id selects its Org, and a Personal one its owner', async () => {
     const { id, owner } = await openOrg();
     const { id: workspaceId } = await world.createWorkspace(owner, { orgId: id });
     await record({ tenant: workspaceId, userId: owner.userId, workspaceId }, '3');
@@ -336,7 +341,7 @@ describe('in an Org', () => {
     await expect(record({ tenant: newId(), userId: ann.userId }, '1')).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  test('keys that are limited to workspaces see the usage in these, and no balance', async () => {
+  test('keys limited to workspaces see the usage in these, and no balance', async () => {
     const { id, owner } = await openOrg();
     const { id: workspaceId } = await world.createWorkspace(owner, { orgId: id });
     await record({ tenant: id, userId: owner.userId, workspaceId }, '3');
@@ -381,14 +386,14 @@ describe('usage', () => {
     expect(months.totals).toEqual(shown.totals);
   });
 
-  test('covers at most 400 days, and no range that ends before it begins', async () => {
+  test('covers at most 400 days, and refuses a range that ends before it begins', async () => {
     const ann = world.person('Ann');
     const range = { from: '2026-01-01T00:00:00.000Z', to: '2027-03-01T00:00:00.000Z' };
     await expect(usage(ann, range)).rejects.toMatchObject({ reason: 'invalid_value', param: 'from' });
     await expect(usage(ann, { from: range.to, to: range.from })).rejects.toMatchObject({ param: 'to' });
   });
 
-  test('counts an import that has finished once, for free', async () => {
+  test('counts a finished import once, without a price', async () => {
     const ann = world.person('Ann');
     const { id: workspaceId } = await world.createWorkspace(ann);
     const data = { importId: newId(), workspaceId, userId: ann.userId, status: 'completed' };
@@ -405,7 +410,7 @@ describe('usage', () => {
 });
 
 describe('settings', () => {
-  test('have defaults, keep what is not named, and clear a cap with null', async () => {
+  test('have defaults, keep fields that are not named, and clear a cap with null', async () => {
     const ann = world.person('Ann');
     const first = await change(ann, { monthlyCapCredits: 5, alertThresholds: [90, 10] });
     expect(first).toMatchObject({ monthlyCapCredits: 5, alertThresholds: [10, 90], hardStop: true, version: 1 });
@@ -416,7 +421,7 @@ describe('settings', () => {
   });
 });
 
-test('the purge of an Org deletes its credits', async () => {
+test('purging an Org deletes its credits', async () => {
   const { id, owner, member } = await openOrg();
   await grant({ tenant: id, orgId: id }, 100, new Date(world.clock() + 1e9).toISOString());
   await reserve({ tenant: id, userId: member.userId, run: newId() }, '2');

@@ -20,7 +20,7 @@ const outcome = (act: Promise<unknown>) =>
 const DAY = 86_400_000;
 
 describe('the default Personal workspace', () => {
-  test('is made once, also by many at once, with an id that follows from the person’s', async () => {
+  test("is created once, even by concurrent requests, with an id derived from the person's", async () => {
     const person = world.person();
     const { userId, userName, userEmail } = person;
     const ensure = async () =>
@@ -43,7 +43,7 @@ describe('the default Personal workspace', () => {
 });
 
 describe('memberships', () => {
-  test('name everything that a person belongs to, with the greater role of both', async () => {
+  test('include every place of a person, with the greater of two roles', async () => {
     const owner = world.person();
     const org = await world.createOrg(owner, {
       name: 'O',
@@ -93,7 +93,7 @@ describe('memberships', () => {
     );
   });
 
-  test('lookups answer whoever asks, and find nothing where nothing is', async () => {
+  test('lookups answer every caller, and return nothing for unknown ids', async () => {
     const owner = world.person();
     const org = await world.createOrg(owner, { name: 'Found' });
     const workspace = await world.createWorkspace(owner, { orgId: org.id });
@@ -105,7 +105,7 @@ describe('memberships', () => {
 });
 
 describe('purging', () => {
-  test('takes an Org and all that is in it when its time has come, and not before', async () => {
+  test('deletes an Org with all its data when it is due, and not before', async () => {
     const parts = await openWorldParts(world);
     const owner = world.person();
     const doomed = await world.createOrg(owner, { slug: 'doomed' });
@@ -130,15 +130,15 @@ describe('purging', () => {
     expect((await world.orgs.getOrg({ orgId: kept.id }, await world.as(owner))).id).toBe(kept.id);
     expect((await world.createOrg(owner, { slug: 'doomed' })).slug).toBe('doomed');
     await eventually(() => {
-      const told = world.events
+      const events = world.events
         .filter(({ type }) => type.endsWith('.purged'))
         .map(({ type, subject }) => [type, subject]);
-      expect(told).toContainEqual(['commonplace.tenancy.workspace.purged', workspace.id]);
-      expect(told).toContainEqual(['commonplace.tenancy.org.purged', doomed.id]);
+      expect(events).toContainEqual(['commonplace.tenancy.workspace.purged', workspace.id]);
+      expect(events).toContainEqual(['commonplace.tenancy.org.purged', doomed.id]);
     });
   });
 
-  test('of an Org that fails keeps no other Org from being purged', async () => {
+  test('continues with other Orgs after one that fails', async () => {
     const parts = await openWorldParts(world);
     const owner = world.person();
     const orgs = [await world.createOrg(owner), await world.createOrg(owner)];

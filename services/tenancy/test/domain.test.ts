@@ -18,7 +18,7 @@ import { foldName, isOfDomains } from '../src/domain/text.js';
 import { isTimezone } from '../src/domain/workspace-settings.js';
 
 describe('roles', () => {
-  test('each has its name in the contract, and stands where the ladder puts it', () => {
+  test('have the names of the contract, and are ordered', () => {
     for (const role of ORG_ROLES) expect(orgRoleOf(orgRoleName(role))).toBe(role);
     for (const role of WORKSPACE_ROLES) expect(workspaceRoleOf(workspaceRoleName(role))).toBe(role);
     expect(workspaceRoleOf(WorkspaceRoleName.UNSPECIFIED)).toBeUndefined();
@@ -40,13 +40,13 @@ describe('roles', () => {
     ['guest', 'viewer', 'member', 'viewer'],
     ['admin', 'viewer', 'member', 'admin'],
     ['guest', 'viewer', 'guest', 'guest'],
-  ] as const)('direct %s, default %s, in the Org %s: %s', (direct, byDefault, orgRole, expected) => {
+  ] as const)('resolve direct %s, default %s, in the Org %s to %s', (direct, byDefault, orgRole, expected) => {
     expect(effectiveRole(direct, byDefault, orgRole)).toBe(expected);
   });
 });
 
 describe('slugs', () => {
-  test('are made from names by transliteration, within bounds', async () => {
+  test('are derived from names by transliteration, within length limits', async () => {
     expect(slugOf('Größe & Maß')).toBe('groesse-and-mass');
     expect(slugOf('Привет, мир')).toBe('privet-mir');
     expect(slugOf('日本')).toBe('');
@@ -58,13 +58,13 @@ describe('slugs', () => {
     expect(await freeSlug('😀', async () => true)).toMatch(/^[a-z0-9]{8}$/);
   });
 
-  test.each(['', 'A', 'a b', '-a', 'a-', 'a--b', 'a.b', 'ä', '../x', 'x'.repeat(81)])('%p is none', (slug) => {
+  test.each(['', 'A', 'a b', '-a', 'a-', 'a--b', 'a.b', 'ä', '../x', 'x'.repeat(81)])('refuse %p', (slug) => {
     expect(() => requireSlug(slug)).toThrow(expect.objectContaining({ reason: 'invalid_slug' }));
   });
 });
 
 describe('masks', () => {
-  test('tell top-level fields from settings, and merge the latter', () => {
+  test('separate top-level fields from settings, and merge the latter', () => {
     const mask = maskOf(['name', 'settings.trash_retention_days', 'settings.locale']);
     expect([mask.has('name'), mask.has('slug'), mask.has('settings.locale')]).toEqual([true, false, true]);
     expect(mask.settings).toEqual(['trashRetentionDays', 'locale']);
@@ -91,12 +91,12 @@ describe('text', () => {
     ['Mars/Olympus', false],
     ['+02:00', false],
     ['', false],
-  ])('time zone %p: %p', (name, known) => {
+  ])('checks whether %p is a time zone: %p', (name, known) => {
     expect(isTimezone(name)).toBe(known);
   });
 });
 
-test('a token is long, its hash does not tell it, and the link carries it', () => {
+test('a token is long, its hash does not reveal it, and the link contains it', () => {
   const token = newToken();
   expect(token).toMatch(/^[\w-]{43}$/);
   expect(newToken()).not.toBe(token);

@@ -36,8 +36,8 @@ const members = async (fields: Partial<ListOrgMembersRequest> = {}) =>
     )
   ).items;
 
-describe('into an Org', () => {
-  test('the link works once, for whoever holds it', async () => {
+describe('to an Org', () => {
+  test('the link works once, for any holder', async () => {
     const invited = await world.invite(owner, orgId, { email: 'New@X.org ', message: 'Come in' });
     expect(invited).toMatchObject({
       status: OrgMemberStatus.INVITED,
@@ -69,7 +69,7 @@ describe('into an Org', () => {
     expect(await outcome(world.directory.getInvitation({ token }, await world.system()))).toBe('not_found');
   });
 
-  test('a wrong token, an expired one and one taken back are all not found', async () => {
+  test('wrong, expired and revoked tokens are all not found', async () => {
     const person = world.person();
     const base = 'http://localhost/auth/sign-up?invite=';
     for (const wrong of ['', 'x', 'A'.repeat(43)]) {
@@ -92,7 +92,7 @@ describe('into an Org', () => {
     expect(await outcome(world.accept(person, renewed.inviteUrl))).toBe('ok');
   });
 
-  test('sent again, the old link is dead and the role the new one', async () => {
+  test('sending again invalidates the old link, and updates the role', async () => {
     const first = await world.invite(owner, orgId, { email: 'a@x.org' });
     const reply: Reply = {};
     const second = await world.invite(owner, orgId, { email: 'A@X.ORG', role: OrgRole.ADMIN }, reply);
@@ -106,7 +106,7 @@ describe('into an Org', () => {
     expect(await outcome(world.accept(person, third.inviteUrl))).toBe('ok');
   });
 
-  test('many at once for one address make one invitation', async () => {
+  test('concurrent invitations for one address result in one invitation', async () => {
     const made = await Promise.all(
       Array.from({ length: 5 }, () => world.invite(owner, orgId, { email: 'rush@x.org' })),
     );
@@ -116,7 +116,7 @@ describe('into an Org', () => {
     expect(outcomes.filter((one) => one === 'ok')).toHaveLength(1);
   });
 
-  test('by id it is for that person alone', async () => {
+  test('an invitation by id is for that person only', async () => {
     const person = world.person();
     const { inviteUrl, status, user } = await world.invite(owner, orgId, { userId: person.userId });
     expect([status, user]).toEqual([OrgMemberStatus.INVITED, undefined]);
@@ -130,7 +130,7 @@ describe('into an Org', () => {
     expect(await outcome(world.invite(owner, orgId, { userId: unknown, email: 'a@x.org' }))).toBe('invalid_value');
   });
 
-  test('who is a member already keeps their role, or gets the greater one', async () => {
+  test('existing members keep their role, or get the greater one', async () => {
     const { caller } = await world.join(owner, orgId, OrgRole.ADMIN);
     const { inviteUrl } = await world.invite(owner, orgId, { email: 'other@x.org', role: OrgRole.GUEST });
     expect(await world.accept(caller, inviteUrl)).toEqual({ orgId, workspaceId: undefined });
@@ -145,7 +145,7 @@ describe('into an Org', () => {
     expect(await members()).toHaveLength(3);
   });
 
-  test('whom the Org suspends can not come back by another invitation', async () => {
+  test('people whom the Org has suspended cannot return by another invitation', async () => {
     const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
     const suspend = { orgId, memberId, updateMask: ['status'], status: OrgMemberStatus.SUSPENDED };
     await world.updateOrgMember(owner, suspend);
@@ -153,7 +153,7 @@ describe('into an Org', () => {
     expect(await outcome(world.accept(caller, inviteUrl))).toBe('not_found');
   });
 
-  test('only addresses of the domains that are allowed, and no more than fit', async () => {
+  test('accepts only addresses of allowed domains, and only up to the limit', async () => {
     await world.updateOrg(owner, orgId, {
       updateMask: ['settings.allowed_email_domains'],
       settings: { allowedEmailDomains: ['x.org'] },
@@ -165,7 +165,7 @@ describe('into an Org', () => {
     await expect(world.invite(owner, orgId, { userId: stranger.userId })).rejects.toMatchObject({ param: 'user_id' });
   });
 
-  test('is accepted by an account of its address alone, however that is written', async () => {
+  test('is accepted only by an account with its address, in any notation', async () => {
     const thief = world.person();
     const bound = { anyAccount: false, role: OrgRole.ADMIN };
     const { inviteUrl } = await world.invite(owner, orgId, { email: 'Bound@X.org', ...bound });
@@ -181,14 +181,14 @@ describe('into an Org', () => {
     await expect(named).rejects.toMatchObject({ reason: 'invalid_value', param: 'any_account' });
   });
 
-  test('sent again is for whom it says then', async () => {
+  test('sending again can change whom the link admits', async () => {
     const email = 'twice@x.org';
     await world.invite(owner, orgId, { email, anyAccount: true });
     const { inviteUrl } = await world.invite(owner, orgId, { email, anyAccount: false });
     expect(await outcome(world.accept(world.person(), inviteUrl))).toBe('invitation_address_mismatch');
   });
 
-  test('the domains that are allowed are asked for again when it is accepted', async () => {
+  test('checks the allowed domains again on acceptance', async () => {
     const allow = (...allowedEmailDomains: string[]) =>
       world.updateOrg(owner, orgId, {
         updateMask: ['settings.allowed_email_domains'],
@@ -217,7 +217,7 @@ describe('into an Org', () => {
     expect(await outcome(world.accept({ ...outsider, userEmail: 'o@x.org' }, inviteUrl))).toBe('ok');
   });
 
-  test('by id tells nobody the address of that person before they have accepted', async () => {
+  test("an invitation by id hides the person's address until they accept", async () => {
     const person = world.person();
     const invited = await world.invite(owner, orgId, { userId: person.userId });
     expect(JSON.stringify(invited)).not.toContain(person.userEmail);
@@ -233,7 +233,7 @@ describe('into an Org', () => {
     expect(JSON.stringify(await members({ status: OrgMemberStatus.REMOVED }))).not.toContain(other.userEmail);
   });
 
-  test('a replay leaves the link out, and the token is nowhere', async () => {
+  test('a replayed response omits the link, and the token is not stored', async () => {
     const metadata = { idempotency: { id: fingerprint('k', orgId), fingerprint: 'f' } };
     const request = AddOrgMemberRequest.fromPartial({ orgId, email: 'once@x.org' });
     const first = await world.orgs.addOrgMember(request, await world.as(owner, metadata));
@@ -247,8 +247,8 @@ describe('into an Org', () => {
   });
 });
 
-describe('into a workspace', () => {
-  test('an address from outside becomes a guest of the Org with it', async () => {
+describe('to a workspace', () => {
+  test('makes an address from outside a guest of the Org', async () => {
     const workspace = await world.createWorkspace(owner, { orgId });
     const invited = await world.add(owner, workspace.id, { email: 'out@side.org', role: WorkspaceRole.EDITOR });
     expect(invited).toMatchObject({
@@ -267,7 +267,7 @@ describe('into a workspace', () => {
     });
   });
 
-  test('not where the Org keeps outsiders out, or takes other addresses only', async () => {
+  test('is refused if the Org disables external sharing, or does not allow the domain', async () => {
     const workspace = await world.createWorkspace(owner, { orgId });
     const settings = (names: string[], values: object) =>
       world.updateOrg(owner, orgId, { updateMask: names.map((name) => `settings.${name}`), settings: values });
@@ -281,7 +281,7 @@ describe('into a workspace', () => {
     expect(await outcome(world.add(owner, workspace.id, { email: 'colleague@x.org' }))).toBe('ok');
   });
 
-  test('hands on nothing that the Org itself has offered, and no owner’s link', async () => {
+  test("passes on neither an offer of the Org itself, nor an owner's link", async () => {
     const { caller: manager } = await world.join(owner, orgId, OrgRole.MEMBER);
     const workspace = await world.createWorkspace(manager, { orgId });
     const before = await world.add(manager, workspace.id, { email: 'boss@x.org' });
@@ -309,7 +309,7 @@ describe('into a workspace', () => {
     expect(await outcome(world.invite(orgAdmin, orgId, { email: 'king@x.org' }))).toBe('insufficient_role');
   });
 
-  test('accepted by somebody of the Org, no guest is left waiting', async () => {
+  test('accepted by a member of the Org, leaves no pending guest', async () => {
     const workspace = await world.createWorkspace(owner, { orgId });
     const { caller } = await world.join(owner, orgId, OrgRole.MEMBER);
     const { inviteUrl } = await world.add(owner, workspace.id, { email: 'other@address.org' });
@@ -318,7 +318,7 @@ describe('into a workspace', () => {
     expect((await world.getWorkspace(caller, workspace.id)).role).toBe(WorkspaceRole.VIEWER);
   });
 
-  test('taken back, the guest who never came goes too', async () => {
+  test('revoking it removes the pending guest', async () => {
     const first = await world.createWorkspace(owner, { orgId });
     const second = await world.createWorkspace(owner, { orgId });
     const one = await world.add(owner, first.id, { email: 'out@side.org' });
@@ -335,7 +335,7 @@ describe('into a workspace', () => {
     expect(await outcome(world.accept(world.person(), two.inviteUrl))).toBe('not_found');
   });
 
-  test('the guest removed from the Org, all their offers go', async () => {
+  test('removing the guest from the Org removes all their offers', async () => {
     const workspace = await world.createWorkspace(owner, { orgId });
     const invited = await world.add(owner, workspace.id, { email: 'out@side.org' });
     const [guest] = await members({ status: OrgMemberStatus.INVITED });
@@ -351,7 +351,7 @@ describe('into a workspace', () => {
     expect(listed.items).toHaveLength(1);
   });
 
-  test('in a Personal workspace an address is invited, and a person joins at once', async () => {
+  test('in a Personal workspace, an address is invited and a registered person joins at once', async () => {
     const workspace = await world.createWorkspace(owner);
     const friend = world.person();
     const reply: Reply = {};
@@ -369,7 +369,7 @@ describe('into a workspace', () => {
 });
 
 describe('by a verified address', () => {
-  test('joins everything that is open for it, and nothing else', async () => {
+  test('accepts everything that is open for it, and nothing else', async () => {
     const first = await world.createWorkspace(owner, { orgId });
     const second = await world.createWorkspace(owner, { orgId });
     const personal = await world.createWorkspace(owner);

@@ -13,7 +13,7 @@ afterAll(async () => {
   await world.close();
 });
 
-test('an Org takes as many as its limit, open invitations and guests included', async () => {
+test('an Org has at most as many members as its limit, including open invitations and guests', async () => {
   const owner = world.person();
   const { id: orgId } = await world.createOrg(owner);
   const workspace = await world.createWorkspace(owner, { orgId });
@@ -29,7 +29,7 @@ test('an Org takes as many as its limit, open invitations and guests included', 
   await world.invite(owner, orgId, { email: 'c@x.org' });
 });
 
-test('an Org takes no more than its limit when 50 are invited at once', async () => {
+test('an Org stays within its limit when 50 people are invited at once', async () => {
   const owner = world.person();
   const { id: orgId } = await world.createOrg(owner);
   const workspace = await world.createWorkspace(owner, { orgId });

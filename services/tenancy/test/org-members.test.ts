@@ -60,7 +60,7 @@ describe('each role', () => {
     expect(await outcome(setRole(caller, '0197f0a0-0000-7000-8000-000000000000', OrgRole.GUEST))).toBe('not_found');
   });
 
-  test('anybody may leave', async () => {
+  test('any member may leave', async () => {
     for (const role of [OrgRole.GUEST, OrgRole.MEMBER, OrgRole.ADMIN]) {
       const { caller, memberId } = await world.join(owner, orgId, role);
       expect(await remove(caller, memberId)).toMatchObject({ id: memberId, deleted: true });
@@ -70,7 +70,7 @@ describe('each role', () => {
 });
 
 describe('listing', () => {
-  test('a guest sees themselves and the administrators', async () => {
+  test('shows a guest only themselves and the administrators', async () => {
     const { caller: guest, memberId } = await world.join(owner, orgId, OrgRole.GUEST);
     await world.join(owner, orgId, OrgRole.GUEST);
     await world.join(owner, orgId, OrgRole.MEMBER);
@@ -82,7 +82,7 @@ describe('listing', () => {
     expect((await list(owner)).items).toHaveLength(6);
   });
 
-  test('filters by role, status and a part of name or address, and pages', async () => {
+  test('filters by role, status and a part of name or address, with pages', async () => {
     const { memberId } = await world.join(owner, orgId, OrgRole.MEMBER, 'ＺＯË');
     const { memberId: suspended } = await world.join(owner, orgId, OrgRole.MEMBER);
     await setStatus(owner, suspended, OrgMemberStatus.SUSPENDED);
@@ -121,7 +121,7 @@ describe('owners', () => {
     expect(await outcome(remove(second, memberId))).toBe('last_owner');
   });
 
-  test('two who leave at once do not both go', async () => {
+  test('two owners who leave at once cannot both leave', async () => {
     const { caller: second, memberId } = await world.join(owner, orgId, OrgRole.OWNER);
     const outcomes = await Promise.all([outcome(remove(owner, ownerId)), outcome(remove(second, memberId))]);
     expect(outcomes.sort()).toEqual(['last_owner', 'ok']);
@@ -137,7 +137,7 @@ describe('changing', () => {
     expect((await setRole(owner, id, OrgRole.GUEST)).role).toBe(OrgRole.GUEST);
   });
 
-  test('suspending ends all access at once, and coming back restores it', async () => {
+  test('suspending ends all access at once, and reactivating restores it', async () => {
     const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
     const workspace = await world.createWorkspace(owner, { orgId });
     await world.put(owner, workspace.id, caller, WorkspaceRole.EDITOR);
@@ -159,47 +159,47 @@ describe('changing', () => {
 });
 
 describe('removing', () => {
-  test('workspaces that nobody else owns go to the receiver, keys with them', async () => {
+  test('transfers workspaces without another owner, and the keys, to the receiver', async () => {
     const { caller: leaving, memberId } = await world.join(owner, orgId, OrgRole.ADMIN);
-    const { caller: heir, memberId: heirId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    const { caller: successor, memberId: successorId } = await world.join(owner, orgId, OrgRole.MEMBER);
     const alone = await world.createWorkspace(leaving, { orgId, name: 'Alone' });
     const shared = await world.createWorkspace(leaving, { orgId, name: 'Shared' });
     await world.put(leaving, shared.id, owner, WorkspaceRole.OWNER);
     const joined = await world.createWorkspace(leaving, { orgId, name: 'Joined' });
-    await world.put(leaving, joined.id, heir, WorkspaceRole.VIEWER);
+    await world.put(leaving, joined.id, successor, WorkspaceRole.VIEWER);
     world.play.keys = 3;
-    world.asked.reassigned.length = 0;
+    world.requests.reassigned.length = 0;
     for (const wrong of [memberId, '0197f0a0-0000-7000-8000-000000000000']) {
       expect(await outcome(remove(owner, memberId, wrong))).toBe('invalid_value');
     }
-    const { transferred } = await remove(owner, memberId, heirId);
+    const { transferred } = await remove(owner, memberId, successorId);
     expect(transferred).toEqual({ resources: 0, agents: 0, apiKeys: 3, automations: 0 });
-    expect(world.asked.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: heir.userId }]);
-    expect((await world.getWorkspace(heir, alone.id)).role).toBe(WorkspaceRole.OWNER);
-    expect((await world.getWorkspace(heir, joined.id)).role).toBe(WorkspaceRole.OWNER);
-    expect(await outcome(world.getWorkspace(heir, shared.id))).toBe('not_found');
+    expect(world.requests.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: successor.userId }]);
+    expect((await world.getWorkspace(successor, alone.id)).role).toBe(WorkspaceRole.OWNER);
+    expect((await world.getWorkspace(successor, joined.id)).role).toBe(WorkspaceRole.OWNER);
+    expect(await outcome(world.getWorkspace(successor, shared.id))).toBe('not_found');
     expect(await outcome(world.getWorkspace(leaving, alone.id))).toBe('not_found');
     await eventually(() => {
-      const told = world.events.findLast(
+      const event = world.events.findLast(
         ({ type, subject }) => type.endsWith('org_member.removed') && subject === orgId,
       );
-      expect(told?.data).toMatchObject({ memberId, userId: leaving.userId, transferToUserId: heir.userId });
+      expect(event?.data).toMatchObject({ memberId, userId: leaving.userId, transferToUserId: successor.userId });
     });
   });
 
-  test('without a receiver the oldest owner inherits, and the keys are suspended', async () => {
+  test('without a receiver, transfers workspaces to the oldest owner and suspends the keys', async () => {
     const { caller: leaving, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
     await world.join(owner, orgId, OrgRole.OWNER);
     const alone = await world.createWorkspace(leaving, { orgId });
     world.play.keys = 2;
-    world.asked.reassigned.length = 0;
+    world.requests.reassigned.length = 0;
     const { transferred } = await remove(leaving, memberId);
     expect(transferred?.apiKeys).toBe(0);
-    expect(world.asked.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: '' }]);
+    expect(world.requests.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: '' }]);
     expect((await world.getWorkspace(owner, alone.id)).role).toBe(WorkspaceRole.OWNER);
   });
 
-  test('whom an Org has removed can be invited again, and gets nothing back', async () => {
+  test('allows a new invitation of the removed person, which restores nothing', async () => {
     const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
     const workspace = await world.createWorkspace(owner, { orgId });
     await world.put(owner, workspace.id, caller, WorkspaceRole.EDITOR);

@@ -15,7 +15,7 @@ const list = async (caller: Parameters<World['as']>[0], fields: Partial<ListOrgs
   world.orgs.listOrgs({ ...ListOrgsRequest.fromPartial({ page: page() }), ...fields }, await world.as(caller));
 
 describe('creating', () => {
-  test('the creator is the owner, and everything has its default', async () => {
+  test('makes the creator the owner, and sets all defaults', async () => {
     const owner = world.person();
     const org = await world.createOrg(owner, { name: 'Acme Ünited', description: 'We make things' });
     expect(org).toMatchObject({
@@ -43,16 +43,16 @@ describe('creating', () => {
     });
     expect(await world.orgs.getOrg({ orgId: org.id }, await world.as(owner))).toEqual(org);
     await eventually(() => {
-      const told = world.events.filter(({ tenant }) => tenant === org.id);
-      expect(told.map(({ type }) => type)).toEqual([
+      const events = world.events.filter(({ tenant }) => tenant === org.id);
+      expect(events.map(({ type }) => type)).toEqual([
         'commonplace.tenancy.org.created',
         'commonplace.tenancy.org_member.added',
       ]);
-      expect(told[1]?.data).toMatchObject({ orgId: org.id, userId: owner.userId, role: 'owner', status: 'active' });
+      expect(events[1]?.data).toMatchObject({ orgId: org.id, userId: owner.userId, role: 'owner', status: 'active' });
     });
   });
 
-  test('a slug that is asked for is taken or refused, one from the name finds its way', async () => {
+  test('accepts or refuses a requested slug, and derives a free one from the name', async () => {
     const owner = world.person();
     await world.createOrg(owner, { name: 'Twice', slug: 'twice' });
     await expect(world.createOrg(owner, { name: 'Other', slug: 'twice' })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe('creating', () => {
     }
   });
 
-  test('many at once with one name get different slugs, with one slug only one gets it', async () => {
+  test('gives concurrent Orgs with one name different slugs, and one requested slug only once', async () => {
     const owner = world.person();
     const made = await Promise.all(Array.from({ length: 8 }, () => world.createOrg(owner, { name: 'Rush' })));
     expect(new Set(made.map(({ slug }) => slug)).size).toBe(8);
@@ -80,7 +80,7 @@ describe('creating', () => {
     }
   });
 
-  test('a Personal key may create one, an Org key may not', async () => {
+  test('is allowed for a Personal key, and not for an Org key', async () => {
     const owner = world.person();
     const org = await world.createOrg(withKey(owner, null));
     expect(org.role).toBe(OrgRole.OWNER);
@@ -88,7 +88,7 @@ describe('creating', () => {
     await expect(world.createOrg(withTenant(owner, org.id))).rejects.toMatchObject({ reason: 'tenant_boundary' });
   });
 
-  test('settings are checked, all faults at once', async () => {
+  test('validates settings, and reports all faults at once', async () => {
     const owner = world.person();
     const org = await world.createOrg(owner, {
       settings: {
@@ -123,7 +123,7 @@ describe('creating', () => {
   });
 });
 
-describe('who sees and changes', () => {
+describe('access and changes', () => {
   const outcome = async (act: Promise<unknown>) =>
     act.then(
       () => 'ok',
@@ -155,7 +155,7 @@ describe('who sees and changes', () => {
     expect(await outcome(deletion)).toBe(remove);
   });
 
-  test('a change touches what the mask names, null clears, and the version counts', async () => {
+  test('changes only the fields in the mask, clears with null, and checks the version', async () => {
     const owner = world.person();
     const org = await world.createOrg(owner, {
       name: 'Before',
@@ -196,7 +196,7 @@ const request = (orgId: string) => ({
 });
 
 describe('deleting', () => {
-  test('hides the Org from everybody at once, until an owner takes that back', async () => {
+  test('hides the Org from everyone at once, until an owner restores it', async () => {
     const owner = world.person();
     const org = await world.createOrg(owner, { name: 'Gone' });
     const { caller: admin } = await world.join(owner, org.id, OrgRole.ADMIN);
@@ -234,7 +234,7 @@ describe('deleting', () => {
 });
 
 describe('listing', () => {
-  test('a session sees all, X-Tenant and keys their own', async () => {
+  test('shows a session all Orgs, and X-Tenant and keys only their own', async () => {
     const person = world.person();
     const first = await world.createOrg(person, { name: 'B' });
     const second = await world.createOrg(person, { name: 'A' });

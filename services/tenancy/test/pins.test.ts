@@ -56,7 +56,7 @@ async function member(role: WorkspaceRole): Promise<Caller> {
   return caller;
 }
 
-test('a pin stands where it was put, and is made once', async () => {
+test('a pin keeps its position, and is created once', async () => {
   const [a, b, c] = [item('A'), item('B'), item('C')];
   await pin(owner, a);
   await pin(owner, b);
@@ -69,7 +69,7 @@ test('a pin stands where it was put, and is made once', async () => {
   expect(await names(owner)).toEqual(['C', 'A', 'B']);
 });
 
-test('everybody’s pins come first, then one’s own, which nobody else sees', async () => {
+test("the workspace's pins come first, then the person's own, which only they see", async () => {
   const [a, b] = [item('A'), item('B')];
   await pin(owner, a, { visibility: PinVisibility.ME });
   await pin(owner, b);
@@ -79,7 +79,7 @@ test('everybody’s pins come first, then one’s own, which nobody else sees', 
   expect(await names(await member(WorkspaceRole.VIEWER))).toEqual(['B', 'A']);
 });
 
-test('what somebody may not read is left out, and keeps its place among the others', async () => {
+test('pins of unreadable items are omitted, and keep their place among the others', async () => {
   const editor = await member(WorkspaceRole.EDITOR);
   const hidden = item('Secret', { hiddenFrom: editor.userId });
   await pin(owner, item('A'));
@@ -123,15 +123,15 @@ describe('each role', () => {
     expect(await outcome(unpin(caller, { pinId: own.id }))).toBe('ok');
   });
 
-  test('nobody else sees that the workspace is there, and a key stays in its tenant', async () => {
+  test('outsiders cannot see whether the workspace exists, and a key stays in its tenant', async () => {
     await expect(list(world.person())).rejects.toMatchObject({ reason: 'not_found' });
     await expect(list(withKey(owner, null))).resolves.toBeDefined();
     await expect(list(withKey(owner, newId()))).rejects.toMatchObject({ reason: 'tenant_boundary' });
   });
 });
 
-describe('what is meant', () => {
-  test('an item is named by one of the ways, and has to be a resource of this workspace', async () => {
+describe('the target', () => {
+  test('is named in one of two ways, and has to be a resource of this workspace', async () => {
     const other = item('Elsewhere', { workspaceId: newId() });
     const target = { type: PinItemType.RESOURCE, id: item() };
     const create = async (fields: Partial<CreatePinRequest>) =>
@@ -153,7 +153,7 @@ describe('what is meant', () => {
     await expect(create({ resourceId: target.id, item: target })).resolves.toMatchObject({ item: { id: target.id } });
   });
 
-  test('a pin is removed by its id or its item', async () => {
+  test("can be a pin's id or its item when it is removed", async () => {
     const [a, b, c] = [item('A'), item('B'), item('C')];
     const { id } = await pin(owner, a);
     await pin(owner, b);
@@ -168,7 +168,7 @@ describe('what is meant', () => {
     await expect(unpin(owner, { pinId: id })).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  test('of an item in both lists the caller’s own pin goes, unless said otherwise', async () => {
+  test("prefers the caller's own pin of an item in both lists, unless the request says otherwise", async () => {
     const a = item('A');
     await pin(owner, a);
     await pin(owner, a, { visibility: PinVisibility.ME });
@@ -179,7 +179,7 @@ describe('what is meant', () => {
     expect((await list(owner)).items.map(({ visibility }) => visibility)).toEqual([PinVisibility.ME]);
   });
 
-  test('an order names every pin once', async () => {
+  test('must be every pin exactly once for an order', async () => {
     const ids = [(await pin(owner, item('A'))).id, (await pin(owner, item('B'))).id];
     const [first = '', second = ''] = ids;
     for (const order of [[first], [first, first], [first, newId()], [newId(), second], [...ids, newId()]]) {
@@ -193,7 +193,7 @@ describe('what is meant', () => {
   });
 });
 
-test('changes of one list at once are all made, and a list that has changed is told', async () => {
+test('concurrent changes of one list all take effect, and a stale version is refused', async () => {
   const items = Array.from({ length: 12 }, (_, i) => item(`I${i}`));
   const made = await Promise.all(items.map((id) => pin(owner, id)));
   expect((await names(owner)).sort()).toEqual(items.map((_, i) => `I${i}`).sort());
@@ -207,7 +207,7 @@ test('changes of one list at once are all made, and a list that has changed is t
   await move(owner, { pinId: one?.id, position: 3 }, { baseVersion: one?.version });
 });
 
-test('a list holds fifty, and pages', async () => {
+test('a list has at most fifty pins, and pages', async () => {
   for (let i = 0; i < 50; i++) await pin(owner, item(`I${i}`));
   await expect(pin(owner, item())).rejects.toMatchObject({ reason: 'limit_reached', details: { limit: 50 } });
   await pin(owner, item(), { visibility: PinVisibility.ME });
@@ -220,7 +220,7 @@ test('a list holds fifty, and pages', async () => {
   );
 });
 
-test('an archived workspace keeps its pins as they are', async () => {
+test('an archived workspace keeps its pins unchanged', async () => {
   const { id } = await pin(owner, item());
   await world.archive(workspaceId);
   const archived = { reason: 'workspace_archived' };
@@ -230,7 +230,7 @@ test('an archived workspace keeps its pins as they are', async () => {
   expect(await names(owner)).toHaveLength(1);
 });
 
-test('one’s own pins go with one’s place', async () => {
+test("leaving a workspace deletes the person's own pins there", async () => {
   const caller = world.person();
   const { id: memberId = '' } = await world.put(owner, workspaceId, caller, WorkspaceRole.VIEWER);
   await pin(caller, item(), { visibility: PinVisibility.ME });
@@ -240,7 +240,7 @@ test('one’s own pins go with one’s place', async () => {
   await eventually(async () => expect(await lists.get(pinListId(workspaceId, 'me', caller.userId))).toBeUndefined());
 });
 
-test('what is deleted for good leaves every list', async () => {
+test('purging an item removes it from every list', async () => {
   const [a, b] = [item('A'), item('B')];
   await pin(owner, a);
   await pin(owner, a, { visibility: PinVisibility.ME });
@@ -260,7 +260,7 @@ test('what is deleted for good leaves every list', async () => {
   await eventually(async () => expect(await names(owner)).toEqual(['B']));
 });
 
-test('a page that follows removals skips no pin', async () => {
+test('a page after removals skips no pin', async () => {
   const made = await inOrder(7);
   const page = (cursor: string) => list(owner, PinFilter.WORKSPACE, { limit: 2, offset: 0, cursor });
   const first = await page('');

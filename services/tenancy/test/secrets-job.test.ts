@@ -29,7 +29,7 @@ async function partsWith(...secretsKey: Buffer[]): Promise<Parts> {
   });
 }
 
-test('secrets come under the current master key, and one that does not open stays as it is', async () => {
+test('re-encrypts secrets with the current master key, and leaves unreadable ones unchanged', async () => {
   const [old, next, lost] = [randomBytes(32), randomBytes(32), randomBytes(32)];
   const before = await partsWith(old);
   const owner = (record: string) => ({ tenant: 'acme', record });

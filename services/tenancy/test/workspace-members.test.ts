@@ -79,7 +79,7 @@ describe('each role', () => {
     expect(await outcome(setRole(caller, UNKNOWN, WorkspaceRole.VIEWER))).toBe('not_found');
   });
 
-  test('only an owner removes an owner', async () => {
+  test('only an owner can remove an owner', async () => {
     const admin = await member(WorkspaceRole.ADMIN);
     const other = await member(WorkspaceRole.OWNER);
     expect(await outcome(remove(admin.caller, other.id))).toBe('insufficient_role');
@@ -87,12 +87,12 @@ describe('each role', () => {
     expect(await outcome(remove(owner, other.id))).toBe('ok');
   });
 
-  test('anybody may leave, and takes their grants along unless they are to be kept', async () => {
+  test('any member may leave, which deletes their grants unless they are to be kept', async () => {
     for (const role of [WorkspaceRole.GUEST, WorkspaceRole.VIEWER, WorkspaceRole.ADMIN]) {
       const { caller, id } = await member(role);
       expect(await remove(caller, id, role === WorkspaceRole.ADMIN)).toEqual({ id, deleted: true });
       expect(await outcome(world.getWorkspace(caller, workspaceId))).toBe('not_found');
-      const ungranted = world.asked.ungranted.filter(({ userId }) => userId === caller.userId);
+      const ungranted = world.requests.ungranted.filter(({ userId }) => userId === caller.userId);
       expect(ungranted).toEqual(role === WorkspaceRole.ADMIN ? [] : [{ workspaceId, userId: caller.userId }]);
     }
     await eventually(() => {
@@ -117,7 +117,7 @@ describe('owners', () => {
 });
 
 describe('adding', () => {
-  test('a person of the Org joins at once, by id or by address', async () => {
+  test('lets a person of the Org join at once, by id or by address', async () => {
     const { caller: byId } = await world.join(owner, orgId, OrgRole.MEMBER);
     const { caller: byEmail } = await world.join(owner, orgId, OrgRole.GUEST);
     expect(await world.add(owner, workspaceId, { userId: byId.userId })).toMatchObject({
@@ -137,7 +137,7 @@ describe('adding', () => {
     expect((await world.getWorkspace(owner, workspaceId)).counts?.members).toBe(3);
   });
 
-  test('who is not of the Org is not found, nor is what there is not', async () => {
+  test('answers not found for people outside the Org, and for unknown ids', async () => {
     const stranger = world.person();
     expect(await outcome(world.add(owner, workspaceId, { userId: stranger.userId }))).toBe('not_found');
     expect(await outcome(world.add(owner, workspaceId, { userId: UNKNOWN }))).toBe('not_found');
@@ -146,7 +146,7 @@ describe('adding', () => {
     expect(await outcome(world.add(owner, workspaceId, { agentId: UNKNOWN, userId: UNKNOWN }))).toBe('invalid_value');
   });
 
-  test('an administrator of the Org joins by their own id, up to administrator', async () => {
+  test('lets an administrator of the Org join by their own id, up to administrator', async () => {
     const { caller: admin } = await world.join(owner, orgId, OrgRole.ADMIN);
     const { caller: other } = await world.join(owner, orgId, OrgRole.MEMBER);
     expect(await outcome(world.put(admin, workspaceId, other, WorkspaceRole.VIEWER))).toBe('insufficient_role');
@@ -162,13 +162,13 @@ describe('adding', () => {
     });
   });
 
-  test('an administrator who joined as a viewer does not grant themselves more', async () => {
+  test('does not let an administrator who joined as a viewer raise their own role', async () => {
     const { caller: admin } = await world.join(owner, orgId, OrgRole.ADMIN);
     await world.put(owner, workspaceId, admin, WorkspaceRole.VIEWER);
     expect(await outcome(world.put(admin, workspaceId, admin, WorkspaceRole.ADMIN))).toBe('insufficient_role');
   });
 
-  test('a Personal workspace takes anybody who is registered', async () => {
+  test('accepts any registered person in a Personal workspace', async () => {
     const personal = await world.createWorkspace(owner);
     const friend = world.person();
     await world.put(owner, personal.id, friend, WorkspaceRole.EDITOR);
@@ -178,7 +178,7 @@ describe('adding', () => {
 });
 
 describe('listing', () => {
-  test('a workspace with a default role lists the Org’s members behind its own, guests left out', async () => {
+  test("lists members by default role after the workspace's own, without guests", async () => {
     await world.updateWorkspace(owner, workspaceId, {
       updateMask: ['default_role'],
       defaultRole: WorkspaceRole.EDITOR,
@@ -236,7 +236,7 @@ describe('listing', () => {
     });
   });
 
-  test('who becomes a guest loses the default role, and who is suspended is not listed', async () => {
+  test('omits members who become guests or are suspended from the default role', async () => {
     await world.updateWorkspace(owner, workspaceId, {
       updateMask: ['default_role'],
       defaultRole: WorkspaceRole.EDITOR,
@@ -254,7 +254,7 @@ describe('listing', () => {
   });
 });
 
-test('a place overrides the default role, and the version is kept an eye on', async () => {
+test('prefers a membership over the default role, and checks its version', async () => {
   await world.updateWorkspace(owner, workspaceId, { updateMask: ['default_role'], defaultRole: WorkspaceRole.VIEWER });
   const { caller } = await world.join(owner, orgId, OrgRole.MEMBER);
   const { id, version } = await world.put(owner, workspaceId, caller, WorkspaceRole.ADMIN);

@@ -26,7 +26,7 @@ const outcome = (act: Promise<unknown>) =>
   );
 
 describe('creating', () => {
-  test('in an Org: the creator is its owner, and everything has its default', async () => {
+  test('in an Org makes the creator its owner, and sets all defaults', async () => {
     const made = await world.createWorkspace(owner, { orgId, name: 'Team Ｒoom', icon: '🪑' });
     expect(made).toMatchObject({
       orgId,
@@ -53,15 +53,15 @@ describe('creating', () => {
     });
     expect(await world.getWorkspace(owner, made.id)).toEqual(made);
     await eventually(() => {
-      const told = world.events.filter(({ subject }) => subject === made.id);
-      expect(told.map(({ type, tenant }) => [type, tenant])).toEqual([
+      const events = world.events.filter(({ subject }) => subject === made.id);
+      expect(events.map(({ type, tenant }) => [type, tenant])).toEqual([
         ['commonplace.tenancy.workspace.created', orgId],
         ['commonplace.tenancy.workspace_member.added', orgId],
       ]);
     });
   });
 
-  test('a Personal one belongs to itself, and the tenant is that of the credential', async () => {
+  test('makes a Personal workspace its own tenant, and follows the tenant of the credential', async () => {
     const personal = await world.createWorkspace(owner);
     expect(personal.orgId).toBeUndefined();
     expect((await world.createWorkspace(withKey(owner, null))).orgId).toBeUndefined();
@@ -88,7 +88,7 @@ describe('creating', () => {
     expect(await outcome(world.createWorkspace(caller, { orgId }))).toBe(closed);
   });
 
-  test('the default role is the one given, or the Org’s, and never a great one', async () => {
+  test("uses the given default role, or the Org's, and refuses high ones", async () => {
     await world.updateOrg(owner, orgId, {
       updateMask: ['settings.default_workspace_role'],
       settings: { defaultWorkspaceRole: WorkspaceRole.VIEWER },
@@ -104,7 +104,7 @@ describe('creating', () => {
     await expect(personal).rejects.toMatchObject({ reason: 'invalid_value', param: 'default_role' });
   });
 
-  test('a slug is unique in its Org, or among the Personal ones of a person', async () => {
+  test('requires a unique slug in its Org, or among the Personal workspaces of a person', async () => {
     await world.createWorkspace(owner, { orgId, slug: 'room' });
     expect(await outcome(world.createWorkspace(owner, { orgId, slug: 'room' }))).toBe('slug_taken');
     expect((await world.createWorkspace(owner, { slug: 'room' })).slug).toBe('room');
@@ -118,7 +118,7 @@ describe('creating', () => {
     expect(new Set(rush.map(({ slug }) => slug)).size).toBe(6);
   });
 
-  test('what does not make sense is refused', async () => {
+  test('refuses contradictory requests', async () => {
     const settings = { timezone: 'Mars/Olympus', locale: 'not a locale', searchLanguages: ['de', '!'] };
     await expect(world.createWorkspace(owner, { settings })).rejects.toMatchObject({
       reason: 'validation_failed',
@@ -157,7 +157,7 @@ describe('each role', () => {
     }
   });
 
-  test('an administrator of the Org sees it without a role, and changes nothing', async () => {
+  test('an administrator of the Org sees it without a role, and cannot change it', async () => {
     const { caller: creator } = await world.join(owner, orgId, OrgRole.MEMBER);
     const workspace = await world.createWorkspace(creator, { orgId });
     for (const orgRole of [OrgRole.ADMIN, OrgRole.OWNER]) {
@@ -168,7 +168,7 @@ describe('each role', () => {
     }
   });
 
-  test('the default role is for members, not for guests, and the greater role counts', async () => {
+  test('the default role applies to members and not to guests, and the greater role counts', async () => {
     const workspace = await world.createWorkspace(owner, { orgId, defaultRole: WorkspaceRole.COMMENTER });
     const roleOf = async (orgRole: OrgRole, own?: WorkspaceRole) => {
       const { caller } = await world.join(owner, orgId, orgRole);
@@ -189,7 +189,7 @@ describe('each role', () => {
 });
 
 describe('changing', () => {
-  test('touches what the mask names, and nobody’s change is lost', async () => {
+  test('changes only the fields in the mask, and loses no concurrent change', async () => {
     const made = await world.createWorkspace(owner, {
       orgId,
       description: 'old',
@@ -208,15 +208,15 @@ describe('changing', () => {
     const late = world.workspaces.updateWorkspace(stale, await world.as(owner, { baseVersion: 2 }));
     await expect(late).rejects.toMatchObject({ reason: 'version_conflict' });
     await eventually(() => {
-      const told = world.events.filter(({ subject, type }) => subject === made.id && type.endsWith('updated'));
-      expect(told.map(({ data }) => data)).toEqual([
+      const events = world.events.filter(({ subject, type }) => subject === made.id && type.endsWith('updated'));
+      expect(events.map(({ data }) => data)).toEqual([
         { workspaceId: made.id, orgId, changedFields: ['description', 'default_role', 'settings'], version: 2 },
         { workspaceId: made.id, orgId, changedFields: ['default_role'], version: 3 },
       ]);
     });
   });
 
-  test('an archived one is not changed but by making it active', async () => {
+  test('refuses changes of an archived workspace, except activating it', async () => {
     const made = await world.createWorkspace(owner, { orgId });
     await world.archive(made.id);
     expect((await world.getWorkspace(owner, made.id)).state).toBe(WorkspaceState.ARCHIVED);
@@ -240,7 +240,7 @@ describe('changing', () => {
 });
 
 describe('listing', () => {
-  test('a person sees what they are in, an administrator all of the Org', async () => {
+  test('shows people their own workspaces, and administrators all of the Org', async () => {
     const { caller: member } = await world.join(owner, orgId, OrgRole.MEMBER);
     const { caller: admin } = await world.join(owner, orgId, OrgRole.ADMIN);
     const { caller: guest } = await world.join(owner, orgId, OrgRole.GUEST);
@@ -294,17 +294,17 @@ describe('listing', () => {
     await expect(list({ page: page(2, 0, 'junk') })).rejects.toMatchObject({ reason: 'invalid_pagination' });
   });
 
-  test('counts resources in one call, and does without when they can not be counted', async () => {
+  test('counts resources in one call, and omits the counts if that fails', async () => {
     const first = await world.createWorkspace(owner, { orgId });
     const second = await world.createWorkspace(owner, { orgId });
     world.play.resources = { [first.id]: 7 };
-    world.asked.counted.length = 0;
+    world.requests.counted.length = 0;
     const { items } = await world.listWorkspaces(owner, { orgId });
     expect(items.map(({ counts }) => counts)).toEqual([
       { resources: 7, members: 1 },
       { resources: 0, members: 1 },
     ]);
-    expect(world.asked.counted).toEqual([[first.id, second.id]]);
+    expect(world.requests.counted).toEqual([[first.id, second.id]]);
     world.play.resourcesDown = true;
     expect((await world.listWorkspaces(owner, { orgId })).items.map(({ counts }) => counts)).toEqual([
       undefined,

@@ -57,8 +57,8 @@ export interface World {
   readonly directory: Client<DirectoryService>;
   readonly pins: Client<PinService>;
   readonly connectors: Client<ConnectorService>;
-  /** What the fake services were asked, and how they respond. */
-  readonly asked: {
+  /** The requests to the fake services, and their responses. */
+  readonly requests: {
     reassigned: { orgId: string; userId: string; toUserId: string }[];
     counted: string[][];
     ungranted: { workspaceId: string; userId: string }[];
@@ -120,7 +120,7 @@ export interface World {
 export async function openWorld(): Promise<World> {
   process.env.COMMONPLACE_SECRETS_KEY ??= randomBytes(32).toString('base64');
   const people = new Map<string, Caller>();
-  const asked: World['asked'] = { reassigned: [], counted: [], ungranted: [], applied: [] };
+  const requests: World['requests'] = { reassigned: [], counted: [], ungranted: [], applied: [] };
   const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false, templates: {}, archive: undefined };
   const items: World['items'] = new Map();
   let ahead = 0;
@@ -139,14 +139,14 @@ export async function openWorld(): Promise<World> {
       return { users: found.map(toUser) };
     },
     reassignKeys: async (request) => {
-      asked.reassigned.push(request);
+      requests.reassigned.push(request);
       return { reassigned: play.keys };
     },
   });
   const index = fake(contracts.index, {
     countResources: async ({ workspaceIds }) => {
       if (play.resourcesDown) throw Unavailable();
-      asked.counted.push(workspaceIds);
+      requests.counted.push(workspaceIds);
       return { counts: play.resources };
     },
     checkAccess: async ({ ids }, { caller }) => ({
@@ -159,7 +159,7 @@ export async function openWorld(): Promise<World> {
   });
   const permissions = fake(contracts.permissions, {
     removeMemberGrants: async (request) => {
-      asked.ungranted.push(request);
+      requests.ungranted.push(request);
       return { removed: 0 };
     },
   });
@@ -167,7 +167,7 @@ export async function openWorld(): Promise<World> {
     applyTemplate: async ({ templateId, workspaceId }) => {
       const resourceCount = play.templates[templateId];
       if (resourceCount === undefined) throw NotFound();
-      asked.applied.push(workspaceId);
+      requests.applied.push(workspaceId);
       return { running: resourceCount > 200, resourceCount };
     },
   });
@@ -217,7 +217,7 @@ export async function openWorld(): Promise<World> {
     pins: stage.host.client(contracts.pins),
     connectors: stage.host.client(contracts.connectors),
     items,
-    asked,
+    requests,
     play,
     events,
     wait: (ms) => {

@@ -46,7 +46,7 @@ export async function agentIn(
   const places = await presentPlaces(parts, agent, context);
   if (workspaceId !== undefined) {
     if (places.some((place) => place.workspaceId === workspaceId)) return { agent, workspaceId };
-    throw invalidField('workspace_id', 'invalid_value', 'is no workspace in which the agent acts.');
+    throw invalidField('workspace_id', 'invalid_value', 'is not a workspace in which the agent acts.');
   }
   const person = await parts.memberships.of(context.caller.userId, context.onward);
   const [only, ...others] = seenPlaces({ places }, person, context);

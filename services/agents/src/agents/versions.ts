@@ -78,7 +78,7 @@ export async function keptVersion(
 ): Promise<AgentVersionRecord> {
   const version = await agentVersions.get(agentVersionId(id, number));
   if (version === undefined) {
-    throw invalidField('restore_version', 'invalid_value', 'is no version of the agent that is kept.');
+    throw invalidField('restore_version', 'invalid_value', 'is not a stored version of the agent.');
   }
   return version;
 }

@@ -27,14 +27,14 @@ export function readDecision(request: DecideApprovalRequest, approval: ApprovalR
   const answer = readObject(request.answer);
   if (editedInput !== undefined) requireEditable(approval, approves, editedInput);
   if (answer !== undefined && (approval.kind !== 'question' || !approves)) {
-    throw ambiguous('answer', 'goes with the approval of a question only.');
+    throw ambiguous('answer', 'can only be sent with the approval of a question.');
   }
   if (approves && approval.kind === 'question') requireAnswer(approval, answer);
   if (remembers && (!approves || !canBeRemembered(approval))) {
     throw invalidField(
       'remember',
       'invalid_value',
-      'goes with the approval of a call with low or medium risk that neither shares, publishes, deletes, spends nor repeats.',
+      'can only be sent with the approval of a call with low or medium risk that neither shares, publishes, deletes, spends nor repeats.',
     );
   }
   return { approves, comment, editedInput, answer, remembers };
@@ -47,13 +47,13 @@ function readApproves({ status, decision }: DecideApprovalRequest): boolean {
   ];
   const [first, second = first] = approves;
   if (first === undefined) throw invalidField('status', 'missing_field', 'must be approved or denied.');
-  if (first !== second) throw ambiguous('decision', 'says something else than status.');
+  if (first !== second) throw ambiguous('decision', 'contradicts status.');
   return first;
 }
 
 function requireEditable(approval: ApprovalRecord, approves: boolean, input: Json): void {
   const isCall = approval.kind !== 'question' && approval.kind !== 'retry';
-  if (!approves || !isCall) throw ambiguous('edited_input', 'goes with the approval of a call only.');
+  if (!approves || !isCall) throw ambiguous('edited_input', 'can only be sent with the approval of a call.');
   if (approval.inputSchema !== undefined) requireFit('edited_input', input, approval.inputSchema);
 }
 

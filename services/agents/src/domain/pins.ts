@@ -1,5 +1,5 @@
 /** An element of a list. */
-interface Listed {
+interface ListEntry {
   readonly id: string;
 }
 
@@ -7,20 +7,20 @@ interface Listed {
 export type Sees<T> = (pin: T) => boolean;
 
 /** Returns the list with `pin` inserted before the visible pin at `position`, or at the end if there is none. */
-export function insertPin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position?: number): T[] {
+export function insertPin<T extends ListEntry>(pins: readonly T[], pin: T, sees: Sees<T>, position?: number): T[] {
   const before = position === undefined ? undefined : pins.filter(sees)[position];
   const at = before === undefined ? pins.length : pins.indexOf(before);
   return pins.toSpliced(at, 0, pin);
 }
 
 /** Returns the list with a pin moved to `position` among the visible pins. */
-export function movePin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position: number): T[] {
+export function movePin<T extends ListEntry>(pins: readonly T[], pin: T, sees: Sees<T>, position: number): T[] {
   const others = pins.filter(({ id }) => id !== pin.id);
   return insertPin(others, pin, sees, position);
 }
 
 /** Returns the list with its visible pins in the given order; undefined unless `order` contains each of them once. */
-export function orderPins<T extends Listed>(
+export function orderPins<T extends ListEntry>(
   pins: readonly T[],
   order: readonly string[],
   sees: Sees<T>,

@@ -52,10 +52,10 @@ function readFrontMatter(text: string): Readonly<Record<string, unknown>> {
     if (document.errors.length > 0 || document.warnings.length > 0) throw new Error();
     value = document.toJS({ maxAliasCount: 0 });
   } catch {
-    throw new NoSkillMd('has front matter that is no plain YAML.');
+    throw new NoSkillMd('has front matter that is not plain YAML.');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new NoSkillMd('has front matter that is no map of names and values.');
+    throw new NoSkillMd('has front matter that is not a map of names and values.');
   }
   return value as Record<string, unknown>;
 }
@@ -63,7 +63,7 @@ function readFrontMatter(text: string): Readonly<Record<string, unknown>> {
 function textIn(front: Readonly<Record<string, unknown>>, key: string): string | undefined {
   const value = Object.hasOwn(front, key) ? front[key] : undefined;
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string') throw new NoSkillMd(`has a ${key} that is no text.`);
+  if (typeof value !== 'string') throw new NoSkillMd(`has a ${key} that is not a text.`);
   return value.trim();
 }
 
@@ -80,6 +80,6 @@ function toolsIn(value: unknown): string[] {
 function metadataIn(front: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const compatibility = textIn(front, 'compatibility');
   const given = front.metadata ?? {};
-  if (typeof given !== 'object' || Array.isArray(given)) throw new NoSkillMd('has metadata that is no map.');
+  if (typeof given !== 'object' || Array.isArray(given)) throw new NoSkillMd('has metadata that is not a map.');
   return { ...given, ...(compatibility !== undefined && { compatibility }) };
 }

@@ -27,9 +27,9 @@ export async function fetchText(
     const type = String(answer.headers['content-type'] ?? '');
     const [media = ''] = type.toLowerCase().split(';', 1);
     const isHtml = HTML.has(media.trim());
-    if (!isHtml && !TEXT.test(media.trim())) throw new UnreadablePage('It is no text.');
+    if (!isHtml && !TEXT.test(media.trim())) throw new UnreadablePage('It is not a text.');
     const encoding = String(answer.headers['content-encoding'] ?? 'identity');
-    if (encoding !== 'identity') throw new UnreadablePage('It is compressed, which was not asked for.');
+    if (encoding !== 'identity') throw new UnreadablePage('It is compressed, which was not requested.');
     const bytes = await readBytes(answer.body, maxBytes);
     return { url: answer.url.href, isHtml, text: decode(bytes, type) };
   } finally {

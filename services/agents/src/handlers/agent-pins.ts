@@ -123,7 +123,7 @@ function reordered(
   const sees = seenIn(items);
   if (order.length > 0) {
     if (pinId !== undefined || resourceId !== undefined) throw ambiguous('order');
-    if (position !== undefined) throw invalidField('position', 'invalid_value', 'does not go with order.');
+    if (position !== undefined) throw invalidField('position', 'invalid_value', 'must not be combined with order.');
     const sorted = orderPins(pins, order, sees);
     if (sorted === undefined) throw invalidField('order', 'invalid_value', 'must name every pin of the list once.');
     return sorted;
@@ -132,7 +132,7 @@ function reordered(
   if (pinId !== undefined && resourceId !== undefined) throw ambiguous('pin_id');
   const pin = pins.filter(sees).find((one) => (pinId === undefined ? one.resourceId === resourceId : one.id === pinId));
   if (pin === undefined) throw NotFound();
-  if (position === undefined) throw invalidField('position', 'missing_field', 'is needed to move a pin.');
+  if (position === undefined) throw invalidField('position', 'missing_field', 'is required to move a pin.');
   return movePin(pins, pin, sees, position);
 }
 
@@ -145,11 +145,15 @@ function resourceOf({ resourceId, item }: CreateAgentPinRequest): { readonly id:
 }
 
 function ambiguous(param: string): Error {
-  return invalidField(param, 'ambiguous_target', 'is one selector too many: they name different things.');
+  return invalidField(
+    param,
+    'ambiguous_target',
+    'must not be combined with another selector that names a different item.',
+  );
 }
 
 function missing(names: string): Error {
-  return invalidField(names.split(',')[0] as string, 'missing_target', `is needed, or another of ${names}.`);
+  return invalidField(names.split(',')[0] as string, 'missing_target', `is required, or another of ${names}.`);
 }
 
 function pinMessages({ pins, record }: Found, items: Items): AgentPin[] {

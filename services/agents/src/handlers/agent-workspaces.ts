@@ -41,7 +41,7 @@ export function createAgentWorkspaceHandlers(parts: Parts): WorkspaceHandlers {
 
 function givenPlaces({ workspaces, workspaceIds }: ReplaceAgentWorkspacesRequest): GivenPlace[] {
   if (workspaces !== undefined && workspaceIds !== undefined) {
-    throw invalidField('workspace_ids', 'ambiguous_target', 'does not go with workspaces.');
+    throw invalidField('workspace_ids', 'ambiguous_target', 'must not be combined with workspaces.');
   }
   if (workspaces !== undefined) {
     return workspaces.items.map(({ workspaceId, role }, i) => ({

@@ -181,7 +181,7 @@ async function requireSound(
 ): Promise<void> {
   if (model !== undefined && model !== before?.model) models.get(model);
   if (visibility === 'org' && orgId === '') {
-    throw invalidField('visibility', 'invalid_value', 'must not be org: the agent belongs to none.');
+    throw invalidField('visibility', 'invalid_value', 'must not be org: the agent belongs to no Org.');
   }
   if (avatarFileId === undefined || avatarFileId === before?.avatarFileId) return;
   const { resources } = await index.checkAccess({ ids: [avatarFileId] }, onward);

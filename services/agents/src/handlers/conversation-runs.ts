@@ -10,6 +10,7 @@ import type { Parts } from '../parts.js';
 import { type Asking, choosePlace } from '../policy.js';
 import { taintsOfMessages } from '../runs/message-taints.js';
 import { type RunDraft, startRun } from '../runs/start.js';
+import { PERMANENT_CODES, REPORTED_REASONS } from './run-refusals.js';
 
 /** Creates the handlers for runs that messages of conversations start. */
 export function createConversationRunHandlers(parts: Parts): Handlers<ConversationRunService> {
@@ -66,8 +67,3 @@ function refusalOf(error: unknown): string {
 
 const NO_PLACE =
   'It is not clear in which workspace the agent is to work: mention it in a conversation of a workspace in which it acts.';
-const REPORTED_REASONS: ReadonlySet<string> = new Set([
-  ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
-  ...['insufficient_credits', 'usage_cap_reached'],
-]);
-const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);

@@ -14,20 +14,20 @@ import { mcpServerMessage, namesMessage } from '../wire/mcp.js';
 /** Maximum number of servers in one answer; no agent may have more. */
 const MAX_SERVERS = 100;
 
-type Listed = Pick<Parts, 'mcpServers' | 'mcpGrants'>;
+type McpStores = Pick<Parts, 'mcpServers' | 'mcpGrants'>;
 
-const serversOf = ({ mcpServers }: Listed, agentId: string) =>
+const serversOf = ({ mcpServers }: McpStores, agentId: string) =>
   mcpServers.find({ where: { agentId }, sort: ['createdAt'], limit: MAX_SERVERS });
 
 /** Returns a function that lists the MCP servers of an agent. Callers other than its owner get names only. */
-export function mcpServersFor(parts: Listed) {
+export function mcpServersFor(parts: McpStores) {
   return async ({ id, ownerId }: AgentRecord, isOwner: boolean): Promise<McpServer[]> => {
     const servers = await serversOf(parts, id);
     return isOwner ? Promise.all(servers.map((server) => present(parts, server, ownerId))) : servers.map(namesMessage);
   };
 }
 
-async function present(parts: Listed, server: McpServerRecord, ownerId: string): Promise<McpServer> {
+async function present(parts: McpStores, server: McpServerRecord, ownerId: string): Promise<McpServer> {
   const isGranted = server.auth.type === 'oauth2' && (await grantOf(parts, server, ownerId)) !== undefined;
   return mcpServerMessage(server, { isGranted });
 }

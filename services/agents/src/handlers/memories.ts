@@ -118,7 +118,7 @@ function whichOf(
     if (!isOwner && subjectUserId !== userId) throw InsufficientRole();
     return { subjectId: subjectUserId };
   }
-  if (!all) throw invalidField('all', 'missing_target', 'must be true where nothing else names the memories.');
+  if (!all) throw invalidField('all', 'missing_target', 'must be true if nothing else selects the memories.');
   if (!isOwner) throw InsufficientRole();
   return {};
 }

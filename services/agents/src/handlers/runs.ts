@@ -87,7 +87,7 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
   const faults: Fault[] = [];
   const again = request.retryOf === undefined ? undefined : await retried(parts, request.retryOf, context);
   if (again !== undefined && request.input.length > 0) {
-    throw invalidField('input', 'ambiguous_target', 'does not go with retry_of.');
+    throw invalidField('input', 'ambiguous_target', 'must not be combined with retry_of.');
   }
   const input = again?.input ?? readInput(request.input, faults);
   const maxMicros = request.maxCredits === undefined ? again?.maxMicros : parseCredits(request.maxCredits);
@@ -145,7 +145,7 @@ async function workItemOf(
 ): Promise<WorkItem | undefined> {
   if (workItemId === undefined) return undefined;
   if (sessionId !== undefined) {
-    throw invalidField('work_item_id', 'ambiguous_target', 'work_item_id does not go with session_id.');
+    throw invalidField('work_item_id', 'ambiguous_target', 'work_item_id must not be combined with session_id.');
   }
   if (!caller.credential.scopes.includes(WORK_ITEM_SCOPE)) throw insufficientScope(WORK_ITEM_SCOPE);
   return workItems.getWorkItem({ workItemId, include: [] }, onward);

@@ -328,7 +328,7 @@ async function presentWithMessages(
   context: CallContext,
 ): Promise<ChatSession> {
   if (beforeSeq !== undefined && afterSeq !== undefined) {
-    throw invalidField('after_seq', 'ambiguous_target', 'does not go with before_seq.');
+    throw invalidField('after_seq', 'ambiguous_target', 'must not be combined with before_seq.');
   }
   const where: Where<MessageRecord> = {
     sessionId: session.id,

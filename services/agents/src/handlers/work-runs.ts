@@ -13,6 +13,7 @@ import { cancelRun } from '../runs/cancel.js';
 import { type RunDraft, startRun } from '../runs/start.js';
 import type { RunInput, RunRecord, RunSource as Source } from '../stores/runs.js';
 import { outputMessage } from '../wire/runs.js';
+import { PERMANENT_CODES, REPORTED_REASONS } from './run-refusals.js';
 
 /** Creates the handlers for runs that work items, schedules and automations start. */
 export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
@@ -69,7 +70,7 @@ const isWork = ({ source }: RunRecord): boolean => WORK.has(source);
 async function draftOf(parts: Parts, request: StartWorkRunRequest, asking: Asking): Promise<RunDraft> {
   const { agentId, conversationId, sessionId } = request;
   const source = SOURCES[request.source];
-  if (source === undefined) throw invalidField('source', 'invalid_value', 'is no source of work.');
+  if (source === undefined) throw invalidField('source', 'invalid_value', 'is not a source of work.');
   const input = inputOf(request);
   const limits = limitsOf(request);
   const { agent, workspaceId } = await agentForRun(parts, agentId, request.workspaceId, asking);
@@ -171,13 +172,8 @@ async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, er
 /** Returns whether the request was valid, and the agent no longer acts in the workspace. */
 const isOfPlace = ({ faults }: AppError): boolean => faults.some(({ param }) => param === 'workspace_id');
 
-const AGENT_GONE = 'The agent does not exist any more.';
+const AGENT_GONE = 'The agent no longer exists.';
 const NO_RIGHT = 'The agent may not work in the workspace for the person whose rights it would run with.';
-const REPORTED_REASONS: ReadonlySet<string> = new Set([
-  ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
-  ...['insufficient_credits', 'usage_cap_reached'],
-]);
-const PERMANENT_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
 
 // ---- results
 

@@ -10,9 +10,9 @@ import type { McpServerRecord } from '../stores/mcp-servers.js';
 import { McpFailure } from './failure.js';
 import {
   authorizationId,
-  type Begun,
   beginAuthorization,
   type PendingAuthorization,
+  type StartedAuthorization,
   storeAuthorization,
 } from './oauth.js';
 import type { McpParts } from './parts.js';
@@ -23,7 +23,7 @@ import { redeemCode, storeGrant } from './tokens.js';
  * The answers of authorization servers, by request. A handler may run again, and must neither register a second client
  * nor use a code twice.
  */
-const begun = new WeakMap<object, Promise<Begun | McpFailure>>();
+const begun = new WeakMap<object, Promise<StartedAuthorization | McpFailure>>();
 const redeemed = new WeakMap<object, Promise<OAuthTokens | McpFailure>>();
 
 const caught = (error: unknown): McpFailure => {

@@ -61,7 +61,7 @@ export async function currentTool(
 ): Promise<CurrentTool> {
   const server = await mcpServers.get(serverId);
   const tool = server?.isActive ? usableTools(server).find(({ name }) => name === toolName) : undefined;
-  if (server === undefined || tool === undefined) throw new CallRefused('The tool is not available any more.');
+  if (server === undefined || tool === undefined) throw new CallRefused('The tool is no longer available.');
   const fault = faultOfArguments(tool.inputSchema, args);
   if (fault !== undefined) throw new CallRefused(fault);
   return { server, tool };

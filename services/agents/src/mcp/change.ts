@@ -163,7 +163,7 @@ async function begin(
 ): Promise<{ readonly changed: McpServerRecord; readonly authorizeUrl?: string }> {
   if (server.auth.type !== 'oauth2') {
     if ('reauthorize' in request && request.reauthorize === true) {
-      throw invalidField('reauthorize', 'invalid_value', 'goes with auth of the type oauth2 only.');
+      throw invalidField('reauthorize', 'invalid_value', 'can only be sent for auth of the type oauth2.');
     }
     return { changed: server };
   }

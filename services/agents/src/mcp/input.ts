@@ -55,7 +55,7 @@ export function readAuth(input: McpAuthInput | undefined): ReadAuth {
     const param = `auth.${name}`;
     if (value !== undefined && !allowed.all.includes(name)) faults.push(stray(param, type));
     if (!value && allowed.required.includes(name)) {
-      faults.push({ param, code: 'missing_field', message: `is needed for the type ${type}.` });
+      faults.push({ param, code: 'missing_field', message: `is required for the type ${type}.` });
     }
   }
   if (given.scopes.length > 0 && type !== 'oauth2') faults.push(stray('auth.scopes', type));
@@ -63,7 +63,7 @@ export function readAuth(input: McpAuthInput | undefined): ReadAuth {
     faults.push({ param: 'auth.scopes', code: 'invalid_value', message: 'must be scopes without spaces.' });
   }
   if (given.clientSecret !== undefined && given.clientId === undefined) {
-    faults.push({ param: 'auth.client_id', code: 'missing_field', message: 'is needed for a client_secret.' });
+    faults.push({ param: 'auth.client_id', code: 'missing_field', message: 'is required for a client_secret.' });
   }
   const token = given.token ?? given.value;
   if (token !== undefined && !HEADER_VALUE.test(token)) {

@@ -31,7 +31,7 @@ export interface PendingAuthorization extends Registration {
 }
 
 /** An authorization that was begun, and the URL of the page where a person grants it. */
-export interface Begun {
+export interface StartedAuthorization {
   readonly url: string;
   readonly state: string;
   readonly pending: PendingAuthorization;
@@ -50,7 +50,7 @@ export function oauthHttp({ mcpGuard }: Pick<McpParts, 'mcpGuard'>, timeoutMs: n
  * Finds the authorization server of an MCP server, registers there if necessary, and begins an authorization. Throws
  * `McpFailure`.
  */
-export async function beginAuthorization(parts: OAuthParts, server: McpServerRecord): Promise<Begun> {
+export async function beginAuthorization(parts: OAuthParts, server: McpServerRecord): Promise<StartedAuthorization> {
   const { resourceMetadataUrl, scope: asked } = await challengeOf(oauthHttp(parts, CHALLENGE_MS), server.url);
   const { discoverOAuthServerInfo, startAuthorization } = await loadLibrary();
   const http = oauthHttp(parts, DISCOVERY_MS);
@@ -199,7 +199,7 @@ export function storeAuthorization(
   { mcpAuthorizations, envelope }: Pick<McpParts, 'mcpAuthorizations' | 'envelope'>,
   work: UnitOfWork,
   { id: serverId, tenant }: Pick<McpServerRecord, 'id' | 'tenant'>,
-  { state, pending }: Begun,
+  { state, pending }: StartedAuthorization,
   person: { readonly userId: string; readonly sessionId?: string | undefined },
 ): McpAuthorizationRecord {
   const id = authorizationId(state);

@@ -17,7 +17,7 @@ export interface Question {
   readonly state: string;
 }
 
-interface Asked {
+interface OpenQuestion {
   readonly key: string;
   readonly title: string;
   readonly schema?: JsonSchema | undefined;
@@ -32,7 +32,7 @@ export interface CallState {
   readonly requestState?: string | undefined;
   readonly responses: InputResponses;
   /** The open questions; the first one is asked next. */
-  readonly open: readonly Asked[];
+  readonly open: readonly OpenQuestion[];
 }
 
 export interface CallOwner {
@@ -91,7 +91,7 @@ export function readQuestions(
   }
   const entries = Object.entries(inputRequests);
   if (entries.length > MAX_ROUNDS) throw new McpFailure('answered', 'The tool has asked too many questions at once.');
-  const open = entries.map(([key, request]): Asked => {
+  const open = entries.map(([key, request]): OpenQuestion => {
     if (request.method !== 'elicitation/create') {
       throw new McpFailure('answered', `The tool asks for ${shorten(request.method)}, which is not offered.`);
     }

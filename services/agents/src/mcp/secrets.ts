@@ -43,7 +43,7 @@ export interface Rewrapped {
   readonly unreadable: readonly string[];
 }
 
-interface Sealed extends StoredRecord {
+interface SecretRecord extends StoredRecord {
   readonly tenant: string;
   readonly sealed?: string | undefined;
 }
@@ -61,7 +61,7 @@ export async function rewrapMcpSecrets(
 ): Promise<Rewrapped> {
   const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
   for (const spec of [mcpServerCollection, mcpGrantCollection, mcpAuthorizationCollection, mcpClientCollection]) {
-    const collection = (await store.collection<Sealed>(spec as never)) as Collection<Sealed>;
+    const collection = (await store.collection<SecretRecord>(spec as never)) as Collection<SecretRecord>;
     for await (const record of withSecret(collection)) {
       const { id, tenant, sealed } = record;
       try {
@@ -86,7 +86,7 @@ export async function rewrapMcpSecrets(
   return sum;
 }
 
-async function* withSecret(collection: Collection<Sealed>): AsyncIterable<Sealed & { sealed: string }> {
+async function* withSecret(collection: Collection<SecretRecord>): AsyncIterable<SecretRecord & { sealed: string }> {
   let after: ReturnType<typeof keyset> | undefined;
   for (;;) {
     const chunk = await collection.find({ where: {}, limit: CHUNK, ...(after && { after }) });

@@ -41,10 +41,10 @@ async function placeOf(
     return { scope, tenant: ownOrg ?? homeOf(caller.userId), orgId: ownOrg ?? '', userId: caller.userId };
   }
   const chosen = orgId ?? ownOrg;
-  if (chosen === undefined) throw invalidField('org_id', 'missing_field', 'is needed for the scope org.');
+  if (chosen === undefined) throw invalidField('org_id', 'missing_field', 'is required for the scope org.');
   return { scope, ...(await choosePlace(parts, { orgId: chosen }, context)) };
 }
 
 function misplaced(param: string, scope: string) {
-  return invalidField(param, 'ambiguous_target', `goes with the scope ${scope} only.`);
+  return invalidField(param, 'ambiguous_target', `can only be sent with the scope ${scope}.`);
 }

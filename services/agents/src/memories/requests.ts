@@ -60,7 +60,7 @@ export async function changeOf(
 /** Throws unless the caller may set the subject of a memory, which only the owner of the agent may. */
 function requireSubject(memory: MemoryRecord, rights: MemoryRights): void {
   if (memory.scope !== 'agent') {
-    throw invalidField('subject_user_id', 'invalid_value', 'is of memories of agents only.');
+    throw invalidField('subject_user_id', 'invalid_value', 'is only allowed for memories of agents.');
   }
   if (!rights.administers(memory)) throw InsufficientRole();
 }

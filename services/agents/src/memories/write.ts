@@ -11,10 +11,10 @@ import { holderOf, isExpired } from './access.js';
 type WriteParts = Pick<Parts, 'memories' | 'quotas' | 'store'>;
 
 type Derived = 'id' | 'version' | 'holder' | 'textKey' | 'terms' | 'place' | 'hasSources' | 'createdAt' | 'updatedAt';
-type Counted = 'revisions' | 'usedCount' | 'lastUsedMs';
+type UsageFields = 'revisions' | 'usedCount' | 'lastUsedMs';
 
 /** A new memory with its place. */
-export type MemoryDraft = Omit<MemoryRecord, Derived | Counted>;
+export type MemoryDraft = Omit<MemoryRecord, Derived | UsageFields>;
 
 export interface Written {
   readonly memory: MemoryRecord;

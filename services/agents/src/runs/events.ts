@@ -24,14 +24,14 @@ function aboutRun(run: RunRecord): object {
   return { runId: id, orgId, workspaceId, userId, agentId, sessionId, scheduleId, workItemId, source };
 }
 
-type Asked = Omit<ApprovalRecord, 'version'>;
-type Led = Pick<RunRecord, 'chain'> | undefined;
+type ApprovalFields = Omit<ApprovalRecord, 'version'>;
+type ChainSource = Pick<RunRecord, 'chain'> | undefined;
 
 /**
  * Returns the event that notifies approvers of an approval, for the unit of work that opens it. `asked` are the people
  * to notify, who may be later replacements.
  */
-export function requestEvent(approval: Asked, run: Led, asked = approval.approverIds): DomainEvent {
+export function requestEvent(approval: ApprovalFields, run: ChainSource, asked = approval.approverIds): DomainEvent {
   const { title, status } = approval;
   // An approval without approvers has ended already.
   const notifyUserIds = status === 'pending' ? asked : [];
@@ -39,12 +39,18 @@ export function requestEvent(approval: Asked, run: Led, asked = approval.approve
 }
 
 /** Returns the event that an approval has ended, for the unit of work that ends it. */
-export function decisionEvent(approval: Asked, run: Led): DomainEvent {
+export function decisionEvent(approval: ApprovalFields, run: ChainSource): DomainEvent {
   const { status, deciderId = '', reason = '', decidedBy = agentOf(approval) } = approval;
   return approvalEvent('decided', approval, run, { status, deciderId, reason }, decidedBy);
 }
 
-function approvalEvent(verb: string, approval: Asked, run: Led, more: object, actor: Actor): DomainEvent {
+function approvalEvent(
+  verb: string,
+  approval: ApprovalFields,
+  run: ChainSource,
+  more: object,
+  actor: Actor,
+): DomainEvent {
   const { id, tenant, runId, orgId, workspaceId = '', agentId = '', runUserId, approverIds, kind, risk } = approval;
   const data = { approvalId: id, runId, orgId, workspaceId, agentId, userId: runUserId, approverIds, kind, risk };
   const about = { service: 'agents', type: `agent_approval.${verb}`, subject: id, tenant, chain: run?.chain };

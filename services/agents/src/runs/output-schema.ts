@@ -16,7 +16,7 @@ export function checkOutputSchema(bytes: Buffer): Record<string, unknown> {
   const schema = JSON.parse(bytes.toString()) as Record<string, unknown>;
   checkReferences(schema, 1);
   const fault = faultOfSchema(schema);
-  if (fault !== undefined) throw refuse(`is no JSON Schema: ${fault}`);
+  if (fault !== undefined) throw refuse(`is not a JSON Schema: ${fault}`);
   if (costOfSchema(schema as JsonSchema) > MAX_SCHEMA_COST) {
     throw refuse('refers to nothing, to itself for the same value, or to too many schemas.');
   }

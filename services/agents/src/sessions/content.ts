@@ -69,7 +69,7 @@ function readContent(bytes: Buffer, param: string, faults: Fault[]): Omit<GivenM
 }
 
 const UNKNOWN_PART =
-  'has a part that is no text, image or file with a resource_id, tool_call with a name, tool_result with content, or citation with a resource_id.';
+  'has a part that is not a text, image or file with a resource_id, tool_call with a name, tool_result with content, or citation with a resource_id.';
 
 /** Reads a part of an imported conversation: a tool call, a tool result or a citation. */
 function readRecord(part: Record<string, unknown>): Omit<GivenMessage, 'role'> | undefined {

@@ -36,7 +36,7 @@ describe('a real model', () => {
     await expect(eventsOf(open(), { ...request, messages })).rejects.toMatchObject({ name: 'ContextTooLong' });
   });
 
-  test('obeys a schema', async () => {
+  test('follows a schema', async () => {
     const outputSchema = {
       type: 'object',
       properties: { colour: { enum: ['red', 'blue'] } },

@@ -8,7 +8,7 @@ const url = process.env.COMMONPLACE_MONGODB_URL ?? '';
 
 if (url === '') {
   describe.skip('tokens of MCP servers on MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
-    test('no server', () => {});
+    test('is skipped without a server', () => {});
   });
 } else {
   tokenContract('MongoDB', async () => {

@@ -135,7 +135,7 @@ function pathFault(path: readonly string[], around: Surroundings, mayHaveSecrets
   const [root, name = '', field = ''] = path;
   if (root === 'trigger') return undefined;
   if (root === 'steps') {
-    if (!around.earlier.has(name)) return `names ${name || 'no action'}, which is no action before this one.`;
+    if (!around.earlier.has(name)) return `names ${name || 'no action'}, which is not an earlier action.`;
     return STEP_FIELDS.has(field)
       ? undefined
       : `reads of an action what it does not have: output, status and error are there.`;
@@ -145,7 +145,7 @@ function pathFault(path: readonly string[], around: Surroundings, mayHaveSecrets
   if (path.length !== 2) return 'must be secrets. and a name.';
   return around.secrets.some((secret) => secret.name === name)
     ? undefined
-    : `names ${name}, which is no secret of the automation.`;
+    : `names ${name}, which is not a secret of the automation.`;
 }
 
 /**

@@ -68,7 +68,7 @@ export async function changeAutomation(
   const faults = createFaults();
   const read = readChangedDefinition(request, before, parts.guard, faults);
   if (request.rotateWebhookToken && read.terms.trigger.type !== 'webhook') {
-    faults.add('rotate_webhook_token', 'invalid_value', 'goes with a webhook trigger only.');
+    faults.add('rotate_webhook_token', 'invalid_value', 'can only be sent for a webhook trigger.');
   }
   if (faults.list.length > 0) throw invalidFields(faults.list);
   requireVersion(context, before.version, before);

@@ -62,7 +62,7 @@ function readSimple(given: unknown, param: string, check: CheckPath, faults: Fau
     return faults.add(
       `${param}.${unknown.slice(0, 64)}`,
       'unknown_field',
-      'is no field of a condition: path, op and value are.',
+      'is not a field of a condition, which has path, op and value.',
     );
   }
   const { path, op, value } = given;

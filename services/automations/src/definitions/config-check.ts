@@ -46,7 +46,7 @@ export function checkConfig(type: ActionType, config: Readonly<Record<string, un
   }
   const [first = '', ...others] = oneOf ?? [];
   if (oneOf !== undefined && oneOf.filter((name) => isGiven(ownValue(config, name))).length !== 1) {
-    add(first, { code: 'missing_field', message: `or ${others.join(', ')} is needed, and only one of them.` });
+    add(first, { code: 'missing_field', message: `or ${others.join(', ')} is required, and only one of them.` });
   }
   return faults;
 }
@@ -89,7 +89,7 @@ function problemOf(value: unknown, spec: FieldSpec): Problem | undefined {
   if (!isGiven(value)) return spec.required ? MISSING : undefined;
   const templated = templateKind(value);
   if (templated !== 'none') {
-    if (spec.literal) return invalid('can not have a template.');
+    if (spec.literal) return invalid('must not contain a template.');
     if (templated === 'whole' || TEXTUAL.has(spec.kind)) return undefined;
     return wrongType('must be one template and nothing beside it, or a value without templates.');
   }
@@ -162,7 +162,7 @@ const CHECKS: Readonly<Record<FieldKind, Check>> = {
 function headerProblem(name: string, value: unknown): Problem | undefined {
   const at = `.${name.slice(0, 100)}`;
   if (!HEADER_NAME.test(name)) return invalid('is not the name of a header.', at);
-  if (OWN_HEADERS.has(name.toLowerCase())) return invalid('is a header that the server sets itself.', at);
+  if (OWN_HEADERS.has(name.toLowerCase())) return invalid('is a header that the server sets.', at);
   if (typeof value !== 'string') return wrongType('must be a text.', at);
   return isLine(value) ? undefined : invalid('must not have line breaks.', at);
 }

@@ -8,7 +8,7 @@ export const NoUpdateField = defineError(
 export const SecretReentryRequired = defineError(
   'ABORTED',
   'secret_reentry_required',
-  'Somebody else has entered {names}, which the changes use: send the values again in secrets.',
+  'Another person has entered {names}, which the changes use: send the values again in secrets.',
 );
 export const AutomationInactive = defineError('ABORTED', 'automation_inactive', 'The automation is switched off.');
 export const PayloadTooLarge = defineError(

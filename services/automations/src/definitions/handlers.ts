@@ -21,7 +21,7 @@ export type DefinitionHandlers = Pick<
 >;
 
 /** Options for presenting an automation in the answer of the call that has changed it. */
-interface Presented {
+interface PresentOptions {
   readonly once?: CallContext;
   /** Whether this call resets the number of consecutive failures when it commits. */
   readonly isForgiven?: boolean;
@@ -29,7 +29,7 @@ interface Presented {
 
 export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHandlers {
   /** Converts an automation into a message of the API. A stored answer that is replayed omits the webhook's URL. */
-  async function present(automation: AutomationRecord, isManager: boolean, { once, isForgiven }: Presented = {}) {
+  async function present(automation: AutomationRecord, isManager: boolean, { once, isForgiven }: PresentOptions = {}) {
     const summary = (await parts.runs.summaries([automation.id])).get(automation.id);
     const url = isManager ? webhookUrl(parts.envelope, parts.settings.publicUrl, automation) : undefined;
     if (url !== undefined) once?.once('webhookUrl');

@@ -57,7 +57,7 @@ export function readTrigger(
   const config = given.config ?? NO_CONFIG;
   for (const [field, name] of Object.entries(NAMES) as [Field, string][]) {
     if (isGiven(config[field]) && !FIELDS[type].includes(field)) {
-      faults.add(`trigger.config.${name}`, 'unknown_field', `is no field of a trigger of the type ${type}.`);
+      faults.add(`trigger.config.${name}`, 'unknown_field', `is not a field of a trigger of the type ${type}.`);
     }
   }
   if (type === 'webhook') return readWebhook(config.verify, before, faults);
@@ -67,7 +67,7 @@ export function readTrigger(
   }
   for (const [index, field] of config.fields.entries()) {
     if (!FIELD_NAME.test(field))
-      faults.add(`trigger.config.fields[${index}]`, 'invalid_value', 'is no field of work items.');
+      faults.add(`trigger.config.fields[${index}]`, 'invalid_value', 'is not a field of work items.');
   }
   const { types, parentId, resourceType, tagId, formId, tableId, columns, fields } = config;
   const stored = { parentId, resourceType, tagId, formId, tableId, ...lists({ types, columns, fields }) };
@@ -106,7 +106,8 @@ function readWebhook(
   if (type === undefined) return faults.add(`${param}.type`, 'missing_field', 'is required.');
   const { header, secret } = verify ?? {};
   if (type === 'hmac_sha256') checkHeader(header, `${param}.header`, faults);
-  else if (header !== undefined) faults.add(`${param}.header`, 'unknown_field', 'goes with the type hmac_sha256 only.');
+  else if (header !== undefined)
+    faults.add(`${param}.header`, 'unknown_field', 'can only be set for the type hmac_sha256.');
   if (type === 'none' && secret !== undefined)
     faults.add(`${param}.secret`, 'unknown_field', 'does not go with the type none.');
   if (type !== 'none' && secret === undefined && before?.verify?.type !== type) {
@@ -128,7 +129,7 @@ function checkHeader(header: string | undefined, param: string, faults: Faults):
   if (header === undefined) faults.add(param, 'missing_field', 'is required with the type hmac_sha256.');
   else if (!HEADER_NAME.test(header)) faults.add(param, 'invalid_value', 'is not the name of a header.');
   else if (NO_SIGNATURE.has(header.toLowerCase())) {
-    faults.add(param, 'invalid_value', 'holds a credential of this API, which automations are not given.');
+    faults.add(param, 'invalid_value', 'contains a credential of this API, which automations do not receive.');
   }
 }
 

@@ -27,12 +27,12 @@ export async function retireDefinition(
 ): Promise<void> {
   const record = await work.get(definitions, definitionId(id, definitionVersion));
   if (record === undefined) return;
-  const days = QUEUE_DAYS + longestRunDays(definition) + settings.runDays;
+  const days = QUEUE_DAYS + maxRunDays(definition) + settings.runDays;
   work.replace(definitions, record, { ...record, deleteAt: new Date(now() + days * DAY_MS).toISOString() });
 }
 
 /** Returns the maximum number of days of one run: its time limit, its delays, and the agent runs that it waits for. */
-export function longestRunDays({ actions, timeoutSeconds }: Definition): number {
+export function maxRunDays({ actions, timeoutSeconds }: Definition): number {
   const waits = actions.map(({ type, config }) => {
     if (type === 'run_agent') return AGENT_RUN_DAYS;
     if (type !== 'delay') return 0;

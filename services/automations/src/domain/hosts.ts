@@ -13,10 +13,10 @@ export function readHostPattern(text: string): string | undefined {
  * Returns whether the host of a URL is allowed. `*.example.com` matches each subdomain, but not `example.com` itself.
  */
 export function isAllowedHost(host: string, patterns: readonly string[]): boolean {
-  const asked = host.toLowerCase();
+  const name = host.toLowerCase();
   return patterns.some((pattern) => {
-    if (!pattern.startsWith('*.')) return asked === pattern;
+    if (!pattern.startsWith('*.')) return name === pattern;
     const suffix = pattern.slice(1);
-    return asked.length > suffix.length && asked.endsWith(suffix);
+    return name.length > suffix.length && name.endsWith(suffix);
   });
 }

@@ -45,7 +45,7 @@ export function scanPath(text: string, start: number): ScannedPath {
 /** Returns the names of a text that consists of one path. Throws `SyntaxFault`. */
 export function parsePath(text: string): readonly string[] {
   const { path, end } = scanPath(text, 0);
-  if (end < text.length) throw new SyntaxFault('has a character that a path can not have', end);
+  if (end < text.length) throw new SyntaxFault('has a character that a path cannot contain', end);
   return path;
 }
 

@@ -1,6 +1,6 @@
 import type { Settings } from '../config.js';
 import type { Definition } from '../definitions/records.js';
-import { longestRunDays } from '../definitions/versions.js';
+import { maxRunDays } from '../definitions/versions.js';
 
 const DAY_MS = 86_400_000;
 
@@ -10,4 +10,4 @@ export const deleteAfter = ({ runDays }: Pick<Settings, 'runDays'>, now: number)
 
 /** Returns when a step that begins now expires: not before its run, even if the run takes as long as it can. */
 export const deleteStepAfter = (settings: Pick<Settings, 'runDays'>, definition: Definition, now: number): string =>
-  new Date(now + (settings.runDays + longestRunDays(definition) + 1) * DAY_MS).toISOString();
+  new Date(now + (settings.runDays + maxRunDays(definition) + 1) * DAY_MS).toISOString();

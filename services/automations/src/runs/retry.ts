@@ -71,7 +71,7 @@ async function keptOf(
   const found = await steps.find({ where: { runId: before.id }, sort: ['seq'], limit: 100 });
   const position =
     action === undefined ? definition.actions.length : definition.actions.findIndex(({ id }) => id === action.id);
-  if (position < 0) throw RunNotRetryable({ why: `the automation has no action ${action?.id} any more` });
+  if (position < 0) throw RunNotRetryable({ why: `the automation no longer has the action ${action?.id}` });
   const kept = found.filter(({ actionId }) => actionId !== action?.id);
   const again = found.find(({ actionId }) => actionId === action?.id);
   // The repeated run may itself be a repetition that was canceled before this action, and has no step for it.

@@ -73,7 +73,7 @@ function formsOf({ values, signing }: Masked): string[] {
 }
 
 /** Returns the number of bytes to read beyond a cut, so that masking leaves no part of a secret before it. */
-export const longestForm = (secrets: Masked): number =>
+export const maxSecretBytes = (secrets: Masked): number =>
   Math.max(0, ...formsOf(secrets).map((form) => Buffer.byteLength(form)));
 
 /** Returns data with the values of secrets masked, including their URL-encoded and JSON-escaped forms. */

@@ -63,14 +63,14 @@ export function cronFault(pattern: string, timezone: string, now: number): strin
 /** Rewrites croner's message, which counts days and months from 0. */
 function faultIn(message: string): string {
   const field = /^Invalid value for (\w+)/.exec(message)?.[1];
-  return field === undefined ? `can not be read: ${message.slice(0, 200)}.` : `has a value that is no ${field}.`;
+  return field === undefined ? `cannot be read: ${message.slice(0, 200)}.` : `has a value that is not a ${field}.`;
 }
 
 /**
  * Returns the shortest interval in seconds between two times of day of a valid pattern, also across midnight. It
  * ignores which days the pattern names.
  */
-export function shortestPeriodSeconds(pattern: string): number {
+export function minPeriodSeconds(pattern: string): number {
   const [minute = '*', hour = '*'] = fieldsOf(pattern);
   const hours = valuesOf(hour, 23);
   const times = hours.flatMap((one) => valuesOf(minute, 59).map((at) => one * 60 + at)).sort((a, b) => a - b);

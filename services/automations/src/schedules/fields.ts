@@ -10,7 +10,7 @@ import type {
   CreateScheduleRequest,
   UpdateScheduleRequest,
 } from '@commonplace/proto/automations/v1/schedule_service.js';
-import { cronFault, shortestPeriodSeconds } from './cron.js';
+import { cronFault, minPeriodSeconds } from './cron.js';
 import { readInput } from './input.js';
 import type { Catchup, Delivery, Overlap, ScheduleRecord, TargetType } from './records.js';
 import { isTimezone, nextSlot, type Timing } from './slots.js';
@@ -218,7 +218,7 @@ function checkCron(
   const from = startAt === undefined ? now : Math.max(now, Date.parse(startAt));
   const fault = cronFault(cron, timezone, from);
   if (fault !== undefined) add(faults, 'cron', 'invalid_cron', fault);
-  if (fault !== undefined || targetType !== 'agent' || shortestPeriodSeconds(cron) >= MIN_AGENT_PERIOD_SECONDS) return;
+  if (fault !== undefined || targetType !== 'agent' || minPeriodSeconds(cron) >= MIN_AGENT_PERIOD_SECONDS) return;
   add(
     faults,
     'cron',

@@ -6,7 +6,7 @@ import { type FireOutcome, type FireRecord, type ScheduleRecord, UNSTARTED_STATE
 import { nextSlot, type Slot, slotsAfter } from './slots.js';
 
 /** Minimum time that a slot is written before it is due. Each planning writes the slots of the next `HORIZON_MS`. */
-const AHEAD_MS = 180_000;
+const PLANNING_LEAD_MS = 180_000;
 const HORIZON_MS = 360_000;
 /** A fire that has not started this long after its time counts as missed, and the catch-up setting applies. */
 export const LATE_MS = 30_000;
@@ -163,7 +163,7 @@ export async function planAhead(
     const over = { schedule, state: { ...planned, planAt: undefined } };
     return written + slots.length > 0 ? over : completeIfOver(parts, work, over, now);
   }
-  return { schedule, state: { ...planned, planAt: timestamp(Math.max(next - AHEAD_MS, now + 1_000)) } };
+  return { schedule, state: { ...planned, planAt: timestamp(Math.max(next - PLANNING_LEAD_MS, now + 1_000)) } };
 }
 
 /** Completes a schedule without further slots, unless one of its fires has still to start. */

@@ -117,7 +117,7 @@ export const planQueue: QueueSpec<ScheduleStateRecord> = {
   collection: stateCollection,
   due: 'planAt',
   describe: ({ id, tenant }) => `fires of the schedule ${id} in ${tenant}`,
-  keptBecause: () => 'the schedule would not fire any more',
+  keptBecause: () => 'the schedule would no longer fire',
 };
 
 export type FireOutcome =

@@ -17,7 +17,7 @@ interface TurnParts extends Pick<Shared, 'store' | 'log' | 'now'> {
 }
 
 /** Number of resources whose changes this process handles concurrently. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 /**
  * Opens the queue that starts automations after changes of contents, throttled to one start per resource in ten
@@ -27,7 +27,7 @@ export async function openContentTurns(parts: TurnParts): Promise<Queue<ContentT
   const { store, log, now } = parts;
   const turns = await store.collection(contentTurnCollection);
   return openQueue<ContentTurnRecord>({
-    ...{ store, log, now, spec: contentTurnQueue, concurrency: AT_ONCE },
+    ...{ store, log, now, spec: contentTurnQueue, concurrency: CONCURRENCY },
     async run(job) {
       const pending = job.record.waiting;
       if (pending === undefined) {

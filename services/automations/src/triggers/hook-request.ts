@@ -94,7 +94,9 @@ function faultOf(type: VerifyType, header: string, secret: string, { raw, header
   const given = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (given === undefined) return `the header ${name} is missing.`;
   if (type === 'github' && !given.startsWith('sha256=')) return `the header ${name} must begin with sha256=.`;
-  return isHmacOf(raw, secret, given) ? undefined : `the header ${name} is no HMAC-SHA256 of the body with the secret.`;
+  return isHmacOf(raw, secret, given)
+    ? undefined
+    : `the header ${name} is not the HMAC-SHA256 of the body with the secret.`;
 }
 
 const KEPT = /^(?:content-type|user-agent|webhook-id|webhook-timestamp|idempotency-key|x-.+)$/;

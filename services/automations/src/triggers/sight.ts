@@ -16,8 +16,8 @@ import type { TriggerEvent } from './trigger-event.js';
 
 type SightParts = Pick<Shared, 'peers' | 'memberships' | 'systemCall'>;
 
-/** An event, and the person whose rights the run of an automation would have. */
-export interface Asked {
+/** An event and the person whose access to it is checked, because a run would have their rights. */
+export interface SightQuery {
   readonly event: TriggerEvent;
   readonly userId: string;
 }
@@ -43,12 +43,12 @@ export class Sights {
   private constructor(private readonly parts: SightParts) {}
 
   /** Reads the data for deciding about events. */
-  static async read(parts: SightParts, asked: readonly Asked[], members: Iterable<string>): Promise<Sights> {
+  static async read(parts: SightParts, queries: readonly SightQuery[], members: Iterable<string>): Promise<Sights> {
     const sights = new Sights(parts);
     await Promise.all([
-      sights.readPeople(new Set([...members, ...asked.map(({ userId }) => userId)])),
-      sights.readResources(asked),
-      sights.readConversationMemberships(asked),
+      sights.readPeople(new Set([...members, ...queries.map(({ userId }) => userId)])),
+      sights.readResources(queries),
+      sights.readConversationMemberships(queries),
     ]);
     return sights;
   }
@@ -98,9 +98,9 @@ export class Sights {
   }
 
   /** Checks access per workspace: all resources of its events for all people concerned, in as few calls as possible. */
-  private async readResources(asked: readonly Asked[]): Promise<void> {
+  private async readResources(queries: readonly SightQuery[]): Promise<void> {
     const groups = new Map<string, { ids: Set<string>; users: Set<string> }>();
-    for (const { event, userId } of asked) {
+    for (const { event, userId } of queries) {
       const group = groups.get(event.workspaceId) ?? { ids: new Set(), users: new Set() };
       groups.set(event.workspaceId, group);
       for (const id of event.audience.resources?.ids ?? []) group.ids.add(id);
@@ -126,9 +126,9 @@ export class Sights {
     }
   }
 
-  private async readConversationMemberships(asked: readonly Asked[]): Promise<void> {
+  private async readConversationMemberships(queries: readonly SightQuery[]): Promise<void> {
     const pairs = new Map<string, { userId: string; conversationId: string }>();
-    for (const { event, userId } of asked) {
+    for (const { event, userId } of queries) {
       const conversationId = event.audience.conversation?.id;
       if (conversationId !== undefined) pairs.set(`${userId}:${conversationId}`, { userId, conversationId });
     }

@@ -24,9 +24,9 @@ export interface Candidate {
 /** Maximum number of runs that one unit of work creates. */
 const MAX_RUNS_PER_UNIT = 20;
 /** Number of automations whose runs are created concurrently. */
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 /** Maximum attempts to match events, since automations may change in the meantime. */
-const MAX_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 /** Milliseconds by which the clocks of two processes may differ. */
 const CLOCK_SKEW_MS = 1_000;
 
@@ -53,7 +53,7 @@ export async function startRuns(parts: StartParts, events: readonly TriggerEvent
   for (let left = events, tries = 1; left.length > 0; tries++) {
     const stale = await startMatching(parts, await candidatesOf(parts, left));
     if (stale.size === 0) return;
-    if (tries === MAX_TRIES) throw new Error('automations change too often to start their runs');
+    if (tries === MAX_ATTEMPTS) throw new Error('automations change too often to start their runs');
     parts.active.forget();
     left = left.filter((event) => stale.has(event));
   }
@@ -63,11 +63,11 @@ export async function startRuns(parts: StartParts, events: readonly TriggerEvent
 async function startMatching(parts: StartParts, candidates: readonly Candidate[]): Promise<Set<TriggerEvent>> {
   const stale = new Set<TriggerEvent>();
   if (candidates.length === 0) return stale;
-  const asked = candidates.map(({ event, trigger }) => ({ event, userId: actsAsOf(trigger, event).userId }));
+  const queries = candidates.map(({ event, trigger }) => ({ event, userId: actsAsOf(trigger, event).userId }));
   const members = new Set(
     candidates.flatMap(({ event, trigger }) => [trigger.actsAs.userId, personOf(event) ?? []].flat()),
   );
-  const sights = await Sights.read(parts, asked, members);
+  const sights = await Sights.read(parts, queries, members);
   const lanes = new Map<string, Candidate[]>();
   for (const candidate of candidates) {
     if (!isOpen(candidate, sights)) continue;
@@ -75,8 +75,8 @@ async function startMatching(parts: StartParts, candidates: readonly Candidate[]
     lanes.set(automationId, [...(lanes.get(automationId) ?? []), candidate]);
   }
   const all = [...lanes.values()];
-  for (let from = 0; from < all.length; from += AT_ONCE) {
-    await Promise.all(all.slice(from, from + AT_ONCE).map((lane) => startLane(parts, lane, sights, stale)));
+  for (let from = 0; from < all.length; from += CONCURRENCY) {
+    await Promise.all(all.slice(from, from + CONCURRENCY).map((lane) => startLane(parts, lane, sights, stale)));
   }
   return stale;
 }

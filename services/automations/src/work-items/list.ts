@@ -146,7 +146,7 @@ function requireCursorOf({ after }: Slice, [field]: ItemSort): void {
 // ---- pages
 
 /** Maximum number of workspaces that one query sorts; with more, each group of them is queried separately. */
-const MERGED = 64;
+const MAX_MERGED_WORKSPACES = 64;
 
 async function findPageIn(
   { items }: Pick<ListParts, 'items'>,
@@ -156,7 +156,7 @@ async function findPageIn(
   slice: Slice,
 ): Promise<{ items: WorkItemRecord[]; page: Page }> {
   const { limit, offset, after } = slice;
-  if (workspaceIds.length <= MERGED) {
+  if (workspaceIds.length <= MAX_MERGED_WORKSPACES) {
     const found = await findInSlices(items, {
       ...{ where: where(workspaceIds), sort, limit: limit + 1, offset },
       ...(after && { after }),
@@ -166,8 +166,8 @@ async function findPageIn(
   const breathe = createBreathe();
   const found: WorkItemRecord[] = [];
   let counted = 0;
-  for (let at = 0; at < workspaceIds.length; at += MERGED) {
-    const group = where(workspaceIds.slice(at, at + MERGED));
+  for (let at = 0; at < workspaceIds.length; at += MAX_MERGED_WORKSPACES) {
+    const group = where(workspaceIds.slice(at, at + MAX_MERGED_WORKSPACES));
     const query = { where: group, sort, limit: offset + limit + 1, ...(after && { after }) };
     found.push(...(await findInSlices(items, query)));
     counted += await items.count(group, EXACT_TOTAL + 1);

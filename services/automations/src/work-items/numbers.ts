@@ -17,7 +17,7 @@ interface Taker {
 /** The greatest number that the contract can represent. */
 const MAX_NUMBER = 2 ** 31 - 1;
 /** Maximum rounds of attempts; each round is a dozen attempts, which other processes may win. */
-const ROUNDS = 20;
+const MAX_ROUNDS = 20;
 const MAX_PAUSE_MS = 50;
 
 /**
@@ -71,7 +71,7 @@ export class NumberSource {
         return await this.takeOnce(place, amount);
       } catch (error) {
         if (!(error instanceof LostRace)) throw error;
-        if (round === ROUNDS) throw Unavailable({}, { retryAfter: 1, cause: error });
+        if (round === MAX_ROUNDS) throw Unavailable({}, { retryAfter: 1, cause: error });
         await sleep(Math.random() * MAX_PAUSE_MS);
       }
     }

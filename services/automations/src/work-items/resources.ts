@@ -4,7 +4,7 @@ import type { WorkItemParts } from './parts.js';
 
 /** Number of resources in one call, and of concurrent calls. */
 const CHUNK = 200;
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 type ResourceParts = Pick<WorkItemParts, 'peers'>;
 
@@ -18,8 +18,8 @@ export async function readableAmong(
   const found = new Map<string, string>();
   const chunks: string[][] = [];
   for (let at = 0; at < unique.length; at += CHUNK) chunks.push(unique.slice(at, at + CHUNK));
-  for (let at = 0; at < chunks.length; at += AT_ONCE) {
-    const some = chunks.slice(at, at + AT_ONCE).map((part) => peers.index.checkAccess({ ids: part }, onward));
+  for (let at = 0; at < chunks.length; at += CONCURRENCY) {
+    const some = chunks.slice(at, at + CONCURRENCY).map((part) => peers.index.checkAccess({ ids: part }, onward));
     for (const { resources } of await Promise.all(some)) {
       for (const { id, workspaceId } of resources) found.set(id, workspaceId);
     }

@@ -53,7 +53,7 @@ export function openRunStartQueue(parts: StartParts): Promise<Queue<RunStartReco
 async function startRun(parts: StartParts, job: HeldJob<RunStartRecord>): Promise<void> {
   const { record } = job;
   const item = await parts.items.get(record.itemId);
-  // The item was deleted or assigned to somebody else before the run began.
+  // The item was deleted or assigned to someone else before the run began.
   if (item?.assignment !== record.assignment) return job.remove();
   // Without this check, agents that assign work to each other would never stop.
   if (isLoop(record.chain, record.agentId)) return refuse(parts, job, 'loop');

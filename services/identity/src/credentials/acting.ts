@@ -25,11 +25,18 @@ const FOR_AGENTS: ReadonlySet<string> = new Set(AGENT_SCOPES);
  * Returns the terms of a token for a person. An agent's token reaches only the workspaces in which the agent has a
  * role. Throws `invalid_scope` for a scope that does not exist or that no agent can have.
  */
-export function actingAs({ userId, scopes, agent: asked, workspaceIds, automation, chain }: ActAsRequest): ActingTerms {
+export function actingAs({
+  userId,
+  scopes,
+  agent: requestedAgent,
+  workspaceIds,
+  automation,
+  chain,
+}: ActAsRequest): ActingTerms {
   const unknown = scopes.find((scope) => !isKnownScope(scope));
   if (unknown !== undefined) throw invalidField('scopes', 'invalid_scope', `There is no scope ${unknown}.`);
   const led = chain.length === 0 ? {} : { chain };
-  if (asked === undefined) {
+  if (requestedAgent === undefined) {
     return {
       id: automation === undefined ? `act_${userId}` : `act_${userId}_${automation.id}`,
       scopes,
@@ -40,7 +47,7 @@ export function actingAs({ userId, scopes, agent: asked, workspaceIds, automatio
   }
   const refused = scopes.find((scope) => !FOR_AGENTS.has(scope));
   if (refused !== undefined) throw invalidField('scopes', 'invalid_scope', `No agent has the scope ${refused}.`);
-  const agent = callingAgent(asked);
+  const agent = callingAgent(requestedAgent);
   const reached = Object.keys(agent.roles);
   return {
     id: `act_${userId}_${agent.id}`,

@@ -14,7 +14,7 @@ import { activeUser, type UserRecord } from '../stores/users.js';
 import type { Principal } from './principal.js';
 
 /** Minimum milliseconds between two updates of a key's last use. */
-const USED_MS = 60_000;
+const LAST_USE_INTERVAL_MS = 60_000;
 
 export interface KeyReaderParts {
   readonly store: Store;
@@ -45,7 +45,7 @@ export function createKeyReader(parts: KeyReaderParts) {
       throw error;
     });
     parts.audit.keyUsed(key, user, origin);
-    noteUse(key, clientIp, pepper > 0 ? given.secret : undefined, parts);
+    recordUse(key, clientIp, pepper > 0 ? given.secret : undefined, parts);
     return { user, tenant: { orgId: key.orgId ?? null }, credential: credentialOf(key) };
   };
 }
@@ -93,9 +93,10 @@ function credentialOf(key: ApiKeyRecord): Credential {
 /**
  * Updates the last use in the background. `secret` is given if its hash has to be renewed with the current pepper.
  */
-function noteUse(key: ApiKeyRecord, clientIp: string, secret: string | undefined, parts: KeyReaderParts): void {
+function recordUse(key: ApiKeyRecord, clientIp: string, secret: string | undefined, parts: KeyReaderParts): void {
   const now = parts.now();
-  if (secret === undefined && key.lastUsedAt !== undefined && now - Date.parse(key.lastUsedAt) < USED_MS) return;
+  if (secret === undefined && key.lastUsedAt !== undefined && now - Date.parse(key.lastUsedAt) < LAST_USE_INTERVAL_MS)
+    return;
   parts.background.run(`key:${key.id}`, async () => {
     const used = { lastUsedAt: new Date(now).toISOString(), ...(clientIp === '' ? {} : { lastUsedIp: clientIp }) };
     const hashed = secret === undefined ? {} : { secretHash: keyedHash(parts.peppers[0] as Buffer, secret) };

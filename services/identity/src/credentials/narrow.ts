@@ -35,7 +35,8 @@ export async function narrow(
     tenant = { orgId };
   }
   if (workspaceId !== '') {
-    if (!isUuid(workspaceId)) throw invalidField('X-Workspace-Id', 'invalid_id', 'This is no id of a workspace.');
+    if (!isUuid(workspaceId))
+      throw invalidField('X-Workspace-Id', 'invalid_id', 'X-Workspace-Id must be the id of a workspace.');
     const owner = await reach.workspace(user.id, workspaceId, options);
     if (owner === undefined) throw NotFound();
     if (tenant !== undefined && tenant.orgId !== owner.orgId) throw TenantBoundary({}, { message: OTHER_TENANT });
@@ -59,6 +60,6 @@ const OTHER_TENANT = 'X-Tenant or X-Workspace-Id names another tenant than the c
 
 function orgIdOf(tenant: string): string | null {
   if (tenant === 'personal') return null;
-  if (!isUuid(tenant)) throw invalidField('X-Tenant', 'invalid_id', 'X-Tenant is `personal` or the id of an Org.');
+  if (!isUuid(tenant)) throw invalidField('X-Tenant', 'invalid_id', 'X-Tenant must be `personal` or the id of an Org.');
   return tenant;
 }

@@ -6,14 +6,14 @@ import ipaddr from 'ipaddr.js';
  */
 export function parseNetwork(text: string): string {
   const [address = '', bits, ...more] = text.split('/');
-  if (more.length > 0) throw new Error('has more than one length');
+  if (more.length > 0) throw new Error('has more than one prefix length');
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) {
     const network = `${address}/${bits ?? 32}`;
     return `${ipaddr.IPv4.networkAddressFromCIDR(network)}/${ipaddr.IPv4.parseCIDR(network)[1]}`;
   }
   const network = `${address}/${bits ?? 128}`;
   const [base, length] = ipaddr.IPv6.parseCIDR(network);
-  if (base.isIPv4MappedAddress()) throw new Error('write a network of IPv4 as such');
+  if (base.isIPv4MappedAddress()) throw new Error('must be an IPv4 network instead of an IPv4-mapped one');
   return `${ipaddr.IPv6.networkAddressFromCIDR(network)}/${length}`;
 }
 

@@ -11,7 +11,7 @@ const BODY_BYTES = TIME_BYTES + RANDOM_BYTES;
 /** The purpose of a challenge, and the signed-in person that it is for. */
 export interface ChallengeUse {
   readonly purpose: 'passkey_registration' | 'passkey_sign_in';
-  /** Empty for a sign-in, where nobody is signed in yet. */
+  /** Empty for a sign-in, where no one is signed in yet. */
   readonly userId: string;
 }
 

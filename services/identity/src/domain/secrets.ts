@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 
-const LEAST_BYTES = 32;
+const MIN_SECRET_BYTES = 32;
 const HEX = /^([0-9a-f]{2}){32,}$/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{43,}={0,2}$/;
 
@@ -14,7 +14,7 @@ export function parseSecrets(text: string): Buffer[] {
     .map((part) => part.trim())
     .filter((part) => part !== '')
     .map(parseSecret);
-  if (secrets.length === 0) throw new Error('holds no secret');
+  if (secrets.length === 0) throw new Error('contains no secret');
   return secrets;
 }
 
@@ -24,7 +24,8 @@ function parseSecret(text: string): Buffer {
     : BASE64.test(text)
       ? Buffer.from(text, 'base64')
       : Buffer.from(text, 'utf8');
-  if (bytes.length < LEAST_BYTES) throw new Error(`must hold ${LEAST_BYTES} bytes or more in each secret`);
+  if (bytes.length < MIN_SECRET_BYTES)
+    throw new Error(`must contain at least ${MIN_SECRET_BYTES} bytes in each secret`);
   return bytes;
 }
 

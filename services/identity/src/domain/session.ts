@@ -9,7 +9,7 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 /** Prefix length of the network that an IPv6 subscriber usually has. */
 const IPV6_SITE_PREFIX = 64;
 /** Milliseconds by which a session's recorded last use may lag behind. */
-const SEEN_MS = 5 * 60_000;
+const LAST_USE_LAG_MS = 5 * 60_000;
 
 /** A browser session. */
 export interface Session {
@@ -86,7 +86,7 @@ export function isOutdated(session: Session, user: Pick<Person, 'credentialEpoch
 
 /** Returns whether the recorded last use is old enough to be updated. */
 export function isSeenDue(session: Session, now: number): boolean {
-  return now - Date.parse(session.lastSeenAt) >= SEEN_MS;
+  return now - Date.parse(session.lastSeenAt) >= LAST_USE_LAG_MS;
 }
 
 /**

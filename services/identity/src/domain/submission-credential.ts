@@ -24,7 +24,7 @@ export function mintSubmissionCredential(
   grant: Pick<SubmissionGrant, 'formId' | 'orgId' | 'expires'>,
 ): string {
   const [key] = keys;
-  if (key === undefined) throw new Error('a submission credential needs a key');
+  if (key === undefined) throw new Error('a submission credential requires a key');
   const packed: Packed = [grant.formId, grant.orgId ?? '', grant.expires, randomBytes(9).toString('base64url')];
   const text = Buffer.from(JSON.stringify(packed)).toString('base64url');
   return `${SUBMISSION_PREFIX}${text}.${keyedHash(key, text)}`;

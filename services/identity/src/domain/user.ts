@@ -19,7 +19,7 @@ export interface Person {
   readonly credentialEpoch?: number;
   /** Set while the password is a generated one, which opens one session before `expiresAt`. */
   readonly temporaryPassword?: { readonly expiresAt: string; readonly used: boolean };
-  /** When the operator disabled the account: nobody signs in to it, and no credential of it is accepted. */
+  /** When the operator disabled the account, whose sign-ins and credentials are refused. */
   readonly disabledAt?: string;
   /** Whether their default Personal workspace is known to exist. */
   readonly home: boolean;

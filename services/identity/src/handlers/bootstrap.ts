@@ -15,7 +15,7 @@ import { newApiKey } from '../keys/new-key.js';
 import { defaultEnd } from '../keys/terms.js';
 import { generatePassword } from '../passwords.js';
 import type { ApiKeyRecord, KeyHolderRecord } from '../stores/api-keys.js';
-import { isAnybodyThere, type UserRecord } from '../stores/users.js';
+import { hasUsers, type UserRecord } from '../stores/users.js';
 
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 const NOBODY: BootstrapResponse = { created: false, user: undefined, password: '', apiKey: '', defaultWorkspaceId: '' };
@@ -36,8 +36,8 @@ export interface BootstrapParts {
 export function createBootstrapHandlers(parts: BootstrapParts): Pick<Handlers<AuthService>, 'bootstrap'> {
   return {
     async bootstrap(request, context) {
-      if (await isAnybodyThere(parts.users)) return NOBODY;
-      if (!ADDRESS.test(request.email)) throw invalidField('email', 'invalid_value', 'This is no e-mail address.');
+      if (await hasUsers(parts.users)) return NOBODY;
+      if (!ADDRESS.test(request.email)) throw invalidField('email', 'invalid_value', 'This is not an e-mail address.');
       const { passwordMinLength } = parts.settings;
       if (request.password !== '' && request.password.length < passwordMinLength) {
         throw invalidField(

@@ -20,7 +20,7 @@ export function createPeopleHandlers({
   return {
     async findUsers({ ids, emails }) {
       if (ids.length + emails.length > MAX_PEOPLE) {
-        throw invalidField('ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be asked for at once.`);
+        throw invalidField('ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be looked up at once.`);
       }
       const found = [...(await users.getMany(ids)), ...(await usersByEmails(users, emails.map(emailKeyOf)))];
       const unique = new Map(found.map((user) => [user.id, toUser(user)]));
@@ -29,7 +29,7 @@ export function createPeopleHandlers({
 
     async getMailAddresses({ userIds }) {
       if (userIds.length > MAX_PEOPLE) {
-        throw invalidField('user_ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be asked for at once.`);
+        throw invalidField('user_ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be looked up at once.`);
       }
       const verified = (await users.getMany(userIds)).filter(({ emailVerified }) => emailVerified);
       return { addresses: verified.map(({ id: userId, name, email }) => ({ userId, name, email })) };

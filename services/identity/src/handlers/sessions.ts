@@ -19,7 +19,7 @@ import { toUser } from '../domain/user.js';
 import { EmailNotVerified, ExpiredChallenge, unknownLink, WrongPassword } from '../errors.js';
 import { sessionEnded } from '../events.js';
 import type { Homes } from '../homes.js';
-import { awaitsProof } from '../security/email.js';
+import { awaitsVerification } from '../security/email.js';
 import { hasSecondFactor, type SecondFactorParts, spendCode } from '../security/second-factor.js';
 import { requireStrength, type SignedInParts, type StrengthParts, signedIn } from '../security/signed-in.js';
 import type { SessionRecord } from '../stores/sessions.js';
@@ -73,7 +73,7 @@ export function createSessionHandlers(parts: SessionHandlerParts): Methods {
     async acceptInvitation({ session: cookie, invitationToken }, context) {
       const { user, record } = await inUse(cookie);
       requireStrength(record, user, parts);
-      if (await awaitsProof(user, invitationToken, context, parts)) throw EmailNotVerified();
+      if (await awaitsVerification(user, invitationToken, context, parts)) throw EmailNotVerified();
       await homes.ensure(user, context.onward);
       const person = { userId: user.id, userName: user.name, userEmail: user.email };
       return directory.acceptInvitation({ token: invitationToken, ...person }, context.onward).catch(unknownLink);

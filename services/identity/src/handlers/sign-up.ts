@@ -15,7 +15,7 @@ import { AccountExists, InvitationRequired, SignUpClosed, unknownLink } from '..
 import { sessionStarted, userCreated } from '../events.js';
 import type { Homes } from '../homes.js';
 import type { Mails } from '../mails.js';
-import { awaitsProof, sendVerification } from '../security/email.js';
+import { awaitsVerification, sendVerification } from '../security/email.js';
 import type { Sessions } from '../sessions.js';
 import type { SignUpLimit } from '../sign-up-limit.js';
 import type { OneTimeTokens } from '../stores/one-time-tokens.js';
@@ -53,11 +53,15 @@ export function createSignUpHandlers(parts: SignUpParts): Pick<Handlers<AuthServ
  */
 async function signUp(request: SignUpRequest, context: CallContext, parts: SignUpParts): Promise<SignInResponse> {
   await admit(request, context, parts);
-  const make = () => makeAccount(request, context, parts);
+  const make = () => createAccount(request, context, parts);
   return request.invitationToken === '' ? parts.signUpLimit.count(request.clientIp, make) : make();
 }
 
-async function makeAccount(request: SignUpRequest, context: CallContext, parts: SignUpParts): Promise<SignInResponse> {
+async function createAccount(
+  request: SignUpRequest,
+  context: CallContext,
+  parts: SignUpParts,
+): Promise<SignInResponse> {
   if ((await userByEmail(parts.users, emailKeyOf(request.email))) !== undefined) throw AccountExists();
   const { email, name } = request;
   await requireGoodPassword('password', request.password, { email, name }, parts.passwordRules);
@@ -77,12 +81,12 @@ async function makeAccount(request: SignUpRequest, context: CallContext, parts: 
     throw error instanceof UniqueTaken ? AccountExists({}, { cause: error }) : error;
   });
 
-  await settleIn(user, request.invitationToken, context, parts);
+  await setUpAccount(user, request.invitationToken, context, parts);
   const { cookie, csrfToken, record } = session;
   return { user: toUser(user), session: cookie, csrfToken, expiresAt: record.expiresAt, secondFactor: undefined };
 }
 
-/** Throws if nobody may create an account with that address. */
+/** Throws if sign-up is not allowed for the address. */
 async function admit(
   { email, invitationToken }: SignUpRequest,
   context: CallContext,
@@ -104,18 +108,18 @@ async function admit(
  * Creates the new account's workspace and accepts the invitation. The account stays even if this fails: its
  * workspace is created at the next sign-in at the latest, and the invitation can be accepted again.
  */
-async function settleIn(user: UserRecord, token: string, context: CallContext, parts: SignUpParts): Promise<void> {
+async function setUpAccount(user: UserRecord, token: string, context: CallContext, parts: SignUpParts): Promise<void> {
   const person = { userId: user.id, userName: user.name, userEmail: user.email };
   try {
     await parts.homes.ensure(user, context.onward);
     if (token === '') return;
-    if (await awaitsProof(user, token, context, parts)) {
-      const message = 'Open the link in the e-mail that was sent to your address: it joins what you are invited to.';
+    if (await awaitsVerification(user, token, context, parts)) {
+      const message = 'Open the link in the e-mail that was sent to your address to accept the invitation.';
       context.reply.warnings = [{ code: 'email_not_verified', message }];
     } else await parts.directory.acceptInvitation({ token, ...person }, context.onward);
   } catch (error) {
     parts.log.warn('identity.sign_up_unsettled', { request_id: context.requestId, user_id: user.id, error });
-    const message = 'The account is made, but not everything is set up yet. Sign in, and open the invitation again.';
+    const message = 'The account was created, but is not fully set up. Sign in, and open the invitation again.';
     context.reply.warnings = [{ code: 'sign_up_unsettled', message }];
   }
 }

@@ -24,14 +24,14 @@ export interface HousekeepingParts {
 /** Creates the job that runs at startup and every ten minutes. Several processes may run it concurrently. */
 export function createHousekeeping(parts: HousekeepingParts): Periodic {
   const { log } = parts;
-  return createPeriodic({ name: 'identity.housekeeping', everyMs: EVERY_MS, log, run: () => keepHouse(parts) });
+  return createPeriodic({ name: 'identity.housekeeping', everyMs: EVERY_MS, log, run: () => runHousekeeping(parts) });
 }
 
 /**
  * Sends notices of expiring keys, re-encrypts secrets, and deletes rate limit records that no longer count
  * anything.
  */
-export async function keepHouse(parts: HousekeepingParts): Promise<void> {
+export async function runHousekeeping(parts: HousekeepingParts): Promise<void> {
   const dropLimits = () => parts.limits.dropDrained();
   await runEach<() => Promise<unknown>>([dropLimits, () => announceEnds(parts), () => renewSeals(parts)], (work) =>
     work(),

@@ -8,9 +8,9 @@ const NEWEST_FIRST = ['-createdAt'] as const;
 export async function pageOfSets(
   keys: Collection<ApiKeyRecord>,
   sets: readonly Where<ApiKeyRecord>[],
-  asked: PageRequest | undefined,
+  pageRequest: PageRequest | undefined,
 ): Promise<{ items: ApiKeyRecord[]; page: Page }> {
-  const slice = parsePageRequest(asked);
+  const slice = parsePageRequest(pageRequest);
   const { limit: size, offset, after } = slice;
   const limit = offset + size + 1;
   const found = await Promise.all(sets.map((where) => keys.find({ where, sort: NEWEST_FIRST, limit, after })));
@@ -21,21 +21,21 @@ export async function pageOfSets(
 }
 
 /** Maximum number of keys per filter that a credential limited to workspaces can list; older ones are left out. */
-const LIMITED_KEYS = 1000;
+const MAX_LIMITED_KEYS = 1000;
 
 /** Returns one page of the matching keys that reach no workspaces but the given ones, newest first. */
 export async function pageOfLimited(
   keys: Collection<ApiKeyRecord>,
   sets: readonly Where<ApiKeyRecord>[],
   workspaceIds: readonly string[],
-  asked: PageRequest | undefined,
+  pageRequest: PageRequest | undefined,
 ): Promise<{ items: ApiKeyRecord[]; page: Page }> {
   const touching: Where<ApiKeyRecord> = { workspaceIds: { containsAny: workspaceIds } };
   const found = await Promise.all(
-    sets.map((where) => keys.find({ where: { and: [where, touching] }, sort: NEWEST_FIRST, limit: LIMITED_KEYS })),
+    sets.map((where) => keys.find({ where: { and: [where, touching] }, sort: NEWEST_FIRST, limit: MAX_LIMITED_KEYS })),
   );
   const within = found.flat().filter((key) => key.workspaceIds?.every((id) => workspaceIds.includes(id)));
-  return pageOfAll(parsePageRequest(asked), within, NEWEST_FIRST);
+  return pageOfAll(parsePageRequest(pageRequest), within, NEWEST_FIRST);
 }
 
 function newestFirst(one: ApiKeyRecord, other: ApiKeyRecord): number {

@@ -18,7 +18,7 @@ export function targetOf({ type, orgId }: TenantFields, caller: Caller): string 
   const bound = caller.tenant?.orgId ?? null;
   if (type === ApiKeyType.PERSONAL) return null;
   if (type === ApiKeyType.ORG && bound === null) {
-    throw invalidField('org_id', 'missing_field', 'Say which Org the key is of.');
+    throw invalidField('org_id', 'missing_field', 'The Org of the key is required.');
   }
   return bound;
 }

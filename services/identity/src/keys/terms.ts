@@ -15,7 +15,7 @@ export interface KeyTerms {
 }
 
 /** The terms that a request asks for. */
-export interface AskedTerms extends KeyTerms {
+export interface RequestedTerms extends KeyTerms {
   /** Whether the request asks for a key that never expires. */
   readonly isEndless: boolean;
 }
@@ -32,7 +32,7 @@ export interface Bounds {
 }
 
 /** Returns the requested terms, validated. Throws one error that lists every fault. */
-export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }: Bounds): AskedTerms {
+export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }: Bounds): RequestedTerms {
   const faults: Fault[] = [];
   const scopes = [...new Set(request.scopes)];
   request.scopes.forEach((scope, at) => {
@@ -42,21 +42,23 @@ export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }
     try {
       return [parseNetwork(text)];
     } catch {
-      faults.push(fault(`ip_allowlist[${at}]`, 'invalid_value', 'This is no network in CIDR notation.'));
+      faults.push(fault(`ip_allowlist[${at}]`, 'invalid_value', 'This is not a network in CIDR notation.'));
       return [];
     }
   });
   const { expiresAt } = request;
   const latest = maxLifetimeDays === undefined ? Number.POSITIVE_INFINITY : now + maxLifetimeDays * DAY_MS;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= now) {
-    faults.push(fault('expires_at', 'invalid_value', 'A key ends in the future.'));
+    faults.push(fault('expires_at', 'invalid_value', 'The expiry of a key must be in the future.'));
   }
   if (expiresAt !== undefined && Date.parse(expiresAt) > latest) {
-    faults.push(fault('expires_at', 'invalid_value', `A key lasts ${maxLifetimeDays} days at most.`));
+    faults.push(fault('expires_at', 'invalid_value', `A key is valid for at most ${maxLifetimeDays} days.`));
   }
-  const isEndless = asksForNoEnd(request);
+  const isEndless = requestsNoExpiry(request);
   if (isEndless && maxLifetimeDays !== undefined) {
-    faults.push(fault('expires_at', 'invalid_value', `A key lasts ${maxLifetimeDays} days at most: say when it ends.`));
+    faults.push(
+      fault('expires_at', 'invalid_value', `A key is valid for at most ${maxLifetimeDays} days: set its expiry.`),
+    );
   }
   if (faults.length > 0) throw invalidFields(faults);
   const terms = { scopes, ipAllowlist: [...new Set(ipAllowlist)], isEndless };
@@ -68,8 +70,8 @@ function fault(param: string, code: string, message: string): Fault {
 }
 
 /** Throws ScopeEscalation if a credential grants scopes that it lacks. Unknown scopes are reported elsewhere. */
-export function refuseMoreScopes(asked: readonly string[], held: readonly string[]): void {
-  const missing = asked.filter((scope) => isKnownScope(scope) && !held.includes(scope));
+export function refuseMoreScopes(requested: readonly string[], held: readonly string[]): void {
+  const missing = requested.filter((scope) => isKnownScope(scope) && !held.includes(scope));
   if (missing.length > 0) throw ScopeEscalation({ missing_scopes: [...new Set(missing)] });
 }
 
@@ -78,7 +80,7 @@ export function refuseMoreScopes(asked: readonly string[], held: readonly string
  * and inherits what the request leaves out. Without a requested expiry it gets the default lifetime, or less if a
  * limit requires it.
  */
-export function boundTerms(terms: AskedTerms, { creator, maxLifetimeDays, lifetimeDays, now }: Bounds): KeyTerms {
+export function boundTerms(terms: RequestedTerms, { creator, maxLifetimeDays, lifetimeDays, now }: Bounds): KeyTerms {
   const { ipAllowlist = [], expiresAt: creatorEnds } = creator ?? {};
   if (creatorEnds !== undefined && (terms.isEndless || (terms.expiresAt ?? '') > creatorEnds)) {
     throw ScopeEscalation({ param: 'expires_at' });
@@ -102,7 +104,7 @@ export function defaultEnd(lifetimeDays: number, now: number): string | undefine
 }
 
 /** Returns whether a request explicitly sets `expires_at: null`, as opposed to leaving it out. */
-function asksForNoEnd({ namedFields, expiresAt }: CreateApiKeyRequest): boolean {
+function requestsNoExpiry({ namedFields, expiresAt }: CreateApiKeyRequest): boolean {
   return expiresAt === undefined && namedFields?.includes('expires_at') === true;
 }
 

@@ -8,15 +8,15 @@ import type { Reach } from '../reach.js';
  * on its own limit or a part of it. Throws NotFound or TenantBoundary.
  */
 export async function workspaceLimit(
-  asked: readonly string[],
+  requestedIds: readonly string[],
   caller: Caller,
   orgId: string | null,
   reach: Reach,
   options: CallOptions,
 ): Promise<readonly string[] | undefined> {
   const own = caller.credential.workspaceIds;
-  if (asked.length === 0) return own;
-  const ids = [...new Set(asked)];
+  if (requestedIds.length === 0) return own;
+  const ids = [...new Set(requestedIds)];
   for (const id of ids) {
     const tenant = await reach.workspace(caller.userId, id, options);
     if (tenant === undefined) throw NotFound();

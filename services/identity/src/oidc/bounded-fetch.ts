@@ -11,7 +11,7 @@ export async function boundedFetch(url: string | URL, init?: RequestInit): Promi
   let bytes = 0;
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new Error(`${new URL(url).host} answers more than ${MAX_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`${new URL(url).host} responded with more than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   const { status, statusText, headers } = response;

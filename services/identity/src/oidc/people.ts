@@ -26,14 +26,14 @@ export interface KnownPerson {
 }
 
 /** Number of retries if concurrent first requests of one person conflict. */
-const MAX_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 
 /**
  * Returns the person of a verified token. The first token of a subject creates or links an account if its issuer
  * may do so.
  */
 export async function personOf(token: VerifiedToken, context: CallContext, parts: PeopleParts): Promise<KnownPerson> {
-  for (let left = MAX_TRIES; ; left--) {
+  for (let left = MAX_ATTEMPTS; ; left--) {
     const known = await knownPerson(token, parts);
     if (known !== undefined) {
       if (known.user.disabledAt !== undefined) throw AccountDisabled();
@@ -85,8 +85,8 @@ function isOfDomain({ emailDomains }: Issuer, email: string, verified: boolean):
 }
 
 /**
- * Returns whether the token may be linked to an existing account. Anybody may have created an account with somebody
- * else's address to wait for its owner. So both sides must be verified, unless the operator trusts all existing
+ * Returns whether the token may be linked to an existing account. Anyone may have created an account with another
+ * person's address in advance. So both sides must be verified, unless the operator trusts all existing
  * accounts.
  */
 function mayLink({ linkAccounts }: Issuer, there: UserRecord, verified: boolean): boolean {

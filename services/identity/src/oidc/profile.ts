@@ -48,8 +48,8 @@ function createSchema() {
 export async function profileOf({ claims, provider, token, subject }: VerifiedToken): Promise<Profile> {
   const own = parseProfile(claims);
   if (own.email !== undefined) return own;
-  const told = await provider.userInfo(token);
-  return told?.sub === subject ? parseProfile(told) : own;
+  const userInfo = await provider.userInfo(token);
+  return userInfo?.sub === subject ? parseProfile(userInfo) : own;
 }
 
 export function parseProfile(from: JWTPayload | Record<string, unknown>): Profile {

@@ -77,7 +77,7 @@ export function createEmailHandlers(parts: EmailParts): Methods {
  * Returns whether an invitation waits for the verification of the person's address: it is for that address, which
  * is not verified yet, and this server can send e-mail. Throws `expired_link`.
  */
-export async function awaitsProof(
+export async function awaitsVerification(
   user: UserRecord,
   token: string,
   context: CallContext,

@@ -57,6 +57,6 @@ function parse(schema: z.ZodType, credential: string): unknown {
     return schema.parse(JSON.parse(credential));
   } catch (cause) {
     const what = cause instanceof z.ZodError ? ` (${cause.issues[0]?.path.join('.')})` : '';
-    throw invalidField('credential', 'invalid_value', `credential is not what a browser makes of a passkey${what}.`);
+    throw invalidField('credential', 'invalid_value', `credential is not a browser's response for a passkey${what}.`);
   }
 }

@@ -20,7 +20,7 @@ export interface SecondFactorParts {
 }
 
 /** A code and the network address that it was sent from. */
-export interface GivenCode {
+export interface SubmittedCode {
   readonly code: string;
   readonly clientIp: string;
 }
@@ -43,7 +43,7 @@ export async function hasSecondFactor(
  */
 export async function spendCode(
   userId: string,
-  given: GivenCode,
+  given: SubmittedCode,
   work: UnitOfWork,
   parts: SecondFactorParts,
 ): Promise<boolean> {

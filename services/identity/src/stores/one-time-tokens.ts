@@ -11,7 +11,7 @@ export type TokenPurpose = 'password_reset' | 'email_verification' | 'passkey_re
  */
 export interface OneTimeTokenRecord extends StoredRecord {
   readonly purpose: TokenPurpose;
-  /** Empty for a token that belongs to nobody. */
+  /** Empty for a token without a person. */
   readonly userId: string;
   /** The address that the token was sent to. */
   readonly email?: string;

@@ -27,6 +27,6 @@ export function usersByEmails(users: Collection<UserRecord>, emailKeys: readonly
   return users.find({ where: { emailKey: { in: emailKeys } }, limit: emailKeys.length });
 }
 
-export async function isAnybodyThere(users: Collection<UserRecord>): Promise<boolean> {
+export async function hasUsers(users: Collection<UserRecord>): Promise<boolean> {
   return (await users.find({ where: {}, limit: 1 })).length > 0;
 }

@@ -132,8 +132,8 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     call,
     async authenticate(credential, more = {}) {
       const kind = /^[A-Za-z0-9_-]{43}$/.test(credential) ? CredentialKind.SESSION : CredentialKind.BEARER;
-      const asked = { kind, credential, tenant: '', workspaceId: '', clientIp: '', ...more };
-      const { token } = await auth.authenticate(asked, call());
+      const request = { kind, credential, tenant: '', workspaceId: '', clientIp: '', ...more };
+      const { token } = await auth.authenticate(request, call());
       return { token, caller: await verifyCaller(token) };
     },
     settle: async () => running.close?.(),

@@ -8,7 +8,7 @@ export interface OddIssuer {
   /** Responses by path, in addition to the keys; a bare status is an error. */
   readonly answers: Map<string, unknown>;
   /** Paths that were requested. */
-  readonly asked: string[];
+  readonly requests: string[];
   sign(claims: JWTPayload, header?: { alg?: string; kid?: string; typ?: string }): Promise<string>;
   /** Replaces the signing key with a new one. */
   rotate(): Promise<void>;
@@ -16,14 +16,14 @@ export interface OddIssuer {
 }
 
 export async function openOddIssuer(): Promise<OddIssuer> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const answers = new Map<string, unknown>();
   let keys = await generateKeyPair('ES256');
   let kid = 'one';
 
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const path = request.url ?? '';
-    asked.push(path);
+    requests.push(path);
     const found = answers.get(path);
     response.statusCode = typeof found === 'number' ? found : found === undefined ? 404 : 200;
     response.setHeader('content-type', 'application/json');
@@ -38,7 +38,7 @@ export async function openOddIssuer(): Promise<OddIssuer> {
   return {
     url,
     answers,
-    asked,
+    requests,
     sign: (claims, header = {}) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(keys.privateKey),
     async rotate() {

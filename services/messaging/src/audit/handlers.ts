@@ -42,7 +42,7 @@ const OUTCOMES: Record<Outcome, AuditOutcome> = {
 
 function filterOf({ action, actorId, targetId, from, to, outcome }: ListAuditEventsRequest): Where<AuditRecord>[] {
   if (action !== undefined && !ACTION.test(action)) {
-    throw invalidField('action', 'invalid_value', 'An action is `<noun>.<verb>`; `<noun>.` stands for all of a noun.');
+    throw invalidField('action', 'invalid_value', 'An action is `<noun>.<verb>`; `<noun>.` selects all of a noun.');
   }
   if (from !== undefined && to !== undefined && Date.parse(from) >= Date.parse(to)) {
     throw invalidField('to', 'invalid_value', '`to` must be later than `from`.');

@@ -6,7 +6,7 @@ import type { AuditRecord } from './records.js';
 
 const HOUR_MS = 3_600_000;
 /** Maximum attempts to commit, since other processes may record the same facts. */
-const MAX_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 
 /** Dependencies for writing the audit log. */
 export interface AuditWriteParts {
@@ -46,7 +46,7 @@ export async function recordAll(parts: AuditWriteParts, records: readonly NewAud
       await work.commit();
       return;
     } catch (error) {
-      if (tries === MAX_TRIES || !(error instanceof LostRace || error instanceof UniqueTaken)) throw error;
+      if (tries === MAX_ATTEMPTS || !(error instanceof LostRace || error instanceof UniqueTaken)) throw error;
     }
   }
 }

@@ -117,7 +117,7 @@ function requireOneChangeEach(
     ['member_roles', roles.map(({ userId }) => userId)],
   ] as const) {
     for (const [at, id] of ids.entries()) {
-      if (seen.has(id)) throw invalidField(`${param}[${at}]`, 'invalid_value', 'names somebody a second time.');
+      if (seen.has(id)) throw invalidField(`${param}[${at}]`, 'invalid_value', 'names a person twice.');
       seen.add(id);
     }
   }

@@ -15,7 +15,7 @@ type ComposeParts = Pick<ConversationParts, 'settings' | 'members' | 'index' | '
 /** Throws `missing_field` for a message that has neither text nor attachments. */
 export function requireContent(text: string, resourceIds: readonly string[]): void {
   if (text.trim() === '' && resourceIds.length === 0) {
-    throw invalidField('text', 'missing_field', 'is needed, or an attachment.');
+    throw invalidField('text', 'missing_field', 'is required, or an attachment.');
   }
 }
 
@@ -60,7 +60,7 @@ export async function resolveMentions(
   const active = new Map(found.filter(({ isActive }) => isActive).map((one) => [one.principalId, one]));
   for (const [id, { type, at }] of wanted) {
     if (active.get(id)?.kind === type) continue;
-    throw invalidField(`mentions[${at}].id`, 'invalid_value', 'is no member of the conversation.');
+    throw invalidField(`mentions[${at}].id`, 'invalid_value', 'is not a member of the conversation.');
   }
   const names = await namesOf(
     parts,
@@ -74,7 +74,7 @@ export async function resolveMentions(
   return mentionsAll ? [{ type: 'all', id: '', name: '' }, ...people] : people;
 }
 
-/** Throws `rate_limited` if the last mention of everybody in the conversation is too recent. */
+/** Throws `rate_limited` if the last mention of everyone in the conversation is too recent. */
 export function requireMentionOfAllDue(
   { settings, now }: Pick<ComposeParts, 'settings' | 'now'>,
   mentions: readonly StoredMention[],

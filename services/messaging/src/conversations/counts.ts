@@ -24,7 +24,7 @@ function readThrough({ firstSeq }: HeadCounts, { lastReadSeq, visibleFromSeq }: 
 }
 
 /**
- * Counts the messages after a member's marker that somebody else has written and that are not deleted. It subtracts the
+ * Counts the messages after a member's marker that others have written and that are not deleted. It subtracts the
  * messages that do not count from the difference of the numbers, and queries them only if the head and the member show
  * that there may be any.
  */

@@ -74,7 +74,7 @@ async function withContent(
 }
 
 /**
- * Returns the people whom the edit mentions for the first time, and whether it mentions everybody for the first time.
+ * Returns the people whom the edit mentions for the first time, and whether it mentions everyone for the first time.
  */
 function newMentions(before: MessageRecord, after: MessageRecord): { added: string[]; isAll: boolean } {
   const isOf = (mentions: readonly StoredMention[], id: string) => mentions.some((one) => one.id === id);

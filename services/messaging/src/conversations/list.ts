@@ -13,7 +13,7 @@ import { matchesName, parseMessageQuery } from '../domain/message-terms.js';
 import { countUnreadIn, headsOf, isMutedAt, membershipsOf, type Unread } from './counts.js';
 import type { ConversationParts } from './parts.js';
 import { belongsTo, callerMemberships, mayJoinChannels, reachesPlace } from './policy.js';
-import { countListed, type Listed, NOTHING_COUNTED, presentListed } from './present.js';
+import { countListed, type ListedConversation, NOTHING_COUNTED, presentListed } from './present.js';
 import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
 import { conversationsWith } from './search.js';
 import { typeOf } from './wire.js';
@@ -29,21 +29,25 @@ interface Candidate {
 }
 
 /** The person's conversations that a credential reaches, and the number of unread messages by conversation. */
-interface Reached {
+interface ReachedConversations {
   readonly person: PersonMemberships;
   readonly candidates: readonly Candidate[];
   readonly unread: ReadonlyMap<string, number>;
 }
 
 /** The unread count of one conversation, with the records that it was counted from. */
-type Counted = Pick<Candidate, 'head' | 'member'> & Pick<Unread, 'unreadCount'>;
+type CountedUnread = Pick<Candidate, 'head' | 'member'> & Pick<Unread, 'unreadCount'>;
 
 /**
  * Returns the number of unread messages in all conversations that are neither muted nor archived. For conversations in
  * `shown` it uses the counts given there, so that the sum agrees with the list in the same answer.
  */
-export function sumUnread({ person, candidates, unread }: Reached, shown: readonly Counted[], now: number): number {
-  const counted = new Map<string, Counted>(
+export function sumUnread(
+  { person, candidates, unread }: ReachedConversations,
+  shown: readonly CountedUnread[],
+  now: number,
+): number {
+  const counted = new Map<string, CountedUnread>(
     candidates.map(({ id, head, member }) => [id, { head, member, unreadCount: unread.get(id) ?? 0 }]),
   );
   for (const one of shown) counted.set(one.head.id, one);
@@ -59,7 +63,7 @@ export function sumUnread({ person, candidates, unread }: Reached, shown: readon
 export async function reachConversations(
   parts: ConversationParts,
   { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
-): Promise<Reached> {
+): Promise<ReachedConversations> {
   const person = await parts.memberships.of(caller.userId, onward);
   const breathe = createBreathe();
   const readAt = parts.now();
@@ -125,7 +129,7 @@ async function requirePlaces(
 
 function choose(
   { workspaceId, orgId, type, unreadOnly, isArchived }: ListConversationsRequest,
-  { candidates, unread }: Reached,
+  { candidates, unread }: ReachedConversations,
 ): Candidate[] {
   return candidates.filter(
     ({ member, head }) =>
@@ -177,7 +181,7 @@ const MAX_CHANNELS_READ = 10_000;
 async function listJoinable(
   parts: ConversationParts,
   { workspaceId, orgId, type, q, isArchived, unreadOnly, page: request }: ListConversationsRequest,
-  reached: Reached,
+  reached: ReachedConversations,
   context: CallContext,
 ): Promise<ListConversationsResponse> {
   const { caller } = context;
@@ -210,7 +214,7 @@ async function listJoinable(
     items.map(({ id }) => id),
     createBreathe(),
   );
-  const listed = items.flatMap((conversation): Listed[] => {
+  const listed = items.flatMap((conversation): ListedConversation[] => {
     const head = heads.get(conversation.id);
     return head === undefined ? [] : [{ conversation, head, member: undefined, ...NOTHING_COUNTED }];
   });

@@ -183,7 +183,7 @@ export async function appointOwner(
   const left = leading.filter(({ principalId }) => !leaving.has(principalId));
   const [first] = left;
   if (first === undefined || first.role === 'owner') return;
-  const heirs = left.filter(({ rank }) => rank === first.rank);
-  const heir = heirs.reduce((eldest, one) => (one.joinedAt < eldest.joinedAt ? one : eldest), first);
-  work.replace(parts.members, heir, withRole(heir, 'owner'));
+  const candidates = left.filter(({ rank }) => rank === first.rank);
+  const successor = candidates.reduce((eldest, one) => (one.joinedAt < eldest.joinedAt ? one : eldest), first);
+  work.replace(parts.members, successor, withRole(successor, 'owner'));
 }

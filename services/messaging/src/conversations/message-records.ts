@@ -78,7 +78,7 @@ export const mentionCollection: CollectionSpec<MentionRecord> = {
   ],
 };
 
-/** Represents everybody in the key of a mention record. */
+/** Represents everyone in the key of a mention record. */
 export const EVERYBODY = '*';
 
 /** Returns the key by which the mentions of a person in a conversation are counted. */

@@ -8,10 +8,10 @@ import type { Draft } from '../domain/draft.js';
 import { inboxOf, type Notification } from '../notifications/records.js';
 import {
   commitNotices,
+  MAX_ATTEMPTS,
   MAX_RECIPIENTS,
   type Notice,
   notifyOnce,
-  TRIES,
   type WriteParts,
 } from '../notifications/write.js';
 import { isMutedAt } from './counts.js';
@@ -24,7 +24,7 @@ import { notifyLevel } from './wire.js';
 export type NotifyParts = WriteParts & ConversationParts;
 
 const FOLLOWED = ['messaging.message.created', 'messaging.message.updated', 'messaging.conversation.read'] as const;
-type Followed = TypedEvent<(typeof FOLLOWED)[number]>;
+type FollowedEvent = TypedEvent<(typeof FOLLOWED)[number]>;
 type Created = TypedEvent<'messaging.message.created'>;
 type News = Created | TypedEvent<'messaging.message.updated'>;
 
@@ -44,7 +44,7 @@ export function watchMessages(parts: NotifyParts, bus: EventBus): Promise<Subscr
  * Handles events, those of one conversation in order. It combines consecutive messages of a conversation, so that a
  * busy conversation causes one write per person instead of one per message.
  */
-export async function handleEvents(parts: NotifyParts, events: readonly Followed[]): Promise<void> {
+export async function handleEvents(parts: NotifyParts, events: readonly FollowedEvent[]): Promise<void> {
   const waiting = new Map<string, Created[]>();
   const notifyWaiting = async (conversationId: string) => {
     const messages = waiting.get(conversationId) ?? [];
@@ -63,13 +63,13 @@ export async function handleEvents(parts: NotifyParts, events: readonly Followed
 }
 
 /** Returns whether an event is about a new message that has no mentions and is not from the system. */
-function isPlainMessage(event: Followed): event is Created {
+function isPlainMessage(event: FollowedEvent): event is Created {
   if (event.name !== 'messaging.message.created') return false;
   const { author, mentionedUserIds, mentionsAll } = event.data;
   return author?.type !== 'system' && mentionedUserIds.length === 0 && !mentionsAll;
 }
 
-async function handleEvent(parts: NotifyParts, event: Followed): Promise<void> {
+async function handleEvent(parts: NotifyParts, event: FollowedEvent): Promise<void> {
   if (event.name === 'messaging.conversation.read') return settle(parts, event.data);
   const news = event.data;
   if (event.name === 'messaging.message.created') return notifyOfMessage(parts, event, news);
@@ -113,14 +113,14 @@ async function notifyTogether(
   at: number,
 ): Promise<void> {
   const markOf = ({ id }: Created) => `${id}:${at}`;
-  for (let tries = 1; tries <= TRIES; tries++) {
+  for (let tries = 1; tries <= MAX_ATTEMPTS; tries++) {
     const seen = new Set((await parts.seenEvents.getMany(events.map(markOf))).map(({ id }) => id));
     const fresh = events.filter((event) => !seen.has(markOf(event)));
     const notices = await noticesOf(parts, fresh, members);
     if (notices.length === 0 || (await commitNotices(parts, notices, fresh.map(markOf)))) return;
   }
   throw new Error(
-    `notifications of ${events.length} messages were not committed: ${TRIES} attempts met concurrent changes`,
+    `notifications of ${events.length} messages were not committed: ${MAX_ATTEMPTS} attempts met concurrent changes`,
   );
 }
 

@@ -111,7 +111,7 @@ export async function lastMessagesOf(
 }
 
 /** A conversation in a list, with its counts. */
-export interface Listed extends Unread {
+export interface ListedConversation extends Unread {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
   readonly member: MemberRecord | undefined;
@@ -124,8 +124,8 @@ export const NOTHING_COUNTED = { ...NONE, messageCount: 0 };
 /** Counts the unread and visible messages of conversations, consistently for each conversation. */
 export function countListed(
   parts: PresentParts,
-  listed: readonly (Pick<Listed, 'conversation' | 'head'> & { readonly member: MemberRecord })[],
-): Promise<(Listed & { readonly member: MemberRecord })[]> {
+  listed: readonly (Pick<ListedConversation, 'conversation' | 'head'> & { readonly member: MemberRecord })[],
+): Promise<(ListedConversation & { readonly member: MemberRecord })[]> {
   return Promise.all(
     listed.map(async ({ conversation, head, member }) => {
       const steady = await countSteadily(parts, conversation.id, member.principalId, async (present, mine) => ({
@@ -141,7 +141,7 @@ export function countListed(
 
 export async function presentListed(
   parts: PresentParts,
-  listed: readonly Listed[],
+  listed: readonly ListedConversation[],
   context: CallContext,
 ): Promise<Conversation[]> {
   const last = await lastMessagesOf(parts, listed, context);

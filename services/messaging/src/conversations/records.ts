@@ -62,7 +62,7 @@ export interface HeadRecord extends StoredRecord {
   readonly deletedCount: number;
   /** Increases with each deletion and each removal by retention, so that a count over several reads can detect them. */
   readonly epoch: number;
-  /** The time of the latest mention of everybody. */
+  /** The time of the latest mention of everyone. */
   readonly lastMentionOfAllAt?: string | undefined;
   /** A copy of the conversation's field. */
   readonly isArchived: boolean;

@@ -16,7 +16,7 @@ const CHUNK = 200;
 const NAMED = 400;
 
 /**
- * Deletes a conversation in a unit of work. It disappears for everybody at once; a job removes its messages afterwards.
+ * Deletes a conversation in a unit of work. It disappears for everyone at once; a job removes its messages afterwards.
  * Publishes events that together name each of the people.
  */
 export function deleteConversation(

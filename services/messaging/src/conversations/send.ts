@@ -126,7 +126,7 @@ export async function changeReplyCount(
   work.replace(messages, root, { ...root, threadReplyCount: Math.max(0, root.threadReplyCount + by) });
 }
 
-/** Inserts the mention records of a message. A mention of everybody replaces all others. */
+/** Inserts the mention records of a message. A mention of everyone replaces all others. */
 export function addMentions(
   { mentions: records }: Pick<SendParts, 'mentions'>,
   work: UnitOfWork,

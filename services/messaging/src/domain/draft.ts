@@ -87,7 +87,7 @@ export interface Draft {
   readonly facts: Facts;
   /** Whether the person who caused the event is notified as well, as of what their own automations and schedules do. */
   readonly evenDoer?: boolean;
-  /** Whether only members of the workspace are notified, since an automation may name anybody. */
+  /** Whether only members of the workspace are notified, since an automation may name anyone. */
   readonly membersOnly?: boolean;
 }
 

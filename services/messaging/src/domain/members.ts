@@ -3,7 +3,7 @@ import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/prot
 import { type Draft, orgOf, personBehind } from './draft.js';
 
 /**
- * Returns the draft for a new member of a workspace. It notifies the member if somebody added them, and the inviter if
+ * Returns the draft for a new member of a workspace. It notifies the member if another person added them, and the inviter if
  * the person joined by themselves.
  */
 export function workspaceMemberAdded(event: DomainEvent): Draft[] {

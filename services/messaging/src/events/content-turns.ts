@@ -1,5 +1,5 @@
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
-import type { NewStreamEvent, ToldContent } from './records.js';
+import type { ContentThrottle, NewStreamEvent } from './records.js';
 
 /**
  * Milliseconds between two events about the content of one resource; later changes wait for the end of the interval.
@@ -8,7 +8,7 @@ export const CONTENT_GAP_MS = 10_000;
 
 interface TurnParts {
   readonly settings: { readonly eventKeepSeconds: number };
-  readonly toldContents: Collection<ToldContent>;
+  readonly contentThrottles: Collection<ContentThrottle>;
   now(): number;
 }
 
@@ -17,7 +17,10 @@ interface TurnParts {
  * one event with the latest version. The pending event is stored and survives the end of the process.
  */
 export class ContentTurns {
-  private readonly found = new Map<string, { before: ToldContent | undefined; after: Omit<ToldContent, 'version'> }>();
+  private readonly found = new Map<
+    string,
+    { before: ContentThrottle | undefined; after: Omit<ContentThrottle, 'version'> }
+  >();
 
   constructor(
     private readonly parts: TurnParts,
@@ -46,7 +49,7 @@ export class ContentTurns {
   async takeDue(ids: readonly string[]): Promise<NewStreamEvent[]> {
     const now = new Date(this.parts.now()).toISOString();
     const events: NewStreamEvent[] = [];
-    for (const before of await this.parts.toldContents.getMany(ids)) {
+    for (const before of await this.parts.contentThrottles.getMany(ids)) {
       const { waiting, dueAt, version: _, ...record } = before;
       if (waiting === undefined || dueAt === undefined || dueAt > now) continue;
       this.found.set(before.id, { before, after: { ...record, toldAt: now, expiresAt: this.expiry() } });
@@ -58,18 +61,18 @@ export class ContentTurns {
   /** Writes the changed records to the unit of work. */
   save(): void {
     for (const { before, after } of this.found.values()) {
-      if (before === undefined) this.work.insert(this.parts.toldContents, after);
-      else if (after !== before) this.work.replace(this.parts.toldContents, before, after);
+      if (before === undefined) this.work.insert(this.parts.contentThrottles, after);
+      else if (after !== before) this.work.replace(this.parts.contentThrottles, before, after);
     }
   }
 
-  private async load(id: string): Promise<ToldContent | undefined> {
-    const before = await this.parts.toldContents.get(id);
+  private async load(id: string): Promise<ContentThrottle | undefined> {
+    const before = await this.parts.contentThrottles.get(id);
     if (before !== undefined) this.found.set(id, { before, after: before });
     return before;
   }
 
-  private set(after: Omit<ToldContent, 'version'>): void {
+  private set(after: Omit<ContentThrottle, 'version'>): void {
     this.found.set(after.id, { before: this.found.get(after.id)?.before, after });
   }
 

@@ -1,7 +1,7 @@
 import { createWakeSignal } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { Store } from '@commonplace/kit/store';
-import { toldContentCollection } from './records.js';
+import { contentThrottleCollection } from './records.js';
 
 interface Parts {
   readonly log: Log;
@@ -28,7 +28,7 @@ export class DueContents {
   constructor(private readonly parts: Parts) {}
 
   begin(): void {
-    this.unwatch = this.parts.store.onCommit(toldContentCollection.name, () => this.wakeSignal.wake());
+    this.unwatch = this.parts.store.onCommit(contentThrottleCollection.name, () => this.wakeSignal.wake());
     this.running = this.run();
   }
 

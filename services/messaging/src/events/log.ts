@@ -4,12 +4,12 @@ import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } f
 import { draftOf } from '@commonplace/platform/public-events';
 import { ContentTurns } from './content-turns.js';
 import {
+  type ContentThrottle,
   HEAD_ID,
   type LogHead,
   type NewStreamEvent,
   type ReadTenant,
   type StreamEvent,
-  type ToldContent,
 } from './records.js';
 
 /** Dependencies of the event log. */
@@ -20,7 +20,7 @@ export interface LogParts {
   readonly streamEvents: Collection<StreamEvent>;
   readonly logHeads: Collection<LogHead>;
   readonly readTenants: Collection<ReadTenant>;
-  readonly toldContents: Collection<ToldContent>;
+  readonly contentThrottles: Collection<ContentThrottle>;
   /** Returns the current time in epoch milliseconds. */
   now(): number;
 }
@@ -31,7 +31,7 @@ export const LOG_TOPIC = 'messaging.events';
 /** Milliseconds that events and tenant records are kept beyond the time of resuming, since clocks may differ. */
 export const MARGIN_MS = 600_000;
 /** Maximum attempts to commit, since other processes append as well. */
-const TRIES = 20;
+const MAX_ATTEMPTS = 20;
 
 export const after = (ms: number, by: number): string => new Date(ms + by).toISOString();
 
@@ -86,9 +86,9 @@ export class EventLog {
    * undefined if none is pending.
    */
   async appendDue(): Promise<number | undefined> {
-    const { toldContents } = this.parts;
+    const { contentThrottles } = this.parts;
     const now = new Date(this.parts.now()).toISOString();
-    const due = await toldContents.find({ where: { dueAt: { lte: now } }, sort: ['dueAt'], limit: DUE });
+    const due = await contentThrottles.find({ where: { dueAt: { lte: now } }, sort: ['dueAt'], limit: DUE });
     if (due.length > 0) {
       await this.write(async (work) => {
         const turns = new ContentTurns(this.parts, work);
@@ -98,7 +98,7 @@ export class EventLog {
       });
     }
     if (due.length === DUE) return this.parts.now();
-    const [next] = await toldContents.find({ where: { dueAt: { exists: true } }, sort: ['dueAt'], limit: 1 });
+    const [next] = await contentThrottles.find({ where: { dueAt: { exists: true } }, sort: ['dueAt'], limit: 1 });
     return next?.dueAt === undefined ? undefined : Date.parse(next.dueAt);
   }
 
@@ -136,7 +136,7 @@ export class EventLog {
         if (work.dirty) await work.commit();
         return since;
       } catch (error) {
-        if (tries === TRIES) throw error;
+        if (tries === MAX_ATTEMPTS) throw error;
         ignoreLostRace(error);
       }
     }
@@ -163,7 +163,7 @@ export class EventLog {
         if (fresh.length > 0) bus.broadcast(LOG_TOPIC, String(head.seq + fresh.length));
         return;
       } catch (error) {
-        if (tries === TRIES) throw error;
+        if (tries === MAX_ATTEMPTS) throw error;
         ignoreLostRace(error);
       }
     }

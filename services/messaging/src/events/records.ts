@@ -59,7 +59,7 @@ export type NewStreamEvent = Omit<StreamEvent, 'version' | 'seq' | 'keptAt' | 'e
  * The throttle state of a resource's content: when its last event was appended, and the pending event. Its id is the
  * resource's.
  */
-export interface ToldContent extends StoredRecord {
+export interface ContentThrottle extends StoredRecord {
   readonly tenant: string;
   readonly toldAt: string;
   /** The latest event that was appended or is pending. */
@@ -71,7 +71,7 @@ export interface ToldContent extends StoredRecord {
   readonly expiresAt: string;
 }
 
-export const toldContentCollection: CollectionSpec<ToldContent> = {
+export const contentThrottleCollection: CollectionSpec<ContentThrottle> = {
   name: 'stream_contents',
   indexes: [{ fields: ['dueAt'], sparse: true }, { fields: ['tenant'] }, { fields: ['expiresAt'] }],
   expires: 'expiresAt',

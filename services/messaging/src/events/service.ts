@@ -13,7 +13,12 @@ import { listEvents } from './list.js';
 import { EventLog } from './log.js';
 import { MemberChanges } from './member-changes.js';
 import { ReaderChecks } from './reader-checks.js';
-import { logHeadCollection, readTenantCollection, streamEventCollection, toldContentCollection } from './records.js';
+import {
+  contentThrottleCollection,
+  logHeadCollection,
+  readTenantCollection,
+  streamEventCollection,
+} from './records.js';
 import { Tail } from './tail.js';
 import { type WatchParts, watchEvents } from './watch.js';
 
@@ -49,9 +54,9 @@ export async function openEventStreams(given: EventParts): Promise<EventStreams>
   const { store, bus, log, settings, now } = given;
   const streamEvents = await store.collection(streamEventCollection);
   const readTenants = await store.collection(readTenantCollection);
-  const toldContents = await store.collection(toldContentCollection);
+  const contentThrottles = await store.collection(contentThrottleCollection);
   const logHeads = await store.collection(logHeadCollection);
-  const eventLog = new EventLog({ settings, store, bus, now, streamEvents, readTenants, toldContents, logHeads });
+  const eventLog = new EventLog({ settings, store, bus, now, streamEvents, readTenants, contentThrottles, logHeads });
   const tail = new Tail({ log, bus, streamEvents, eventLog });
   const memberChanges = new MemberChanges();
   const checks = new ReaderChecks(given);
@@ -59,7 +64,7 @@ export async function openEventStreams(given: EventParts): Promise<EventStreams>
   const due = new DueContents({ log, store, now, appendDue: () => eventLog.appendDue() });
   let subscriptions: readonly Subscription[] = [];
   return {
-    records: [streamEvents, readTenants, toldContents] as unknown as readonly Collection<StoredRecord>[],
+    records: [streamEvents, readTenants, contentThrottles] as unknown as readonly Collection<StoredRecord>[],
     handlers: {
       listEvents: (request, context) => listEvents(parts, request, context),
       watchEvents: (request, context) => watchEvents(parts, request, context),

@@ -26,7 +26,7 @@ export interface ViewParts {
 }
 
 /** The filters of a request. */
-export interface Wanted {
+export interface ViewFilters {
   readonly workspaceId?: string | undefined;
   readonly conversationId?: string | undefined;
   readonly types: readonly string[];
@@ -42,13 +42,13 @@ export class View {
     readonly context: CallContext,
     /** Null for the Personal tenant. */
     private readonly orgId: string | null,
-    private readonly wanted: Wanted,
+    private readonly wanted: ViewFilters,
     private readonly types: ReadonlySet<EventType>,
     private readonly parts: ViewParts,
   ) {}
 
   /** Opens the view of a caller. Throws the errors that a request for the named workspace or conversation would. */
-  static async open(parts: ViewParts, asked: Wanted, context: CallContext): Promise<View> {
+  static async open(parts: ViewParts, asked: ViewFilters, context: CallContext): Promise<View> {
     const { caller } = context;
     const types = typesFor(caller, asked.types);
     // `X-Workspace-Id` narrows like the parameter. If the two differ, `reachesWorkspace` refuses the parameter.
@@ -145,7 +145,7 @@ async function placeOf(
  */
 async function orgOfConversation(
   parts: ViewParts,
-  { conversationId }: Wanted,
+  { conversationId }: ViewFilters,
   context: CallContext,
 ): Promise<string | undefined> {
   return conversationId === undefined ? undefined : (await placeOf(parts, conversationId, context)).orgId;

@@ -41,7 +41,7 @@ export function createNotificationHandlers(parts: NotificationParts): Handlers<N
     async updateNotifications(request, context) {
       const { isRead, isArchived } = request;
       if (isRead === undefined && isArchived === undefined) {
-        throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'is_read or is_archived is needed.', {
+        throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'is_read or is_archived is required.', {
           param: 'is_read',
         });
       }
@@ -102,7 +102,7 @@ async function choose(
   { ids, all, before }: Selector,
 ): Promise<{ reach: Reach; chosen: Notification[] }> {
   if (ids.length > 0 && all) throw invalidField('all', 'ambiguous_target', 'does not go with ids.');
-  if (ids.length === 0 && !all) throw invalidField('ids', 'missing_target', 'is needed, or all: true.');
+  if (ids.length === 0 && !all) throw invalidField('ids', 'missing_target', 'is required, or all: true.');
   if (before !== undefined && !all) {
     throw invalidFields([
       { param: 'before', code: 'invalid_value', message: 'before is allowed only with all: true.' },

@@ -25,7 +25,7 @@ function isMailed({ type, target }: Draft): boolean {
 }
 
 /** A draft with the ids of its recipients. */
-export interface Addressed {
+export interface AddressedDraft {
   readonly draft: Draft;
   readonly to: readonly string[];
 }
@@ -33,7 +33,7 @@ export interface Addressed {
 /** Returns the verified addresses of those who get an e-mail; none if e-mail is not configured. */
 export async function mailAddressesOf(
   parts: MailParts,
-  addressed: readonly Addressed[],
+  addressed: readonly AddressedDraft[],
 ): Promise<ReadonlyMap<string, MailAddress>> {
   const mailed = addressed.filter(({ draft }) => isMailed(draft));
   const userIds = [...new Set(mailed.flatMap(({ to }) => to))];

@@ -21,7 +21,7 @@ export interface WriteParts extends MailParts {
 }
 
 /** Maximum attempts to commit, since other processes may write to the same inbox. */
-export const TRIES = 5;
+export const MAX_ATTEMPTS = 5;
 /** Maximum number of recipients of one draft. */
 export const MAX_RECIPIENTS = 500;
 
@@ -58,7 +58,7 @@ export async function notifyOnce(
     try {
       return await work.commit();
     } catch (error) {
-      if (tries === TRIES || !(error instanceof LostRace || error instanceof UniqueTaken)) throw error;
+      if (tries === MAX_ATTEMPTS || !(error instanceof LostRace || error instanceof UniqueTaken)) throw error;
     }
   }
 }

@@ -8,7 +8,7 @@ const url = process.env.COMMONPLACE_MONGODB_URL ?? '';
 
 if (url === '') {
   describe.skip('counts on MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
-    test('no server', () => {});
+    test('is skipped without a server', () => {});
   });
 } else {
   countContract('MongoDB', { operations: 300, messages: 4 }, async () => {

@@ -11,8 +11,8 @@ import type { Parts } from '../parts.js';
 import type { Invitation } from '../stores/invitations.js';
 import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
-import { vacate } from './invitations.js';
-import { followOrgPlace } from './org-place.js';
+import { endOrgMembership } from './invitations.js';
+import { syncWorkspaceMemberships } from './org-place.js';
 
 /** Turns the invitations that a person accepts in one call into memberships. */
 export interface Acceptance {
@@ -44,7 +44,7 @@ export function createAcceptance(parts: Parts, context: CallContext, person: Per
     const offered = workspaceMemberId && (await work.get(parts.workspaceMembers.records, workspaceMemberId));
     return {
       orgExisting: orgId && (orgPlaces.get(orgId) ?? (await parts.orgMembers.ofPerson(orgId, person.userId))),
-      orgOffered: orgOffered && mayTakeUp(orgOffered, workspaceId) ? orgOffered : undefined,
+      orgOffered: orgOffered && mayAccept(orgOffered, workspaceId) ? orgOffered : undefined,
       existing:
         workspaceId &&
         (workspacePlaces.get(workspaceId) ?? (await parts.workspaceMembers.ofPerson(workspaceId, person.userId))),
@@ -69,15 +69,16 @@ export function createAcceptance(parts: Parts, context: CallContext, person: Per
     refusalOf,
     async accept(invitation) {
       if (invitation.userId !== undefined && invitation.userId !== person.userId) return false;
-      if (!(await leadsSomewhere(parts, invitation)) || (await refusalOf(invitation)) !== undefined) return false;
+      if (!(await hasTarget(parts, invitation)) || (await refusalOf(invitation)) !== undefined) return false;
       const places = await placesOf(invitation);
-      if (!offersPlace(invitation, places)) return false;
+      if (!offersMembership(invitation, places)) return false;
       const { orgId, workspaceId } = invitation;
-      const inOrg = orgId === undefined ? undefined : await takeOrgPlace(parts, context, person, invitation, places);
+      const inOrg =
+        orgId === undefined ? undefined : await acceptOrgMembership(parts, context, person, invitation, places);
       if (inOrg !== undefined) orgPlaces.set(inOrg.orgId, inOrg);
       if (workspaceId !== undefined) {
         const guest = inOrg?.role === 'guest';
-        workspacePlaces.set(workspaceId, takeWorkspacePlace(parts, context, person, guest, places));
+        workspacePlaces.set(workspaceId, acceptWorkspaceMembership(parts, context, person, guest, places));
       }
       work.remove(parts.invitations.records, invitation);
       return true;
@@ -97,11 +98,11 @@ function isAddressed({ anyAccount, userId, emailFold }: Invitation, person: Pers
  * Returns whether accepting may use this Org membership. An invitation into a workspace brings a guest's membership
  * only; it never passes on an offer that the Org itself made.
  */
-function mayTakeUp({ status, role }: OrgMember, workspaceId: string | undefined): boolean {
+function mayAccept({ status, role }: OrgMember, workspaceId: string | undefined): boolean {
   return status === 'invited' && (workspaceId === undefined || role === 'guest');
 }
 
-async function leadsSomewhere(parts: Parts, { orgId, workspaceId }: Invitation): Promise<boolean> {
+async function hasTarget(parts: Parts, { orgId, workspaceId }: Invitation): Promise<boolean> {
   if (orgId !== undefined && (await parts.orgs.records.get(orgId))?.status !== 'active') return false;
   return workspaceId === undefined || (await parts.workspaces.records.get(workspaceId)) !== undefined;
 }
@@ -110,7 +111,7 @@ async function leadsSomewhere(parts: Parts, { orgId, workspaceId }: Invitation):
  * Returns whether an invitation still offers a membership. It offers none to people whom the Org has suspended, so that
  * no invitation circumvents the suspension, and none after it was withdrawn.
  */
-function offersPlace({ workspaceId }: Invitation, places: Places): boolean {
+function offersMembership({ workspaceId }: Invitation, places: Places): boolean {
   const { orgExisting, orgOffered, existing, offered } = places;
   if (orgExisting?.status === 'suspended' || existing?.status === 'suspended') return false;
   return workspaceId === undefined
@@ -122,7 +123,7 @@ function offersPlace({ workspaceId }: Invitation, places: Places): boolean {
  * Returns the person's membership of the Org after acceptance: their existing one, the one offered, or a new
  * guest's.
  */
-async function takeOrgPlace(
+async function acceptOrgMembership(
   parts: Parts,
   context: CallContext,
   person: Person,
@@ -139,13 +140,13 @@ async function takeOrgPlace(
     return member;
   }
   const other = orgOffered?.id === taken.id ? undefined : orgOffered;
-  if (other !== undefined && !(await isNeeded(parts, other, invitation))) vacate(parts, context, other);
+  if (other !== undefined && !(await isNeeded(parts, other, invitation))) endOrgMembership(parts, context, other);
   const role = other === undefined ? taken.role : greaterOrgRole(taken.role, other.role);
   if (taken.status === 'active' && taken.role === role) return taken;
   const { addressKey: _, viaWorkspace: __, ...rest } = taken;
   const joined = taken.status === 'active' ? { updatedAt: parts.now() } : joinedAs(parts, person, orgId);
   const member = context.work.replace(parts.orgMembers.records, taken, { ...rest, ...joined, role });
-  await followOrgPlace(parts, context, member);
+  await syncWorkspaceMemberships(parts, context, member);
   publishOrgMember(publishingAs(person, context), 'updated', member, { joined: taken.status !== 'active' });
   return member;
 }
@@ -170,7 +171,7 @@ function joinedAs(parts: Parts, { userId, name, email }: Person, placeId: string
   };
 }
 
-function takeWorkspacePlace(
+function acceptWorkspaceMembership(
   parts: Parts,
   context: CallContext,
   person: Person,

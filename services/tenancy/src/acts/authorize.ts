@@ -71,7 +71,7 @@ export interface Completed {
 const grants = new WeakMap<CompleteAuthorizationRequest, Promise<Grant>>();
 
 /**
- * Completes an authorization and creates the connection. Throws `expired_link` for anybody but the person who began
+ * Completes an authorization and creates the connection. Throws `expired_link` for anyone but the person who began
  * it, and after its expiry.
  */
 export async function completeAuthorization(
@@ -87,10 +87,10 @@ export async function completeAuthorization(
   requireActiveWorkspace(access.workspace);
   const owner = { tenant: authorization.tenant, record: authorization.id };
   const pending = JSON.parse(parts.envelope.open(authorization.sealed, owner)) as Pending;
-  const asked = grants.get(request) ?? finishAuthorization(client, query, state, redirectUri(parts), pending);
-  grants.set(request, asked);
+  const pendingGrant = grants.get(request) ?? finishAuthorization(client, query, state, redirectUri(parts), pending);
+  grants.set(request, pendingGrant);
   try {
-    const grant = await asked;
+    const grant = await pendingGrant;
     context.work.remove(parts.connectors.authorizations, authorization);
     const active = changeConnector(parts, context, connector, { status: 'active' });
     return { connector: active, connection: await keepGrant(parts, context, connector, grant) };

@@ -69,7 +69,7 @@ export async function addConnector(
 
 /**
  * Returns whether an existing OAuth connector equals the requested one. A repeated request then reuses it, so that
- * another person connects or the same one connects anew.
+ * another person connects or the same one connects again.
  */
 function isSame(
   one: Connector,
@@ -96,7 +96,7 @@ function readDraft(parts: Parts, request: CreateConnectorRequest): Draft {
   throw invalidField(
     'credentials',
     'missing_field',
-    `are needed: no client of ${TERMS[type].name} is registered here.`,
+    `are required: no client of ${TERMS[type].name} is registered here.`,
   );
 }
 

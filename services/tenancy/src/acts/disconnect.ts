@@ -7,7 +7,7 @@ import { revokeGrant } from '../upstream/oauth.js';
 import { clientFor } from '../upstream/oauth-clients.js';
 
 /** Number of grants that are revoked in parallel. */
-const AT_ONCE = 10;
+const CONCURRENCY = 10;
 
 /**
  * Deletes connections and revokes their grants. Returns the number of revocations that the external system
@@ -19,8 +19,8 @@ export async function disconnect(
   connections: readonly Connection[],
 ): Promise<number> {
   let revoked = 0;
-  for (let from = 0; from < connections.length; from += AT_ONCE) {
-    const outcomes = await Promise.all(connections.slice(from, from + AT_ONCE).map((one) => revoke(parts, one)));
+  for (let from = 0; from < connections.length; from += CONCURRENCY) {
+    const outcomes = await Promise.all(connections.slice(from, from + CONCURRENCY).map((one) => revoke(parts, one)));
     revoked += outcomes.filter((done) => done).length;
   }
   for (const connection of connections) {

@@ -61,21 +61,26 @@ export async function revokeWorkspaceOffers(
   const guest = await context.work.get(parts.orgMembers.records, orgMemberId);
   if (guest?.status !== 'invited' || !guest.viaWorkspace) return;
   const left = await parts.invitations.ofOrgMember(orgMemberId);
-  if (left.every(({ id }) => revoked.some((one) => one.id === id))) vacate(parts, context, guest);
+  if (left.every(({ id }) => revoked.some((one) => one.id === id))) endOrgMembership(parts, context, guest);
 }
 
 /**
  * Ends a membership of an Org. The record stays as history; the person and the address become free to be invited
  * again.
  */
-export function vacate(parts: Parts, context: CallContext, member: OrgMember, transferToUserId = ''): OrgMember {
+export function endOrgMembership(
+  parts: Parts,
+  context: CallContext,
+  member: OrgMember,
+  transferToUserId = '',
+): OrgMember {
   const { personKey: _person, addressKey: _address, ...rest } = member;
   const removed = context.work.replace(parts.orgMembers.records, member, {
     ...rest,
     status: 'removed',
     updatedAt: parts.now(),
   });
-  // The event names the person who left; for a membership that was only offered it names nobody.
+  // The event names the person who left; for a membership that was only offered it names no one.
   publishOrgMember(context, 'removed', member.status === 'invited' ? { ...removed, userId: undefined } : removed, {
     transferToUserId,
   });

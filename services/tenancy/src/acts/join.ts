@@ -36,7 +36,7 @@ export function ownerOf(org: Pick<Org, 'id'>, caller: Caller, now: string): Omit
 }
 
 /** A person about to become a member of a workspace. */
-export interface Joining {
+export interface NewMember {
   readonly workspace: Pick<Workspace, 'id' | 'tenant' | 'orgId'>;
   readonly person: Person;
   readonly role: WorkspaceRole;
@@ -52,7 +52,7 @@ export interface Joining {
 
 /** Returns the new membership record. */
 export function placeOf(
-  { workspace, person, role, guest, addedBy, adder, hidesEmail, id }: Joining,
+  { workspace, person, role, guest, addedBy, adder, hidesEmail, id }: NewMember,
   now: string,
 ): Omit<WorkspaceMember, 'version'> {
   const { userId, name, email } = person;
@@ -78,7 +78,7 @@ export function placeOf(
 }
 
 /** Makes a person a member at once, and deletes an open invitation to their address. */
-export async function joinWorkspace(parts: Parts, context: CallContext, joining: Joining): Promise<WorkspaceMember> {
+export async function joinWorkspace(parts: Parts, context: CallContext, joining: NewMember): Promise<WorkspaceMember> {
   const { records, ofAddress } = parts.workspaceMembers;
   const invited = await ofAddress(joining.workspace.id, joining.person.email);
   if (invited !== undefined) {

@@ -41,7 +41,7 @@ export async function changeOrg(
   mask: Mask,
 ): Promise<Org> {
   if (mask.has('status') && request.status !== OrgStatus.ACTIVE) {
-    throw invalidField('status', 'invalid_value', 'can be set to active alone; DELETE schedules the deletion.');
+    throw invalidField('status', 'invalid_value', 'can only be set to active; DELETE schedules the deletion.');
   }
   if (mask.has('avatar_file_id')) requireNoAvatar(request.avatarFileId);
   const settings = readOrgSettings(request.settings, mask.settings);

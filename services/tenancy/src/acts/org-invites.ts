@@ -11,54 +11,55 @@ import type { Parts } from '../parts.js';
 import { addressKeyOf, type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { Org } from '../stores/orgs.js';
 import { expiryOf, issueInvitation, revokeInvitations } from './invitations.js';
-import { onlyOne, personByEmail, personById } from './people.js';
+import { personByEmail, personById, requireOneOf } from './people.js';
 
 /** The person or address that an invitation is for. */
-export interface Offered {
+export interface Invitee {
   readonly email: string;
   readonly name: string;
   /** Id of the registered person with that address, if any. */
   readonly userId: string | undefined;
   /** Set if any holder of the link may accept. */
   readonly anyAccount?: true | undefined;
-  /** Whether the person is invited by id: nobody else may accept. */
+  /** Whether the person is invited by id: no one else may accept. */
   readonly byName: boolean;
 }
 
 /** An invited membership and the link that accepts it. */
-export interface Sent {
+export interface SentInvitation {
   readonly member: OrgMember;
   readonly url: string;
 }
 
 /**
- * Returns the person or address that a request invites. Throws if it names nobody, or an address that the Org does
+ * Returns the person or address that a request invites. Throws if it names no one, or an address that the Org does
  * not allow.
  */
-export async function offeredPlace(
+export async function readInvitee(
   parts: Parts,
   context: CallContext,
   org: Org,
   { email, userId, anyAccount }: Pick<AddOrgMemberRequest, 'email' | 'userId' | 'anyAccount'>,
-): Promise<Offered> {
-  const field = onlyOne({ email, user_id: userId });
+): Promise<Invitee> {
+  const field = requireOneOf({ email, user_id: userId });
   requireAddressed(field, anyAccount);
   const offered =
     userId === undefined ? await byAddress(parts, context, email as string, anyAccount) : await byName(userId);
   requireAllowedDomain(org, offered.email, field);
   return offered;
 
-  async function byName(id: string): Promise<Offered> {
+  async function byName(id: string): Promise<Invitee> {
     return { ...(await personById(parts, context, id)), byName: true };
   }
 }
 
 /** Throws if an invitation is open to any account but names a person. */
 export function requireAddressed(field: string, anyAccount: boolean): void {
-  if (anyAccount && field !== 'email') throw invalidField('any_account', 'invalid_value', 'goes with email only.');
+  if (anyAccount && field !== 'email')
+    throw invalidField('any_account', 'invalid_value', 'can only be combined with email.');
 }
 
-async function byAddress(parts: Parts, context: CallContext, email: string, anyAccount: boolean): Promise<Offered> {
+async function byAddress(parts: Parts, context: CallContext, email: string, anyAccount: boolean): Promise<Invitee> {
   const person = await personByEmail(parts, context, email);
   return { email: email.trim(), name: '', userId: person?.userId, byName: false, anyAccount: anyAccount || undefined };
 }
@@ -67,7 +68,11 @@ async function byAddress(parts: Parts, context: CallContext, email: string, anyA
 export function requireAllowedDomain({ settings }: Org, email: string, param: string): void {
   const { allowedEmailDomains } = fullOrgSettings(settings);
   if (!isOfDomains(email, allowedEmailDomains)) {
-    throw invalidField(param, 'invalid_value', `must have an address of ${allowedEmailDomains.join(', ')}.`);
+    throw invalidField(
+      param,
+      'invalid_value',
+      `must have an address at one of the domains ${allowedEmailDomains.join(', ')}.`,
+    );
   }
 }
 
@@ -78,7 +83,7 @@ export function requireAllowedDomain({ settings }: Org, email: string, param: st
 export async function requireUnused(
   { orgMembers }: Parts,
   orgId: string,
-  { userId, email }: Offered,
+  { userId, email }: Invitee,
 ): Promise<OrgMember | undefined> {
   const existing =
     (userId === undefined ? undefined : await orgMembers.ofPerson(orgId, userId)) ??
@@ -87,16 +92,16 @@ export async function requireUnused(
   return existing;
 }
 
-/** Invites somebody to an Org. Returns the invited membership and the link that accepts it. */
+/** Invites a person to an Org. Returns the invited membership and the link that accepts it. */
 export async function inviteToOrg(
   parts: Parts,
   context: CallContext,
   org: Org,
-  offered: Offered,
+  offered: Invitee,
   role: OrgRole,
   message: string | undefined,
-): Promise<Sent> {
-  const member = await offerPlace(parts, context, org, offered, role);
+): Promise<SentInvitation> {
+  const member = await offerOrgMembership(parts, context, org, offered, role);
   const { id: orgMemberId, tenant, orgId, userId, email } = member;
   const { anyAccount } = offered;
   const offer = { tenant, orgId, orgMemberId, userId, email, message, ...(anyAccount && { anyAccount }) };
@@ -107,11 +112,11 @@ export async function inviteToOrg(
  * Creates an invited membership; the invitation that opens it is a separate record. Throws `limit_reached` if the
  * Org is full.
  */
-export async function offerPlace(
+export async function offerOrgMembership(
   parts: Parts,
   context: CallContext,
   org: Org,
-  { email, name, userId, byName }: Offered,
+  { email, name, userId, byName }: Invitee,
   role: OrgRole,
   viaWorkspace?: true,
 ): Promise<OrgMember> {
@@ -124,7 +129,7 @@ export async function offerPlace(
     ...(owner ?? { addressKey: addressKeyOf(org.id, email) }),
     name,
     email,
-    // Search does not find somebody invited by id before they accept.
+    // Search does not find a person invited by id before they accept.
     search: byName ? '' : searchText(name, email),
     role,
     status: 'invited',
@@ -157,7 +162,7 @@ export async function sendAgain(
   role: OrgRole | undefined,
   message: string | undefined,
   anyAccount: true | undefined,
-): Promise<Sent> {
+): Promise<SentInvitation> {
   const invitations = await parts.invitations.ofOrgMember(member.id);
   revokeInvitations(
     parts,

@@ -4,14 +4,14 @@ import { publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
-import { revokeInvitations, vacate } from './invitations.js';
+import { endOrgMembership, revokeInvitations } from './invitations.js';
 import { isOnlyOwner } from './owners.js';
 
 /**
  * Updates a person's workspace memberships after a change of their Org membership: whether they are suspended, and
  * a guest.
  */
-export async function followOrgPlace(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
+export async function syncWorkspaceMemberships(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
   if (member.userId === undefined) return;
   const status = member.status === 'suspended' ? 'suspended' : 'active';
   const guest = member.role === 'guest';
@@ -30,27 +30,27 @@ export async function withdrawOffer(parts: Parts, context: CallContext, member: 
     const place = workspaceMemberId && (await context.work.get(parts.workspaceMembers.records, workspaceMemberId));
     if (place && place.status === 'invited') context.work.remove(parts.workspaceMembers.records, place);
   }
-  vacate(parts, context, member);
+  endOrgMembership(parts, context, member);
 }
 
 /**
- * Ends a person's membership of an Org and of all its workspaces. Workspaces without another owner go to `heir`,
+ * Ends a person's membership of an Org and of all its workspaces. Workspaces without another owner go to `successor`,
  * whom the event names too.
  */
 export async function removeFromOrg(
   parts: Parts,
   context: CallContext,
   member: OrgMember & { readonly userId: string },
-  heir: OrgMember,
+  successor: OrgMember,
 ): Promise<void> {
   for (const place of await parts.workspaceMembers.inOrg(member.userId, member.orgId)) {
     context.work.remove(parts.workspaceMembers.records, place);
     publishWorkspaceMember(context, 'removed', place);
     if (place.role === 'owner' && (await isOnlyOwner(parts, context, place))) {
-      await makeOwner(parts, context, place, heir);
+      await makeOwner(parts, context, place, successor);
     }
   }
-  vacate(parts, context, member, heir.userId);
+  endOrgMembership(parts, context, member, successor.userId);
 }
 
 async function makeOwner(

@@ -32,14 +32,18 @@ export async function personByEmail(
  * Returns the only given field of several that identify whom a request is about. Throws unless exactly one is
  * given.
  */
-export function onlyOne<T extends Record<string, string | undefined>>(fields: T): keyof T & string {
+export function requireOneOf<T extends Record<string, string | undefined>>(fields: T): keyof T & string {
   const given = Object.keys(fields).filter((name) => fields[name] !== undefined);
   const names = Object.keys(fields).join(', ');
   const [name] = given;
   if (name === undefined) {
-    throw invalidField(Object.keys(fields)[0] as string, 'missing_field', `is needed: give one of ${names}.`);
+    throw invalidField(Object.keys(fields)[0] as string, 'missing_field', `is required: send one of ${names}.`);
   }
   if (given.length > 1)
-    throw invalidField(given[1] as string, 'invalid_value', `is one too many: give one of ${names}.`);
+    throw invalidField(
+      given[1] as string,
+      'invalid_value',
+      `must not be combined with another field: send one of ${names}.`,
+    );
   return name;
 }

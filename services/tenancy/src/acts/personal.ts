@@ -14,7 +14,7 @@ const NAME = 'Personal';
  * Creates a person's default workspace. Its ids are derived from the person's id, so that of several concurrent
  * attempts one succeeds and the others find its result when they are retried.
  */
-export async function makePersonalWorkspace(
+export async function createPersonalWorkspace(
   parts: Parts,
   context: CallContext,
   id: string,

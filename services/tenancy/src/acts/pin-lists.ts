@@ -47,7 +47,7 @@ export function requirePinRole(access: WorkspaceAccess, visibility: PinVisibilit
 }
 
 /** Selects a pin by its id or by its item. `visibility` picks the list if the item may be in both. */
-export interface Wanted {
+export interface PinSelector {
   readonly pinId?: string | undefined;
   readonly itemId?: string | undefined;
   readonly visibility?: PinVisibility | undefined;
@@ -60,7 +60,7 @@ export async function findPin(
   parts: Parts,
   context: CallContext,
   workspaceId: string,
-  { pinId, itemId, visibility }: Wanted,
+  { pinId, itemId, visibility }: PinSelector,
 ): Promise<{ list: FoundList; pin: PinEntry }> {
   for (const one of ['me', 'workspace'] as const) {
     if (visibility !== undefined && visibility !== one) continue;

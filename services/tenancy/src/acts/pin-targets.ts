@@ -29,20 +29,24 @@ export function targetOf(type: PinItemType, id: string | undefined): PinTarget |
   if (type === PinItemType.UNSPECIFIED && id === undefined) return undefined;
   const faults: Fault[] = [];
   if (type === PinItemType.UNSPECIFIED) {
-    faults.push({ param: 'item_type', code: 'missing_field', message: 'item_type goes with item_id.' });
+    faults.push({ param: 'item_type', code: 'missing_field', message: 'item_type is required with item_id.' });
   }
   if (id === undefined)
-    faults.push({ param: 'item_id', code: 'missing_field', message: 'item_id goes with item_type.' });
+    faults.push({ param: 'item_id', code: 'missing_field', message: 'item_id is required with item_type.' });
   if (faults.length > 0 || id === undefined) throw invalidFields(faults);
   return { type, id };
 }
 
 export function ambiguous(param: string): Error {
-  return invalidField(param, 'ambiguous_target', 'is one selector too many: they name different things.');
+  return invalidField(
+    param,
+    'ambiguous_target',
+    'must not be combined with another selector that names a different item.',
+  );
 }
 
 export function missing(names: string): Error {
-  return invalidField(names.split(',')[0] as string, 'missing_target', `is needed, or another of ${names}.`);
+  return invalidField(names.split(',')[0] as string, 'missing_target', `is required, or another of ${names}.`);
 }
 
 /** Returns the list that a request names, or undefined. */

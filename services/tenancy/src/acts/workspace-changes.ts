@@ -31,8 +31,8 @@ export interface WorkspaceDraft {
 
 export function readDraft(request: CreateWorkspaceRequest, inOrg: OrgAccess | undefined): WorkspaceDraft {
   const settings = readWorkspaceSettings(request.settings, givenFields(request.settings));
-  const asked = readRole(request.defaultRole, inOrg !== undefined);
-  return { defaultRole: asked ?? inOrg?.org.settings.defaultWorkspaceRole, settings };
+  const requestedRole = readRole(request.defaultRole, inOrg !== undefined);
+  return { defaultRole: requestedRole ?? inOrg?.org.settings.defaultWorkspaceRole, settings };
 }
 
 /**
@@ -101,7 +101,9 @@ export async function changeWorkspace(
 ): Promise<Workspace> {
   const unarchives = readUnarchive(request, mask);
   const settings = readWorkspaceSettings(request.settings, mask.settings);
-  const asked = mask.has('default_role') ? readRole(request.defaultRole, workspace.orgId !== undefined) : undefined;
+  const requestedRole = mask.has('default_role')
+    ? readRole(request.defaultRole, workspace.orgId !== undefined)
+    : undefined;
   if (mask.has('slug')) requireSlug(request.slug ?? '');
   if (!unarchives) requireActiveWorkspace(workspace);
   const name = request.name ?? workspace.name;
@@ -113,7 +115,7 @@ export async function changeWorkspace(
     nameFold: foldName(name),
     description: mask.has('description') ? request.description : workspace.description,
     icon: mask.has('icon') ? request.icon : workspace.icon,
-    defaultRole: mask.has('default_role') ? asked : workspace.defaultRole,
+    defaultRole: mask.has('default_role') ? requestedRole : workspace.defaultRole,
     settings: mergeSettings(workspace.settings, settings, mask.settings),
     state: 'active',
     updatedBy: context.actor,
@@ -128,7 +130,7 @@ export async function changeWorkspace(
 function readUnarchive({ state }: UpdateWorkspaceRequest, mask: Mask): boolean {
   if (!mask.has('state')) return false;
   if (state !== WorkspaceState.ACTIVE) {
-    throw invalidField('state', 'invalid_value', 'can be set to active alone; POST …/archive archives.');
+    throw invalidField('state', 'invalid_value', 'can only be set to active; POST …/archive archives.');
   }
   return true;
 }

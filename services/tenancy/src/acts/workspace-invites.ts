@@ -20,8 +20,8 @@ import type { Org } from '../stores/orgs.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import { issueInvitation, revokeInvitations } from './invitations.js';
 import { joinWorkspace } from './join.js';
-import { offerPlace, requireAddressed, requireAllowedDomain } from './org-invites.js';
-import { noSuchPerson, onlyOne, personByEmail, personById } from './people.js';
+import { offerOrgMembership, requireAddressed, requireAllowedDomain } from './org-invites.js';
+import { noSuchPerson, personByEmail, personById, requireOneOf } from './people.js';
 
 /** A membership of a workspace; with a link if the person is only invited. */
 export interface Added {
@@ -52,14 +52,14 @@ export async function addMember(
   const role = workspaceRoleOf(request.role);
   requireWorkspaceGrant(own, role ?? 'viewer');
   const { userId, email, agentId } = request;
-  const named = onlyOne({ user_id: userId, email, agent_id: agentId });
+  const named = requireOneOf({ user_id: userId, email, agent_id: agentId });
   requireAddressed(named, request.anyAccount);
   if (named === 'agent_id') throw new AppError('NOT_FOUND', 'not_found', 'There is no such agent.', { param: named });
   const known =
     named === 'user_id'
       ? await knownById(parts, context, access, userId as string)
       : await knownByEmail(parts, context, access, email as string);
-  if (known !== undefined) return letIn(parts, context, access, known, role ?? 'viewer');
+  if (known !== undefined) return addKnownPerson(parts, context, access, known, role ?? 'viewer');
   return invite(parts, context, access, request, { own, role });
 }
 
@@ -104,7 +104,7 @@ async function knownByEmail(
   return member?.status === 'active' ? knownMember(member, person.userId) : undefined;
 }
 
-async function letIn(
+async function addKnownPerson(
   parts: Parts,
   context: CallContext,
   { workspace }: WorkspaceAccess,
@@ -132,12 +132,12 @@ async function invite(
   const existing = await parts.workspaceMembers.ofAddress(workspace.id, email);
   // The link of an invited owner makes its holder an owner, so that only an owner may renew it.
   if (existing !== undefined) requireOwnerForOwner(own, existing.role);
-  const inOrgPlace = inOrg && (await orgPlaceFor(parts, context, inOrg.org, email));
+  const inOrgPlace = inOrg && (await offerGuestMembership(parts, context, inOrg.org, email));
   requireActiveWorkspace(workspace);
   if (existing !== undefined) {
     revokeInvitations(parts, context, await parts.invitations.ofWorkspaceMember(existing.id));
   }
-  const member = offerWorkspacePlace(parts, context, workspace, email, role, existing);
+  const member = offerWorkspaceMembership(parts, context, workspace, email, role, existing);
   const { tenant, orgId, workspaceId, id: workspaceMemberId } = member;
   const offer = {
     ...{ tenant, orgId, workspaceId, workspaceMemberId, orgMemberId: inOrgPlace?.id, email, message },
@@ -150,7 +150,7 @@ async function invite(
  * Returns the guest's Org membership that comes with an invitation to its workspace. Returns undefined if the Org
  * has invited the address with a higher role, which this invitation does not pass on.
  */
-async function orgPlaceFor(
+async function offerGuestMembership(
   parts: Parts,
   context: CallContext,
   org: Org,
@@ -161,10 +161,10 @@ async function orgPlaceFor(
   if (!fullOrgSettings(org.settings).allowExternalSharing) throw ExternalSharingDisabled();
   requireAllowedDomain(org, email, 'email');
   if (offered !== undefined) return offered;
-  return offerPlace(parts, context, org, { email, name: '', userId: undefined, byName: false }, 'guest', true);
+  return offerOrgMembership(parts, context, org, { email, name: '', userId: undefined, byName: false }, 'guest', true);
 }
 
-function offerWorkspacePlace(
+function offerWorkspaceMembership(
   parts: Parts,
   context: CallContext,
   { id: workspaceId, tenant, orgId }: WorkspaceAccess['workspace'],

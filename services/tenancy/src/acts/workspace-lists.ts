@@ -79,13 +79,13 @@ async function withNamed(
 
 async function listAll(
   { workspaces, workspaceMembers }: Parts,
-  { state, q, page: asked }: ListWorkspacesRequest,
+  { state, q, page: pageRequest }: ListWorkspacesRequest,
   sort: Sort<Workspace>,
   { org, member }: OrgAccess,
 ): Promise<WorkspacePage> {
   const where = orgWorkspaces(org.id, stateOf(state), q);
   const total = await workspaces.records.count(where);
-  const { items, page } = await findPage(workspaces.records, where, sort, asked, total);
+  const { items, page } = await findPage(workspaces.records, where, sort, pageRequest, total);
   const places = await workspaceMembers.ofPersonIn(
     items.map(({ id }) => id),
     member.userId ?? '',

@@ -30,7 +30,7 @@ interface Listing {
   readonly parts: Parts;
   readonly workspace: Workspace;
   readonly direct: Where<WorkspaceMember>;
-  /** The Org members whom `default_role` may include; undefined if it includes nobody. */
+  /** The Org members whom `default_role` may include; undefined if it includes no one. */
   readonly byDefault:
     | { readonly orgId: string; readonly role: DefaultRole; readonly where: Where<OrgMember> }
     | undefined;

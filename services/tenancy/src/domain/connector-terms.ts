@@ -25,8 +25,8 @@ export const TERMS: Readonly<Record<ConnectorType, Terms>> = {
   mcp: { name: 'MCP server', needs: ['url'], urls: ['url'], open: true },
 };
 
-const CONFIG_BYTES = 16 * 1024;
-const SECRET_CHARS = 16 * 1024;
+const MAX_CONFIG_BYTES = 16 * 1024;
+const MAX_SECRET_CHARS = 16 * 1024;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -43,11 +43,11 @@ export function faultsOfConfig(
 ): Fault[] {
   const { needs, urls } = TERMS[type];
   const faults: Fault[] = [];
-  if (Buffer.byteLength(JSON.stringify(config)) > CONFIG_BYTES) {
+  if (Buffer.byteLength(JSON.stringify(config)) > MAX_CONFIG_BYTES) {
     faults.push({
       param: 'config',
       code: 'payload_too_large',
-      message: `config must have ${CONFIG_BYTES} bytes or fewer.`,
+      message: `config may have at most ${MAX_CONFIG_BYTES} bytes.`,
     });
   }
   for (const name of needs) {
@@ -99,14 +99,17 @@ export function readCredentials(type: ConnectorType, credentials: Json): { auth:
   const shape = shapes.find(({ fields }) => [...fields].sort().join() === given.join());
   if (shape === undefined) {
     const choices = shapes.map(({ fields }) => fields.join(' and ')).join(', or ');
-    return { faults: [{ param: 'credentials', code: 'invalid_value', message: `credentials must hold ${choices}.` }] };
+    return {
+      faults: [{ param: 'credentials', code: 'invalid_value', message: `credentials must contain ${choices}.` }],
+    };
   }
   const faults = shape.fields.flatMap((name): Fault[] => {
     const value = credentials[name];
     const param = `credentials.${name}`;
     if (typeof value !== 'string') return [{ param, code: 'invalid_type', message: `${param} must be a string.` }];
     if (value === '') return [{ param, code: 'missing_field', message: `${param} is required.` }];
-    if (value.length > SECRET_CHARS) return [{ param, code: 'invalid_value', message: `${param} is too long.` }];
+    if (value.length > MAX_SECRET_CHARS)
+      return [{ param, code: 'invalid_value', message: `${param} may have at most ${MAX_SECRET_CHARS} characters.` }];
     return [];
   });
   return faults.length > 0 ? { faults } : { auth: shape.auth };

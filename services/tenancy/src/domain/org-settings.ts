@@ -77,7 +77,7 @@ function readDomain(text: string, at: number, faults: Fault[]): string {
   const domain = text.trim().toLowerCase().replace(/^@/, '');
   if (!DOMAIN.test(domain)) {
     const param = `settings.allowed_email_domains[${at}]`;
-    faults.push({ param, code: 'invalid_value', message: 'must be a domain, as example.org.' });
+    faults.push({ param, code: 'invalid_value', message: 'must be a domain, such as example.org.' });
   }
   return domain;
 }
@@ -91,7 +91,7 @@ function readAllowed(text: string, at: number, faults: Fault[]): string {
   const asUrl = /^https?:\/\//.test(entry) ? entry : `https://${entry.replace(/^\*\./, '')}`;
   if (entry === '' || entry.length > 2048 || !URL.canParse(asUrl)) {
     const param = `settings.url_allowlist[${at}]`;
-    faults.push({ param, code: 'invalid_url', message: 'must be a host, as *.example.org, or a URL.' });
+    faults.push({ param, code: 'invalid_url', message: 'must be a host, such as *.example.org, or a URL.' });
   }
   return entry;
 }

@@ -1,20 +1,20 @@
 /** An element of a list. */
-interface Listed {
+interface ListEntry {
   readonly id: string;
 }
 
-/** Returns whether somebody sees a pin. Pins that they do not see keep their place relative to their neighbours. */
+/** Returns whether a reader sees a pin. Pins that they do not see keep their place relative to their neighbors. */
 export type Sees<T> = (pin: T) => boolean;
 
 /** Returns the list with `pin` inserted before the visible pin at `position`, or at the end if there is none. */
-export function insertPin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position?: number): T[] {
+export function insertPin<T extends ListEntry>(pins: readonly T[], pin: T, sees: Sees<T>, position?: number): T[] {
   const before = position === undefined ? undefined : pins.filter(sees)[position];
   const at = before === undefined ? pins.length : pins.indexOf(before);
   return pins.toSpliced(at, 0, pin);
 }
 
 /** Returns the list with one of its pins moved to `position` among the visible ones. */
-export function movePin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position: number): T[] {
+export function movePin<T extends ListEntry>(pins: readonly T[], pin: T, sees: Sees<T>, position: number): T[] {
   const others = pins.filter(({ id }) => id !== pin.id);
   return insertPin(others, pin, sees, position);
 }
@@ -23,7 +23,7 @@ export function movePin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees
  * Returns the list with its visible pins in the given order; undefined unless `order` names each of them exactly
  * once.
  */
-export function orderPins<T extends Listed>(
+export function orderPins<T extends ListEntry>(
   pins: readonly T[],
   order: readonly string[],
   sees: Sees<T>,

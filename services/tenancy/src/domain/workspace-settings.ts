@@ -46,7 +46,7 @@ export function readWorkspaceSettings(
 
 function readSetting(name: string, value: unknown, faults: Fault[]): unknown {
   if (name === 'timezone' && !isTimezone(value as string)) {
-    const message = 'must be the name of a time zone, as Europe/Zurich.';
+    const message = 'must be the name of a time zone, such as Europe/Zurich.';
     faults.push({ param: 'settings.timezone', code: 'invalid_timezone', message });
   }
   if (name === 'locale') return canonicalLocale(value as string, 'settings.locale', faults);
@@ -70,7 +70,7 @@ function canonicalLocale(tag: string, param: string, faults: Fault[]): string {
   try {
     return Intl.getCanonicalLocales(tag)[0] ?? tag;
   } catch {
-    faults.push({ param, code: 'invalid_value', message: 'must be a language tag, as en or pt-BR.' });
+    faults.push({ param, code: 'invalid_value', message: 'must be a language tag, such as en or pt-BR.' });
     return tag;
   }
 }

@@ -20,7 +20,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
   const { policy, connectors } = parts;
 
   return {
-    async listConnectors({ workspaceId, page: asked, type, status }, { caller }) {
+    async listConnectors({ workspaceId, page: pageRequest, type, status }, { caller }) {
       const access = await policy.seeWorkspace(workspaceId, caller);
       requireWorkspaceRole(access, 'viewer');
       const all = await connectors.ofWorkspace(workspaceId);
@@ -29,7 +29,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
         .map((one) => toConnector(one, counts.get(one.id) ?? 0))
         .filter((one) => type === ConnectorType.UNSPECIFIED || one.type === type)
         .filter((one) => status === ConnectorStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(parsePageRequest(asked), wanted);
+      const { items, page } = pageOfAll(parsePageRequest(pageRequest), wanted);
       return { items, page };
     },
 
@@ -57,7 +57,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
       return { id: connectorId, deleted: true, connectionsRemoved: connections.length };
     },
 
-    async listConnections({ workspaceId, page: asked, connectorId, status }, { caller }) {
+    async listConnections({ workspaceId, page: pageRequest, connectorId, status }, { caller }) {
       const access = await policy.seeWorkspace(workspaceId, caller);
       requireWorkspaceRole(access, 'guest');
       const whose = workspaceRoleAtLeast(access.role, 'admin') ? undefined : caller.userId;
@@ -66,7 +66,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
         .filter((one) => connectorId === undefined || one.connectorId === connectorId)
         .map((one) => toConnection(one, now))
         .filter((one) => status === ConnectionStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(parsePageRequest(asked), wanted);
+      const { items, page } = pageOfAll(parsePageRequest(pageRequest), wanted);
       return { items, page };
     },
 

@@ -8,7 +8,7 @@ import type {
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { type Acceptance, createAcceptance } from '../acts/accept.js';
-import { makePersonalWorkspace } from '../acts/personal.js';
+import { createPersonalWorkspace } from '../acts/personal.js';
 import { orgsOf, type SeenWorkspace, workspacesOf } from '../acts/seen.js';
 import { listMembers } from '../acts/workspace-member-lists.js';
 import { fullOrgSettings } from '../domain/org-settings.js';
@@ -67,7 +67,7 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       const existing = await workspaces.records.get(personalWorkspaceId(userId));
       if (existing !== undefined) return toSummary(existing);
       const person = { userId, name: userName, email: userEmail ?? '' };
-      return toSummary(await makePersonalWorkspace(parts, context, personalWorkspaceId(userId), person));
+      return toSummary(await createPersonalWorkspace(parts, context, personalWorkspaceId(userId), person));
     },
 
     async getInvitation({ token }) {

@@ -3,11 +3,11 @@ import { type CallContext, type Handlers, requireVersion } from '@commonplace/ki
 import { pageOf, parsePageRequest } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
-import { heirOf } from '../acts/heirs.js';
-import { inviteToOrg, offeredPlace, requireUnused, sendAgain } from '../acts/org-invites.js';
+import { inviteToOrg, readInvitee, requireUnused, sendAgain } from '../acts/org-invites.js';
 import { orgMemberFilter } from '../acts/org-member-filter.js';
-import { followOrgPlace, removeFromOrg, withdrawOffer } from '../acts/org-place.js';
+import { removeFromOrg, syncWorkspaceMemberships, withdrawOffer } from '../acts/org-place.js';
 import { requireOtherOrgOwner } from '../acts/owners.js';
+import { findSuccessor } from '../acts/successors.js';
 import { maskOf } from '../domain/mask.js';
 import { orgRoleOf } from '../domain/roles.js';
 import { publishOrgMember } from '../events.js';
@@ -51,7 +51,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       requireOrgRole(access, 'admin');
       const role = orgRoleOf(request.role);
       requireOrgGrant(access.member.role, role ?? 'member');
-      const offered = await offeredPlace(parts, context, access.org, request);
+      const offered = await readInvitee(parts, context, access.org, request);
       const existing = await requireUnused(parts, access.org.id, offered);
       if (existing !== undefined) {
         requireOwnerForOwner(access.member.role, existing.role);
@@ -76,7 +76,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       const after = { ...member, role: role ?? member.role, status, updatedAt: parts.now() };
       if (after.role !== 'owner' || status !== 'active') await requireOtherOrgOwner(parts, context, member);
       const changed = context.work.replace(records, member, after);
-      await followOrgPlace(parts, context, changed);
+      await syncWorkspaceMemberships(parts, context, changed);
       publishOrgMember(context, 'updated', changed);
       return toOrgMember(changed, parts.now());
     },
@@ -90,22 +90,22 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         requireOwnerForOwner(access.member.role, member.role);
       }
       requireVersion(context, member.version, member);
-      const heir = await heirOf(parts, member, request.transferToMemberId);
+      const successor = await findSuccessor(parts, member, request.transferToMemberId);
       const none = { resources: 0, agents: 0, apiKeys: 0, automations: 0 };
-      if (!isTaken(member)) {
+      if (!hasPerson(member)) {
         await withdrawOffer(parts, context, member);
         return { id: memberId, deleted: true, transferred: none };
       }
       await requireOtherOrgOwner(parts, context, member);
-      const receiver = request.transferToMemberId === undefined ? undefined : heir;
-      const apiKeys = await handKeysOn(parts, context, member, receiver);
-      await removeFromOrg(parts, context, member, heir as OrgMember);
+      const receiver = request.transferToMemberId === undefined ? undefined : successor;
+      const apiKeys = await transferKeys(parts, context, member, receiver);
+      await removeFromOrg(parts, context, member, successor as OrgMember);
       return { id: memberId, deleted: true, transferred: { ...none, apiKeys } };
     },
   };
 }
 
-function isTaken(member: OrgMember): member is OrgMember & { readonly userId: string } {
+function hasPerson(member: OrgMember): member is OrgMember & { readonly userId: string } {
   return member.status !== 'invited';
 }
 
@@ -115,7 +115,7 @@ function readStatus(status: OrgMemberStatus | undefined, member: OrgMember): 'ac
     throw invalidField('status', 'invalid_value', 'must be active or suspended.');
   }
   if (member.status === 'invited') {
-    throw invalidField('status', 'invalid_value', 'changes by itself when the invitation is accepted.');
+    throw invalidField('status', 'invalid_value', 'changes automatically when the invitation is accepted.');
   }
   return status === OrgMemberStatus.ACTIVE ? 'active' : 'suspended';
 }
@@ -124,7 +124,7 @@ function readStatus(status: OrgMemberStatus | undefined, member: OrgMember): 'ac
  * Transfers the person's keys to the receiver that a request names, or suspends them. Returns the number of
  * transferred keys.
  */
-async function handKeysOn(
+async function transferKeys(
   { users }: Parts,
   context: CallContext,
   { orgId, userId }: { readonly orgId: string; readonly userId: string },

@@ -11,7 +11,7 @@ import {
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import { findList, findPin, newPin, readableItems, requirePinRole, saveList, seenBy } from '../acts/pin-lists.js';
 import { ambiguous, itemIdOf, missing, targetOf, visibilityOf } from '../acts/pin-targets.js';
-import { PINS_PER_LIST } from '../config.js';
+import { MAX_PINS_PER_LIST } from '../config.js';
 import { insertPin, movePin, orderPins } from '../domain/pins.js';
 import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
@@ -114,7 +114,7 @@ async function pinItem(
     context.reply.status = 200;
     return answer(list);
   }
-  if (list.pins.length >= PINS_PER_LIST) throw LimitReached({ limit: PINS_PER_LIST, what: 'pins in one list' });
+  if (list.pins.length >= MAX_PINS_PER_LIST) throw LimitReached({ limit: MAX_PINS_PER_LIST, what: 'pins in one list' });
   const pin = newPin(context, itemId, parts.now());
   const pins = insertPin(list.pins, pin, seenBy(items, workspace.id), request.position);
   return answer(saveList(parts, context, access, list, pins));
@@ -141,7 +141,7 @@ async function moveOne(
   );
   const sees = seenBy(items, workspaceId);
   if (!sees(pin)) throw NotFound();
-  if (position === undefined) throw invalidField('position', 'missing_field', 'is needed to move a pin.');
+  if (position === undefined) throw invalidField('position', 'missing_field', 'is required to move a pin.');
   requireVersion(context, list.record?.version ?? 0);
   requireActiveWorkspace(access.workspace);
   return saveList(parts, context, access, list, movePin(list.pins, pin, sees, position));
@@ -162,7 +162,7 @@ async function reorder(
       ? own
       : await findList(parts, context, workspaceId, 'workspace');
   requirePinRole(access, list.visibility);
-  if (position !== undefined) throw invalidField('position', 'invalid_value', 'does not go with order.');
+  if (position !== undefined) throw invalidField('position', 'invalid_value', 'must not be combined with order.');
   const items = await readableItems(
     parts,
     context,

@@ -60,7 +60,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       const { orgId, personal } = request;
       const { caller } = context;
       if (personal && orgId !== undefined) {
-        throw invalidField('personal', 'invalid_value', 'and org_id exclude each other.');
+        throw invalidField('personal', 'invalid_value', 'must not be combined with org_id.');
       }
       const inOrg = await tenantOf(orgId ?? (personal ? null : defaultOrgId(caller)), caller);
       const { items, page } = await listWorkspaces(parts, context, request, inOrg);

@@ -11,7 +11,7 @@ export function watchLeavers(parts: Parts, bus: EventBus): Promise<Subscription>
   return consume(bus, { consumer: 'tenancy.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
-/** Handles one event by the current state, so that somebody who was added again in the meantime loses nothing. */
+/** Handles one event by the current state, so that a person who was added again in the meantime loses nothing. */
 async function follow(parts: Parts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
   const { userId } = event.data;
   const { tenant } = event;

@@ -6,7 +6,7 @@ import type { Parts } from '../parts.js';
 const CHUNK = 200;
 
 /**
- * Removes the pins of purged items from all lists, where nobody would see them but they would count towards the
+ * Removes the pins of purged items from all lists, where no one would see them but they would count towards the
  * limit.
  */
 export function watchPurgedItems(parts: Parts, bus: EventBus): Promise<Subscription> {

@@ -5,7 +5,7 @@ import { authorizationCollection, connectionCollection, connectorCollection } fr
 
 const CHUNK = 100;
 
-interface Sealed extends StoredRecord {
+interface SecretRecord extends StoredRecord {
   readonly tenant: string;
   readonly sealed?: string;
 }
@@ -20,7 +20,7 @@ export interface SecretParts {
 export interface Rewrapped {
   /** Number of secrets that this run has re-encrypted with the current master key. */
   readonly rewrapped: number;
-  /** Number of secrets that used the current key already, or that somebody else has rewritten concurrently. */
+  /** Number of secrets that used the current key already, or that another process has rewritten concurrently. */
   readonly current: number;
   /** Ids of records whose secret cannot be decrypted; they are left unchanged. */
   readonly unreadable: readonly string[];
@@ -33,7 +33,7 @@ export interface Rewrapped {
 export async function rewrapSecrets(parts: SecretParts, each: () => void = () => {}): Promise<Rewrapped> {
   const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
   for (const spec of [connectorCollection, connectionCollection, authorizationCollection]) {
-    const collection = (await parts.store.collection<Sealed>(spec as never)) as Collection<Sealed>;
+    const collection = (await parts.store.collection<SecretRecord>(spec as never)) as Collection<SecretRecord>;
     for await (const record of withSecret(collection)) {
       const outcome = await rewrap(parts, collection, record);
       if (outcome === 'unreadable') sum.unreadable.push(record.id);
@@ -44,7 +44,7 @@ export async function rewrapSecrets(parts: SecretParts, each: () => void = () =>
   return sum;
 }
 
-async function* withSecret(collection: Collection<Sealed>): AsyncIterable<Sealed & { sealed: string }> {
+async function* withSecret(collection: Collection<SecretRecord>): AsyncIterable<SecretRecord & { sealed: string }> {
   let after: ReturnType<typeof keyset> | undefined;
   for (;;) {
     const chunk = await collection.find({ where: {}, limit: CHUNK, ...(after && { after }) });
@@ -57,8 +57,8 @@ async function* withSecret(collection: Collection<Sealed>): AsyncIterable<Sealed
 
 async function rewrap(
   { store, envelope, log }: SecretParts,
-  collection: Collection<Sealed>,
-  record: Sealed & { sealed: string },
+  collection: Collection<SecretRecord>,
+  record: SecretRecord & { sealed: string },
 ): Promise<'rewrapped' | 'current' | 'unreadable'> {
   const { id, tenant, sealed } = record;
   try {

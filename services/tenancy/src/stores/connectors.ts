@@ -64,7 +64,7 @@ export interface Authorization extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly connectorId: string;
-  /** Id of the person who began it; nobody else may complete it. */
+  /** Id of the person who began it; no one else may complete it. */
   readonly userId: string;
   /**
    * The PKCE verifier and the nonce as JSON, encrypted for this record. The record's id is the SHA-256 of the

@@ -11,7 +11,7 @@ export interface OrgMember extends StoredRecord {
   /** The id of the Org. */
   readonly tenant: string;
   readonly orgId: string;
-  /** Absent while an address is invited and nobody has accepted. */
+  /** Absent while an address is invited and no one has accepted. */
   readonly userId?: string;
   /** `<org>:<user>` while the person is a member or is invited by id; absent after removal. */
   readonly personKey?: string;

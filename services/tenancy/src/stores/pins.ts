@@ -3,7 +3,7 @@ import { derivedId } from '@commonplace/kit/id';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { findAll } from './all.js';
 
-/** Owner of a list: everybody in the workspace, or one person there. */
+/** Owner of a list: everyone in the workspace, or one person there. */
 export type PinVisibility = 'workspace' | 'me';
 
 export interface PinEntry {

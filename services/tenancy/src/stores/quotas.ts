@@ -1,6 +1,6 @@
 import { createQuota, type Quota, quotaCollection } from '@commonplace/kit/quota';
 import type { Store } from '@commonplace/kit/store';
-import { CONNECTORS_PER_WORKSPACE, type Settings } from '../config.js';
+import { MAX_CONNECTORS_PER_WORKSPACE, type Settings } from '../config.js';
 import { LimitReached } from '../errors.js';
 import type { Connectors } from './connectors.js';
 import type { OrgMembers } from './org-members.js';
@@ -28,7 +28,7 @@ export async function openQuotas(
     }),
     connectors: createQuota(records, {
       name: 'connectors',
-      limit: CONNECTORS_PER_WORKSPACE,
+      limit: MAX_CONNECTORS_PER_WORKSPACE,
       count: async (workspaceId) => (await connectors.ofWorkspace(workspaceId)).length,
       refuse: (limit) => LimitReached({ limit, what: 'connectors in a workspace' }),
     }),

@@ -10,7 +10,7 @@ export interface WorkspaceMember extends StoredRecord {
   readonly workspaceId: string;
   /** Absent in a Personal workspace. */
   readonly orgId?: string;
-  /** Absent while an address is invited and nobody has accepted. */
+  /** Absent while an address is invited and no one has accepted. */
   readonly userId?: string;
   /** `<workspace>:<user>`. */
   readonly personKey?: string;

@@ -12,7 +12,7 @@ export function toOrgMember(member: OrgMember, now: string, inviteUrl?: string):
     id: member.id,
     orgId: member.orgId,
     user: here ? { id: userId, name, email, avatarUrl: undefined } : undefined,
-    // The address of somebody invited by id stays hidden until they accept.
+    // The address of a person invited by id stays hidden until they accept.
     email: here || userId === undefined ? email : undefined,
     role: orgRoleName(member.role),
     status: statusOf(member, now),

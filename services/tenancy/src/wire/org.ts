@@ -48,8 +48,8 @@ function toSettings(settings: OrgSettings): OrgSettingsMessage {
   };
 }
 
-const MINIMA = { risky: AgentApprovalMinimum.RISKY, always: AgentApprovalMinimum.ALWAYS };
+const APPROVAL_MINIMUMS = { risky: AgentApprovalMinimum.RISKY, always: AgentApprovalMinimum.ALWAYS };
 
 export function approvalMinimumName(minimum: OrgSettings['agentApprovalMinimum']): AgentApprovalMinimum | undefined {
-  return minimum && MINIMA[minimum];
+  return minimum && APPROVAL_MINIMUMS[minimum];
 }

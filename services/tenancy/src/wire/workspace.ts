@@ -11,7 +11,7 @@ export interface WorkspaceCounts {
   readonly members: number;
 }
 
-/** Returns a workspace as somebody with that role sees it. `counts` is undefined if counting failed. */
+/** Returns a workspace as a person with that role sees it. `counts` is undefined if counting failed. */
 export function toWorkspace(
   workspace: Workspace,
   role: WorkspaceRole | undefined,

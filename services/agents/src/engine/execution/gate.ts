@@ -62,7 +62,7 @@ export class Gate {
   async admit(tool: Tool, plan: ToolPlan): Promise<Admission> {
     const agent = await this.agent();
     if (agent !== undefined && tool.group !== undefined && !agent.tools.some((group) => group === tool.group)) {
-      throw new CallDenied('permission_lost', `The agent does not have the tool ${tool.schema.name} any more.`);
+      throw new CallDenied('permission_lost', `The agent no longer has the tool ${tool.schema.name}.`);
     }
     const policies = await this.policies(agent);
     const verdict = decideCall(tool.schema.name, plan, policies, this.isTainted);
@@ -99,7 +99,7 @@ export class Gate {
       current: agent?.policy,
       pinned: agent && (pinnedPolicy ?? agent.policy),
       request: policy,
-      minimum: minimum === undefined ? undefined : MINIMA[minimum],
+      minimum: minimum === undefined ? undefined : POLICY_MINIMUMS[minimum],
     };
   }
 
@@ -120,7 +120,7 @@ export class Gate {
   }
 }
 
-const MINIMA: Readonly<Partial<Record<AgentApprovalMinimum, 'risky' | 'always'>>> = {
+const POLICY_MINIMUMS: Readonly<Partial<Record<AgentApprovalMinimum, 'risky' | 'always'>>> = {
   [AgentApprovalMinimum.RISKY]: 'risky',
   [AgentApprovalMinimum.ALWAYS]: 'always',
 };

@@ -65,7 +65,7 @@ export class ModelTurns {
     const { parts, job } = this.scope;
     const model = parts.models.find(job.record.model);
     if (model === undefined) {
-      throw new RunFailure('model_unavailable', `The model ${job.record.model} is not configured any more.`, true);
+      throw new RunFailure('model_unavailable', `The model ${job.record.model} is no longer configured.`, true);
     }
     return model;
   }

@@ -196,7 +196,7 @@ const failure = (text: string): ToolResult => ({ text, found: [], isError: true 
 
 async function requireReach(parts: Parts, context: ToolContext): Promise<MemoryReach> {
   const reach = await reachOf(parts, context);
-  if (reach === undefined) throw new InvalidArguments('This agent has no memory any more.');
+  if (reach === undefined) throw new InvalidArguments('This agent no longer has a memory.');
   return reach;
 }
 

@@ -56,7 +56,7 @@ const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
 ]);
 
 /**
- * Returns whether a comment was written by anybody but a person with at least the role commenter. Comments of keys,
+ * Returns whether a comment was written by anyone but a person with at least the role commenter. Comments of keys,
  * agents and automations count as untrusted, since the origin of their words is unknown here.
  */
 async function isUntrusted(

@@ -160,7 +160,7 @@ function changeTool(parts: RowParts, schema: Tool['schema'], changeIn: (args: Ar
 
 async function tableOf(parts: RowParts, args: Arguments, context: ToolContext) {
   const target = await targetOf(parts, requiredId(args, 'resource_id'), context);
-  if (target.type !== ResourceType.TABLE) throw new InvalidArguments(`“${target.name}” is no table.`);
+  if (target.type !== ResourceType.TABLE) throw new InvalidArguments(`“${target.name}” is not a table.`);
   return target;
 }
 

@@ -44,7 +44,7 @@ function skillTool(parts: Pick<Parts, 'skillContents'>, agentId: string, skills:
       const resourceId = path === undefined ? skill.resourceId : fileOf(skill, path).resourceId;
       if (resourceId !== undefined) return live(resourceId, skill, path, context);
       const text = path === undefined ? stored?.content : stored?.files.find((file) => file.path === path)?.content;
-      if (text === undefined) return { text: 'The skill is not stored any more.', found: [], isError: true };
+      if (text === undefined) return { text: 'The skill is no longer stored.', found: [], isError: true };
       return { text: path === undefined ? `${text}${contentsOf(skill)}` : shorten(text), found: [] };
     },
   };

@@ -315,7 +315,7 @@ function assigneeIn(args: Arguments) {
   const user = idIn(args, 'assignee_user_id');
   const agent = idIn(args, 'assignee_agent_id');
   if (user !== undefined && agent !== undefined) {
-    throw new InvalidArguments('assignee_user_id and assignee_agent_id exclude each other.');
+    throw new InvalidArguments('assignee_user_id and assignee_agent_id must not be combined.');
   }
   if (user !== undefined) return { type: AssigneeType.USER, id: user };
   return agent === undefined ? undefined : { type: AssigneeType.AGENT, id: agent };

@@ -128,7 +128,7 @@ function editIn(value: unknown): Edit {
 
 async function documentOf(parts: WriteParts, id: string, context: ToolContext) {
   const target = await targetOf(parts, id, context);
-  if (target.type !== ResourceType.DOCUMENT) throw new InvalidArguments(`“${target.name}” is no document.`);
+  if (target.type !== ResourceType.DOCUMENT) throw new InvalidArguments(`“${target.name}” is not a document.`);
   return target;
 }
 

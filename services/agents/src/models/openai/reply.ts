@@ -37,7 +37,7 @@ export class ReplyAssembler {
 
   /** Adds a chunk of a stream, or a whole completion, and returns its text. Throws `MalformedReply`. */
   add(chunk: unknown): string {
-    if (!isObject(chunk)) throw new MalformedReply('a chunk is no object');
+    if (!isObject(chunk)) throw new MalformedReply('a chunk is not an object');
     this.#usage = usageOf(chunk.usage) ?? this.#usage;
     const choice = listOf(chunk.choices).find(({ index }) => index === undefined || index === 0);
     if (choice === undefined) return '';

@@ -5,7 +5,7 @@ import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
 import { ActionError } from '../failure.js';
 import { isObject } from '../json.js';
-import { longestForm, masked, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
+import { masked, maxSecretBytes, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
 import { type Action, type ActionContext, type ActionParts, type Config, done } from './action.js';
 
 type HttpParts = Pick<ActionParts, 'guard' | 'envelope' | 'now'>;
@@ -157,7 +157,7 @@ function bodyOf(text: string, isCut: boolean, { headers }: Fetched): unknown {
  * remains at its end.
  */
 async function headOf({ body }: Fetched, secrets: UsedSecrets): Promise<{ text: string; isCut: boolean }> {
-  const most = MAX_RESPONSE_BYTES + longestForm(secrets);
+  const most = MAX_RESPONSE_BYTES + maxSecretBytes(secrets);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

@@ -98,8 +98,8 @@ async function requireMembers(
   // Throws if the person whose rights the run has lost access.
   await options();
   const found = await Promise.all(userIds.map((id) => memberships.of(id, systemCall())));
-  const stranger = found.find(({ workspaces }) => !workspaces.has(run.workspaceId));
-  if (stranger !== undefined) {
-    throw new ActionError('not_found', `config.user_ids: ${stranger.userId} does not belong to the workspace.`);
+  const nonMember = found.find(({ workspaces }) => !workspaces.has(run.workspaceId));
+  if (nonMember !== undefined) {
+    throw new ActionError('not_found', `config.user_ids: ${nonMember.userId} does not belong to the workspace.`);
   }
 }

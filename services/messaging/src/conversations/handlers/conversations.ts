@@ -119,7 +119,7 @@ async function readAnswer(
 function newcomersIn({ userId, agentId, userIds, role }: AddConversationMembersRequest): Newcomer[] {
   const wanted = roleOf(role) ?? 'member';
   const given = Number(userId !== undefined) + Number(agentId !== undefined) + Number(userIds.length > 0);
-  if (given === 0) throw invalidField('user_ids', 'missing_target', 'is needed, or user_id or agent_id.');
+  if (given === 0) throw invalidField('user_ids', 'missing_target', 'is required, or user_id or agent_id.');
   if (given > 1) throw invalidField('user_ids', 'ambiguous_target', 'excludes user_id and agent_id.');
   if (agentId !== undefined) {
     if (wanted !== 'member') throw invalidField('role', 'invalid_value', 'of an agent must be member.');

@@ -1,6 +1,6 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { formatAmount, type Micros, ofCredits } from '../domain/amounts.js';
-import { type AccountState, availableOf, Book, emptyAccount, type Held } from '../domain/book.js';
+import { type AccountState, availableOf, Book, emptyAccount, type ReservedParts } from '../domain/book.js';
 import { allowsOverage, type Cap, findReached } from '../domain/caps.js';
 import { monthOf, periodOf } from '../domain/periods.js';
 import { fullTerms, type UsageTerms } from '../domain/settings.js';
@@ -19,8 +19,8 @@ export interface Reservation {
   readonly perRunCap?: Micros | undefined;
 }
 
-const KEPT_MS = 90 * 24 * 3600 * 1000;
-const NOTHING: Held = { amount: 0, fromGrants: 0, beyond: 0 };
+const RETENTION_MS = 90 * 24 * 3600 * 1000;
+const NOTHING_RESERVED: ReservedParts = { amount: 0, fromGrants: 0, beyond: 0 };
 
 /** Reserves an amount under a key. Returns the existing reservation unchanged if the key has one. */
 export async function reserveCredits(
@@ -32,7 +32,7 @@ export async function reserveCredits(
   const existing = await work.get(parts.reservations, keyId(key));
   if (existing !== undefined) return existing;
   const payer = await findPayer(parts, tenant, attribution.userId, 'begin');
-  const held = amount === 0 ? NOTHING : await holdAmount(parts, work, payer, request);
+  const held = amount === 0 ? NOTHING_RESERVED : await holdAmount(parts, work, payer, request);
   const expiresAt = parts.now(ttlMs);
   return work.insert(parts.reservations, {
     ...newReservation(parts, payer, key, attribution),
@@ -55,8 +55,8 @@ export function newReservation(
     ...{ id: keyId(key), tenant, ...key, attribution },
     ...(orgId !== undefined && { orgId }),
     ...(userId !== undefined && { userId }),
-    ...{ sourceKey: sourceKeyOf(key), state: 'open', ...NOTHING, taken: 0, overage: 0 },
-    ...{ expiresAt: now(), keepUntil: now(KEPT_MS) },
+    ...{ sourceKey: sourceKeyOf(key), state: 'open', ...NOTHING_RESERVED, taken: 0, overage: 0 },
+    ...{ expiresAt: now(), keepUntil: now(RETENTION_MS) },
   };
 }
 
@@ -77,7 +77,12 @@ export async function checkCredits(
   requireCredits({ ...state, reserved: 0, reservedOverage: 0 }, terms, amount);
 }
 
-async function holdAmount(parts: CreditParts, work: UnitOfWork, payer: Payer, request: Reservation): Promise<Held> {
+async function holdAmount(
+  parts: CreditParts,
+  work: UnitOfWork,
+  payer: Payer,
+  request: Reservation,
+): Promise<ReservedParts> {
   const { key, amount, attribution } = request;
   // The account is read first, so that the counts behind the caps are as recent as the account, or the unit of work
   // fails.

@@ -51,18 +51,18 @@ export interface BookEntry {
 }
 
 /** The parts of a reservation. */
-export interface Held {
+export interface ReservedParts {
   readonly amount: Micros;
   readonly fromGrants: Micros;
   readonly beyond: Micros;
 }
 
-const QUIET = { cap: 0, grants: 0, overage: false };
+const NO_ALERTS = { cap: 0, grants: 0, overage: false };
 
 export function emptyAccount(month: string): AccountState {
   return {
     ...{ metered: false, granted: false, grants: [], reserved: 0, reservedOverage: 0, held: 0, balance: 0 },
-    ...{ entries: 0, month, used: 0, overage: 0, announced: QUIET },
+    ...{ entries: 0, month, used: 0, overage: 0, announced: NO_ALERTS },
   };
 }
 
@@ -71,7 +71,7 @@ export function inMonth(state: AccountState, now: string): AccountState {
   const month = monthOf(now);
   if (state.month === month) return state;
   const grants = state.grants.filter(({ remaining }) => remaining > 0);
-  return { ...state, grants, month, used: 0, overage: 0, announced: QUIET };
+  return { ...state, grants, month, used: 0, overage: 0, announced: NO_ALERTS };
 }
 
 export function availableOf({ grants, reserved }: AccountState): Micros {
@@ -124,7 +124,7 @@ export class Book {
   }
 
   /** Reserves up to `amount` of the available credits, and the rest of it as overage. Returns both parts. */
-  reserve(amount: Micros): Held {
+  reserve(amount: Micros): ReservedParts {
     const fromGrants = this.account.metered ? Math.min(this.available, amount) : 0;
     const beyond = this.account.metered ? amount - fromGrants : 0;
     this.change({
@@ -136,7 +136,7 @@ export class Book {
     return { amount, fromGrants, beyond };
   }
 
-  release({ amount, fromGrants, beyond }: Held, description = 'Released'): void {
+  release({ amount, fromGrants, beyond }: ReservedParts, description = 'Released'): void {
     this.change({
       reserved: this.account.reserved - fromGrants,
       reservedOverage: this.account.reservedOverage - beyond,

@@ -61,13 +61,13 @@ export function dueAlerts(account: AccountState, terms: UsageTerms): Alert[] {
 
 /** Returns the record of alerts to store, so that each is sent only once a month. */
 export function announcementOf(alerts: readonly Alert[]): Partial<AccountState['announced']> {
-  const told: { cap?: number; grants?: number; overage?: boolean } = {};
+  const announced: { cap?: number; grants?: number; overage?: boolean } = {};
   for (const { about, threshold } of alerts) {
-    if (about === 'monthly_cap') told.cap = threshold;
-    else if (about === 'grants') told.grants = threshold;
-    else told.overage = true;
+    if (about === 'monthly_cap') announced.cap = threshold;
+    else if (about === 'grants') announced.grants = threshold;
+    else announced.overage = true;
   }
-  return told;
+  return announced;
 }
 
 /** Summarizes how close the month's usage is to its limits. */

@@ -27,11 +27,11 @@ import { toCapState, toLedgerEntry, toSettings } from '../views/wire.js';
 export function createCreditHandlers(parts: CreditParts): Handlers<CreditService> {
   const { ledger, usageSettings } = parts;
   return {
-    async getCredits({ view, from, to, page: asked }, { caller }) {
+    async getCredits({ view, from, to, page: pageRequest }, { caller }) {
       refuseLimited(caller);
       const access = await findCreditAccess(parts, caller);
       if (view !== CreditView.LEDGER) {
-        requireCursor(asked);
+        requireCursor(pageRequest);
         return readBalance(parts, access);
       }
       const { tenant, onlyUserId } = access;
@@ -40,7 +40,7 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
         ...(onlyUserId !== undefined && { userId: onlyUserId }),
         ...((from ?? to) !== undefined && { at: { ...(from && { gte: from }), ...(to && { lt: to }) } }),
       };
-      const { items, page } = await findPage(ledger, where, ['-seq'], asked);
+      const { items, page } = await findPage(ledger, where, ['-seq'], pageRequest);
       return GetCreditsResponse.fromPartial({
         items: items.map((entry) => toLedgerEntry(entry, onlyUserId !== undefined)),
         page,

@@ -49,7 +49,7 @@ export function createMeteringHandlers(parts: CreditParts): Handlers<MeteringSer
 
     async renewReservations({ keys, ttlMs }, { work }) {
       const faults: Fault[] = [];
-      if (keys.length > MAX_KEYS) faults.push(fault('keys', 'too_many_items', `has more than ${MAX_KEYS} items.`));
+      if (keys.length > MAX_KEYS) faults.push(fault('keys', 'too_many_items', `may have at most ${MAX_KEYS} items.`));
       const ids = keys.map((key) => keyId(readKey(key, faults)));
       const expiresAt = parts.now(readTtl(ttlMs, faults));
       requireNone(faults);
@@ -107,7 +107,7 @@ function readConsumption(
 function readKey(key: ReservationKey | undefined, faults: Fault[]): Key {
   const sourceType = sourceOf(key?.source ?? CreditSource.UNSPECIFIED);
   if (key === undefined || sourceType === undefined || key.sourceId === '') {
-    faults.push(fault('key', 'missing_field', 'needs a source and its id.'));
+    faults.push(fault('key', 'missing_field', 'must contain a source and its id.'));
   }
   const { sourceId = '', step = '', attempt = 0 } = key ?? {};
   return { sourceType: sourceType ?? 'manual', sourceId, step, attempt };
@@ -122,7 +122,7 @@ function requireAttribution(given: UsageAttribution | undefined, faults: Fault[]
 function readAmount(param: string, text: string, faults: Fault[]): Micros {
   const amount = parseAmount(text === '' ? '0' : text);
   if (amount === undefined) {
-    faults.push(fault(param, 'invalid_value', 'must be a decimal number from 0 to 1000000, as 0.25.'));
+    faults.push(fault(param, 'invalid_value', 'must be a decimal number from 0 to 1000000, such as 0.25.'));
   }
   return amount ?? 0;
 }

@@ -6,7 +6,7 @@ import type { OrgMember } from '../stores/org-members.js';
  * Returns the member who inherits what a leaving member owns: the one that the request names, or the Org's oldest
  * other owner; undefined if there is no other owner. Throws `invalid_value` if the named member cannot inherit.
  */
-export async function heirOf(
+export async function findSuccessor(
   { orgMembers }: Parts,
   leaving: OrgMember,
   receiverId: string | undefined,
