@@ -110,7 +110,7 @@ describe('a guarded fetcher', () => {
     await expect(guard.fetch(to('http://rebound.example/'))).rejects.toThrow(UrlNotAllowed);
     const { url } = await guard.fetch(to(`http://a.lab.lan:${port}/`));
     expect(url.hostname).toBe('a.lab.lan');
-    await expect(guard.fetch(to(to(`http://a.lab.lan:${port}/`)), { redirects: 1 })).rejects.toThrow('too often');
+    await expect(guard.fetch(to(to(`http://a.lab.lan:${port}/`)), { redirects: 1 })).rejects.toThrow('too many times');
   });
 
   test('tells addresses of the internet from all others', () => {

@@ -123,7 +123,7 @@ describe('a trusted host', () => {
       redirects++;
       response.writeHead(302, { location: base }).end('x'.repeat(100_000));
     };
-    await expect(guard.fetch(base, { signal: signal() })).rejects.toThrow('too often');
+    await expect(guard.fetch(base, { signal: signal() })).rejects.toThrow('too many times');
     expect(redirects).toBe(4);
   });
 

@@ -33,5 +33,5 @@ export function whenGivenUp(call: GivenUp, giveUp: () => void): () => void {
 
 /** Returns the error with which a cancelled call rejects. */
 export function cancelled(): AppError {
-  return new AppError('CANCELLED', 'timeout', 'The caller did not wait.');
+  return new AppError('CANCELLED', 'timeout', 'The caller cancelled the call.');
 }

@@ -45,10 +45,10 @@ function servedNow(): Served | undefined {
   return call?.answered ? undefined : call;
 }
 
-/** Returns the number of milliseconds that work may take: `most` or the time left of its call, but at least 1. */
-export function timeLeft(most: number): number {
+/** Returns the number of milliseconds that work may take: `maxMs` or the time left of its call, but at least 1. */
+export function timeLeft(maxMs: number): number {
   const call = servedNow();
-  return call === undefined ? most : Math.max(1, Math.min(most, call.bounds.deadline - Date.now()));
+  return call === undefined ? maxMs : Math.max(1, Math.min(maxMs, call.bounds.deadline - Date.now()));
 }
 
 /** Waits for work until the deadline or cancellation of its call, and then rejects with `timeout`. */

@@ -277,9 +277,14 @@ function commitError(error: unknown): unknown {
     return Unavailable({}, { retryAfter: 1, cause: error });
   }
   if (error instanceof UniqueTaken) {
-    return new AppError('ALREADY_EXISTS', 'already_exists', 'A value of the request has to be unique, and is taken.', {
-      cause: error,
-    });
+    return new AppError(
+      'ALREADY_EXISTS',
+      'already_exists',
+      'A value of the request must be unique, but is already in use.',
+      {
+        cause: error,
+      },
+    );
   }
   return error;
 }
