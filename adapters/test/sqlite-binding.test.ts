@@ -75,9 +75,9 @@ describe('the binding layer', () => {
   });
 
   test('refuses too few and too many parameters', () => {
-    expect(() => connection.get('SELECT ?, ?', ['a'])).toThrow('1 parameters for 2 places');
-    expect(() => connection.get('SELECT ?', ['a', 'b'])).toThrow('2 parameters for 1 places');
-    expect(() => connection.get('SELECT 1', ['a'])).toThrow('1 parameters for 0 places');
+    expect(() => connection.get('SELECT ?, ?', ['a'])).toThrow('1 parameters for 2 placeholders');
+    expect(() => connection.get('SELECT ?', ['a', 'b'])).toThrow('2 parameters for 1 placeholders');
+    expect(() => connection.get('SELECT 1', ['a'])).toThrow('1 parameters for 0 placeholders');
     expect(connection.get(`SELECT '?', "'?" FROM (SELECT ? AS "'?")`, ['a'])).toEqual(['?', 'a']);
   });
 

@@ -166,7 +166,7 @@ describe('the database', () => {
     opened.close();
     expect(await readdir(folder)).not.toContain('copy.db.part');
     expect((await stat(copy)).mode & 0o077).toBe(0);
-    await expect(database.backup(copy)).rejects.toThrow('is there already');
+    await expect(database.backup(copy)).rejects.toThrow('exists already');
   });
 });
 

@@ -84,7 +84,7 @@ function send(
     { deadline: waiting.deadline },
     (error, answer) => waiting.settle(error, answer),
   );
-  call.on('status', (status: StatusObject) => waiting.tell(status.metadata));
+  call.on('status', (status: StatusObject) => waiting.readTrailer(status.metadata));
   waiting.until(() => call.cancel());
 }
 
@@ -110,7 +110,7 @@ class Waiting {
     if (this.#waits !== undefined) this.#over = whenGivenUp(this.#waits.options, cancel);
   }
 
-  tell(metadata: Metadata): void {
+  readTrailer(metadata: Metadata): void {
     if (this.#reply !== undefined) readReply(metadata, this.#reply);
   }
 
@@ -120,7 +120,7 @@ class Waiting {
     this.#waits = undefined;
     this.#over?.();
     this.#over = undefined;
-    if (error?.metadata !== undefined) this.tell(error.metadata);
+    if (error?.metadata !== undefined) this.readTrailer(error.metadata);
     if (error === null) waits.resolve(answer);
     else waits.reject(isGivenUp(waits.options) ? cancelled() : received(error));
   }

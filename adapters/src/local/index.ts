@@ -32,7 +32,7 @@ function call(
   const refusal = refusalOf(options);
   if (refusal !== undefined) return failing(refusal);
   const method = methods.get(path);
-  if (method === undefined) return failing(Unavailable({}, { cause: new Error(`nobody serves ${path}`) }));
+  if (method === undefined) return failing(Unavailable({}, { cause: new Error(`no service implements ${path}`) }));
   return method.streams ? boundedStream(method, request, options, peers) : bounded(method, request, options, peers);
 }
 
