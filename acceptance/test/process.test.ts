@@ -171,7 +171,7 @@ describe('a start that can’t be', () => {
     for (const dataDir of [file, join(file, 'below'), ...noFolders]) {
       const ended = await start({ COMMONPLACE_DATA_DIR: dataDir });
       expect(ended.code).toBe(73);
-      inOneLine(ended, `${dataDir} can not be written`);
+      inOneLine(ended, `${dataDir} cannot be written`);
     }
   });
 

@@ -115,7 +115,7 @@ test('a restore that is killed is not taken for a whole one, and can be done aga
   writeFileSync(join(to, 'secret.key'), '');
   const { running } = await startOn(to);
   expect(await running.exited).toBe(78);
-  expect(running.stderr()).toContain('was not restored to the end');
+  expect(running.stderr()).toContain('was not restored completely');
   expect((await commonplace(['backup', '--to', join(home, 'none'), '--data-dir', to])).code).not.toBe(0);
   expect((await commonplace(['restore', '--from', from, '--to', to])).code).toBe(0);
   expect(existsSync(join(to, RESTORE_MARKER))).toBe(false);

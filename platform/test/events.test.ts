@@ -46,7 +46,7 @@ describe('a consumer', () => {
   test.each(['leavers', 'test.', 'test.two_words', 'Test.leavers', 'test-leavers'])('is not called %s', (consumer) => {
     const { bus } = playBus();
     const subscribe = () => consume(bus, { consumer, events: ['tenancy.org.purged'] }, async () => {});
-    expect(subscribe).toThrow(`${consumer} is no name of a consumer`);
+    expect(subscribe).toThrow(`${consumer} is not a valid consumer name`);
   });
 });
 

@@ -17,7 +17,7 @@ describe('why a process can not start is one line and an exit code', () => {
     [{ ...listen, code: 'EADDRINUSE' }, 69, 'Port 80 of 127.0.0.1 is in use'],
     [{ ...listen, code: 'EADDRNOTAVAIL', address: '10.9.9.9' }, 69, 'no address 10.9.9.9'],
     [{ ...listen, code: 'EACCES' }, 77, 'ports below 1024 need a right'],
-    [{ syscall: 'mkdir', code: 'EACCES', path: '/data' }, 73, '/data can not be written (this user may not)'],
+    [{ syscall: 'mkdir', code: 'EACCES', path: '/data' }, 73, '/data cannot be written (this user may not)'],
     [{ syscall: 'open', code: 'EROFS', path: '/data/x' }, 73, 'the file system is read-only'],
     [{ syscall: 'mkdir', code: 'EEXIST', path: '/data' }, 73, 'it is no folder'],
   ])('%j', (facts, exitCode, words) => {

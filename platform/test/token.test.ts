@@ -20,7 +20,7 @@ describe('caller tokens', () => {
       const scoped = { ...caller, credential: { ...caller.credential, scopes } };
       expect(await verify(await signer.sign(scoped))).toEqual(scoped);
     }
-    await expect(async () => signer.sign(personCalled('Eve', ['no:such']))).rejects.toThrow('no scope');
+    await expect(async () => signer.sign(personCalled('Eve', ['no:such']))).rejects.toThrow('is not a scope');
   });
 
   test('many at once wait for one fetch of the keys', async () => {

@@ -31,7 +31,7 @@ export interface MembershipCache {
 /** Maximum age of a cached membership in milliseconds, even if events are lost. */
 const MAX_AGE_MS = 2000;
 
-/** Caches memberships from the tenancy service until an event announces a change, for two seconds at most. */
+/** Caches memberships from the tenancy service until an event announces a change, for at most two seconds. */
 export async function createMembershipCache(
   directory: Client<DirectoryService>,
   bus: EventBus,

@@ -290,7 +290,7 @@ function streamCommits(open: OpenChannel): void {
         ? (_: unknown, context: CallContext) => play(context)
         : () => Promise.reject(new Error('is not called'));
     }
-    const verifyCaller = () => Promise.reject(new Error('nobody is behind these calls'));
+    const verifyCaller = () => Promise.reject(new Error('these calls have no caller'));
     const parts = { service: 'stream', store, verifyCaller, peers, log: silentLog };
     const methods = await serveMethods(contracts.index, handlers as unknown as Handlers<IndexService>, parts);
     const harness = await open(methods, peers);
