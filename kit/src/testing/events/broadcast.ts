@@ -5,7 +5,7 @@ import { eventually } from '../suite/eventually.js';
 import type { Bench } from './harness.js';
 
 export function broadcastDuties(duty: Duties, use: () => Bench): void {
-  duty('a broadcast reaches all who listen to its topic, in order, and nobody else', () =>
+  duty('a broadcast reaches all listeners of its topic in order, and no others', () =>
     use().scene(async ({ bus }) => {
       const there = await use().harness.another();
       const [topic, other] = [`topic ${randomUUID()}`, `topic.${randomUUID()}.>`];
@@ -23,7 +23,7 @@ export function broadcastDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('a listener that is closed or throws disturbs nobody, and nothing is kept for later', () =>
+  duty('a listener that is closed or throws does not affect others, and nothing is stored for later', () =>
     use().scene(async ({ bus }) => {
       const topic = randomUUID();
       const heard: string[] = [];
