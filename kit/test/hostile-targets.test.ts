@@ -15,7 +15,7 @@ let base = '';
 let guard: Guard;
 /** Addresses that a name resolves to, one answer after the other; the last one is repeated. */
 const names = new Map<string, string[][]>();
-let asked: string[] = [];
+let resolvedHosts: string[] = [];
 
 async function listen(server: Server, host: string): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
@@ -33,7 +33,7 @@ beforeAll(async () => {
   guard = openGuard({
     allowlist: ['trusted.example'],
     resolve: async (host) => {
-      asked.push(host);
+      resolvedHosts.push(host);
       const answers = names.get(host) ?? [];
       const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
       return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   hits = 0;
-  asked = [];
+  resolvedHosts = [];
   names.clear();
   names.set('trusted.example', [['127.0.0.1']]);
 });
@@ -88,7 +88,7 @@ describe('a name', () => {
     for (const host of ['rebinding.example', 'rebinding2.example']) {
       await expect(guard.fetch(`https://${host}:${port}/`, { signal: signal() })).rejects.toThrow();
     }
-    expect(asked).toEqual(['rebinding.example', 'rebinding2.example']);
+    expect(resolvedHosts).toEqual(['rebinding.example', 'rebinding2.example']);
     expect(hits).toBe(0);
   });
 

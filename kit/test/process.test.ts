@@ -50,9 +50,9 @@ test('a task that takes too long ends with the process', async () => {
 test('a task whose process is killed rejects', async () => {
   const child = start();
   const task = child.do({ wait: true }, PATIENCE_MS);
-  const told = expect(task).rejects.toThrow('closed');
+  const rejection = expect(task).rejects.toThrow('closed');
   await child.kill();
-  await told;
+  await rejection;
   expect(child.isGone).toBe(true);
 });
 

@@ -1,5 +1,5 @@
 import type { PeerTokens } from '@commonplace/kit/auth';
-import { cancelled, isGivenUp, whenGivenUp } from '@commonplace/kit/deadline';
+import { cancelled, isCancelled, onCancelled } from '@commonplace/kit/deadline';
 import type { AppError } from '@commonplace/kit/errors';
 import type { CallOptions, Channel, Client, MethodDefinition, Reply, ServiceContract } from '@commonplace/kit/rpc';
 import { factsOf, observeCalled, tracedOptions } from '@commonplace/kit/rpc';
@@ -107,7 +107,7 @@ class Waiting {
 
   /** Cancels the call with `cancel` when its caller cancels. */
   until(cancel: () => void): void {
-    if (this.#waits !== undefined) this.#over = whenGivenUp(this.#waits.options, cancel);
+    if (this.#waits !== undefined) this.#over = onCancelled(this.#waits.options, cancel);
   }
 
   readTrailer(metadata: Metadata): void {
@@ -122,7 +122,7 @@ class Waiting {
     this.#over = undefined;
     if (error?.metadata !== undefined) this.readTrailer(error.metadata);
     if (error === null) waits.resolve(answer);
-    else waits.reject(isGivenUp(waits.options) ? cancelled() : received(error));
+    else waits.reject(isCancelled(waits.options) ? cancelled() : received(error));
   }
 }
 

@@ -39,9 +39,9 @@ export async function inspectMongo(options: InspectOptions): Promise<MongoFacts>
     await client.connect();
     const admin = client.db('admin');
     const { version } = await admin.command({ buildInfo: 1 });
-    const asked = performance.now();
+    const startedAt = performance.now();
     const { setName, localTime } = await admin.command({ hello: 1 });
-    const tookMs = performance.now() - asked;
+    const tookMs = performance.now() - startedAt;
     const outboxes = await Promise.all(
       services.map((service) => inspectOutbox(client, `${databasePrefix}${service}`, service)),
     );

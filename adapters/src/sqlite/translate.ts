@@ -38,8 +38,8 @@ export function translate<T>(shape: TableShape, where: Where<T>, chosen = false)
       pieces.push(anyOf((entry as Where<T>[]).map((part) => translate(shape, part, within))));
     } else pieces.push(...translateField(shape, name, entry as Scalar | Condition, chosen));
   }
-  const asked = pieces.filter((piece) => piece !== ALL);
-  return asked.length === 0 ? ALL : join(asked, ' AND ');
+  const conditions = pieces.filter((piece) => piece !== ALL);
+  return conditions.length === 0 ? ALL : join(conditions, ' AND ');
 }
 
 /** Returns whether a filter names the value of a field that has an index. */

@@ -106,8 +106,8 @@ export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_
       let url = check(text);
       for (let left = redirects; ; left--) {
         const answer = await observeRequest(method, url.hostname, (trace) => {
-          const asked = { dispatcher: agent(), method, headers: { ...headers, ...trace }, body, signal };
-          return undici().request(url, asked).catch(unwrapped);
+          const requestOptions = { dispatcher: agent(), method, headers: { ...headers, ...trace }, body, signal };
+          return undici().request(url, requestOptions).catch(unwrapped);
         });
         // Destroying a body that has no reader yet emits an error event, which would end the process.
         answer.body.on('error', () => {});

@@ -4,15 +4,15 @@ import { type Gauge, gauge, type NumberPoint } from './instruments.js';
 const seconds = (name: string, description: string): Gauge => gauge({ name, unit: 's', description });
 
 const delays = {
-  mean: seconds('nodejs.eventloop.delay.mean', 'Mean delay of the event loop since it was last asked for.'),
+  mean: seconds('nodejs.eventloop.delay.mean', 'Mean delay of the event loop since the last reading.'),
   p50: seconds('nodejs.eventloop.delay.p50', 'Half of the delays of the event loop were shorter.'),
   p99: seconds('nodejs.eventloop.delay.p99', '99 of 100 delays of the event loop were shorter.'),
-  max: seconds('nodejs.eventloop.delay.max', 'Longest delay of the event loop since it was last asked for.'),
+  max: seconds('nodejs.eventloop.delay.max', 'Longest delay of the event loop since the last reading.'),
 };
 const utilization = gauge({
   name: 'nodejs.eventloop.utilization',
   unit: '1',
-  description: 'Share of time in which the event loop was busy since it was last asked for.',
+  description: 'Share of time in which the event loop was busy since the last reading.',
 });
 const memory = gauge({ name: 'process.memory.usage', unit: 'By', description: 'Memory that the process holds.' });
 const cpu = gauge(

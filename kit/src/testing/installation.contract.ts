@@ -6,7 +6,7 @@ import { createDuties } from './suite/duties.js';
 export interface InstallationHarness {
   /** Opens the store once more, as another process does. */
   open(): Promise<IdentifiedStore>;
-  /** Whether several databases can reach the store, so that it has to tell copies of one apart. */
+  /** Whether several databases can reach the store, so that it must distinguish copies of one. */
   readonly isShared?: boolean;
   /** Adds data of an installation to the store, apart from its id. */
   fill(): Promise<void>;

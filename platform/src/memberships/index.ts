@@ -43,10 +43,10 @@ export async function createMembershipCache(
   });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
   const fresh = (userId: string, options: CallOptions): Promise<PersonMemberships> => {
-    const asked = directory.getMemberships({ userId }, options).then(index);
-    cache.set(userId, asked);
-    asked.catch(() => cache.delete(userId));
-    return asked;
+    const fetched = directory.getMemberships({ userId }, options).then(index);
+    cache.set(userId, fetched);
+    fetched.catch(() => cache.delete(userId));
+    return fetched;
   };
   return { of: (userId, options) => cache.get(userId) ?? fresh(userId, options), fresh };
 }

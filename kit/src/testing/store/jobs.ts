@@ -88,12 +88,12 @@ async function createChores(store: Store): Promise<ChoreBench> {
 
 /** Registers the duties of a queue of background jobs, for any store. */
 export function jobDuties(duty: Duties, use: () => Bench): void {
-  const withChores = (title: string, ask: (chores: ChoreBench, bench: Bench) => Promise<void>) =>
+  const withChores = (title: string, check: (chores: ChoreBench, bench: Bench) => Promise<void>) =>
     duty(title, async () => {
       const bench = use();
       const chores = await createChores(bench.store);
       try {
-        await ask(chores, bench);
+        await check(chores, bench);
       } finally {
         await chores.close();
       }
@@ -223,16 +223,16 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     const queue = await chores.open({
       isFinal: (error) => (error as Error).message === 'refused',
       onGivenUp: async (job) => {
-        if (job.record.label === 'told') await job.finish({ turns: 99 });
+        if (job.record.label === 'ended') await job.finish({ turns: 99 });
       },
       run: async () => {
         throw new Error('refused');
       },
     });
-    const [told, silent] = [await chores.add({ label: 'told' }), await chores.add({ label: 'silent' })];
+    const [ended, silent] = [await chores.add({ label: 'ended' }), await chores.add({ label: 'silent' })];
     await queue.runDue();
-    expect(await chores.get(told)).toMatchObject({ turns: 99 });
-    expect((await chores.get(told))?.deadAt).toBeUndefined();
+    expect(await chores.get(ended)).toMatchObject({ turns: 99 });
+    expect((await chores.get(ended))?.deadAt).toBeUndefined();
     expect(await chores.get(silent)).toMatchObject({ failures: 1, deadLetter: { message: 'refused' } });
   });
 
