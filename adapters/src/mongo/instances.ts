@@ -23,8 +23,8 @@ export interface Instances {
 
 /**
  * Joins the instances of a service. MongoDB keeps the open transaction of a killed process for a minute, during which
- * no other process can write its records. So each instance stores which sessions it uses, and the others end the sessions
- * of an instance whose heartbeat stops. An instance that was only paused finds its transaction aborted and runs it again.
+ * other processes cannot write its records. So each instance stores which sessions it uses, and the others end those
+ * of an instance whose heartbeat stops. An instance that was only paused finds its transaction aborted and repeats it.
  */
 export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Log): Instances {
   const instances = db.collection<Instance>('instances');
