@@ -105,8 +105,8 @@ describe('a message that mentions an agent', () => {
     await eventually(async () => expect((await ann.get(`/agent-runs/${runId}`)).status).toBe(200), 30_000);
     const { response, events } = await streamOf(system, ann.session, 'GET', `/agent-runs/${runId}`);
     expect(response.status).toBe(200);
-    const told = await allEvents(events);
-    expect([joinText(told), told.at(-1)?.event]).toEqual(['It is blue.', 'run.completed']);
+    const received = await allEvents(events);
+    expect([joinText(received), received.at(-1)?.event]).toEqual(['It is blue.', 'run.completed']);
     const [answer, ...others] = await saidBy(talk, runId, ['agent']);
     expect(others).toEqual([]);
     expect(answer).toMatchObject({
@@ -129,8 +129,8 @@ describe('a message that mentions an agent', () => {
     const body = { text: 'Stream it.', mentions, client_message_id: 'streamed' };
     // On a busy machine the run starts after the answer, which is then the message; the same message again is followed.
     const { events } = await eventually(() => streamOf(system, ann.session, 'POST', path, body), 60_000);
-    const told = await allEvents(events);
-    expect([joinText(told), told.at(-1)?.event]).toEqual(['Here it is.', 'run.completed']);
+    const received = await allEvents(events);
+    expect([joinText(received), received.at(-1)?.event]).toEqual(['Here it is.', 'run.completed']);
     const [asked, answer, ...others] = await eventually(async () => {
       const all = await messagesOf(talk);
       expect(all).toHaveLength(2);

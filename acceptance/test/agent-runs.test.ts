@@ -401,8 +401,8 @@ describe('skills', () => {
     model.next({ toolCalls: [load('a', 'guide'), load('b', 'secret')] }, { text: 'Done.' });
     await run(user, agent);
     expect([systemText().includes('- guide:'), systemText().includes('- secret:')]).toEqual([true, false]);
-    const told = JSON.stringify(requests()[1]);
-    expect([told.includes('Write the place first.'), told.includes('5521')]).toEqual([true, false]);
+    const request = JSON.stringify(requests()[1]);
+    expect([request.includes('Write the place first.'), request.includes('5521')]).toEqual([true, false]);
   });
 });
 

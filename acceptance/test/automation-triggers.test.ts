@@ -206,8 +206,8 @@ test('streams report rows, work items and runs to people who may see them', asyn
   expect(changed.data).toMatchObject({ work_item_id: item.id, changed_fields: expect.arrayContaining(['status']) });
   await eventually(() => {
     const finished = feed.events().filter(({ type }) => type === 'automation_run.finished');
-    const told = expect.objectContaining({ automation_id: id, status: 'completed' });
-    expect(finished).toContainEqual(expect.objectContaining({ data: told, chain: [id] }));
+    const expected = expect.objectContaining({ automation_id: id, status: 'completed' });
+    expect(finished).toContainEqual(expect.objectContaining({ data: expected, chain: [id] }));
   }, 60_000);
   expect(JSON.stringify(feed.events())).not.toContain(secret.id);
   await eventually(async () => {

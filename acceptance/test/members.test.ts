@@ -59,7 +59,7 @@ describe('an invitation', () => {
     expect(text).not.toContain('invite_url');
   });
 
-  test('makes the person who accepts it a member, once, and nobody with another address', async () => {
+  test('makes the person who accepts it a member, once, and no person with another address', async () => {
     const email = newAddress('accepts');
     const { data: member } = await owner.post<Member>(members, { email, role: 'member' });
     const token = tokenOf(member.invite_url);
@@ -102,7 +102,7 @@ describe('an invitation', () => {
     expect((await accept(other)).status).toBe(200);
   });
 
-  test('by id reveals the address of that person to nobody', async () => {
+  test('by id does not reveal the address of that person', async () => {
     const { person } = await join('Keeps an address', 'guest');
     const { data: own } = await owner.post<Org>('/orgs', { name: 'Curious' });
     const invited = await owner.post<Member>(`/orgs/${own.id}/members`, { user_id: person.user.id });

@@ -46,7 +46,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
   const durable = names.durable(consumer);
   const pause = createWakeSignal();
   let mine: string | undefined;
-  let heard: Subscription | undefined;
+  let leadSubscription: Subscription | undefined;
   let closed = false;
 
   const consumerInfo = async (): Promise<PinnedInfo | undefined> => {
@@ -94,15 +94,15 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
   const listen = async (pin: string): Promise<void> => {
     const { nc } = await connection.link();
     if (mine !== pin || closed) return;
-    heard = nc.subscribe(names.lead(consumer, pin), { callback: (_, message) => void message.respond() });
+    leadSubscription = nc.subscribe(names.lead(consumer, pin), { callback: (_, message) => void message.respond() });
   };
 
   return {
     lead(pin) {
       if (pin === mine) return;
       mine = pin;
-      heard?.unsubscribe();
-      heard = undefined;
+      leadSubscription?.unsubscribe();
+      leadSubscription = undefined;
       if (pin !== undefined) listen(pin).catch(() => {});
     },
     async resign(givenBack) {
@@ -110,7 +110,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
       pause.close();
       await looking;
       // Until here this instance answers as the lead, because it had events in work.
-      heard?.unsubscribe();
+      leadSubscription?.unsubscribe();
       if (mine === undefined) return;
       const info = await consumerInfo();
       if (pinOf(info) === mine) await handOver((info?.num_ack_pending ?? 0) > givenBack);
