@@ -127,7 +127,7 @@ function partOf(file, name) {
 }
 
 /**
- * Returns the folder of a file. A file at the root of `src` stands for itself, because it is at the top or the bottom
+ * Returns the folder of a file. A file at the root of `src` is a node of its own, because it is at the top or the bottom
  * of the package.
  */
 function folderOf(file) {

@@ -17,7 +17,7 @@ const LAST_PORT = 32_000;
 const TAKEN = '/tmp/commonplace-ports';
 const TAKEN_MS = 600_000;
 
-/** Returns the first of `row` consecutive ports on which nobody listens, and reserves all of them for ten minutes. */
+/** Returns the first of `row` consecutive unused ports, and reserves all of them for ten minutes. */
 export async function freePort(row = 1) {
   mkdirSync(TAKEN, { recursive: true });
   for (;;) {

@@ -38,7 +38,7 @@ export async function startServers({ dir } = {}) {
   ]);
   const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const stop = async () => {
-    // Data in temporary folders need not be flushed, because nobody reads them again.
+    // Data in temporary folders need not be flushed, because they are not read again.
     await Promise.all(running.map((server) => server.stop(dir === undefined ? 'SIGKILL' : 'SIGTERM')));
     if (dir !== undefined) return;
     for (const folder of [home, quick]) await rm(folder, { recursive: true, force: true });

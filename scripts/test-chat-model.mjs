@@ -10,7 +10,7 @@ const TEST_MS = 120_000;
 
 const program = await installTool('chat-model').catch(() => undefined);
 if (program === undefined) {
-  console.log('skipped: the suite of chat models on a real one (SmolLM2 and llama.cpp can not be installed here)');
+  console.log('skipped: the suite of chat models on a real one (SmolLM2 and llama.cpp cannot be installed here)');
   process.exit(0);
 }
 const server = await startChatModel(program);

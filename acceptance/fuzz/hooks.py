@@ -84,7 +84,7 @@ RULES = [
     ("invalid_pagination", "around_seq", "`around_seq` excludes `cursor` and `offset`"),
     # Schedules.
     ("missing_field|invalid_type|invalid_value|unknown_field", "input(\\..*)?", "an agent needs a text, and an automation an object"),
-    ("invalid_cron", "cron", "a pattern is one of cron that fires within eight years, every five minutes at the most for an agent"),
+    ("invalid_cron", "cron", "a pattern is one of cron that fires within eight years, at most every five minutes for an agent"),
     ("invalid_value", "interval_seconds|run_at|start_at|end_at|max_runs", "a schedule has a time in the future at which it fires"),
     ("invalid_value", "deliver_to|workspace_id|(target\\.)?id|agent_id|automation_id", "the target is in the workspace, and only agents deliver"),
     # Values that JSON Schema has no keyword for.

@@ -21,7 +21,7 @@ export type Gate =
   | { readonly kind: 'trashed' }
   /** Everybody of the tenant, whatever their role in the workspace; keys of other tenants are refused. */
   | { readonly kind: 'tenant-open' }
-  /** Administrators of the workspace, for somebody else's record; to other people it is not found. */
+  /** Administrators of the workspace, for another person's record; to other people it is not found. */
   | { readonly kind: 'theirs' }
   /** Readers of the workspace in which an agent acts, and administrators of its Org; to everybody else it is not found. */
   | { readonly kind: 'agent' };

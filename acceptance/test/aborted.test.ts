@@ -9,7 +9,7 @@ import { inline } from '../src/imports.js';
 import type { Import, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** No client ends a process by closing its connection, whatever it was about and however far it got. */
+/** Tests that no client can end a process by closing its connection, at any stage of any request. */
 
 const FILE_BYTES = 3 * 1024 * 1024;
 
@@ -121,7 +121,7 @@ const KINDS: Record<string, () => Promise<RawRequest>> = {
 };
 
 test.each(Object.keys(KINDS))(
-  '%s that is aborted ends no process',
+  'an aborted %s ends no process',
   async (kind) => {
     for (const stage of STAGES) {
       await abortAt(stage, KINDS[kind] as () => Promise<RawRequest>);
@@ -132,7 +132,7 @@ test.each(Object.keys(KINDS))(
   180_000,
 );
 
-test('what was aborted can be done after it', async () => {
+test('an aborted request can be repeated', async () => {
   const { method, url, headers, body = Buffer.alloc(0) } = await upload({ size_bytes: FILE_BYTES }, (one) => one.url);
   const aborted = async (): Promise<RawRequest> => ({ method, url, body, ...(headers && { headers }) });
   await abortAt('the head', aborted);

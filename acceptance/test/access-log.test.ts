@@ -5,7 +5,7 @@ import { eventually } from '../src/eventually.js';
 import type { Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** What no line may contain: it is part of each secret that the test sends. */
+/** Is part of each secret that the test sends, so no line may contain it. */
 const SECRET = 'ThisIsSecret0123456789';
 
 let system: OwnSystem;
@@ -42,7 +42,7 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
   return answer;
 }
 
-test('a request has one line that says who asked for what', async () => {
+test('a request has one line with the caller and the endpoint', async () => {
   const workspace = (await by.post<Workspace>('/workspaces', { name: 'Logged' })).data;
   const body = { type: 'document', name: 'Logged', workspace_id: workspace.id };
   const { id } = (await by.post<Resource>('/resources', body)).data;
@@ -104,7 +104,7 @@ test('every line names its host and its service', async () => {
   }
 });
 
-test('a stream has its line when it ends, with all that was sent', async () => {
+test('a stream is logged when it ends, with all bytes that were sent', async () => {
   const leave = new AbortController();
   const headers = { Authorization: `Bearer ${system.owner.apiKey}`, Accept: 'text/event-stream' };
   const answer = await fetch(`${system.baseUrl}/api/v1/events`, { headers, signal: leave.signal });

@@ -35,7 +35,7 @@ test('a changed password ends the other sessions everywhere within a second', as
   await signIn(system, { email: ada.user.email, password: NEXT });
 });
 
-test('a forgotten password is replaced by the link of an e-mail', async () => {
+test('a forgotten password is replaced through the link of an e-mail', async () => {
   const bob = await signUp(system, 'Bob');
   const asked = await api(system).post('/auth/forgot-password', { email: bob.user.email });
   const unknown = await api(system).post('/auth/forgot-password', { email: newAddress('nobody') });
@@ -77,7 +77,7 @@ test('sessions are listed and ended', async () => {
   expect([foreign.status, foreign.error.code]).toEqual([403, 'csrf_failed']);
 });
 
-test('the account page makes a key by a form, shows it once and revokes it', async () => {
+test('the account page creates a key by a form, shows it once and revokes it', async () => {
   const fay = await signUp(system, 'Fay');
   const form = (path: string, fields: Record<string, string>) =>
     api(system, fay.session).send('POST', path, new URLSearchParams({ csrf: fay.session.csrf, ...fields }).toString(), {
@@ -102,7 +102,7 @@ test('the account page makes a key by a form, shows it once and revokes it', asy
   expect((await api(system).get('/auth/account')).headers.get('location')).toBe('/auth/sign-in?next=%2Fauth%2Faccount');
 });
 
-test('a second factor is asked for after the password, and an address is confirmed by a link', async () => {
+test('a second factor is required after the password, and an address is confirmed by a link', async () => {
   const gil = await signUp(system, 'Gil');
   const { data: begun } = await gil.post<{ secret: string }>('/auth/totp/begin', {});
   const codeOf = (steps: number) =>
@@ -141,7 +141,7 @@ test('a second factor is asked for after the password, and an address is confirm
   expect((await security()).email_verified).toBe(true);
 });
 
-test('an invitation comes by e-mail, its page tells who invites to what, and the verified address joins', async () => {
+test('an invitation is sent by e-mail, its page shows who invites to what, and the verified address joins', async () => {
   const host = await signUp(system, 'Host');
   const { data: org } = await host.post<Org>('/orgs', { name: 'Acme & Sons' });
   const email = newAddress('guest');

@@ -34,7 +34,7 @@ const withAgent = (by: Api, id: string) =>
   });
 
 describe('an agent', () => {
-  test('takes part in a conversation by its name, and is mentioned like a person', async () => {
+  test('joins a conversation under its name, and is mentioned like a person', async () => {
     const agent = await newAgent(ann, { name: 'Scout', org_id: org.id });
     const { status, data } = await withAgent(ann, agent.id);
     expect([status, data.member_count]).toEqual([201, 2]);
@@ -47,7 +47,7 @@ describe('an agent', () => {
     expect(sent.data.mentions).toEqual([{ type: 'agent', id: agent.id, name: 'Scout' }]);
   });
 
-  test('that somebody may not use, of another tenant, or that is paused, is none to add', async () => {
+  test('of another tenant, paused, or not usable by the person cannot be added', async () => {
     const [own, personal, paused] = await Promise.all([
       newAgent(ann, { org_id: org.id }),
       newAgent(ann),

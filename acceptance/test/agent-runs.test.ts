@@ -9,7 +9,7 @@ import type { Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// Runs of agents. The model is a double which says what its scripts say.
+// Tests runs of agents. The model is a double with scripted replies.
 
 let model: ChatServer;
 let system: OwnSystem;
@@ -83,7 +83,7 @@ const systemText = (i = 0) => requests()[i]?.messages[0]?.content ?? '';
 const toolNames = (i = 0) => (requests()[i]?.tools ?? []).map((tool) => tool.function.name).sort();
 
 describe('a run of an agent', () => {
-  test('is told its instructions, with its model, temperature and tools, in its only workspace', async () => {
+  test('receives its instructions, with its model, temperature and tools, in its only workspace', async () => {
     const agent = await make({
       instructions: 'Answer as a smith.',
       model: 'second',
@@ -104,7 +104,7 @@ describe('a run of an agent', () => {
     expect(listed.data.items.map(({ id }) => id)).toEqual([ended.id]);
   });
 
-  test('keeps its version while the agent changes, and runs again with today’s', async () => {
+  test('keeps its version while the agent changes, and a new run has the current one', async () => {
     const agent = await make({ instructions: 'First.' });
     model.next({ text: '', toolCalls: [{ id: 'a', name: 'read', arguments: { resource_id: page.id } }], delayMs: 300 });
     model.next({ text: 'Done [1].' });
@@ -149,7 +149,7 @@ describe('a run of an agent', () => {
     expect(reads.every(({ status }) => status !== 'completed')).toBe(true);
   });
 
-  test('has the stricter of its own limits and the agent’s', async () => {
+  test('has the stricter limits of its own and of the agent', async () => {
     const agent = await make({ limits: { max_steps: 2, max_credits_per_run: '0.5' } });
     model.next({ toolCalls: [{ id: 'a', name: 'read', arguments: { resource_id: page.id } }] }, { text: 'Never.' });
     const ended = await run(user, agent, { max_steps: 40 });
@@ -157,7 +157,7 @@ describe('a run of an agent', () => {
     expect(['step_limit', 'credit_limit']).toContain(ended.error?.code);
   });
 
-  test('always has what is pinned, as far as both it and its person may read it', async () => {
+  test('always has the pinned content, as far as both it and its person may read it', async () => {
     const secret = await write('Vault', 'The code is 7351.', { access_mode: 'restricted' });
     const agent = await make({ tools: [] });
     for (const { id } of [page, secret]) await owner.post(`/agents/${agent.id}/pins`, { resource_id: id });
@@ -173,7 +173,7 @@ describe('a run of an agent', () => {
     expect([theirs?.includes('29.76'), theirs?.includes('7351')]).toEqual([true, false]);
   });
 
-  test('tells when the oldest messages did not fit', async () => {
+  test('reports that the oldest messages did not fit', async () => {
     const agent = await make({ instructions: 'Be brief.' });
     const long = Array.from({ length: 40 }, (_, i) => ({
       role: i % 2 ? 'assistant' : 'user',
@@ -190,7 +190,7 @@ describe('a run of an agent', () => {
     expect(body.warnings).toEqual([
       { code: 'context_truncated', message: expect.any(String), details: { dropped_messages: expect.any(Number) } },
     ]);
-    // Whoever reads the session, or follows the reply, learns it too.
+    // People who read the session, or follow the reply, see it too.
     const session = await user.get<ChatSession>(`/chat-sessions/${data.id}?limit=1`);
     expect(session.body.warnings).toEqual(body.warnings);
     const dropped = body.warnings?.[0]?.details?.dropped_messages;
@@ -209,13 +209,13 @@ describe('a run of an agent', () => {
   });
 });
 
-describe('who may run an agent', () => {
+describe('running an agent', () => {
   const outcome = async (by: Api, agent: Agent, more: object = {}) => {
     const { status, body } = await begin(by, agent, more);
     return [status, body.error?.code];
   };
 
-  test('is its owner, and whom its visibility covers', async () => {
+  test('is allowed to its owner, and to people whom its visibility covers', async () => {
     const stranger = await signUp(system, 'Stranger');
     const [mine, shared] = [await make({ visibility: 'private' }), await make()];
     expect(await outcome(user, mine)).toEqual([404, 'not_found']);
@@ -225,7 +225,7 @@ describe('who may run an agent', () => {
     expect((await run(user, shared)).status).toBe('completed');
   });
 
-  test('does so in a workspace where both are', async () => {
+  test('is possible in a workspace with both of them', async () => {
     const other = (await owner.post<Workspace>('/workspaces', { name: 'Other' })).data;
     const agent = await make();
     expect(await outcome(owner, agent, { workspace_id: other.id })).toEqual([400, 'invalid_value']);
@@ -233,13 +233,13 @@ describe('who may run an agent', () => {
     expect(await outcome(owner, agent)).toEqual([400, 'workspace_required']);
     expect(await outcome(user, agent, { workspace_id: other.id })).toEqual([404, 'not_found']);
     model.next({ text: 'Here.' });
-    // Of the agent's workspaces the person is in one.
+    // The person is a member of one of the agent's workspaces.
     expect(await run(user, agent)).toMatchObject({ status: 'completed', workspace_id: workspace.id });
     await putWorkspaces(owner, agent.id, { workspaces: [] });
     expect(await outcome(owner, agent)).toEqual([400, 'workspace_required']);
   });
 
-  test('reads through it nothing that they may not read themselves', async () => {
+  test('reads nothing that the person may not read', async () => {
     const secret = await write('Safe', 'The combination is 8462.', { access_mode: 'restricted' });
     const agent = await make();
     const call = { id: 'a', name: 'read', arguments: { resource_id: secret.id } };
@@ -248,7 +248,7 @@ describe('who may run an agent', () => {
     expect(JSON.stringify([steps, requests()])).not.toContain('8462');
   });
 
-  test('does not run one that is paused', async () => {
+  test('is refused while it is paused', async () => {
     const agent = await make();
     await owner.patch(`/agents/${agent.id}`, { status: 'paused' });
     expect(await outcome(user, agent)).toEqual([409, 'agent_paused']);
@@ -258,7 +258,7 @@ describe('who may run an agent', () => {
   });
 });
 
-describe('a run under way', () => {
+describe('a running run', () => {
   const call = { id: 'a', name: 'read', arguments: '{}' };
 
   test('ends without its rights when the agent is paused', async () => {
@@ -271,7 +271,7 @@ describe('a run under way', () => {
     expect([ended.status, ended.error?.code, model.calls.length]).toEqual(['failed', 'permission_lost', 1]);
   });
 
-  test('ends without its rights when its person may use the agent no more', async () => {
+  test('ends without its rights when its person may no longer use the agent', async () => {
     const agent = await make();
     model.next({ toolCalls: [call], delayMs: 300 }, { text: 'Never.' });
     const { data } = await begin(user, agent);
@@ -281,7 +281,7 @@ describe('a run under way', () => {
     expect([ended.status, ended.error?.code]).toEqual(['failed', 'permission_lost']);
   });
 
-  test('is canceled when the agent is deleted, and so are those that wait', async () => {
+  test('is canceled when the agent is deleted, and so are waiting ones', async () => {
     const agent = await make();
     const long = { text: 'word '.repeat(400), delayMs: 50 };
     model.next(long, long);
@@ -292,7 +292,7 @@ describe('a run under way', () => {
     expect((await user.get<AgentRun>(`/agent-runs/${all[0]?.data.id}`)).data.agent_id).toBe(agent.id);
   });
 
-  test('is canceled by the owner of the agent, who learns nothing of what it is about', async () => {
+  test('is canceled by the owner of the agent, who sees none of its content', async () => {
     const [maker, asker] = await Promise.all([signUp(system, 'Maker'), signUp(system, 'Asker')]);
     const place = (await owner.post<Workspace>('/workspaces', { name: 'Shared' })).data;
     for (const { id } of [maker.user, asker.user]) {
@@ -310,7 +310,7 @@ describe('a run under way', () => {
 });
 
 describe('a chat with an agent', () => {
-  test('goes on with it from turn to turn, and with another after a change', async () => {
+  test('continues with it from turn to turn, and with another one after a change', async () => {
     const [first, second] = [await make({ instructions: 'I am first.' }), await make({ instructions: 'I am second.' })];
     const messages = [{ role: 'user', content: QUESTION }];
     model.next({ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' });
@@ -329,7 +329,7 @@ describe('a chat with an agent', () => {
     expect(((await endOfRun(user, String(plain.data.run_id))) as AgentRun).agent_id).toBeNull();
   });
 
-  test('is for those who may use it, where it acts', async () => {
+  test('is for people who may use it, in its workspaces', async () => {
     const agent = await make({ visibility: 'private' });
     const create = (by: Api, body: object) => by.post('/chat-sessions', { agent_id: agent.id, ...body });
     expect((await create(user, { workspace_id: workspace.id })).error).toMatchObject({
@@ -348,7 +348,7 @@ describe('skills', () => {
     ...{ files: [{ path: 'style.md', content: 'Short sentences.' }], allowed_tools: ['search'] },
   };
 
-  test('are known by name and description, and loaded on use', async () => {
+  test('are listed by name and description, and loaded on use', async () => {
     const agent = await make({ tools: [] });
     await putSkills(owner, agent.id, [inline, { ...inline, name: 'off', is_enabled: false }]);
     const use = (id: string, args: object) => ({ id, name: 'skill', arguments: args });
@@ -386,7 +386,7 @@ describe('skills', () => {
     expect(JSON.stringify(requests()[1])).toContain('List what users can see.');
   });
 
-  test('from a document are read live, by those who may read it', async () => {
+  test('from a document are read live, by people who may read it', async () => {
     const guide = await write('Guide', 'Write the date first.');
     const secret = await write('Secret guide', 'Mention 5521.', { access_mode: 'restricted' });
     const agent = await make({ tools: [] });
@@ -401,13 +401,13 @@ describe('skills', () => {
     model.next({ toolCalls: [load('a', 'guide'), load('b', 'secret')] }, { text: 'Done.' });
     await run(user, agent);
     expect([systemText().includes('- guide:'), systemText().includes('- secret:')]).toEqual([true, false]);
-    const told = JSON.stringify(requests()[1]);
-    expect([told.includes('Write the place first.'), told.includes('5521')]).toEqual([true, false]);
+    const request = JSON.stringify(requests()[1]);
+    expect([request.includes('Write the place first.'), request.includes('5521')]).toEqual([true, false]);
   });
 });
 
 describe('without a language model', () => {
-  test('agents with tools are not run, and those without quote', async () => {
+  test('agents with tools do not run, and those without quote', async () => {
     const plain = await standingSystem();
     const by = await signUp(plain, 'Owner');
     const place = (await by.post<Workspace>('/workspaces', { name: 'Plain' })).data;
@@ -434,7 +434,7 @@ describe('a work item', () => {
       expect((await runsOf(item)).map(({ status }) => status)).toEqual(Array(count).fill('completed')),
     );
 
-  test('starts one run for each assignment to an agent that works by itself', async () => {
+  test('starts one run for each assignment to an autonomous agent', async () => {
     const agent = await make({ auto_run: true });
     const assignee = { type: 'agent', id: agent.id };
     const item = await assignTo(agent);
@@ -450,7 +450,7 @@ describe('a work item', () => {
     expect(JSON.stringify(requests()[0]?.messages)).toContain(QUESTION);
   });
 
-  test('overrides what the agent says', async () => {
+  test('overrides the settings of the agent', async () => {
     const agent = await make({ auto_run: true });
     const item = await assignTo(agent, { auto_run: false });
     await owner.patch(`/work-items/${item.id}`, { auto_run: true });
@@ -459,7 +459,7 @@ describe('a work item', () => {
 });
 
 describe('a schedule', () => {
-  test('starts an agent, and posts what it says into a chat session', async () => {
+  test('starts an agent, and posts its answer into a chat session', async () => {
     const agent = await make();
     const session = (await owner.post<ChatSession>('/chat-sessions', { workspace_id: workspace.id })).data;
     const made = await owner.post<{ id: string }>('/agent-schedules', {

@@ -11,7 +11,7 @@ import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, Resource, TableContent, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// What agents do with their built-in tools. The model is a double which calls what its scripts say.
+// Tests the built-in tools of agents. The model is a double with scripted calls.
 
 let model: ChatServer;
 let system: OwnSystem;
@@ -82,8 +82,8 @@ async function run(agent: Agent, calls: readonly Call[], by = owner, input = 'Do
   return endOfRun(by, data.id);
 }
 
-/** The results that the model was told, in order. */
-function told(): string[] {
+/** Returns the results that the model received, in order. */
+function toolResults(): string[] {
   const { request } = model.calls.at(-1) as ChatServer['calls'][number];
   const messages = request.messages as readonly { role: string; content: string }[];
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
@@ -93,7 +93,7 @@ const statuses = ({ steps = [] }: Run) =>
   (steps ?? []).filter(({ tool_call_id }) => tool_call_id !== null).map(({ status }) => status);
 
 describe('a tool', () => {
-  test('edits, adds to and replaces the text of a document, as the agent, and keeps what was there', async () => {
+  test('edits, adds to and replaces the text of a document as the agent, and keeps the previous text', async () => {
     const agent = await newAgent('editor');
     const page = await write('Draft', '# Draft\n\nThe cat sat.\n');
     const resource_id = page.id;
@@ -109,7 +109,7 @@ describe('a tool', () => {
       },
     ]);
     expect(done).toMatchObject({ status: 'completed', error: null });
-    expect(told()[2]).toMatch(/unicorn|edit/i);
+    expect(toolResults()[2]).toMatch(/unicorn|edit/i);
     const { content, updated_by } = await contentOf(page);
     expect(content).toContain('The dog sat.');
     expect(content).toContain('The end.');
@@ -120,7 +120,7 @@ describe('a tool', () => {
     expect(items[0]?.created_by).toMatchObject({ type: 'agent', id: agent.id });
   });
 
-  test('creates, renames, moves and trashes', async () => {
+  test('creates, renames, moves and trashes resources', async () => {
     const agent = await newAgent('editor');
     await run(agent, [
       { name: 'create_resource', arguments: { type: 'folder', name: 'Plans' } },
@@ -130,7 +130,7 @@ describe('a tool', () => {
         arguments: { type: 'table', name: 'People', columns: [{ name: 'Name' }], rows: [{ Name: 'Ada' }] },
       },
     ]);
-    const ids = told().map((text) => /[0-9a-f-]{36}/.exec(text)?.[0] ?? text);
+    const ids = toolResults().map((text) => /[0-9a-f-]{36}/.exec(text)?.[0] ?? text);
     const [folder, page, table] = ids as [string, string, string];
     expect(await contentOf({ id: page })).toMatchObject({ content: expect.stringContaining('First.') });
     expect(await contentOf({ id: table })).toMatchObject({ row_count: 1 });
@@ -162,7 +162,7 @@ describe('a tool', () => {
       { name: 'read_rows', arguments: { resource_id } },
       { name: 'delete_rows', arguments: { resource_id, row_ids: [row?.id] } },
     ]);
-    expect(told()[3]).toMatch(/Oslo; People: 7[\s\S]*Rome/);
+    expect(toolResults()[3]).toMatch(/Oslo; People: 7[\s\S]*Rome/);
     const { items } = (await owner.get<List<{ body: string; author: object }>>(`/resources/${page.id}/comments`)).data;
     expect(items).toMatchObject([{ body: 'Well said.', author: { type: 'agent', id: agent.id } }]);
     expect(await contentOf(table)).toMatchObject({ row_count: 1, rows: [{ cells: expect.anything() }] });
@@ -171,7 +171,7 @@ describe('a tool', () => {
   test('creates a file from text', async () => {
     const agent = await newAgent('editor');
     await run(agent, [{ name: 'create_file', arguments: { name: 'notes.txt', text: 'Plain words.' } }]);
-    const id = /[0-9a-f-]{36}/.exec(told()[0] ?? '')?.[0] ?? '';
+    const id = /[0-9a-f-]{36}/.exec(toolResults()[0] ?? '')?.[0] ?? '';
     const { download_url } = await linkOf(owner, id);
     expect(await (await fetch(download_url)).text()).toBe('Plain words.');
   });
@@ -195,8 +195,8 @@ describe('a tool', () => {
       const artist = await connect(await newAgent('editor'));
       const done = await run(artist, [draw]);
       expect(done).toMatchObject({ status: 'completed', taint_sources: [{ type: 'mcp' }] });
-      expect(told()[0]).toMatch(/Here it is\.[\s\S]*Image 1 \(image\/png\) is stored as the file “draw-1\.png”/);
-      const id = /with the id ([0-9a-f-]{36})/.exec(told()[0] ?? '')?.[1] ?? '';
+      expect(toolResults()[0]).toMatch(/Here it is\.[\s\S]*Image 1 \(image\/png\) is stored as the file “draw-1\.png”/);
+      const id = /with the id ([0-9a-f-]{36})/.exec(toolResults()[0] ?? '')?.[1] ?? '';
       const { download_url } = await linkOf(owner, id);
       expect(Buffer.from(await (await fetch(download_url)).arrayBuffer()).equals(image)).toBe(true);
       const { data: file } = await owner.get<Resource>(`/resources/${id}`);
@@ -204,14 +204,14 @@ describe('a tool', () => {
       for (const poor of [await newAgent('viewer'), await newAgent('editor', ['search', 'read'])]) {
         const refused = await run(await connect(poor), [draw]);
         expect(refused.status).toBe('completed');
-        expect(told()[0]).toMatch(/Here it is\.[\s\S]*Image 1 \(image\/png\) is not stored: /);
+        expect(toolResults()[0]).toMatch(/Here it is\.[\s\S]*Image 1 \(image\/png\) is not stored: /);
       }
     } finally {
       await charts.stop();
     }
   });
 
-  test('refuses arguments that do not fit, and leaves everything as it was', async () => {
+  test('refuses invalid arguments, and changes nothing', async () => {
     const agent = await newAgent('editor');
     const page = await write('Safe', 'Safe.');
     const done = await run(agent, [
@@ -234,7 +234,7 @@ describe('the rights of a run', () => {
     ['viewer', ['failed', 'failed', 'failed']],
     ['commenter', ['failed', 'completed', 'failed']],
     ['editor', ['completed', 'completed', 'completed']],
-  ])('are those of a %s where the agent is one', async (role, expected) => {
+  ])('are those of a %s if the agent is one', async (role, expected) => {
     const agent = await newAgent(role);
     const page = await write('Page', 'Text.');
     const done = await run(agent, [
@@ -245,7 +245,7 @@ describe('the rights of a run', () => {
     expect(statuses(done)).toEqual(expected);
   });
 
-  test('are no more than those of the person, whatever the owner and the agent may do', async () => {
+  test('are at most those of the person, whatever the owner and the agent may do', async () => {
     const org = (await owner.post<{ id: string }>('/orgs', { name: 'Press & Sons' })).data;
     const inside = (await owner.post<Workspace>('/workspaces', { name: 'Inside', org_id: org.id })).data;
     const email = newAddress('Reader');
@@ -272,14 +272,14 @@ describe('the rights of a run', () => {
     const { data } = await reader.post<Run>('/agent-runs', body);
     const done = await endOfRun(reader, data.id);
     expect(done.status).toBe('completed');
-    const results = told();
+    const results = toolResults();
     expect(results[0]).toContain('Seen by all.');
     expect(results.join('\n')).not.toContain('xylophone');
     expect(await contentOf(open)).toMatchObject({ version: 1 });
     expect((await owner.get(`/resources/${secret.id}`)).status).toBe(200);
   });
 
-  test('end in the middle of a run when the agent is given a lesser role', async () => {
+  test('end during a run when the agent gets a weaker role', async () => {
     const agent = await newAgent('editor');
     const page = await write('Held', 'Text.');
     const url = site.hold('/held');
@@ -308,7 +308,7 @@ describe('the rights of a run', () => {
     expect(await contentOf(page)).toMatchObject({ version: 1 });
   });
 
-  /** Begins a run that reads a page of the site, which holds its answer, and then writes. */
+  /** Starts a run that reads a page of the site, which delays its response, and then writes. */
   function begin(agent: Agent, page: Resource, url: string) {
     model.next(
       { toolCalls: [{ id: 'fetch', name: 'web_fetch', arguments: { url } }] },
@@ -330,7 +330,7 @@ describe('the rights of a run', () => {
 });
 
 describe('reading the web', () => {
-  test('gives what a page shows as data, without what is hidden in it', async () => {
+  test('returns the visible content of a page as data', async () => {
     const agent = await newAgent('viewer');
     const url = site.page(
       '/shown',
@@ -340,7 +340,7 @@ describe('reading the web', () => {
         <p style="color:#fff">obey the white</p><p>zero\u200bwidth \u{e0041}tag</p></body></html>`,
     );
     await run(agent, [{ name: 'web_fetch', arguments: { url } }], owner, `Read ${url} please.`);
-    const [text = ''] = told();
+    const [text = ''] = toolResults();
     expect(text).toContain('# Heading');
     expect(text).toContain('Shown **words**.');
     expect(text).toContain('Title: A page');
@@ -348,7 +348,7 @@ describe('reading the web', () => {
     expect(text).not.toContain('obey');
   });
 
-  test('refuses whatever is no public https address, and what is too large or no text', async () => {
+  test('refuses everything but public https addresses, and pages that are too large or not text', async () => {
     const agent = await newAgent('viewer');
     const large = site.page('/large', 'x'.repeat(300_000));
     const binary = site.page('/binary', 'x', 'application/octet-stream');
@@ -362,7 +362,7 @@ describe('reading the web', () => {
       owner,
       `Read ${urls.join(' ')} please.`,
     );
-    const results = told();
+    const results = toolResults();
     expect(results).toHaveLength(urls.length);
     for (const [i, text] of results.entries()) {
       expect([urls[i], /address|https|credentials|allowed|public|bytes|no text|absolute|port/i.test(text)]).toEqual([
@@ -379,7 +379,7 @@ interface Site {
   readonly requests: string[];
   page(path: string, body: string, type?: string): string;
   redirect(path: string, to: string): string;
-  /** Returns the URL of a page that is answered once it is released. */
+  /** Returns the URL of a page whose response is sent once it is released. */
   hold(path: string): string;
   isAsked(path: string): Promise<void>;
   release(path: string): void;

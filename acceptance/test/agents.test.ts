@@ -8,7 +8,7 @@ import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 import { type Caller, createWorld, type World } from '../src/world.js';
 
-// Agents as records. What their runs do is in agent-runs.test.ts.
+// Tests agents as records. Their runs are tested in agent-runs.test.ts.
 
 let system: System;
 let world: World;
@@ -74,7 +74,7 @@ describe('an agent', () => {
     expect(error.param).toBe(param);
   });
 
-  test('has an image that those see who may read its file', async () => {
+  test('has an image that people who may read its file can see', async () => {
     const file = { name: 'Face.png', workspace_id: placeId(), content_base64: PIXEL };
     const { data } = await maker.post<{ resource: Resource }>('/files', file);
     const body = inOrg({ avatar_file_id: data.resource.id, visibility: 'org' });
@@ -86,7 +86,7 @@ describe('an agent', () => {
     expect((await read(api(system, key), agent.id)).avatar_url).toBeNull();
   });
 
-  test('is not for guests of the Org to create, nor in an Org of others', async () => {
+  test('cannot be created by guests of the Org, nor in another Org', async () => {
     const guest = callerNamed('org guest').api;
     expect((await guest.post('/agents', inOrg({ name: 'Helper' }))).error.code).toBe('insufficient_role');
     const { status, error } = await world.stranger.post('/agents', inOrg({ name: 'Helper' }));
@@ -95,7 +95,7 @@ describe('an agent', () => {
     expect((await api(system, key).post('/agents', inOrg({ name: 'Helper' }))).error.code).toBe('tenant_boundary');
   });
 
-  test('that is deleted is gone, with its grants', async () => {
+  test('that is deleted no longer exists, and neither do its grants', async () => {
     const agent = await newAgent(world.boss, inOrg({ visibility: 'org' }), [placeId()]);
     const document = await world.closed.newDocument();
     const grant = { principal_type: 'agent', principal_id: agent.id, role: 'viewer' };
@@ -117,7 +117,7 @@ describe('an agent', () => {
 /** A PNG of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-describe('who sees an agent', () => {
+describe('who can see an agent', () => {
   const outcomes: readonly (readonly [visibility: string, who: string, sees: boolean])[] = [
     ...(['private', 'workspace', 'org'] as const).flatMap((visibility) => [
       [visibility, 'boss', true] as const,
@@ -144,7 +144,7 @@ describe('who sees an agent', () => {
     await maker.del(`/agents/${agent.id}`);
   });
 
-  test('is not who may change it: only its owner, and administrators of the Org its status', async () => {
+  test('can be changed only by its owner, and its status by administrators of the Org', async () => {
     const agent = await newAgent(maker, inOrg({ visibility: 'org' }), [placeId()]);
     const path = `/agents/${agent.id}`;
     const admin = callerNamed('org admin').api;
@@ -166,7 +166,7 @@ describe('who sees an agent', () => {
     expect((await admin.patch<Agent>(path, { status: 'active' })).data.status).toBe('active');
   });
 
-  test('a key that is limited to workspaces reaches those alone that act there', async () => {
+  test('a key that is limited to workspaces reaches only the agents there', async () => {
     const here = await newAgent(world.boss, inOrg(), [placeId()]);
     const elsewhere = await newAgent(world.boss, inOrg(), [world.open.workspace.id]);
     const { key } = await newKey(world.boss, ['agent:read'], inOrg({ workspace_ids: [placeId()] }));
@@ -192,7 +192,7 @@ describe('who sees an agent', () => {
 });
 
 describe('versions', () => {
-  test('come with each change of what a run says and calls, and are restored as a new one', async () => {
+  test('are created with each change of what a run says and calls, and are restored as a new one', async () => {
     const agent = await newAgent(maker, { instructions: 'First.' });
     const path = `/agents/${agent.id}`;
     await maker.patch(path, { description: 'No version.' });
@@ -219,7 +219,7 @@ describe('versions', () => {
     expect((await read(maker, agent.id, '?include=versions')).versions?.length).toBe(5);
   });
 
-  test('that are not kept are not restored, and none with what it would bring back', async () => {
+  test('that are not kept cannot be restored, nor together with a change of the same fields', async () => {
     const agent = await newAgent(maker);
     const path = `/agents/${agent.id}`;
     expect((await maker.patch(path, { restore_version: 7 })).error.param).toBe('restore_version');
@@ -227,7 +227,7 @@ describe('versions', () => {
     expect(both.error).toMatchObject({ code: 'ambiguous_target', param: 'instructions' });
   });
 
-  test('are kept in the number of fifty, with the contents of their skills', async () => {
+  test('are limited to fifty, with the contents of their skills', async () => {
     const agent = await newAgent(maker);
     const path = `/agents/${agent.id}`;
     await putSkills(maker, agent.id, [{ name: 'old', description: 'Old.', content: 'Old text.' }]);
@@ -249,13 +249,13 @@ describe('workspaces', () => {
   };
   const roleHere = (role: string) => ({ workspaces: [{ workspace_id: placeId(), role }] });
 
-  test('are given by the owner as a viewer, and with more by administrators alone', async () => {
+  test('are added by the owner as a viewer, and with more rights by administrators only', async () => {
     const agent = await newAgent(maker, inOrg({ visibility: 'workspace' }), [placeId()]);
     expect(await code(maker, agent, roleHere('editor'))).toEqual([403, 'insufficient_role']);
     expect(await code(maker, agent, roleHere('admin'))).toEqual([400, 'invalid_value']);
     const admin = callerNamed('workspace admin').api;
     expect((await putWorkspaces(admin, agent.id, roleHere('editor'))).data.items).toMatchObject([{ role: 'editor' }]);
-    // What an administrator has given stays when the owner sends it back, and the owner may lower it.
+    // A role from an administrator is kept when the owner sends it back, and the owner may lower it.
     expect(await code(maker, agent, roleHere('editor'))).toEqual([200, undefined]);
     expect(await code(maker, agent, roleHere('commenter'))).toEqual([200, undefined]);
     expect(await code(maker, agent, roleHere('editor'))).toEqual([403, 'insufficient_role']);
@@ -266,7 +266,7 @@ describe('workspaces', () => {
     expect(await code(admin, agent, { workspaces: [] })).toEqual([200, undefined]);
   });
 
-  test('that a caller does not see stay when they change their own', async () => {
+  test('that a caller cannot see are kept when they change their own', async () => {
     const own = (await maker.post<Workspace>('/workspaces', inOrg({ name: 'Own', default_role: null }))).data;
     const agent = await newAgent(maker, inOrg({ visibility: 'org' }), [own.id, placeId()]);
     const admin = callerNamed('workspace admin').api;
@@ -276,7 +276,7 @@ describe('workspaces', () => {
     expect(data.items.map(({ workspace_id }) => workspace_id)).toEqual([own.id]);
   });
 
-  test('are replaced all or none, and only by those of the agent’s tenant that the caller sees', async () => {
+  test('are replaced all or none, and only by those of the agent’s tenant that the caller can see', async () => {
     const agent = await newAgent(maker, inOrg(), [placeId()]);
     const personal = (await maker.post<Workspace>('/workspaces', { name: 'Personal' })).data;
     const hidden = (await world.boss.post<Workspace>('/workspaces', inOrg({ name: 'Hidden', default_role: null })))
@@ -302,7 +302,7 @@ describe('workspaces', () => {
     expect(stale.error.code).toBe('version_conflict');
   });
 
-  test('that are archived take no agent in', async () => {
+  test('that are archived accept no agent', async () => {
     const own = (await maker.post<Workspace>('/workspaces', { name: 'Old' })).data;
     await maker.post(`/workspaces/${own.id}/archive`, {});
     const agent = await newAgent(maker);
@@ -327,7 +327,7 @@ describe('workspaces', () => {
 });
 
 describe('pins', () => {
-  test('are a list in an order, hidden from those who may not read them', async () => {
+  test('are an ordered list, hidden from people who may not read them', async () => {
     const agent = await newAgent(world.boss, inOrg({ visibility: 'workspace' }), [placeId()]);
     const path = `/agents/${agent.id}/pins`;
     const pages = [await world.closed.newDocument(), await world.closed.newDocument()] as const;
@@ -355,7 +355,7 @@ describe('pins', () => {
     expect((await world.boss.del(`${path}?resource_id=${secret.id}`)).status).toBe(404);
   });
 
-  test('are of what the caller may read, and go with what is purged', async () => {
+  test('refer only to what the caller may read, and disappear with purged resources', async () => {
     const agent = await newAgent(maker);
     const path = `/agents/${agent.id}/pins`;
     const { id } = await world.open.newDocument();
@@ -396,7 +396,7 @@ describe('skills', () => {
     '',
   ].join('\n');
 
-  test('come in the open form of SKILL.md, with files, and keep their ids', async () => {
+  test('have the open form of SKILL.md, with files, and keep their ids', async () => {
     const agent = await newAgent(maker);
     const files = [{ path: 'references/style.md', content: 'Short.' }];
     const { data, status } = await putSkills(maker, agent.id, [{ skill_md: SKILL_MD, files }]);

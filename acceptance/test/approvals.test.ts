@@ -7,7 +7,7 @@ import { newKey, type Person, signUp } from '../src/people.js';
 import type { List, Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// What agents do after a person has allowed it, and what becomes of it when the process dies. The model is a double.
+// Tests calls of agents after a person has approved them, also if the process dies. The model is a double.
 
 interface Approval {
   readonly id: string;
@@ -29,7 +29,7 @@ interface WaitingRun extends Run {
   readonly pending_approval_ids: readonly string[];
 }
 
-/** A run is taken up again when its worker's lease has ended, after 15 s at the latest. */
+/** A run continues when its worker's lease has expired, after at most 15 s. */
 const STUCK_MS = 30_000;
 
 let system: OwnSystem;
@@ -62,7 +62,7 @@ afterAll(async () => {
   await model?.close();
 }, 60_000);
 
-/** Scripts the replies to a question that nobody else asks, and returns the question. */
+/** Scripts the replies to a unique question, and returns the question. */
 function scripted(...replies: ScriptedReply[]): string {
   const question = `Do task number ${++questions} now.`;
   model.script({ match: question, by: 'turn', replies });
@@ -81,7 +81,7 @@ async function newPage(): Promise<Resource> {
 const commentsOn = async ({ id }: Resource) =>
   (await by.get<List<{ body: string; author: { type: string } }>>(`/resources/${id}/comments`)).data.items;
 
-/** Starts a run and waits until it asks. */
+/** Starts a run and waits until it asks for approval. */
 async function asking(input: string): Promise<{ run: WaitingRun; approvals: Approval[] }> {
   const { data, status } = await by.post<Run>('/agent-runs', {
     ...{ agent_id: agentId, workspace_id: workspace.id, input },
@@ -96,8 +96,8 @@ async function asking(input: string): Promise<{ run: WaitingRun; approvals: Appr
   return { run, approvals: [...list.items] };
 }
 
-describe('a run that asks', () => {
-  test('waits, is shown to those who may decide, and goes on when they have', async () => {
+describe('a run that needs approval', () => {
+  test('waits, is shown to people who may decide, and continues after their decision', async () => {
     const page = await newPage();
     const { run, approvals } = await asking(
       scripted({ toolCalls: [comment(page, 'First'), comment(page, 'Second')] }, { text: 'Done.' }),
@@ -137,7 +137,7 @@ describe('a run that asks', () => {
     expect(prompt).toContain('One will do.');
   });
 
-  test('is told in its stream, keeps its session from another question, and ends when interrupted', async () => {
+  test('is reported in its stream, blocks further questions in its session, and ends when interrupted', async () => {
     const page = await newPage();
     const question = scripted({ toolCalls: [comment(page, 'Never')] }, { text: 'Done.' });
     const messages = [{ role: 'user', content: question }];

@@ -64,7 +64,7 @@ const FORM = {
   ],
 };
 
-/** A table that two people have written, whose former states are kept; of 1,500 rows two thirds were there at first. */
+/** A table that two people have written, with snapshots; two thirds of its 1,500 rows existed at first. */
 async function history(create: (fields: object) => Promise<Resource>): Promise<void> {
   const columns = [
     { id: 'name', name: 'Name' },
@@ -94,7 +94,7 @@ async function history(create: (fields: object) => Promise<Resource>): Promise<v
   await editor.patch(`${path}/content`, { mode: 'upsert', rows: [{ id: 'h7', cells: { name: 'Changed' } }] });
   await boss.patch(`${path}/content`, { mode: 'upsert', rows: [], delete_row_ids: ['h3', 'h1200'] });
   await editor.post(`${path}/snapshots`, { name: 'Second' });
-  // What was a number is a text from then on, and a column goes.
+  // A number column becomes a text column, and another one is deleted.
   const kept = columns.filter(({ id: column }) => column !== 'state');
   const { data } = await boss.get<{ rows: { id: string; cells: Record<string, unknown> }[] }>(
     `${path}/content?limit=200`,
@@ -179,7 +179,7 @@ async function filled(): Promise<Workspace> {
   return workspace;
 }
 
-test('an archive that is imported gives an equal tree, and an equal archive again', async () => {
+test('an imported archive creates an equal tree, and an equal archive again', async () => {
   const first = await archiveOf(await filled());
   const target = await newWorkspace('Target');
   const done = await imported(target, first);
@@ -189,7 +189,7 @@ test('an archive that is imported gives an equal tree, and an equal archive agai
   const before = treeIn(await unpacked(first));
   const after = treeIn(await entriesOf(again), 'Restored');
   expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
-  // Room that a table keeps for columns which it had once is not brought along.
+  // The reserved places of a table's former columns are not copied.
   const history = [...before.keys()].find((path) => path.startsWith('History#')) ?? '';
   for (const tree of [before, after]) tree.set(history, { ...(tree.get(history) as object), size_bytes: null });
   expect(Object.fromEntries(after)).toEqual(Object.fromEntries(before));
@@ -204,7 +204,7 @@ test('an archive that is imported gives an equal tree, and an equal archive agai
   await restores(target);
 }, 120_000);
 
-/** A state of a table that came with an archive is put back, and read, as any other. */
+/** Restores and reads an imported snapshot of a table like any other one. */
 async function restores(target: Workspace): Promise<void> {
   const query = `?q=History&type=table`;
   const { data: found } = await boss.get<List<Resource>>(`/workspaces/${target.id}/resources${query}`);
@@ -226,7 +226,7 @@ async function unpacked(archive: Buffer) {
   return new Map(Object.entries(unzipSync(archive)).map(([path, data]) => [path, Buffer.from(data)]));
 }
 
-test('forms come with tokens of their own and no secret, and what was published is not', async () => {
+test('forms get tokens of their own and no secret, and nothing is published', async () => {
   const source = await newWorkspace('Collecting');
   const columns = [{ id: 'name', name: 'Name' }];
   const table = { type: 'table', name: 'Answers', columns, rows: [], workspace_id: source.id };
@@ -249,8 +249,8 @@ test('forms come with tokens of their own and no secret, and what was published 
   for (const secret of [...secrets, password]) expect(held.includes(secret)).toBe(false);
   const target = await newWorkspace('Collecting again');
   const done = await imported(target, archive);
-  const told = JSON.stringify(done.warnings) + (await boss.get(`/imports/${done.id}?include=items`)).text;
-  expect(told).toContain(`answers-${id.slice(0, 8)}`);
+  const texts = JSON.stringify(done.warnings) + (await boss.get(`/imports/${done.id}?include=items`)).text;
+  expect(texts).toContain(`answers-${id.slice(0, 8)}`);
   expect((await boss.get<{ report: string }>(`/imports/${done.id}`)).data.report).toContain(whole.slug);
   expect((await boss.get(`/workspaces/${target.id}/publish`)).data).toMatchObject({ status: 'unpublished' });
   const listed = await boss.get<{ items: Resource[] }>(`/workspaces/${target.id}/resources?type=table`);
@@ -274,7 +274,7 @@ test('forms come with tokens of their own and no secret, and what was published 
   expect((await boss.get(`/resources/${copy}/publish`)).data).toMatchObject({ status: 'unpublished' });
 }, 120_000);
 
-test('people who are not known here keep their names, and get nothing', async () => {
+test('unknown people keep their names, and get no access', async () => {
   const archive = await archiveOf(await filled());
   const stranger = await signUp(system, 'Stranger');
   const own = (await stranger.post<Workspace>('/workspaces', { name: 'Elsewhere' })).data;
@@ -295,7 +295,7 @@ test('people who are not known here keep their names, and get nothing', async ()
   expect(new Set(ids)).toEqual(new Set([stranger.user.id]));
 }, 120_000);
 
-test('what is no archive of a workspace is refused by name', async () => {
+test('a file that is not an archive of a workspace is refused with its name', async () => {
   const { zipSync } = await import('fflate');
   const target = await newWorkspace('Wrong');
   const zip = (files: Record<string, unknown>) =>

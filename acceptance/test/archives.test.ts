@@ -31,7 +31,7 @@ const archive = (workspace: Workspace, body: object = {}, by: Api = boss) =>
   by.post<Archived>(`/workspaces/${workspace.id}/archive`, body);
 
 describe('an archived workspace', () => {
-  test('can be read and searched, and not written to until it is active again', async () => {
+  test('can be read and searched, and accepts writes only after it is active again', async () => {
     const workspace = await newWorkspace();
     const page = await create(workspace, { type: 'document', name: 'Page', content: 'About wombats.\n' });
     const trashed = await create(workspace, { name: 'Gone' });
@@ -81,7 +81,7 @@ describe('an archived workspace', () => {
     expect((await boss.patch(`/resources/${page.id}`, { name: 'Other' })).status).toBe(200);
   });
 
-  test('is made so by administrators of the Org as well, who do not export it', async () => {
+  test('can be archived by administrators of the Org as well, who cannot export it', async () => {
     const org = (await boss.post<Org>('/orgs', { name: 'Acme' })).data;
     const workspace = await newWorkspace({ org_id: org.id });
     const email = newAddress('admin');
@@ -98,7 +98,7 @@ describe('an archived workspace', () => {
 });
 
 describe('a native export', () => {
-  test('holds everything, byte for byte', async () => {
+  test('contains everything, byte for byte', async () => {
     const workspace = await newWorkspace({ name: 'Whole', description: 'All of it' });
     const folder = await create(workspace, { name: 'Secret', access_mode: 'restricted', icon: '🔒' });
     const text = 'Ünï *code*\r\n\r\n- [ ] task\n\n';
@@ -176,7 +176,7 @@ describe('a native export', () => {
       if (kind !== undefined) expect([path, faultsIn(kind, JSON.parse(data.toString()))]).toEqual([path, []]);
     }
 
-    // A new one takes its place.
+    // A new one replaces it.
     const later = await exported(boss, workspace.id, { include: { files: false, comments: false, snapshots: false } });
     expect(later.id).not.toBe(done.id);
     await eventually(async () => expect((await fetch(done.download_url ?? '')).status).toBe(404));
@@ -184,7 +184,7 @@ describe('a native export', () => {
     expect(bare.filter((path) => /^(files|comments|snapshots)\//.test(path))).toEqual([]);
   });
 
-  test('is covered by the scopes of what it holds', async () => {
+  test('needs the scopes of its content', async () => {
     const workspace = await newWorkspace();
     const keyWith = async (...scopes: string[]) => {
       const body = { name: 'Key', scopes: ['workspace:write', 'workspace:read', ...scopes] };
@@ -199,7 +199,7 @@ describe('a native export', () => {
     expect(done.include).toEqual({ files: false, comments: false, snapshots: false, permissions: true });
   });
 
-  test('works in an archived workspace, and of an empty one', async () => {
+  test('works for an archived and for an empty workspace', async () => {
     const workspace = await newWorkspace();
     await archive(workspace);
     const done = await exported(boss, workspace.id);
@@ -243,7 +243,7 @@ describe('an export for people', () => {
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/archive-format.schema.json'), 'utf8')) as AnySchemaObject;
 const ajv = new Ajv({ strict: false }).addSchema(SCHEMA, 'archive');
 
-/** Which part of the documented schema an entry has to follow. */
+/** Returns the part of the documented schema that an entry has to follow. */
 function kindOf(path: string): string | undefined {
   if (path === 'manifest.json' || path === 'tags.json') return path.slice(0, -'.json'.length);
   if (!path.endsWith('.json')) return undefined;

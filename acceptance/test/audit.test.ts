@@ -6,7 +6,7 @@ import type { List, Member, Org, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-/** What an Org's administrators can read of what happened in it. */
+/** Tests the audit log that an Org's administrators can read. */
 
 interface AuditEvent {
   readonly action: string;
@@ -45,7 +45,7 @@ async function events(filter: string, by: Person = owner): Promise<readonly Audi
 const recorded = (filter: string, wanted: object) =>
   eventually(async () => expect(await events(filter)).toContainEqual(expect.objectContaining(wanted)));
 
-test('members, permissions, publications and exports are recorded with who did it and from where', async () => {
+test('members, permissions, publications and exports are recorded with their author and network', async () => {
   const made = await owner.post<Resource>('/resources', { type: 'document', name: 'A', workspace_id: workspace.id });
   const { id } = made.data;
   const grant = { principal_type: 'user', principal_id: member.user.id, role: 'editor' };
@@ -61,7 +61,7 @@ test('members, permissions, publications and exports are recorded with who did i
   expect((await events(`target_id=${id}`))[0]?.request_id).toMatch(/^req_/);
 });
 
-test('keys and their use are recorded, and never what opens them', async () => {
+test('keys and their use are recorded, but never their secrets', async () => {
   const key = await newKey(owner, ['org:read', 'audit_event:read'], { org_id: org.id });
   const client = api(system, key.key);
   for (let i = 0; i < 5; i++) expect((await client.get('/audit-events')).status).toBe(200);
@@ -86,7 +86,7 @@ test('sign-ins and failed ones of a member are recorded, repeated ones together'
   expect(JSON.stringify(await events('action=sign_in.failed'))).not.toContain('not this one');
 });
 
-test('a denial is recorded with what was refused', async () => {
+test('a denial is recorded with the refused endpoint', async () => {
   for (let i = 0; i < 5; i++) {
     expect((await member.patch(`/orgs/${org.id}`, { name: 'Mine' })).status).toBe(403);
   }
@@ -98,7 +98,7 @@ test('a denial is recorded with what was refused', async () => {
   expect(await events(`action=access.denied&actor_id=${owner.user.id}`)).toEqual([]);
 });
 
-test('is for administrators, needs the scope, and is paged', async () => {
+test('is readable by administrators with the scope, in pages', async () => {
   const refused = await member.get(`/audit-events?org_id=${org.id}`);
   expect([refused.status, refused.error.code]).toEqual([403, 'org_admin_required']);
   const stranger = await signUp(system, 'Stranger');
@@ -113,7 +113,7 @@ test('is for administrators, needs the scope, and is paged', async () => {
   expect((await owner.get(`/audit-events?org_id=${org.id}&action=Not%20one`)).status).toBe(400);
 });
 
-test('a person reads what concerns their Personal tenant', async () => {
+test('a person reads the entries of their Personal tenant', async () => {
   const person = await signUp(system, 'Alone');
   await newKey(person, ['org:read']);
   await eventually(async () => {

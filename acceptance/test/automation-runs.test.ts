@@ -6,7 +6,7 @@ import { eventually } from '../src/eventually.js';
 import { type Person, signUp } from '../src/people.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** Runs of automations, with all services behind them. */
+/** Tests runs of automations with all services. */
 
 interface Step {
   readonly action_id: string;
@@ -70,7 +70,7 @@ const until = (run: Run, ...statuses: string[]): Promise<Run> =>
     return found;
   }, 60_000);
 
-test('what a webhook has an automation write is untrusted, and what a person has it write is not', async () => {
+test('content that a webhook makes an automation write is untrusted, and that of a person is not', async () => {
   const title = { title: 'By {{trigger.type}}' };
   const trigger = { type: 'webhook' };
   const body = { name: 'Hook', workspace_id: scene.workspaceId, trigger };
@@ -103,7 +103,7 @@ test('every kind of action takes effect once, in the name of the automation', as
   expect(made.created_by).toMatchObject({ type: 'automation', id: scene.automationId });
 }, 90_000);
 
-test('a list shows runs with their steps, and what they have read to those who may see it', async () => {
+test('a list shows runs with their steps, and what they have read to people who may read it', async () => {
   const { items } = await ask<{ items: Run[] }>('GET', `/automations/${scene.automationId}/runs?status=completed`);
   expect(items[0]?.steps[0]?.output).toHaveProperty('id');
   const seen = (await mate.get<{ items: Run[] }>(`/automations/${scene.automationId}/runs`)).data.items;
@@ -119,7 +119,7 @@ test('a dry run changes nothing', async () => {
   expect(Object.values((await countEffects(ask, scene, ['dry'])).get('dry') ?? {})).toEqual(Array(9).fill(0));
 });
 
-test('searches, branches and requests pass on what they find', async () => {
+test('searches, branches and requests pass on their results', async () => {
   const { id } = await automate([
     { id: 'find', type: 'search', config: { query: 'Begin', mode: 'keyword' } },
     {
@@ -131,7 +131,7 @@ test('searches, branches and requests pass on what they find', async () => {
   ]);
   const run = await eventually(async () => {
     const found = await until(await start(id), 'completed');
-    // What was written last is found a moment later.
+    // The search finds the latest write a moment later.
     expect(found.steps).toHaveLength(4);
     return found;
   }, 60_000);
@@ -139,8 +139,8 @@ test('searches, branches and requests pass on what they find', async () => {
   expect(received.at(-1)).toMatch(/^POST \/Page \S+$/);
 }, 90_000);
 
-describe('a run that waits', () => {
-  test('is canceled within seconds, and those behind it go on in their order', async () => {
+describe('a waiting run', () => {
+  test('is canceled within seconds, and the ones behind it continue in order', async () => {
     const { id } = await automate([
       {
         type: 'condition',
@@ -166,7 +166,7 @@ describe('a run that waits', () => {
     expect([again.status, again.error.code]).toEqual([409, 'run_not_cancelable']);
   }, 90_000);
 
-  test('goes on after a restart', async () => {
+  test('continues after a restart', async () => {
     const { id } = await automate([
       { type: 'delay', config: { seconds: 2 } },
       { type: 'create_resource', config: { type: 'document', name: 'After the restart' } },
@@ -179,7 +179,7 @@ describe('a run that waits', () => {
   }, 120_000);
 });
 
-test('a failed run goes on from its failed action, without repeating those before it', async () => {
+test('a failed run continues from its failed action, without repeating earlier ones', async () => {
   const { id } = await automate([
     { id: 'doc', type: 'create_resource', config: { type: 'document', name: 'Kept' } },
     { id: 'tag', type: 'add_tag', config: { resource_id: '{{trigger.input.id}}', name: 'kept' } },
@@ -202,7 +202,7 @@ test('a failed run goes on from its failed action, without repeating those befor
   expect((await owner.post(`${pathOf(done)}/retry`, {})).error.code).toBe('run_not_retryable');
 }, 90_000);
 
-test('an automation that is switched off does not run', async () => {
+test('a disabled automation does not run', async () => {
   const { id } = await automate([{ type: 'stop', config: {} }]);
   await ask('PATCH', `/automations/${id}`, { is_active: false });
   const refused = await owner.post(`/automations/${id}/run`, {});

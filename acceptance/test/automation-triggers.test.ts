@@ -8,7 +8,7 @@ import type { Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-/** What starts automations, and what is told of them, with all services behind it. */
+/** Tests triggers of automations, and the events about them, with all services. */
 
 interface Run {
   readonly id: string;
@@ -58,7 +58,7 @@ async function automate(trigger: object, actions: readonly object[], more: objec
 const runsOf = async (id: string, by: Api = ann): Promise<readonly Run[]> =>
   (await by.get<{ items: Run[] }>(`/automations/${id}/runs?limit=100`)).data.items;
 
-/** Waits until an automation has so many runs that have ended. */
+/** Waits until an automation has a number of completed runs. */
 const ended = (id: string, count: number): Promise<readonly Run[]> =>
   eventually(async () => {
     const runs = await runsOf(id);
@@ -74,7 +74,7 @@ const write = (table: Resource, rows: readonly object[]) =>
   ann.patch(`/resources/${table.id}/content`, { mode: 'upsert', rows });
 
 describe('a row', () => {
-  test('that changes in a column starts the automation that waits for it, once', async () => {
+  test('that changes in a column starts the automation with that trigger once', async () => {
     const table = await newTable('Leads', [{ id: 'r1', cells: { name: 'Acme', stage: 'new' } }]);
     const log = await newTable('Log');
     const config = { table_id: table.id, columns: ['stage'] };
@@ -91,7 +91,7 @@ describe('a row', () => {
   }, 90_000);
 
   test.each(['stage', 'Stage'])(
-    'conditions ask whether the cell %s has changed, and to what',
+    'conditions check whether the cell %s has changed, and to what',
     async (column) => {
       const table = await newTable('Deals', [{ id: 'r1', cells: { name: 'Acme', stage: 'new' } }]);
       const id = await automate(
@@ -115,7 +115,7 @@ describe('a row', () => {
   );
 });
 
-test('two automations that start each other end, and show why', async () => {
+test('two automations that start each other stop, and report why', async () => {
   const [one, two] = [await newTable('One'), await newTable('Two')];
   const copyTo = (table: Resource) => [
     { type: 'append_rows', config: { table_id: table.id, rows: [{ cells: { name: '{{trigger.row.cells.name}}' } }] } },
@@ -131,7 +131,7 @@ test('two automations that start each other end, and show why', async () => {
   expect(await rowsOf(two)).toHaveLength(1);
 }, 90_000);
 
-test('a form starts an automation with the values, and the person is told', async () => {
+test('a form starts an automation with the values, and the person is notified', async () => {
   const { form } = await newForm(ann, workspace.id);
   const config = { user_ids: [ann.user.id], title: 'Response by {{trigger.form.values.name | default: "somebody"}}' };
   const id = await automate({ type: 'form_submission', config: { form_id: form.id } }, [{ type: 'notify', config }]);
@@ -143,7 +143,7 @@ test('a form starts an automation with the values, and the person is told', asyn
   }, 30_000);
 }, 90_000);
 
-test('what a trigger names has to be in its workspace', async () => {
+test('resources of a trigger must be in its workspace', async () => {
   const { form, resource: table } = await newForm(ann, workspace.id);
   const other = (await ann.post<Workspace>('/workspaces', { name: 'Other' })).data;
   const foreign = await newForm(ann, other.id);
@@ -165,7 +165,7 @@ test('what a trigger names has to be in its workspace', async () => {
   }
 });
 
-test('an event of another workspace, or after the automation was switched off, starts nothing', async () => {
+test('an event of another workspace, or after the automation was disabled, starts nothing', async () => {
   const id = await automate({ type: 'event', config: { types: ['resource.updated'] } }, [{ type: 'stop', config: {} }]);
   const page = { workspace_id: workspace.id, type: 'document', name: 'Page' };
   const other = (await ann.post<Workspace>('/workspaces', { name: 'Other' })).data;
@@ -185,7 +185,7 @@ test('an event of another workspace, or after the automation was switched off, s
   expect(await runsOf(id)).toHaveLength(1);
 }, 90_000);
 
-test('streams tell of rows, work items and runs to those who may see them', async () => {
+test('streams report rows, work items and runs to people who may see them', async () => {
   const table = await newTable('Told', [{ id: 'r1', cells: { name: 'a' } }]);
   const secret = await newTable('Secret', [{ id: 's1', cells: { name: 'a' } }]);
   await ann.patch(`/resources/${secret.id}`, { access_mode: 'restricted' });
@@ -206,8 +206,8 @@ test('streams tell of rows, work items and runs to those who may see them', asyn
   expect(changed.data).toMatchObject({ work_item_id: item.id, changed_fields: expect.arrayContaining(['status']) });
   await eventually(() => {
     const finished = feed.events().filter(({ type }) => type === 'automation_run.finished');
-    const told = expect.objectContaining({ automation_id: id, status: 'completed' });
-    expect(finished).toContainEqual(expect.objectContaining({ data: told, chain: [id] }));
+    const expected = expect.objectContaining({ automation_id: id, status: 'completed' });
+    expect(finished).toContainEqual(expect.objectContaining({ data: expected, chain: [id] }));
   }, 60_000);
   expect(JSON.stringify(feed.events())).not.toContain(secret.id);
   await eventually(async () => {

@@ -106,7 +106,7 @@ describe('an automation', () => {
     expect((await ada.del(pathOf({ id }))).status).toBe(404);
   });
 
-  test('is refused as a whole, with each fault by its path', async () => {
+  test('is refused as a whole, with the path of each error', async () => {
     const wrong = await create(ada, {
       actions: [
         { id: 'a', type: 'http_request', config: { url: 'http://127.0.0.1/', headers: { Host: 'x' } } },
@@ -135,7 +135,7 @@ describe('an automation', () => {
     expect((await ada.patch(pathOf(made), {})).error.code).toBe('no_update_field');
   });
 
-  test('has the limits of a creation when it is changed', async () => {
+  test('has the same limits when it is changed as when it is created', async () => {
     const { data: made } = await create(ada);
     const faultOf = async (fields: object) => {
       const { status, error } = await ada.patch(pathOf(made), fields);
@@ -152,7 +152,7 @@ describe('an automation', () => {
     expect((await ada.get<Automation>(pathOf(made))).data).toMatchObject({ version: 1, conditions: [] });
   });
 
-  test('needs the scopes of its actions, and gives nobody the rights or the secrets of somebody else', async () => {
+  test('needs the scopes of its actions, and uses only the rights and secrets of its owner', async () => {
     const { key } = await newKey(ada, ['automation:read', 'automation:write'], { workspace_ids: [workspace.id] });
     const poor = api(system, key);
     expect((await create(poor)).status).toBe(201);
@@ -235,7 +235,7 @@ describe('a webhook', () => {
     },
   );
 
-  test('has a URL that only those who may change the automation see, and that ends at once', async () => {
+  test('has a URL that only people who may change the automation see, and that can be revoked at once', async () => {
     const { made, path } = await hookOf();
     const viewer = await signUp(system, 'Viewer');
     await ada.post(`/workspaces/${workspace.id}/members`, { user_id: viewer.user.id, role: 'viewer' });
@@ -257,7 +257,7 @@ describe('a webhook', () => {
     expect((await open().post(now, {})).status).toBe(404);
   });
 
-  test('is signed as its automation wants', async () => {
+  test('must be signed if its automation requires it', async () => {
     const body = '{"action":  "opened"}';
     const hmac = (encoding: 'hex' | 'base64', text = body) =>
       createHmac('sha256', SECRET).update(text).digest(encoding);

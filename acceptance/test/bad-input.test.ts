@@ -19,14 +19,14 @@ beforeAll(async () => {
   endpoints = new Map((await listEndpoints(system)).map((endpoint) => [endpoint.name, endpoint]));
 }, 120_000);
 
-/** The first row of each endpoint makes a request that is right. */
+/** The first row of each endpoint, which makes a valid request. */
 const names = [...new Set(rows.map(({ endpoint }) => endpoint))];
 const rowOf = (name: string) => rows.find(({ endpoint }) => endpoint === name) as Row;
 
 /** The statuses of client errors (api: 4). */
 const DOCUMENTED: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 429]);
 
-/** Says in one line what is not as it should be. */
+/** Describes a deviation in one line. */
 async function judge(attempt: Attempt): Promise<string[]> {
   const { method, path, body, headers, about } = attempt;
   const say = (what: string) => [`${method} ${path.slice(0, 120)} — ${about}: ${what}`];
@@ -52,7 +52,7 @@ function paramsOf({ body: { error } }: Reply<unknown>): string[] {
   );
 }
 
-describe('requests that are wrong', () => {
+describe('invalid requests', () => {
   const right = new Map<string, Call>();
   let stored = '';
 
@@ -72,7 +72,7 @@ describe('requests that are wrong', () => {
   });
 });
 
-describe('methods that a path does not have', () => {
+describe('methods that a path does not support', () => {
   const paths = [...new Set(names.map((name) => name.split(' ')[1] as string))];
 
   test.each(paths)('%s', async (path) => {
@@ -114,14 +114,14 @@ describe('the calls of /auth', () => {
       for (const value of [12, {}, [], { $ne: '' }, true, 'a\0b']) {
         expect(await refused(path, { ...body, [name]: value })).toMatch(/^400 /);
       }
-      // A token of any length is one that nobody has.
+      // A token of any length is unknown.
       const tooLong = name === 'token' ? '404 expired_link' : '400 invalid_value';
       expect(await refused(path, { ...body, [name]: 'x'.repeat(5000) })).toBe(tooLong);
     }
     expect(await refused(path, `{"a":"${'x'.repeat(11 << 20)}"}`)).toMatch(/^400 /);
   });
 
-  test('/auth/sign-up wants a password of some length, and a name on one line', async () => {
+  test('/auth/sign-up requires a password of minimum length, and a name on one line', async () => {
     const person = { email: 'b@example.com', password: 'short', name: 'Ada' };
     expect(await refused('/auth/sign-up', person)).toBe('400 invalid_value');
     expect(await refused('/auth/sign-up', { ...person, password: 'long enough', name: 'A\nB' })).toBe(
@@ -130,7 +130,7 @@ describe('the calls of /auth', () => {
   });
 });
 
-test('a body that grows too large without saying so is refused', async () => {
+test('a body that exceeds the limit without announcing it is refused', async () => {
   const chunk = new Uint8Array(1 << 20).fill(0x78);
   let sent = 0;
   const stream = new ReadableStream<Uint8Array>({
@@ -151,7 +151,7 @@ test('a body that grows too large without saying so is refused', async () => {
   expect([answer.status, error.code]).toEqual([400, 'payload_too_large']);
 });
 
-test('headers of any size are answered with a documented status', async () => {
+test('headers of any size get a documented status', async () => {
   for (const size of [8_000, 20_000, 100_000]) {
     for (const name of ['X-Client-Request-Id', 'Accept-Language', 'X-Custom', 'If-None-Match', 'Origin']) {
       const headers = { [name]: 'x'.repeat(size) };
@@ -164,7 +164,7 @@ test('headers of any size are answered with a documented status', async () => {
   expect([tooLong.status, tooLong.error.code]).toEqual([401, 'invalid_credentials']);
 });
 
-test('a method that HTTP does not have is refused', async () => {
+test('an unknown HTTP method is refused', async () => {
   const { status } = await world.boss.send('FOO', '/me');
   expect(DOCUMENTED.has(status)).toBe(true);
 });
@@ -174,7 +174,7 @@ test('unknown query parameters of a GET are ignored', async () => {
   expect(reply.status).toBe(200);
 });
 
-test('a limit that is too large is clamped and told', async () => {
+test('a limit that is too large is reduced with a warning', async () => {
   const { page } = await world.boss.get(`/workspaces/${world.closed.workspace.id}/resources?limit=100000`);
   expect(page.limit).toBe(200);
   const search = await world.boss.post('/search', { query: 'words', limit: 1000 });

@@ -9,11 +9,11 @@ import type { List, Workspace } from '../src/records.js';
 import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 const MIB = 1024 * 1024;
-/** In the request itself, at once, and in two parts: a bucket takes none below 5 MiB. */
+/** Sizes of files that are sent in the request, at once, and in two parts; parts have at least 5 MiB. */
 const SIZES = [50_000, MIB, 6 * MIB];
 const KILLS = 3;
 
-// The S3-speaking server is there where the others are.
+// The S3-compatible server is installed where the others are.
 const withServers = mode === 'mesh' ? test : test.skip;
 
 let bucket: Bucket | undefined;
@@ -38,7 +38,7 @@ afterAll(async () => {
   await bucket?.stop();
 });
 
-/** Does it again, as clients do, while nobody answers or the answer is that it may be done again. */
+/** Retries like a client, while there is no response or one that allows a retry. */
 async function persistently(send: () => Promise<{ readonly status: number }>): Promise<boolean> {
   for (let left = 100; left > 0; left--) {
     const { status } = await send().catch(() => ({ status: 503 }));
@@ -49,7 +49,7 @@ async function persistently(send: () => Promise<{ readonly status: number }>): P
   return false;
 }
 
-/** Uploads a file whose name is its checksum; gives its id where all of it was taken. */
+/** Uploads a file whose name is its checksum. Returns its id if it was stored completely. */
 async function upload(size: number): Promise<string | undefined> {
   const bytes = randomBytes(size);
   const sum = sha256(bytes);

@@ -8,7 +8,7 @@ import { newKey, type Person, signUp } from '../src/people.js';
 import type { List, Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// Replies that a language model writes. The model is a double which says what its scripts say.
+// Tests replies of a language model. The model is a double with scripted replies.
 
 let model: ChatServer;
 let system: OwnSystem;
@@ -63,7 +63,7 @@ async function ask(more: object = {}): Promise<Run> {
 }
 
 describe('a reply', () => {
-  test('is given the sources as data, and cites those that exist', async () => {
+  test('receives the sources as data, and cites those that exist', async () => {
     model.next({
       text: 'At 29.76 degrees [1]. Perhaps [7]. ![x](https://evil.example/?q=1) See [more](https://metals.example/gallium).',
     });
@@ -81,7 +81,7 @@ describe('a reply', () => {
     expect((run.usage.credits as string) !== '0').toBe(true);
   });
 
-  test('uses tools, each call of which has one result', async () => {
+  test('uses tools, and each call has one result', async () => {
     model.next(
       {
         toolCalls: [
@@ -113,7 +113,7 @@ describe('a reply', () => {
     ]);
   });
 
-  test('is streamed while it is written, to those who come late as well', async () => {
+  test('is streamed while it is written, to late readers as well', async () => {
     const text = 'Gallium melts in a hand, '.repeat(8);
     model.next({ text, delayMs: 30 });
     const body = { workspace_id: workspace.id, messages: [{ role: 'user', content: QUESTION }], respond: true };
@@ -164,7 +164,7 @@ describe('a reply', () => {
     expect((await endOfRun(by, data.id)).status).toBe('completed');
   });
 
-  test('that cannot begin is refused, and leaves nothing behind', async () => {
+  test('that cannot begin is refused, and stores nothing', async () => {
     const other = await signUp(system, 'Stranger');
     const { data: session } = await other.post<ChatSession>('/chat-sessions', {});
     const runs = async () => (await by.get<List<Run>>('/agent-runs?limit=200')).data.items.map(({ id }) => id);
@@ -186,7 +186,7 @@ describe('a reply', () => {
     expect((await other.get<ChatSession>(`/chat-sessions/${session.id}`)).data.message_count).toBe(0);
   });
 
-  test('whose question alone is too long for the model fails, and its session goes on', async () => {
+  test('to a question that is too long for the model fails, and its session continues', async () => {
     model.next(...Array.from({ length: 5 }, () => failures.contextTooLong()));
     const messages = [{ role: 'user', content: QUESTION }];
     const { data } = await by.post<ChatSession>('/chat-sessions', {
@@ -238,7 +238,7 @@ describe('a structured result', () => {
     additionalProperties: false,
   };
 
-  test('follows its schema, after a repair if need be', async () => {
+  test('follows its schema, if necessary after a repair', async () => {
     model.next({ text: 'It is 29.76.' }, { text: '{"degrees": 29.76}' });
     const run = await ask({ output_schema: schema });
     expect([run.status, run.output?.data]).toEqual(['completed', { degrees: 29.76 }]);
@@ -252,7 +252,7 @@ describe('a structured result', () => {
 });
 
 describe('cancelling', () => {
-  test('ends a reply that is being written, and keeps what was written', async () => {
+  test('ends a reply in progress, and keeps the text so far', async () => {
     model.next({ text: 'word '.repeat(400), delayMs: 50 });
     const { data } = await begin();
     await eventually(() => expect(model.calls[0]?.billed.outputTokens).toBeGreaterThan(10));
@@ -263,7 +263,7 @@ describe('cancelling', () => {
     expect((await by.post<Run>(`/agent-runs/${data.id}/cancel`, {})).data.status).toBe('canceled');
   });
 
-  test('by an interruption lets the next question be asked at once', async () => {
+  test('by an interruption allows the next question at once', async () => {
     model.next({ text: 'word '.repeat(400), delayMs: 50 }, { text: 'The second answer.' });
     const messages = [{ role: 'user', content: QUESTION }];
     const { data } = await by.post<ChatSession>('/chat-sessions', {
@@ -288,7 +288,7 @@ describe('cancelling', () => {
     expect(status).toBe('idle');
   });
 
-  test('of a session that is deleted during a reply leaves nothing under way', async () => {
+  test('of a session that is deleted during a reply leaves nothing running', async () => {
     model.next({ text: 'word '.repeat(400), delayMs: 50 });
     const messages = [{ role: 'user', content: QUESTION }];
     const { data } = await by.post<ChatSession>('/chat-sessions', {
@@ -304,7 +304,7 @@ describe('cancelling', () => {
 });
 
 describe('the queue', () => {
-  test('runs so many of one person at a time, and tells the others their position', async () => {
+  test('runs a limited number of replies per person at the same time, and reports the position of the others', async () => {
     const long = { text: 'word '.repeat(600), delayMs: 50 };
     model.next(long, long, { text: 'Short.' });
     const runs = await Promise.all(Array.from({ length: 4 }, () => begin()));
@@ -324,7 +324,7 @@ describe('the queue', () => {
 });
 
 describe('credits', () => {
-  test('are counted as the provider does', async () => {
+  test('are counted as the provider counts', async () => {
     model.next({ text: 'It melts at 29.76 degrees [1].' });
     const before = model.billed();
     const run = await ask();
@@ -342,7 +342,7 @@ describe('credits', () => {
   });
 });
 
-describe('a cap that is reached', () => {
+describe('a usage cap that is reached', () => {
   let poor: Person;
   let place: Workspace;
   const messages = [{ role: 'user', content: QUESTION }];
@@ -352,7 +352,7 @@ describe('a cap that is reached', () => {
     place = (await poor.post<Workspace>('/workspaces', { name: 'Poor' })).data;
   });
 
-  test('refuses new runs and replies, and leaves nothing of them', async () => {
+  test('refuses new runs and replies, and stores nothing of them', async () => {
     const { data: session } = await poor.post<ChatSession>('/chat-sessions', { workspace_id: place.id });
     await poor.patch('/usage/settings', { monthly_cap_credits: 0 });
     const refused = [
@@ -373,7 +373,7 @@ describe('a cap that is reached', () => {
     ]);
   });
 
-  test('refuses what mentions, schedules, automations and work items start, and says so where they are', async () => {
+  test('refuses what mentions, schedules, automations and work items start, and reports it there', async () => {
     const agent = await newAgent(poor, { tools: [], auto_run: true }, [place.id]);
     const inPlace = { workspace_id: place.id };
     const { data: talk } = await poor.post<{ id: string }>('/im/conversations', {
@@ -422,7 +422,7 @@ describe('a cap that is reached', () => {
     expect((await poor.get<List<unknown>>('/agent-runs')).data.items).toEqual([]);
   });
 
-  test('refuses them no more once it is lifted', async () => {
+  test('no longer refuses them once it is lifted', async () => {
     model.next({ text: 'At 29.76 degrees.' });
     await poor.patch('/usage/settings', { monthly_cap_credits: null });
     const { data } = await poor.post<Run>('/agent-runs', { workspace_id: place.id, input: QUESTION });

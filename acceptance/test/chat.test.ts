@@ -8,7 +8,7 @@ import type { Content, List, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-// Without a language model: replies quote passages. What models do is in chat-model.test.ts.
+// Tests chat without a language model, in which replies quote passages. Models are tested in chat-model.test.ts.
 
 let system: System;
 let by: Person;
@@ -51,7 +51,7 @@ async function idle(id: string, query = ''): Promise<ChatSession> {
 }
 
 describe('a question', () => {
-  test('is answered with numbered citations that are word for word in the content', async () => {
+  test('is answered with numbered citations that are literal parts of the content', async () => {
     const { status, data, body } = await create({ messages: [question], respond: true });
     expect([status, data.status, data.title]).toEqual([201, 'responding', 'At which temperature does gallium melt?']);
     expect(body.warnings).toEqual([{ code: 'no_model_configured', message: expect.any(String) }]);
@@ -82,14 +82,14 @@ describe('a question', () => {
     expect(markers).toEqual(markers.map((_, i) => i + 1));
   });
 
-  test('that nothing answers is told so', async () => {
+  test('without an answer in the content gets a reply that says so', async () => {
     const { data } = await create({ messages: [{ role: 'user', content: 'xyzzy plugh?' }], respond: true });
     const { messages } = await idle(data.id, '?order=asc');
     expect(messages[1]).toMatchObject({ status: 'complete', citations: [] });
     expect(messages[1]?.content).toMatch(/nothing/);
   });
 
-  test('is answered as a stream whose pieces are the stored text', async () => {
+  test('is answered as a stream whose pieces add up to the stored text', async () => {
     const body = { workspace_id: workspace.id, messages: [question], respond: true };
     const { response, events } = await streamOf(system, by.session, 'POST', '/chat-sessions', body);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
@@ -105,7 +105,7 @@ describe('a question', () => {
     expect(joinText(all)).toBe(stored?.content);
     const ids = all.map((event) => Number(event.id));
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
-    // A finished message comes as one snapshot, whatever was seen before.
+    // A finished message is sent as one snapshot, whatever was received before.
     for (const last of [undefined, String(ids[0]), String(ids[4]), 'not-an-id', '999999999999999']) {
       const runId = String(all[0]?.data.run_id);
       const headers = last === undefined ? undefined : { 'Last-Event-ID': last };
@@ -116,7 +116,7 @@ describe('a question', () => {
     }
   });
 
-  test('in a session without a reply under way is a stream that ends at once', async () => {
+  test('in a session without a reply in progress is a stream that ends at once', async () => {
     const { data } = await create();
     const { events } = await streamOf(system, by.session, 'GET', `/chat-sessions/${data.id}`);
     expect((await allEvents(events)).map(({ event, data: about }) => [event, about.session_id])).toEqual([
@@ -124,7 +124,7 @@ describe('a question', () => {
     ]);
   });
 
-  test('is answered from what its asker may read alone', async () => {
+  test('is answered only from content that its author may read', async () => {
     const secret = await write('Vault', 'The code of the vault is 7351-gallium.', { access_mode: 'restricted' });
     await findable(by, 'vault', secret.id);
     const other = await signUp(system, 'Other asker');
@@ -142,8 +142,8 @@ describe('a question', () => {
   });
 });
 
-describe('what others see of it', () => {
-  test('a shared session withholds answers from those who may not read all of their sources', async () => {
+describe('what other people see of it', () => {
+  test('a shared session withholds answers from people who may not read all of their sources', async () => {
     const secret = await write('Payroll', 'The payroll of the smelter is 48,211 a month.', {
       access_mode: 'restricted',
     });
@@ -170,7 +170,7 @@ describe('what others see of it', () => {
     );
   });
 
-  test('its asker keeps an answer whose source they lost, unless the workspace withholds it', async () => {
+  test('its author keeps an answer whose source they lost, unless the workspace withholds it', async () => {
     const place = (await by.post<Workspace>('/workspaces', { name: 'Withheld' })).data;
     const body = {
       workspace_id: place.id,
@@ -195,7 +195,7 @@ describe('what others see of it', () => {
     expect([run.output, JSON.stringify(run).includes('densest of metals.')]).toEqual([null, false]);
   });
 
-  test('its stream withholds an answer like the session does', async () => {
+  test('its stream withholds an answer as the session does', async () => {
     const place = (await by.post<Workspace>('/workspaces', { name: 'Streamed' })).data;
     const other = await signUp(system, 'Streamed asker');
     await by.post(`/workspaces/${place.id}/members`, { user_id: other.user.id, role: 'editor' });
@@ -209,7 +209,7 @@ describe('what others see of it', () => {
       const { events } = await streamOf(system, reader, 'GET', `/agent-runs/${run.id}/events`);
       return JSON.stringify(await allEvents(events));
     };
-    // Who administers the workspace sees the run, and not what its asker alone may read.
+    // Administrators of the workspace see the run, but not content that only its author may read.
     expect((await by.get(`/agent-runs/${run.id}?include=steps`)).text).not.toContain('secret-7731');
     expect(await streamed(by.session)).not.toContain('secret-7731');
     expect(await streamed(other.session)).toContain('secret-7731');
@@ -219,7 +219,7 @@ describe('what others see of it', () => {
     await eventually(async () => expect(await streamed(other.session)).not.toContain('secret-7731'));
   });
 
-  test('a citation says that its content has changed, and hides what its reader lost', async () => {
+  test('a citation reports that its content has changed, and hides what its reader lost', async () => {
     const source = await write('Indium', 'Indium is softer than lead and cries when it is bent.');
     await findable(by, 'indium', source.id);
     const { data } = await create({
@@ -237,7 +237,7 @@ describe('what others see of it', () => {
     expect(await citation()).toEqual({ marker: 1, hidden: true });
   });
 
-  test('a key of one workspace is answered from nothing of another, whatever the session names', async () => {
+  test('a key of one workspace gets no answer from another one, whatever the session names', async () => {
     const place = (await by.post<Workspace>('/workspaces', { name: 'Limited' })).data;
     const more = { workspace_id: place.id, context: { resource_ids: [page.id] }, messages: [question], respond: true };
     const { data } = await by.post<ChatSession>('/chat-sessions', more);
@@ -252,7 +252,7 @@ describe('what others see of it', () => {
     expect([run.status, JSON.stringify(run).includes('29.7646')]).toEqual(['completed', false]);
   });
 
-  test('a key without scopes for reading is answered from nothing', async () => {
+  test('a key without scopes for reading gets no answer from content', async () => {
     const key = await newKey(by, ['chat_session:write', 'chat_session:read', 'agent_run:read']);
     const limited = api(system, key.key);
     const body = { workspace_id: workspace.id, messages: [question], respond: true };
@@ -264,7 +264,7 @@ describe('what others see of it', () => {
 });
 
 describe('messages', () => {
-  test('are numbered without gaps, paged both ways, and never numbered again', async () => {
+  test('are numbered without gaps, paged in both directions, and numbers are not reused', async () => {
     const history = Array.from({ length: 7 }, (_, i) => ({
       role: i % 2 ? 'assistant' : 'user',
       content: `Message ${i + 1}`,
@@ -288,7 +288,7 @@ describe('messages', () => {
     expect(replacedBy).toEqual(Array(8).fill(null));
   });
 
-  test('are answered again, which replaces what came after the question', async () => {
+  test('are answered again, which replaces everything after the question', async () => {
     const { data } = await create({ messages: [question], respond: true });
     await idle(data.id);
     const { data: again } = await by.patch<ChatSession>(`/chat-sessions/${data.id}`, { regenerate_from_seq: 2 });
@@ -303,7 +303,7 @@ describe('messages', () => {
     expect([bad.status, bad.error.param]).toEqual([400, 'regenerate_from_seq']);
   });
 
-  test('of clients have a role, a text or parts, and a length', async () => {
+  test('of clients have a role, a text or parts, and a maximum length', async () => {
     const { data } = await create();
     const add = (content: unknown, role = 'user') =>
       by.patch<ChatSession>(`/chat-sessions/${data.id}`, { append_messages: [{ role, content }] });
@@ -338,7 +338,7 @@ describe('messages', () => {
   });
 });
 
-describe('two questions at once', () => {
+describe('two concurrent questions', () => {
   test('one is answered, the other is a conflict', async () => {
     const { data } = await create();
     const ask = { append_messages: [{ content: question.content }], respond: true };
@@ -358,7 +358,7 @@ describe('a session', () => {
   test('is changed, archived, found and deleted', async () => {
     const { data } = await create({ title: 'Plans for zinc' });
     const path = `/chat-sessions/${data.id}`;
-    // Null stands for the default model and the built-in assistant.
+    // Null means the default model and the built-in assistant.
     expect((await by.patch<ChatSession>(path, { model: null, agent_id: null })).data.model).toBe(data.model);
     const etag = (await by.get(path)).headers.get('etag') ?? '';
     const changed = await by.patch<ChatSession>(path, {
@@ -380,7 +380,7 @@ describe('a session', () => {
     expect((await by.get(path)).status).toBe(404);
   });
 
-  test('that is deleted takes the texts of its runs along', async () => {
+  test('that is deleted takes the texts of its runs with it', async () => {
     const { data } = await create({ messages: [question], respond: true });
     await idle(data.id);
     await by.del(`/chat-sessions/${data.id}`);
@@ -410,7 +410,7 @@ describe('a session', () => {
 });
 
 describe('a run', () => {
-  test('is waited for, listed, and shows its steps', async () => {
+  test('can be awaited, is listed, and shows its steps', async () => {
     const { status, data } = await by.post<Run>('/agent-runs', {
       ...{
         workspace_id: workspace.id,
@@ -487,7 +487,7 @@ describe('a run', () => {
     expect([status >= 400 && status < 500, error.code]).toEqual([true, code]);
   });
 
-  test('that has completed is neither cancelled nor run again', async () => {
+  test('that has completed can neither be cancelled nor repeated', async () => {
     const { data } = await by.post<Run>('/agent-runs', { workspace_id: workspace.id, input: question.content });
     await endOfRun(by, data.id);
     expect((await by.post(`/agent-runs/${data.id}/cancel`, {})).error.code).toBe('run_not_cancelable');

@@ -26,7 +26,7 @@ beforeEach(async () => {
   comments = `/resources/${document.id}/comments`;
 });
 
-test('a conversation: anchored, answered, resolved, deleted', async () => {
+test('a conversation is anchored, answered, resolved and deleted', async () => {
   const anchor = { quote: 'brown fox', prefix: 'quick ' };
   const head = await reader.post<Comment>(comments, { body: 'Is it **red**?', anchor });
   expect(head.status).toBe(201);
@@ -56,7 +56,7 @@ test('a conversation: anchored, answered, resolved, deleted', async () => {
   ]);
 });
 
-test('a change needs the right person and the present version', async () => {
+test('a change needs the right person and the current version', async () => {
   const { data } = await reader.post<Comment>(comments, { body: 'First' });
   const path = `${comments}/${data.id}`;
   expect((await owner.patch(path, { body: 'Not mine' })).error.code).toBe('insufficient_role');
@@ -70,7 +70,7 @@ test('a change needs the right person and the present version', async () => {
   expect((await reader.patch(path, {})).error.code).toBe('no_update_field');
 });
 
-test('a repeated request makes one comment', async () => {
+test('a repeated request creates one comment', async () => {
   const headers = { 'Idempotency-Key': randomUUID() };
   const first = await reader.post<Comment>(comments, { body: 'Once' }, { headers });
   const again = await reader.post<Comment>(comments, { body: 'Once' }, { headers });
@@ -78,7 +78,7 @@ test('a repeated request makes one comment', async () => {
   expect((await reader.get(comments)).page.total).toBe(1);
 });
 
-test('who can not read the document is not mentioned', async () => {
+test('a person who cannot read the document is not mentioned', async () => {
   const stranger = await signUp(system, 'Stranger');
   const body = `@[Owner](user:${owner.user.id}) and @[Stranger](user:${stranger.user.id})`;
   const { data, body: envelope } = await reader.post<Comment>(comments, { body });
@@ -86,7 +86,7 @@ test('who can not read the document is not mentioned', async () => {
   expect(envelope.warnings).toMatchObject([{ code: 'mention_not_notified' }]);
 });
 
-test('who is mentioned, and who is in the thread, hears of it', async () => {
+test('people who are mentioned or in the thread are notified', async () => {
   const inbox = async (who: Person) => {
     const { data } = await who.get<NotificationList>(`/notifications?workspace_id=${workspace.id}`);
     return data.items.filter(({ target }) => target?.id === document.id).map(({ type }) => type);
@@ -99,7 +99,7 @@ test('who is mentioned, and who is in the thread, hears of it', async () => {
   expect(await inbox(owner)).toEqual(['mention']);
 });
 
-test('what is wrong is told at once, and nothing is stored', async () => {
+test('all errors are reported at once, and nothing is stored', async () => {
   const wrong = await reader.post(comments, { body: 7, anchor: {}, mentions: ['me'], colour: 'red' });
   expect(wrong.status).toBe(400);
   const faults = (wrong.error.details as readonly Fault[]).map(({ param, code }) => `${param} ${code}`);

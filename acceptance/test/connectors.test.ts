@@ -39,14 +39,14 @@ afterAll(async () => {
   await provider?.stop();
 });
 
-/** Comes back to the server as a browser does. */
+/** Returns to the server like a browser. */
 async function comeBack(url: string, cookie: string) {
   const answer = await fetch(url, { redirect: 'manual', headers: cookie === '' ? {} : { cookie } });
   return { status: answer.status, location: answer.headers.get('location'), html: await answer.text() };
 }
 
-describe('an account elsewhere', () => {
-  test('is connected by who began it, and revoked there when the connection ends', async () => {
+describe('an external account', () => {
+  test('is connected by the person who began it, and revoked there when the connection ends', async () => {
     const { data: made, status } = await owner.post<Connector>(connectors, { type: 'google_drive', name: 'Our Drive' });
     expect([status, made.status, made.auth_type]).toEqual([201, 'pending', 'oauth2']);
     const back = await provider.allow(made.authorize_url ?? '');
@@ -82,7 +82,7 @@ describe('an account elsewhere', () => {
     expect((await owner.del(`${connectors}/${made.id}`)).data).toMatchObject({ deleted: true, connections_removed: 0 });
   });
 
-  test('that is refused is told as such', async () => {
+  test('that is refused is reported as refused', async () => {
     const { data: made } = await owner.post<Connector>(connectors, { type: 'google_drive' });
     provider.denies(true);
     const back = await provider.allow(made.authorize_url ?? '');
@@ -93,7 +93,7 @@ describe('an account elsewhere', () => {
     expect(data.items).toMatchObject([{ id: made.id, last_error: 'access_denied' }]);
   });
 
-  test('connector:write alone ends connections as well', async () => {
+  test('connector:write alone is enough to end connections', async () => {
     const ask = async (scopes: string[]) => {
       const { data } = await owner.post<{ key: string }>('/api-keys', { name: 'Key', scopes });
       const { status, body } = await api(system, data.key).del(`${connections}/${made.id}`);
@@ -109,7 +109,7 @@ describe('an account elsewhere', () => {
 describe('credentials', () => {
   const SECRET = 'XyZ-a-very-secret-text-4711';
 
-  test('are in no answer, log or file', async () => {
+  test('are in no response, log or file', async () => {
     const headers = { 'Idempotency-Key': 'connect-once' };
     const body = {
       type: 's3',

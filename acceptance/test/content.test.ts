@@ -77,7 +77,7 @@ describe('twenty people on one document', () => {
     expect(versions).toEqual(people.map((_, i) => WRITERS - i));
   });
 
-  test('what they append, prepend and edit all arrives', async () => {
+  test('everything that they append, prepend and edit is stored', async () => {
     const marks = people.map((_, i) => `(${i})`);
     const id = await newDocument(marks.join(' '));
     const path = `/resources/${id}/content`;
@@ -100,7 +100,7 @@ describe('twenty people on one document', () => {
 });
 
 describe('a document', () => {
-  test('is written and read in any format, and the one last written reads back as it was', async () => {
+  test('is written and read in any format, and the format last written is read back unchanged', async () => {
     const id = await newDocument('# Title\n\nSome *words*.');
     const path = `/resources/${id}/content`;
     const doc = (await boss.get<{ content: { content: { id: string; type: string }[] } }>(`${path}?format=json`)).data;
@@ -116,7 +116,7 @@ describe('a document', () => {
     expect((await boss.get<Content>(`${path}?format=text&version=1`)).data.content).toContain('Some words.');
   });
 
-  test('that is wrong is refused with all its faults, and a folder has none', async () => {
+  test('that is invalid is refused with all its errors, and a folder has no content', async () => {
     const id = await newDocument('One');
     const path = `/resources/${id}/content`;
     const wrong = await boss.patch(path, { document: { type: 'doc', content: [{ type: 1 }, {}] } });
@@ -140,7 +140,7 @@ describe('a document', () => {
 });
 
 describe('an artifact', () => {
-  test('is created with its content, replaced, kept and put back', async () => {
+  test('is created with its content, replaced, archived in snapshots and restored', async () => {
     const content = { artifact_type: 'html', source: '<h1>One</h1>', title: 'Page' };
     const id = await create({ type: 'artifact', content });
     const path = `/resources/${id}/content`;
@@ -157,7 +157,7 @@ describe('an artifact', () => {
     });
   });
 
-  test('that is wrong is not created, and all of it is said', async () => {
+  test('that is invalid is not created, and all errors are reported', async () => {
     const assets = [{ name: 'x', resource_id: workspace.id }];
     const content = { artifact_type: 'html', title: 7, assets };
     const body = { type: 'artifact', name: 'Bad one', workspace_id: workspace.id, content };
@@ -172,8 +172,8 @@ describe('an artifact', () => {
   });
 });
 
-describe('what an answer holds', () => {
-  test('every kind says its format, and an artifact all that it may have', async () => {
+describe('the content of a response', () => {
+  test('every kind has its format, and an artifact has all of its fields', async () => {
     const table = await create({ type: 'table' });
     const artifact = await create({ type: 'artifact', content: { artifact_type: 'svg', source: '<svg/>' } });
     const document = await newDocument('Text');
@@ -191,7 +191,7 @@ describe('what an answer holds', () => {
     expect([refused.status, refused.error.code]).toEqual([400, 'unsupported_format']);
   });
 
-  test('a change that only says how it is made changes nothing, and is refused', async () => {
+  test('a change that contains only dry_run changes nothing, and is refused', async () => {
     const id = await newDocument('Text');
     const refused = await boss.patch(`/resources/${id}`, { dry_run: true });
     expect([refused.status, refused.error.code]).toEqual([400, 'no_update_field']);

@@ -6,7 +6,7 @@ import { ROOT } from '../src/system.js';
 const TOP_FOLDERS = readdirSync(ROOT).filter((name) => statSync(join(ROOT, name)).isDirectory());
 /** A path in code spans: a file or folder below one of the top folders, without placeholders. */
 const PATH = new RegExp(`^(?:${TOP_FOLDERS.join('|')})/[\\w./-]+$`);
-/** What exists only after somebody has added it, or has been run. */
+/** Paths that exist only after a person has added them, or a program has run. */
 const CREATED: ReadonlySet<string> = new Set(['charts/previous']);
 
 /** Folders of files that examples name without their path, as each service has them. */
@@ -30,7 +30,7 @@ test.each(['CONTRIBUTING.md', 'ARCHITECTURE.md'])('every path that %s names exis
   expect(paths.filter((path) => !CREATED.has(path) && !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-test('every worked example of an addition names files of its folder that exist', () => {
+test('every worked example of an addition names existing files of its folder', () => {
   const examples = EXAMPLES.split(/^### /m).slice(1);
   expect(examples.map((example) => example.split('\n')[0])).toEqual([
     'A new endpoint',
@@ -51,7 +51,7 @@ test('every worked example of an addition names files of its folder that exist',
   }
 });
 
-test('every table that a worked example names is in its file', () => {
+test('every table that a worked example names exists in its file', () => {
   const named = [...EXAMPLES.matchAll(/`([A-Z_]+)`\s+in\s+`([\w/.-]+\.\w+)`/g)];
   expect(named.length).toBeGreaterThan(2);
   const missing = named.filter(

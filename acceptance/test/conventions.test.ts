@@ -25,8 +25,8 @@ async function newDocument(name = 'Document', content = 'Words'): Promise<Resour
 
 const REQUEST_ID = /^req_[a-z2-7]{26}$/;
 
-describe('what comes in', () => {
-  test('is decoded once: what is encoded twice is another value', async () => {
+describe('input', () => {
+  test('is decoded once: a value that is encoded twice stays encoded once', async () => {
     const encoded = (times: number, text: string): string =>
       times === 1
         ? text.replace(/^./, (first) => `%${first.charCodeAt(0).toString(16)}`)
@@ -55,7 +55,7 @@ describe('the envelope', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('a list is data.items with a page beside it', async () => {
+  test('a list is data.items with a page next to it', async () => {
     const { body } = await by.get<List<unknown>>('/workspaces');
     expect(Object.keys(body).sort()).toEqual(['data', 'page', 'request_id']);
     expect(Array.isArray(body.data?.items)).toBe(true);
@@ -63,14 +63,14 @@ describe('the envelope', () => {
     expect(Object.keys(body.page ?? {}).sort()).toEqual(keys);
   });
 
-  test('what is known and empty is null, and times are UTC with milliseconds', async () => {
+  test('known but empty fields are null, and times are UTC with milliseconds', async () => {
     const { data } = await by.post('/resources', { type: 'folder', name: 'Plain', workspace_id: workspace.id });
     expect(data).toMatchObject({ parent_id: null, icon: null, description: null, external_id: null, trashed_at: null });
     expect(data.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(data.created_by).toMatchObject({ type: 'api_key' });
   });
 
-  test('a creation answers 201, a deletion 200 with the id', async () => {
+  test('a creation returns 201, and a deletion 200 with the id', async () => {
     const created = await by.post<Resource>('/resources', { type: 'folder', name: 'Gone', workspace_id: workspace.id });
     expect(created.status).toBe(201);
     const deleted = await by.del(`/resources/${created.data.id}`);
@@ -78,14 +78,14 @@ describe('the envelope', () => {
     expect(deleted.data).toMatchObject({ id: created.data.id, deleted: true });
   });
 
-  test('every request has an id of its own', async () => {
+  test('every request has a unique id', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await by.get('/me')).body.request_id));
     expect(new Set(ids).size).toBe(20);
   });
 });
 
 describe('errors', () => {
-  test('say type, code, all fields at fault, and where to read on', async () => {
+  test('contain type, code, all invalid fields, and a link to the documentation', async () => {
     const { status, body, headers } = await by.post('/resources', { type: 'spreadsheet' });
     expect(status).toBe(400);
     expect(Object.keys(body).sort()).toEqual(['error', 'request_id']);
@@ -105,7 +105,7 @@ describe('errors', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  test('are told in the language that the client asks for', async () => {
+  test('are in the language that the client requests', async () => {
     const ask = (language: string) =>
       by.post(
         '/resources',
@@ -113,14 +113,14 @@ describe('errors', () => {
         { headers: { 'Accept-Language': language } },
       );
     const languages = ['de-AT,de;q=0.9,en;q=0.5', 'fr', 'nl;q=0.9, es;q=0.8', 'en', 'xx', '*'];
-    const told = await Promise.all(languages.map(ask));
-    expect(told.map(({ headers, error }) => [headers.get('content-language'), error.code, error.message])).toEqual([
+    const answers = await Promise.all(languages.map(ask));
+    expect(answers.map(({ headers, error }) => [headers.get('content-language'), error.code, error.message])).toEqual([
       ['de', 'missing_field', 'name ist erforderlich.'],
       ['fr', 'missing_field', 'name est obligatoire.'],
       ['es', 'missing_field', 'name es obligatorio.'],
       ...Array.from({ length: 3 }, () => ['en', 'missing_field', 'name is required.']),
     ]);
-    expect(told[0]?.error.details).toMatchObject([{ param: 'name', message: 'name ist erforderlich.' }]);
+    expect(answers[0]?.error.details).toMatchObject([{ param: 'name', message: 'name ist erforderlich.' }]);
     const problem = { 'Accept-Language': 'de', Accept: 'application/problem+json' };
     const { text } = await by.get(`/resources/${randomUUID()}`, { headers: problem });
     expect(JSON.parse(text)).toMatchObject({
@@ -129,12 +129,12 @@ describe('errors', () => {
     });
   });
 
-  test('one field at fault is named at the top', async () => {
+  test('a single invalid field is named at the top', async () => {
     const { error } = await by.post('/resources', { type: 'folder', name: 'x', workspace_id: workspace.id, colour: 1 });
     expect(error).toMatchObject({ code: 'unknown_field', param: 'colour' });
   });
 
-  test('are RFC 9457 problems where that is asked for', async () => {
+  test('are RFC 9457 problems on request', async () => {
     const { status, headers, text } = await by.get(`/resources/${randomUUID()}`, {
       headers: { Accept: 'application/problem+json' },
     });
@@ -152,14 +152,14 @@ describe('errors', () => {
     });
   });
 
-  test('a path that there is not is 404 route_not_found, once there is a credential', async () => {
+  test('an unknown path is 404 route_not_found if there is a credential', async () => {
     const reply = await by.get('/nothing/here');
     expect([reply.status, reply.error.code, reply.headers.get('allow')]).toEqual([404, 'route_not_found', null]);
     expect((await api(system).get('/nothing/here')).error.code).toBe('missing_credentials');
     expect((await api(system).get('/api/v2/me')).error.code).toBe('route_not_found');
   });
 
-  test('a method that a path lacks is 404 with Allow', async () => {
+  test('a method that a path does not support is 404 with Allow', async () => {
     const reply = await by.send('PUT', `/resources/${randomUUID()}`, {});
     expect([reply.status, reply.error.code]).toEqual([404, 'route_not_found']);
     const allow = reply.headers.get('allow')?.split(/,\s*/).sort();
@@ -174,7 +174,7 @@ describe('HTTP', () => {
     expect((await by.post('/search/', { query: 'words' })).status).toBe(200);
   });
 
-  test('HEAD answers as GET does, without the body', async () => {
+  test('HEAD returns what GET does, without the body', async () => {
     const document = await newDocument();
     const get = await by.get(`/resources/${document.id}`);
     const head = await by.send('HEAD', `/resources/${document.id}`);
@@ -201,7 +201,7 @@ describe('HTTP', () => {
     expect(headers.get('access-control-allow-headers')).toContain('authorization');
   });
 
-  test('answers may be read across origins, errors too', async () => {
+  test('responses may be read across origins, errors too', async () => {
     const headers = { Origin: 'https://elsewhere.example' };
     for (const path of ['/me', '/nothing']) {
       const reply = await by.get(path, { headers });
@@ -212,7 +212,7 @@ describe('HTTP', () => {
     }
   });
 
-  test('a charset does not matter, and no body is an empty one', async () => {
+  test('a charset is ignored, and no body is an empty one', async () => {
     const headers = { 'Content-Type': 'application/json; charset=iso-8859-1' };
     expect((await by.send('POST', '/search', '{"query":"words"}', { headers })).status).toBe(200);
     const document = await newDocument();
@@ -221,13 +221,13 @@ describe('HTTP', () => {
     expect((await by.send('POST', '/resources')).error.code).toBe('validation_failed');
   });
 
-  test('health is open to everybody', async () => {
+  test('health is public', async () => {
     for (const path of ['/health/live', '/health/ready']) expect((await api(system).get(path)).status).toBe(200);
   });
 });
 
 describe('lists', () => {
-  test('offset and cursor exclude each other, limits are whole and positive', async () => {
+  test('offset and cursor exclude each other, and limits are positive whole numbers', async () => {
     const cases: [string, string][] = [
       ['limit=0', 'invalid_pagination'],
       ['limit=-1', 'invalid_pagination'],
@@ -244,7 +244,7 @@ describe('lists', () => {
     expect([both.status, both.error.code]).toEqual([400, 'invalid_pagination']);
   });
 
-  test('tell where they stand', async () => {
+  test('return their position', async () => {
     const { data: folder } = await by.post<Resource>('/resources', {
       type: 'folder',
       name: 'Five',
@@ -276,7 +276,7 @@ describe('lists', () => {
     expect((await read('offset=7')).page).toMatchObject({ total: 5, has_more: false });
   });
 
-  test('fields= trims records, unknown names are refused', async () => {
+  test('fields= reduces records, and unknown names are refused', async () => {
     const { data } = await by.get<List<Resource>>(`${list}?fields=id,name&limit=3`);
     for (const item of data.items) expect(Object.keys(item).sort()).toEqual(['id', 'name']);
     const document = await newDocument();
@@ -285,7 +285,7 @@ describe('lists', () => {
     expect((await by.get(`${list}?fields=id,secret`)).error.code).toBe('invalid_value');
   });
 
-  test('include= adds, unknown names are refused', async () => {
+  test('include= adds fields, and unknown names are refused', async () => {
     const document = await newDocument('Included', 'Some words');
     const { data } = await by.get(`/resources/${document.id}?include=path,access,content,parent`);
     expect(data).toMatchObject({ path: [], content: 'Some words', access: { can_read: true, can_write: true } });
@@ -301,7 +301,7 @@ describe('capabilities', () => {
     readonly limits: Readonly<Record<string, number>>;
   }
 
-  test('show what the caller’s scopes open, and no more', async () => {
+  test('show exactly what the caller’s scopes allow', async () => {
     const scopes = ['resource:read', 'search:read'];
     const key = api(system, (await newKey(by, scopes)).key);
     const { data, headers } = await key.get<Capabilities>('/capabilities');
@@ -323,7 +323,7 @@ describe('rate limits', () => {
 
   afterAll(() => limited?.stop());
 
-  test('are told with every answer, and 429 says how long to wait', async () => {
+  test('are returned with every response, and 429 has the time to wait', async () => {
     const key = api(limited, limited.owner.apiKey);
     const read = await key.get('/me');
     expect(read.headers.get('ratelimit-policy')).toBe('"default";q=3000;w=60');
@@ -348,7 +348,7 @@ describe('rate limits', () => {
     expect((await key.get('/me')).status).toBe(200);
   });
 
-  test('the capabilities publish the live values', async () => {
+  test('the capabilities publish the current values', async () => {
     interface Capabilities {
       readonly rate_limits: readonly { readonly name: string; readonly limit: number | null }[];
     }

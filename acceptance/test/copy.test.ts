@@ -39,13 +39,13 @@ async function below(id: string): Promise<readonly Resource[]> {
   }
 }
 
-/** In a list by type, for attachments are left out of others. */
+/** Reads a list by type, because other lists omit attachments. */
 async function filesBelow(id: string): Promise<readonly Resource[]> {
   const path = `/workspaces/${workspace.id}/resources?parent_id=${id}&type=file`;
   return (await boss.get<List<Resource>>(path)).data.items;
 }
 
-test('a copy is there with its contents, refers to its own parts and is found', async () => {
+test('a copy has the contents of its source, refers to its own parts and is found', async () => {
   const head = await create({ name: 'Handbook' });
   const page = await create({ name: 'Page', type: 'document', parent_id: head.id, content: 'About quokkas.\n' });
   const links = `Read [the page](resource:${page.id}).\n`;
@@ -65,7 +65,7 @@ test('a copy is there with its contents, refers to its own parts and is found', 
   });
 });
 
-test('a file that a document shows comes along with its bytes, without other children too', async () => {
+test('a file that a document shows is copied with its bytes, also without other children', async () => {
   const page = await create({ name: 'Shown', type: 'document', content: '' });
   const bytes = Buffer.from('Bytes to share.');
   const file = (await newFile(boss, { name: 'shown.txt', parent_id: page.id }, bytes)).data.resource;
@@ -81,7 +81,7 @@ test('a file that a document shows comes along with its bytes, without other chi
   expect(await (await fetch(link.download_url)).text()).toBe(bytes.toString());
 });
 
-test('a file without bytes stays behind', async () => {
+test('a file without bytes is not copied', async () => {
   const head = await create({ name: 'Waiting' });
   const { id } = (await newFile(boss, { name: 'pending.bin', parent_id: head.id, size_bytes: 5 })).data.resource;
   const { data } = await boss.post<Copied>(`/resources/${head.id}/copy`, {});
@@ -90,7 +90,7 @@ test('a file without bytes stays behind', async () => {
   expect([alone.status, alone.error.code]).toEqual([409, 'file_not_ready']);
 });
 
-test('the same request again under its key is one copy', async () => {
+test('the same request under the same key creates one copy', async () => {
   const source = await create({ name: 'Once' });
   const send = () =>
     boss.post<Copied>(`/resources/${source.id}/copy`, { name: 'Only' }, { headers: { 'Idempotency-Key': source.id } });
@@ -99,7 +99,7 @@ test('the same request again under its key is one copy', async () => {
   expect(again.data.resource.id).toBe(first.data.resource.id);
 });
 
-test('more than 200 resources follow after the answer', async () => {
+test('more than 200 resources are copied after the response', async () => {
   const head = await create({ name: 'Large' });
   const inside = await create({ name: 'Inside', parent_id: head.id });
   for (let at = 0; at < 260; at += 20) {
@@ -114,7 +114,7 @@ test('more than 200 resources follow after the answer', async () => {
   expect(names.size).toBe(261);
 });
 
-test('somebody else gets what they may read, and nobody copies into another tenant', async () => {
+test('another person copies what they may read, and cannot copy into another tenant', async () => {
   const person = await signUp(system, 'Editor');
   await boss.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'editor' });
   const head = await create({ name: 'Mixed' });

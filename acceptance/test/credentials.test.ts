@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const REQUEST_ID = /^req_[a-z2-7]{26}$/;
 
-describe('who is calling', () => {
+describe('the caller', () => {
   let owner: Person;
   let orgId: string;
 
@@ -90,7 +90,7 @@ describe('who is calling', () => {
     expect((await api(system, await issuer.token('ada', claims)).get<Me>('/me')).data.user.id).toBe(data.user.id);
   });
 
-  test('a token that is not for us, not signed, or over, is refused', async () => {
+  test('a token for another audience, without a valid signature, or expired, is refused', async () => {
     const refused = async (token: string) => (await api(system, token).get('/me')).error.code;
     expect(await refused(await issuer.token('ada', { aud: 'others' }))).toBe('invalid_credentials');
     expect(await refused(await issuer.token('ada', { iss: 'http://127.0.0.1:1' }))).toBe('invalid_credentials');
@@ -106,7 +106,7 @@ describe('who is calling', () => {
 });
 
 describe('sessions', () => {
-  test('begin with the bootstrap’s address and password, and the cookie is no script’s', async () => {
+  test('begin with the address and password of the first start, and scripts cannot read the cookie', async () => {
     const { email, password } = system.owner;
     const reply = await api(system).post<{ csrf_token: string }>('/auth/sign-in', { email, password });
     expect(reply.status).toBe(200);
@@ -119,7 +119,7 @@ describe('sessions', () => {
     expect(reply.text).not.toContain(cookie.slice('session='.length, 40));
   });
 
-  test('a wrong password and an unknown address are answered alike', async () => {
+  test('a wrong password and an unknown address get the same response', async () => {
     const { email, password } = system.owner;
     const wrong = await api(system).post('/auth/sign-in', { email, password: `${password}x` });
     const unknown = await api(system).post('/auth/sign-in', { email: 'nobody@example.com', password });
@@ -128,7 +128,7 @@ describe('sessions', () => {
     expect(wrong.headers.getSetCookie()).toEqual([]);
   });
 
-  test('a write needs the CSRF token, and comes from our own pages', async () => {
+  test('a write needs the CSRF token, and must come from our own pages', async () => {
     const owner = await signIn(system, system.owner);
     const body = { name: 'Guarded' };
     const write = async (headers: Record<string, string>) => {
@@ -145,7 +145,7 @@ describe('sessions', () => {
     expect(await write(right)).toEqual([201, undefined]);
   });
 
-  test('GET /auth/session tells the token, and signing out ends it at once', async () => {
+  test('GET /auth/session returns the token, and signing out ends it at once', async () => {
     const owner = await signIn(system, system.owner);
     const { data } = await owner.get<{ csrf_token: string; user: { email: string } }>('/auth/session');
     expect([data.csrf_token, data.user.email]).toEqual([owner.session.csrf, system.owner.email]);

@@ -8,7 +8,7 @@ import type { Fault, List, Member, Org, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-/** What an installation without billing answers about credits: nothing is limited, and everything is counted. */
+/** Tests credits of an installation without billing: nothing is limited, and everything is counted. */
 
 interface Balance {
   readonly tenant: { readonly type: string; readonly org_id: string | null };
@@ -62,7 +62,7 @@ beforeAll(async () => {
 const inOrg = () => ({ headers: { 'x-tenant': org.id } });
 
 describe('a balance', () => {
-  test('of a Personal tenant is unlimited, in credits of the present month', async () => {
+  test('of a Personal tenant is unlimited, in credits of the current month', async () => {
     const before = new Date().toISOString().slice(0, 7);
     const { status, data } = await person.get<Balance>('/credits');
     expect(status).toBe(200);
@@ -76,14 +76,14 @@ describe('a balance', () => {
     });
   });
 
-  test('of an Org is shown with X-Tenant to its members, and to nobody else', async () => {
+  test('of an Org is shown with X-Tenant to its members only', async () => {
     const { data } = await person.get<Balance>('/credits', inOrg());
     expect(data).toMatchObject({ tenant: { type: 'org', org_id: org.id }, available: null, used: '0' });
     const stranger = await signUp(system, 'Stranger');
     expect((await stranger.get('/credits', inOrg())).status).toBe(404);
   });
 
-  test('has a ledger with a page, and nothing of the balance in it', async () => {
+  test('has a ledger with a page, which does not contain the balance', async () => {
     const reply = await person.get<List<unknown>>('/credits?view=ledger&limit=5');
     expect(reply.data).toEqual({ items: [] });
     expect(reply.page).toMatchObject({ limit: 5, total: 0, has_more: false });
@@ -93,7 +93,7 @@ describe('a balance', () => {
 });
 
 describe('usage', () => {
-  test('counts an import once it has finished, for who made it and for the Org', async () => {
+  test('counts an import once it has finished, for its author and for the Org', async () => {
     await importAll(owner, workspace.id, { source_type: 'markdown', content: '# One' });
     const usage = async (by: Api, query = 'group_by=feature') => (await by.get<Usage>(`/usage?${query}`, inOrg())).data;
     await eventually(async () => expect((await usage(owner)).totals.requests).toBe(1));
@@ -123,7 +123,7 @@ describe('usage', () => {
     expect([status, error?.code, error?.param]).toEqual([400, 'invalid_value', param]);
   });
 
-  test('is shown to a key that is limited to workspaces for these alone, and no balance is', async () => {
+  test('is shown to a key that is limited to workspaces for these only, without a balance', async () => {
     const { key } = await newKey(owner, ['usage:read', 'credit:read'], {
       org_id: org.id,
       workspace_ids: [workspace.id],

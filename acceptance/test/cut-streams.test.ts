@@ -6,7 +6,7 @@ import { type Cuts, followWithCuts, type Resumption, unevenPieces } from '../src
 import type { Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** Clients that lose their connection again and again have joined what is stored when a run ends. */
+/** Tests that clients whose connection is lost repeatedly have the stored text when a run ends. */
 
 const CUTS = 60;
 const FOLLOWERS = 3;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** Writes a slow text with a call of a tool before it. Returns the question and the text. */
+/** Scripts a slow text after a tool call. Returns the question and the text. */
 function prepare(number: number): { question: string; text: string } {
   const pieces = unevenPieces(number, 150);
   const calls = { text: 'First, ', toolCalls: [{ id: `call-${number}`, name: 'search', arguments: { query: 'x' } }] };
@@ -63,7 +63,7 @@ async function startReplyReadBySession(content: string): Promise<Started> {
   return { path: `/chat-sessions/${sessionId}`, stored };
 }
 
-/** Cuts so many times in all, after random times, and resumes in each way. */
+/** Cuts a number of times in total, after random times, and resumes in each way. */
 function someCuts(): Cuts & { count: number } {
   let resumed = 0;
   return {
@@ -81,7 +81,7 @@ test.each([
   ['a run', startRun],
   ['a reply in a chat session', startReply],
   ['a reply that is read by its session', startReplyReadBySession],
-])('the text of %s that was joined through cuts is the stored one', async (name, start) => {
+])('the text of %s that was joined across interruptions equals the stored one', async (name, start) => {
   const { question, text } = prepare(name.length);
   const { path, stored } = await start(question);
   const cuts = someCuts();
@@ -95,7 +95,7 @@ test.each([
   expect(await stored()).toBe(text);
   for (const one of joined) {
     expect(one.faults).toEqual([]);
-    // Whoever comes back after the end is told so, and reads what is stored.
+    // A client that returns after the end gets that information, and reads the stored text.
     if (one.ended === 'idle') expect(text.startsWith(one.text)).toBe(true);
     else expect(one).toMatchObject({ text, content: text, ended: 'run.completed' });
   }

@@ -15,7 +15,7 @@ const DOCS = 'docs.customer.test';
 const HELP = 'help.customer.test';
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const PASSWORD = 'correct horse battery';
-/** Milliseconds within which a domain is looked at that was named again. */
+/** Milliseconds within which a domain is checked after it was named again. */
 const LOOKED_MS = 45_000;
 
 interface Domain {
@@ -83,7 +83,7 @@ afterAll(async () => {
   await dns?.close();
 });
 
-/** A request under any host name, as a browser makes it that the DNS has led here. */
+/** Sends a request under any host name, like a browser that DNS has directed here. */
 function read(host: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = { method: body === undefined ? 'GET' : 'POST', headers: { ...headers, host } };
@@ -107,12 +107,12 @@ const known = async (domain: string) => {
   return domains.find((one) => one.domain === domain) as Domain;
 };
 
-/** The records that the product asks for, put where it looks. */
+/** Publishes the DNS records that the product asks for. */
 const recordsOf = ({ dns_records: wanted }: Domain): DnsRecord[] =>
   wanted.map(({ type, name, value }) => ({ type, name, data: value }));
 
 describe('a domain of a publication', () => {
-  test('is nobody’s until the DNS has proven it, and serves the publication from then on', async () => {
+  test('belongs to no publication until its DNS record proves it, and serves the publication from then on', async () => {
     const listed = { visibility: 'public', allow_indexing: true };
     const [claimed] = (await publish({ ...listed, custom_domains: [DOCS] })).domains as [Domain];
     expect(claimed).toMatchObject({ domain: DOCS, status: 'pending_dns', last_checked_at: null });
@@ -141,7 +141,7 @@ describe('a domain of a publication', () => {
     await eventually(async () => expect((await read(`${DOCS}:${port}`, '/')).status).toBe(200));
   }, 120_000);
 
-  test('has the publication at its root, with addresses of its own', async () => {
+  test('has the publication at its root, with its own addresses', async () => {
     const home = await read(`${DOCS}:${port}`, '/');
     for (const [, path = '', name = ''] of home.text.matchAll(
       /<a href="(\/[^"]*-[0-9a-f]{12})">(?:<[^>]*>)*([^<]+)</g,
@@ -157,10 +157,10 @@ describe('a domain of a publication', () => {
     expect(page.text).toContain(`<link rel="canonical" href="${url}${first}"/>`);
     expect(page.text).toContain(`<meta property="og:url" content="${url}${first}"/>`);
     expect(page.text).not.toContain(WIKI);
-    // Under the public URL it is there too, and says where it belongs.
+    // It exists under the public URL too, with its canonical address.
     const there = await read(`${WIKI}:${port}`, `/p/handbook${first}`);
     expect([there.status, there.headers.link]).toEqual([200, `<${url}${first}>; rel="canonical"`]);
-    // A name that has changed leads to the address of now, under the same host.
+    // A former name redirects to the current address on the same host.
     const old = await read(`${DOCS}:${port}`, first.replace('first-steps', 'earlier-name'));
     expect([old.status, old.headers.location]).toEqual([301, `${url}${first}`]);
     const etag = String(page.headers.etag);
@@ -179,7 +179,7 @@ describe('a domain of a publication', () => {
     const sitemap = (await read(`${DOCS}:${port}`, '/sitemap.xml')).text;
     const locs = [...sitemap.matchAll(/<loc>([^<]+)<\/loc><lastmod>\d{4}-/g)].map(([, loc]) => loc).sort();
     expect(locs).toEqual([`${url}/`, ...[...paths.values()].map((path) => url + path)].sort());
-    // What has a domain of its own is listed there alone.
+    // A publication with a domain of its own is listed only there.
     expect((await read(`${WIKI}:${port}`, '/robots.txt')).text).not.toContain('handbook');
     expect((await read(`${WIKI}:${port}`, '/sitemap.xml')).text).not.toContain('handbook');
     for (const path of ['/robots.txt', '/sitemap.xml']) {
@@ -189,11 +189,11 @@ describe('a domain of a publication', () => {
   });
 
   test.each([DOCS, DOCS.toUpperCase(), `${DOCS}.`, `Docs.Customer.Test.`, `${DOCS}:80`, `${DOCS}:8443`])(
-    'is the same host however it is written: %s',
+    'is the same host in every spelling: %s',
     async (host) => {
       const { status, text, headers } = await read(host, paths.get('First steps') ?? '');
       expect([status, text.includes('zebrawood key')]).toEqual([200, true]);
-      // Addresses are made of the domain that was proven, never of what the client has sent.
+      // Addresses are built from the verified domain, never from what the client has sent.
       expect(headers.link).toBe(`<http://${DOCS}:${port}${paths.get('First steps')}>; rel="canonical"`);
     },
   );
@@ -209,7 +209,7 @@ describe('a domain of a publication', () => {
     'unknown.test',
     '192.0.2.1',
     '[2001:db8::1]',
-  ])('is no other host: %s', async (host) => {
+  ])('matches no other host: %s', async (host) => {
     for (const path of ['/', paths.get('First steps') ?? '', '/p/handbook', `/p/handbook${paths.get('First steps')}`]) {
       const { status, text, headers } = await read(host, path);
       expect([path, status]).toEqual([path, 404]);
@@ -219,7 +219,7 @@ describe('a domain of a publication', () => {
     }
   });
 
-  test('has nothing of the rest of the server', async () => {
+  test('serves nothing of the rest of the server', async () => {
     const others = [
       '/docs',
       '/auth/sign-in',
@@ -290,7 +290,7 @@ inBrowser(`in a browser that the DNS leads here (skipped without ${CHROMIUM})`, 
     await browser?.close();
   });
 
-  /** What the frame of the artifact says once its script has run, and its picture is there. */
+  /** Returns the text of the artifact's frame once its script has run and its picture is loaded. */
   async function dialIn(page: Page): Promise<string> {
     const frame = page.frameLocator('iframe.artifact');
     await frame.getByText('Force 5').waitFor();
@@ -303,7 +303,7 @@ inBrowser(`in a browser that the DNS leads here (skipped without ${CHROMIUM})`, 
     return (await frame.locator('#out').textContent()) ?? '';
   }
 
-  test.each([DOCS, HELP])('an artifact runs in its frame, apart from the page: %s', async (host) => {
+  test.each([DOCS, HELP])('an artifact runs in its frame, separate from the page: %s', async (host) => {
     const page = await browser.newPage();
     await eventually(async () => expect((await page.goto(`http://${host}:${port}/`))?.status()).toBe(200));
     await page.getByLabel('Pages of this publication').getByRole('link', { name: 'Dial', exact: true }).click();
@@ -353,7 +353,7 @@ inBrowser(`in a browser that the DNS leads here (skipped without ${CHROMIUM})`, 
 
 describe('the host of users’ bytes', () => {
   test.each([BYTES, BYTES.toUpperCase(), `${BYTES}.`])(
-    'shows frames and what they load, and nothing else: %s',
+    'serves frames and what they load, and nothing else: %s',
     async (name) => {
       await publish({ visibility: 'public' });
       const host = `${name}:${port}`;
@@ -374,7 +374,7 @@ describe('the host of users’ bytes', () => {
         expect([path, (await read(host, path)).status]).toEqual([path, 404]);
       }
       expect((await read(host, '/robots.txt')).text).toBe('User-agent: *\nDisallow: /\n');
-      // On the product’s own host it is shown, and does not run.
+      // On the product’s own host it is shown without running.
       const own = await read(`${WIKI}:${port}`, frame);
       expect(own.headers['content-security-policy']).toMatch(/^sandbox; default-src 'none';/);
     },

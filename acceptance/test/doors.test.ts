@@ -22,7 +22,7 @@ interface RawAnswer {
   readonly body: { readonly error?: { readonly code: string; readonly param: string | null } };
 }
 
-/** Sends lines of a request as they are, and reads the answer to its end. */
+/** Sends the lines of a request unchanged, and reads the whole response. */
 function raw(...lines: string[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(system.baseUrl);
   return new Promise((resolve, reject) => {
@@ -70,19 +70,19 @@ describe('a request with odd headers gets the documented error', () => {
     expect(answer.headers).toMatch(/^Content-Type: application\/json/im);
   });
 
-  test('CONNECT, too', async () => {
+  test('CONNECT gets it too', async () => {
     const answer = await raw('CONNECT a.example:443 HTTP/1.1', 'Host: a.example:443');
     expect([answer.status, answer.body.error?.code]).toEqual([400, 'invalid_value']);
   });
 
-  test('one that is old, or expects what can be met, is served', async () => {
+  test('a request with an old version, or an expectation that can be met, is served', async () => {
     expect((await raw('GET /health/live HTTP/1.0')).status).toBe(200);
     const met = await raw('GET /health/live HTTP/1.1', 'Host: a', 'Expect: 100-continue', last);
     expect([met.status, met.text]).toEqual([100, expect.stringContaining('HTTP/1.1 200 OK')]);
   });
 });
 
-test('a page that is restricted is gone from its publication with the answer', async () => {
+test('a restricted page disappears from its publication with the response', async () => {
   const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Published' });
   const make = async (body: object) =>
     (await owner.post<Resource>('/resources', { workspace_id: workspace.id, ...body })).data;
@@ -104,7 +104,7 @@ test('a page that is restricted is gone from its publication with the answer', a
   }
 });
 
-test('the keys of a deleted Org are worth nothing from its answer on', async () => {
+test('the keys of a deleted Org are invalid from its response on', async () => {
   const { data: org } = await owner.post<{ id: string }>('/orgs', { name: 'Short-lived' });
   const made = await owner.post<{ key: string }>(
     '/api-keys',

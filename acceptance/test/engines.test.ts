@@ -19,14 +19,14 @@ interface Semver {
 
 const semver = createRequire(import.meta.url)('semver') as Semver;
 
-/** The packages that don't run on a version of Node.js, by what they say themselves. */
+/** Returns the packages that do not support a version of Node.js according to their own `engines`. */
 function refusing(version: string, packages: Readonly<Record<string, Locked>>): string[] {
   return Object.entries(packages)
     .filter(([, { engines }]) => engines?.node !== undefined && !semver.satisfies(version, engines.node))
     .map(([path, locked]) => `${path}@${locked.version} needs Node.js ${locked.engines?.node}`);
 }
 
-/** The dependencies that no folder above their package holds, which `npm ci` would not install. */
+/** Returns the dependencies that no folder above their package contains, which `npm ci` would not install. */
 function unresolved(packages: Readonly<Record<string, Locked>>): string[] {
   return Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
@@ -35,7 +35,7 @@ function unresolved(packages: Readonly<Record<string, Locked>>): string[] {
   );
 }
 
-/** Where Node.js looks for a package that is required from a folder. */
+/** Returns the folders in which Node.js looks for a package that is required from a folder. */
 function placesOf(name: string, folder: string): string[] {
   const parts = folder.split('/');
   return [...parts.keys(), parts.length].map((length) =>
@@ -49,24 +49,24 @@ const oldest = semver.minVersion(promised)?.version ?? '';
 
 const { packages } = read('package-lock.json') as { packages: Record<string, Locked> };
 
-test('the lock file holds every dependency of every package', () => {
+test('the lock file contains every dependency of every package', () => {
   expect(unresolved(packages)).toEqual([]);
   const { 'node_modules/koa': _, ...without } = packages;
   expect(unresolved(without)).toContain('gateway needs koa');
 });
 
-test('every package of the lock file runs on the oldest Node.js that the project promises', () => {
+test('every package of the lock file runs on the oldest supported Node.js', () => {
   expect(Object.keys(packages).length).toBeGreaterThan(500);
   expect(refusing(oldest, packages)).toEqual([]);
 });
 
-test('a package that needs a newer Node.js is named', () => {
+test('a package that needs a newer Node.js is reported', () => {
   expect(refusing('20.19.0', { 'node_modules/new': { version: '6.0.2', engines: { node: '^22 || ^24' } } })).toEqual([
     'node_modules/new@6.0.2 needs Node.js ^22 || ^24',
   ]);
 });
 
-test('the scripts and the programs refuse every Node.js that is older', () => {
+test('the scripts and the programs refuse every older Node.js', () => {
   const [major, minor] = oldest.split('.');
   const script = readFileSync(join(ROOT, 'scripts/node-version.mjs'), 'utf8');
   expect(script).toContain(`major < ${major} || (major === ${major} && minor < ${minor})`);

@@ -8,7 +8,7 @@ import { eventually } from '../src/eventually.js';
 import type { Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** Readers whose streams are cut at random, while the system is killed, see each event once and in one order. */
+/** Tests that readers whose streams are cut while the system is killed receive each event once and in order. */
 
 const READERS = 200;
 const CUTS = 600;
@@ -33,7 +33,7 @@ afterAll(async () => {
 }, 60_000);
 
 interface Reader {
-  /** Names of the folders that were told, in order. */
+  /** Names of the folders in the received events, in order. */
   readonly names: string[];
   readonly faults: string[];
   lastEventId: string | undefined;
@@ -42,7 +42,7 @@ interface Reader {
 let cutsLeft = CUTS;
 let isOver = false;
 
-/** Reads the stream until the test is over, and comes back behind its last event after each cut. */
+/** Reads the stream until the test is over, and resumes after its last event after each cut. */
 async function follow(reader: Reader): Promise<void> {
   while (!isOver) {
     const cut = new AbortController();
@@ -89,7 +89,7 @@ async function readOnce(reader: Reader, signal: AbortSignal): Promise<void> {
 
 const idsOf = ({ data }: FeedEvent) => data.resource_ids as string[];
 
-test('each reader sees each event once, in the same order', async () => {
+test('each reader receives each event once, in the same order', async () => {
   const readers: Reader[] = Array.from({ length: READERS }, () => ({ names: [], faults: [], lastEventId: undefined }));
   const following = readers.map(follow);
   await eventually(() => expect(readers.filter((one) => one.lastEventId === undefined)).toEqual([]), PATIENCE_MS);
@@ -115,10 +115,10 @@ test('each reader sees each event once, in the same order', async () => {
   await agent.destroy();
   await Promise.all(following);
   const [first] = readers;
-  const told = first?.names ?? [];
-  expect(new Set(told).size).toBe(told.length);
+  const received = first?.names ?? [];
+  expect(new Set(received).size).toBe(received.length);
   // A folder may have been made although the answer was lost.
-  expect(told.filter((id) => written.includes(id))).toEqual(written);
-  for (const { names, faults } of readers) expect([names, faults]).toEqual([told, []]);
+  expect(received.filter((id) => written.includes(id))).toEqual(written);
+  for (const { names, faults } of readers) expect([names, faults]).toEqual([received, []]);
   expect(CUTS - cutsLeft).toBeGreaterThan(READERS);
 }, 400_000);

@@ -47,7 +47,7 @@ async function refused(credential: Credential, query: string): Promise<[number, 
 }
 
 describe('a stream', () => {
-  test('tells each type of event once from what a person does', async () => {
+  test("contains each type of event once after a person's actions", async () => {
     const feed = await watch(by.session, `?workspace_id=${workspace.id}`);
     expect(feed.response.headers.get('x-accel-buffering')).toBe('no');
     expect(feed.all[0]).toMatchObject({ event: 'position', id: expect.stringMatching(/^[\w-]{54}$/) });
@@ -88,7 +88,7 @@ describe('a stream', () => {
       ...['member.removed', 'agent_run.finished'],
     ];
     for (const type of expected) await feed.sees(type);
-    // What is delivered after a resource has gone tells of its end alone.
+    // An event that is delivered after a resource was deleted contains only the deletion.
     await by.del(`/resources/${page.id}`);
     await feed.sees('resource.trashed');
     await by.post(`/resources/${page.id}/restore`, {});
@@ -108,7 +108,7 @@ describe('a stream', () => {
     expect(events.filter(({ type }) => type === 'comment.created')).toHaveLength(1);
   }, 120_000);
 
-  test('tells messages to the members of their conversation, and what was read to its reader alone', async () => {
+  test('contains messages for the members of their conversation, and read marks for their reader only', async () => {
     const outsider = await signUp(system, 'Outsider');
     await by.post(`/workspaces/${workspace.id}/members`, { user_id: outsider.user.id, role: 'viewer' });
     const feeds = {
@@ -187,7 +187,7 @@ describe('a stream', () => {
     expect(await refused(key, '?workspace_id=nowhere')).toEqual([400, 'invalid_value']);
   });
 
-  test('of other tenants and of keys for other workspaces tells nothing', async () => {
+  test('of another tenant, or for a key for other workspaces, contains nothing', async () => {
     const stranger = await signUp(system, 'Stranger');
     const { data: org } = await by.post<Org>('/orgs', { name: 'Elsewhere' });
     const { data: other } = await by.post<Workspace>('/workspaces', { name: 'Other' });
@@ -201,7 +201,7 @@ describe('a stream', () => {
     const own = await watch(by.session);
     await write('Private');
     await own.sees('resource.created');
-    // Each stream tells something later, so that what it left out was not only late.
+    // Each stream receives a later event, so the missing ones are not just late.
     const theirs = (place: string, from = by, headers = {}) =>
       from.post('/resources', { workspace_id: place, type: 'folder', name: 'Own' }, { headers });
     const { data: home } = await stranger.post<Workspace>('/workspaces', { name: 'Home' });
@@ -219,7 +219,7 @@ describe('a stream', () => {
     expect(await refused(key, `?workspace_id=${workspace.id}`)).toEqual([403, 'tenant_boundary']);
   }, 60_000);
 
-  test('tells of a restricted resource once it is shared', async () => {
+  test('contains a restricted resource once it is shared', async () => {
     const secret = await write('Secret', { access_mode: 'restricted' });
     const feed = await watch(reader.session, `?workspace_id=${workspace.id}`);
     await by.patch(`/resources/${secret.id}`, { name: 'Secret of some' });
@@ -250,27 +250,27 @@ describe('a stream', () => {
     expect(left.all.at(-1)).toMatchObject({ event: 'error', data: { code: 'not_found' } });
   }, 30_000);
 
-  test('resumes behind each of its events, and begins anew at a place that is not known', async () => {
+  test('resumes after each of its events, and starts over at an unknown position', async () => {
     const { data: own } = await by.post<Workspace>('/workspaces', { name: 'Resumed' });
     const query = `?workspace_id=${own.id}&types=resource.created`;
     const feed = await watch(by.session, query);
     const names = Array.from({ length: 6 }, (_, i) => `Folder ${i}`);
     for (const name of names) await by.post('/resources', { workspace_id: own.id, type: 'folder', name });
-    const told = await openAt(feed, names.length);
-    for (const [i, { id = '' }] of told.entries()) {
+    const received = await openAt(feed, names.length);
+    for (const [i, { id = '' }] of received.entries()) {
       const again = await watch(by.session, query, { 'Last-Event-ID': id });
-      if (i < told.length - 1) await openAt(again, told.length - 1 - i);
-      expect(again.all.map((event) => event.id)).toEqual(told.slice(i + 1).map((event) => event.id));
+      if (i < received.length - 1) await openAt(again, received.length - 1 - i);
+      expect(again.all.map((event) => event.id)).toEqual(received.slice(i + 1).map((event) => event.id));
       await again.close();
     }
     const lost = await watch(by.session, query, { 'Last-Event-ID': 'from-elsewhere' });
     await eventually(() => expect(lost.all[0]).toMatchObject({ event: 'reset', data: { reason: 'unknown' } }));
     const { data } = await by.get<{ items: { id: string }[] }>(`/events${query}`);
-    expect(data.items.map(({ id }) => id)).toEqual(told.slice(1).map((event) => event.data.id));
+    expect(data.items.map(({ id }) => id)).toEqual(received.slice(1).map((event) => event.data.id));
   }, 60_000);
 });
 
-/** Waits until a feed has told so many events, and returns them with its position. */
+/** Waits until a feed has a number of events, and returns them with its position. */
 function openAt(feed: Feed, count: number) {
   return eventually(() => {
     if (feed.events().length < count) throw new Error(`${feed.events().length} of ${count} events`);

@@ -4,7 +4,7 @@ import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 import { createWorld, type World } from '../src/world.js';
 
-/** The bodies that the OpenAPI document shows work as they are, on a target that takes them. */
+/** Tests that the example bodies of the OpenAPI document work unchanged, on a suitable target. */
 
 interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: object }>> };
@@ -32,7 +32,7 @@ beforeAll(async () => {
   );
 }, 120_000);
 
-/** What an example may be answered where its target has nothing left to do, or its body names a person or an approval. */
+/** Accepted errors of examples whose target has nothing left to do, or whose body names a person or an approval. */
 const REASONS: Readonly<Record<string, string>> = {
   'POST /api/v1/imports/{import_id}/retry': 'import_active',
   'POST /api/v1/agent-runs/{run_id}/cancel': 'run_not_cancelable',
@@ -43,7 +43,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'POST /api/v1/im/conversations/{conversation_id}/members': 'not_found',
 };
 
-test('every operation with a body has an example, and it works', async () => {
+test('every operation with a body has an example, and the example works', async () => {
   expect(examples.size).toBeGreaterThan(35);
   const wrong: string[] = [];
   for (const [endpoint, example] of examples) {

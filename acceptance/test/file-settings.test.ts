@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-/** Asks this system as if it were called by a host's name. */
+/** Sends a request to this system under a host name. */
 function askAs(host: string, url: string): Promise<IncomingMessage> {
   const { pathname } = new URL(url, system.baseUrl);
   return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ function askAs(host: string, url: string): Promise<IncomingMessage> {
 }
 
 describe('an origin for users’ bytes', () => {
-  test('shows what can script, with nothing of the product within its reach', async () => {
+  test('serves content with scripts, without access to the product', async () => {
     const made = await newFile(by, { name: 'page.html', workspace_id: workspace.id }, PAGE);
     const link = await linkOf(by, made.data.resource.id, '?disposition=inline');
     expect([link.disposition, new URL(link.download_url).host]).toEqual(['inline', CONTENT_HOST]);
@@ -46,14 +46,14 @@ describe('an origin for users’ bytes', () => {
     expect((await askAs(new URL(system.baseUrl).host, link.download_url)).statusCode).toBe(404);
   });
 
-  test('has nothing else', async () => {
+  test('serves nothing else', async () => {
     for (const path of ['/api/v1/me', '/auth/sign-in', '/docs', '/']) {
       expect((await askAs(CONTENT_HOST, path)).statusCode).toBe(404);
     }
   });
 });
 
-test('a quota is kept, whichever way bytes come, and freed by what goes', async () => {
+test('a quota is enforced for all ways of upload, and freed by deletions', async () => {
   const mine = (await by.post<Workspace>('/workspaces', { name: 'Small' })).data;
   const there = { name: 'file', workspace_id: mine.id };
   const first = (await newFile(by, there, Buffer.alloc(900))).data.resource.id;
@@ -63,7 +63,7 @@ test('a quota is kept, whichever way bytes come, and freed by what goes', async 
   expect((await by.get(`/storage/usage?workspace_id=${mine.id}`)).data).toMatchObject({ quota_bytes: 1000 });
   await by.del(`/resources/${first}`);
   await by.del(`/workspaces/${mine.id}/trash`);
-  // The bytes are free when the event of the purge has come.
+  // The bytes are freed when the event of the purge has arrived.
   let freed = await newFile(by, there, Buffer.alloc(500));
   for (let tries = 0; freed.status === 409 && tries < 15; tries++) {
     await sleep(1000);
@@ -72,7 +72,7 @@ test('a quota is kept, whichever way bytes come, and freed by what goes', async 
   expect(freed.status).toBe(201);
 });
 
-test('a quota is kept by imports, of whose files all count that are put at once', async () => {
+test('a quota is enforced for imports, whose concurrent files all count', async () => {
   const owner = await signIn(system, system.owner);
   const { data: org } = await owner.post<Org>('/orgs', { name: 'Tight' });
   const place = (await owner.post<Workspace>('/workspaces', { name: 'Tight', org_id: org.id })).data;

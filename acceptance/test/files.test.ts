@@ -20,7 +20,7 @@ import { standingSystem } from '../src/standing.js';
 import { mode, type System } from '../src/system.js';
 
 const MIB = 1024 * 1024;
-/** A bucket has URLs of its own, which answer in its own words. */
+/** A bucket has URLs of its own, with errors of its own. */
 const throughGateway = mode === 'embedded' ? test : test.skip;
 const inlineBytes = Buffer.from('Some words about the thylacine.');
 
@@ -51,7 +51,7 @@ const inWorkspace = (fields: object = {}) => ({ name: 'file.bin', workspace_id: 
 const idOf = (reply: { data: NewFile }) => reply.data.resource.id;
 
 describe('a small file', () => {
-  test('is ready when it is answered, and its type is found out', async () => {
+  test('is ready in the response, and its type is detected', async () => {
     const reply = await newFile(by, inWorkspace({ name: 'words.txt', content_type: 'image/png' }), inlineBytes);
     expect(reply.status).toBe(201);
     const { resource, file, upload } = reply.data;
@@ -71,7 +71,7 @@ describe('a small file', () => {
     expect(read.data).toMatchObject({ size_bytes: inlineBytes.length, file: { status: 'ready' } });
   });
 
-  test('is read by a link, whole and in part', async () => {
+  test('is read by a link, completely and in part', async () => {
     const id = idOf(await newFile(by, inWorkspace({ name: 'words.txt' }), inlineBytes));
     const link = await linkOf(by, id);
     expect(link).toMatchObject({ name: 'words.txt', checksum_sha256: sha256(inlineBytes), disposition: 'attachment' });
@@ -104,7 +104,7 @@ describe('a small file', () => {
     expect((await download(url.replace('/blobs/', '/blobs/x'))).status).toBe(404);
   });
 
-  test('that is not what was announced is refused, and nothing is made', async () => {
+  test('that does not match its announcement is refused, and nothing is created', async () => {
     const before = await by.get(`/workspaces/${workspace.id}/resources?type=file`);
     const refused = async (fields: object) => (await newFile(by, inWorkspace(fields), inlineBytes)).error.code;
     expect(await refused({ checksum_sha256: '0'.repeat(64) })).toBe('checksum_mismatch');
@@ -120,13 +120,13 @@ describe('a small file', () => {
     expect(after.page.total).toBe(before.page.total);
   });
 
-  test('of no bytes is a file', async () => {
+  test('may be empty', async () => {
     const id = idOf(await newFile(by, inWorkspace(), ''));
     const { bytes } = await download((await linkOf(by, id)).download_url);
     expect(bytes.length).toBe(0);
   });
 
-  test('is made once under one key', async () => {
+  test('is created once under one key', async () => {
     const options = { headers: { 'Idempotency-Key': `file-${Date.now()}` } };
     const body = inWorkspace({ content_base64: inlineBytes.toString('base64') });
     const first = await by.post<NewFile>('/files', body, options);
@@ -160,7 +160,7 @@ describe('a small file', () => {
 describe('an upload', () => {
   const bytes = randomBytes(2 * MIB + 17);
 
-  test('is put to its URL, and ready when it has landed', async () => {
+  test('is sent to its URL, and ready when it has arrived', async () => {
     const asked = inWorkspace({ size_bytes: bytes.length, checksum_sha256: sha256(bytes) });
     const { data } = await newFile(by, asked);
     expect(data.resource.file).toMatchObject({ status: 'pending_upload', size_bytes: bytes.length });
@@ -176,7 +176,7 @@ describe('an upload', () => {
     });
   });
 
-  test('of other bytes than announced makes no file, and may be tried again', async () => {
+  test('of other bytes than announced creates no file, and can be retried', async () => {
     const asked = inWorkspace({ size_bytes: bytes.length, checksum_sha256: sha256(bytes) });
     const { data } = await newFile(by, asked);
     const upload = data.upload as Upload;
@@ -203,7 +203,7 @@ describe('an upload', () => {
     expect(await codeOf(await putBytes(upload, bytes))).toEqual([404, 'expired_link']);
   });
 
-  test('in parts is complete when the last one lands, in any order, and can be gone on with', async () => {
+  test('in parts is complete when the last part arrives, in any order, and can be continued', async () => {
     const large = randomBytes(12 * MIB);
     const { data } = await newFile(by, inWorkspace({ size_bytes: large.length, checksum_sha256: sha256(large) }));
     const { id } = data.resource;
@@ -222,7 +222,7 @@ describe('an upload', () => {
     expect(middle.bytes.equals(large.subarray(5 * MIB - 3, 5 * MIB + 3))).toBe(true);
   });
 
-  test('in parts of which one is wrong fails, and is done again as a new version', async () => {
+  test('with one wrong part fails, and is repeated as a new version', async () => {
     const large = randomBytes(7 * MIB);
     const asked = { size_bytes: large.length, checksum_sha256: sha256(large) };
     const { data } = await newFile(by, inWorkspace(asked));
@@ -242,7 +242,7 @@ describe('an upload', () => {
   });
 });
 
-describe('what is dangerous to look at', () => {
+describe('dangerous content', () => {
   const script = '<script>alert(1)</script>';
   const HOSTILE: readonly [name: string, content: string | Buffer][] = [
     ['page.html', `<!doctype html><html>${script}</html>`],
@@ -257,14 +257,14 @@ describe('what is dangerous to look at', () => {
     ['nothing', Buffer.from([0, 1, 2, 3])],
   ];
 
-  test.each(HOSTILE)('%s never comes as something that a browser renders', async (name, content) => {
+  test.each(HOSTILE)('%s is never returned as something that a browser renders', async (name, content) => {
     const id = idOf(await newFile(by, inWorkspace({ name, content_type: 'image/png' }), content));
     const link = await linkOf(by, id, '?disposition=inline');
     const { headers } = await download(link.download_url);
     const type = headers.get('content-type') ?? '';
     const shown = headers.get('content-disposition')?.startsWith('inline');
     expect(type).not.toMatch(/html|svg|xml|pdf|script/);
-    // What is shown in place is a picture or plain text, by its bytes.
+    // Only pictures and plain text, judged by their bytes, are shown inline.
     if (shown) expect(type).toMatch(/^(image\/(png|gif|jpeg|webp)|text\/plain)/);
   });
 
@@ -276,7 +276,7 @@ describe('what is dangerous to look at', () => {
     'a;filename=evil.html',
     "x'y%22.html",
     '…'.repeat(255),
-  ])('the name %j makes a header that says no more than a name', async (name) => {
+  ])('the name %j results in a header that contains only a name', async (name) => {
     const id = idOf(await newFile(by, inWorkspace({ name }), 'x'));
     const { headers } = await download((await linkOf(by, id)).download_url);
     expect(headers.get('content-disposition')).toMatch(
@@ -285,7 +285,7 @@ describe('what is dangerous to look at', () => {
     expect(headers.get('content-disposition')).not.toMatch(/[\r\n]/);
   });
 
-  test('pictures are shown in place, with a small one', async () => {
+  test('pictures are shown inline, with a thumbnail', async () => {
     const pixel = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGP8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==',
       'base64',
@@ -306,7 +306,7 @@ describe('what is dangerous to look at', () => {
 });
 
 describe('a file from a URL', () => {
-  test('is fetched after the answer', async () => {
+  test('is fetched after the response', async () => {
     const asked = inWorkspace({ name: 'there.txt', source_url: `${sourceUrl}/there.txt` });
     const { data } = await newFile(by, asked);
     expect(data.file.status).toBe('processing');
@@ -318,7 +318,7 @@ describe('a file from a URL', () => {
   test.each([
     ['/missing', 'invalid_url'],
     ['/away', 'url_not_allowed'],
-  ])('%s fails and says why', async (path, code) => {
+  ])('%s fails with a reason', async (path, code) => {
     const { data } = await newFile(by, inWorkspace({ source_url: sourceUrl + path }));
     const { error } = await eventually(async () => {
       const reply = await by.get(`/resources/${data.resource.id}/file`);
@@ -358,7 +358,7 @@ describe('the text of a file', () => {
     await eventually(async () => expect([await found('numbat'), await found('quokka')]).toEqual([[id], []]));
   });
 
-  test('is none where there is none, and is not written', async () => {
+  test('is empty for a file without text, and cannot be written', async () => {
     const id = idOf(await newFile(by, inWorkspace(), Buffer.from([0, 255, 1, 254])));
     expect((await by.get(`/resources/${id}/content`)).data).toMatchObject({ text: '', text_extraction: 'none' });
     const codeOf = async (reply: Promise<{ error: { code: string } }>) => (await reply).error.code;
@@ -369,7 +369,7 @@ describe('the text of a file', () => {
 });
 
 describe('storage', () => {
-  test('is counted by kind and workspace, the largest first, what is in the trash apart', async () => {
+  test('is counted by kind and workspace, the largest first, with the trash counted separately', async () => {
     const mine = (await by.post<Workspace>('/workspaces', { name: 'Counted' })).data;
     const there = { workspace_id: mine.id };
     const large = idOf(await newFile(by, { name: 'large', ...there }, Buffer.alloc(1000)));
@@ -396,7 +396,7 @@ describe('storage', () => {
     expect(all.data.by_workspace.map(({ workspace_id: id }) => id)).toContain(mine.id);
   });
 
-  test('is free again when a file is purged, and its link is good no more', async () => {
+  test('is freed when a file is purged, and its link becomes invalid', async () => {
     const id = idOf(await newFile(by, inWorkspace({ name: 'gone' }), 'Soon gone.'));
     const { download_url: url } = await linkOf(by, id);
     await by.del(`/resources/${id}`);
@@ -412,7 +412,7 @@ describe('a file below a document', () => {
     return { names: data.items.map(({ name }) => name).sort(), total: body.page?.total };
   };
 
-  test('is its attachment, and left out of lists that do not ask for files', async () => {
+  test('is its attachment, and is omitted from lists unless they ask for files', async () => {
     const at = (await by.post<Workspace>('/workspaces', { name: 'Attached' })).data;
     const folder = (await by.post<Resource>('/resources', { type: 'folder', name: 'Folder', workspace_id: at.id }))
       .data;

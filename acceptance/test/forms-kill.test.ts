@@ -20,13 +20,13 @@ const COLUMNS = [
 const CONFIG = { title: 'Survey', fields: [{ id: 'name', type: 'short_text', label: 'Name', column_id: 'name' }] };
 const DISTINCT = 100;
 
-/** What became of a round: rows by submission that was acknowledged, and why the others were not. */
+/** The outcome of a round: rows by acknowledged submission, and why the others were not acknowledged. */
 interface Round {
   readonly acknowledged: Map<string, string>;
   readonly refused: string[];
 }
 
-/** Hands in each id twice at the same time. */
+/** Submits each id twice at the same time. */
 async function handIn(by: Api, token: string | null, ids: readonly string[]): Promise<Round> {
   const acknowledged = new Map<string, string>();
   const asked = [...ids, ...ids]
@@ -46,7 +46,7 @@ async function handIn(by: Api, token: string | null, ids: readonly string[]): Pr
   return { acknowledged, refused };
 }
 
-test('a system that is killed while 200 submissions come has each distinct one once, without a gap', async () => {
+test('a system that is killed during 200 submissions has each distinct one once, without a gap', async () => {
   const by = api(system, system.owner.apiKey);
   const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Heavy' });
   let cut = 0;
@@ -56,12 +56,12 @@ test('a system that is killed while 200 submissions come has each distinct one o
     const first = handIn(by, form.token, ids);
     await new Promise((resolve) => setTimeout(resolve, wait));
     await system.kill();
-    const { acknowledged: told } = await first;
+    const { acknowledged } = await first;
     await system.restart();
     const survived = await tableOf(by, form.resource_id);
-    // What was acknowledged is there; what is there is counted and numbered from 1 on.
+    // Acknowledged submissions are stored, and stored ones are counted and numbered from 1 on.
     const there = new Map(survived.rows.map(({ id, cells }) => [cells.name, id]));
-    for (const [submissionId, rowId] of told)
+    for (const [submissionId, rowId] of acknowledged)
       expect([submissionId, there.get(submissionId)]).toEqual([submissionId, rowId]);
     expect(survived.rows.map(({ cells }) => cells.no)).toEqual(survived.rows.map((_, i) => i + 1));
     const { data } = await by.get<FormAnswer>(`/resources/${form.resource_id}/form`);
@@ -70,13 +70,13 @@ test('a system that is killed while 200 submissions come has each distinct one o
 
     const { acknowledged: again, refused } = await handIn(by, form.token, ids);
     expect([round, refused.slice(0, 3)]).toEqual([round, []]);
-    for (const [submissionId, rowId] of told) expect(again.get(submissionId)).toBe(rowId);
+    for (const [submissionId, rowId] of acknowledged) expect(again.get(submissionId)).toBe(rowId);
     const { rows } = await tableOf(by, form.resource_id);
     expect(rows.map(({ cells }) => cells.name).sort()).toEqual([...ids].sort());
     expect(rows.map(({ cells }) => cells.no)).toEqual(ids.map((_, i) => i + 1));
     const after = await by.get<FormAnswer>(`/resources/${form.resource_id}/form`);
     expect(after.data.form.submission_count).toBe(DISTINCT);
   }
-  // At least one of them was stopped on its way.
+  // At least one of them was interrupted.
   expect(cut).toBeGreaterThan(0);
 }, 240_000);

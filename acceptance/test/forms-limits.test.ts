@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-test('a visitor is limited on the page and by its credential together, with words for people', async () => {
+test("a visitor is limited on the page and by the form's credential together, with a readable message", async () => {
   const page = await (await fetch(form.public_url ?? '')).text();
   const [credential = ''] = /wsf_[\w.-]+/.exec(page) ?? [];
   const body = new URLSearchParams({ credential, name: 'Ada' });
@@ -40,7 +40,7 @@ test('deliveries to a webhook are limited', async () => {
   expect([await deliver(), await deliver(), await deliver()]).toEqual([201, 201, 429]);
 });
 
-test('searches in publications are limited for each address, with words for people', async () => {
+test('searches in publications are limited for each address, with a readable message', async () => {
   const { data: workspaces } = await by.get<Workspace[]>('/workspaces');
   const document = { type: 'document', name: 'Garden', workspace_id: workspaces[0]?.id, content: 'Ferns grow here.' };
   const { data } = await by.post<Resource>('/resources', document);

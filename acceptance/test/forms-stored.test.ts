@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-/** Its files are looked into: on the mesh those are of servers. */
+/** The test reads the system's files, which belong to servers on the mesh. */
 const inOneProcess = mode === 'embedded' ? test : test.skip;
 
 inOneProcess('no token and no secret lies in the clear', async () => {
@@ -38,9 +38,9 @@ inOneProcess('no token and no secret lies in the clear', async () => {
   const hidden = [form.token, form.webhook_token, data.form.webhook_token, secret, ...made];
   expect(new Set(hidden).size).toBe(5);
   const stored = keptFiles(system).map(({ bytes }) => bytes);
-  const told = [Buffer.from(system.stdout()), Buffer.from(system.stderr())];
+  const output = [Buffer.from(system.stdout()), Buffer.from(system.stderr())];
   expect(stored.some((bytes) => bytes.includes(table.data.id))).toBe(true);
   for (const text of hidden) {
-    expect([...stored, ...told].filter((bytes) => bytes.includes(text as string))).toEqual([]);
+    expect([...stored, ...output].filter((bytes) => bytes.includes(text as string))).toEqual([]);
   }
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 const ask = (fields: readonly object[], more: object = {}) => ({ title: 'Contact us', fields, ...more });
 const NAME = { id: 'name', type: 'short_text', label: 'Your name', required: true };
 
-interface Told {
+interface NotificationList {
   readonly items: readonly { readonly type: string; readonly title: string }[];
 }
 
@@ -32,7 +32,7 @@ function faultsOf(error: { readonly details: unknown }): Record<string, string> 
 }
 
 describe('a form', () => {
-  test('without a configuration asks for what its table can hold', async () => {
+  test('without a configuration has a field for each column that people can fill in', async () => {
     const { form, resource, access } = await newForm(by, workspace.id, undefined, [
       { id: 'name', name: 'Name', type: 'text', required: true },
       { id: 'age', name: 'Age', type: 'number' },
@@ -58,7 +58,7 @@ describe('a form', () => {
     expect(again.error).toMatchObject({ code: 'form_already_exists' });
   });
 
-  test('makes the columns that its fields lack, and takes each kind of answer', async () => {
+  test('creates missing columns of its fields, and accepts each kind of answer', async () => {
     const options = [{ id: 'red', label: 'Red', value: 'r' }, { label: 'Blue' }];
     const fields = [
       NAME,
@@ -130,7 +130,7 @@ describe('a form', () => {
     expect(stored.data).toMatchObject({ type: 'file', name: 'cv.txt' });
   });
 
-  test('tells every fault of a configuration at once', async () => {
+  test('reports every error of a configuration at once', async () => {
     const table = await newForm(by, workspace.id, undefined, [
       { id: 'name', name: 'Name', type: 'text' },
       { id: 'sum', name: 'Sum', type: 'formula', options: { expression: '1+1' } },
@@ -179,7 +179,7 @@ describe('a form', () => {
     expect(one.error).toMatchObject({ code: 'url_not_allowed', param: 'config.webhooks[0].url' });
   });
 
-  test('without its column a field is disabled, and says so', async () => {
+  test('disables a field without a column, and reports it', async () => {
     const fields = [
       { ...NAME, column_id: 'who' },
       { id: 'age', type: 'number', label: 'Age', required: true },
@@ -201,7 +201,7 @@ describe('a form', () => {
 });
 
 describe('PATCH', () => {
-  test('takes both spellings of its fields, and refuses two that differ', async () => {
+  test('accepts both spellings of its fields, and refuses two different values', async () => {
     const { form } = await newForm(by, workspace.id);
     const path = `/resources/${form.resource_id}/form`;
     const off = await by.patch<FormAnswer>(path, { isActive: false, rotateWebhookToken: true });
@@ -224,7 +224,7 @@ describe('PATCH', () => {
     expect([nothing.status, nothing.data.form.webhook_token]).toEqual([200, same.data.form.webhook_token]);
   });
 
-  test('answers 400, 401, 403 and 404 where the specification says so', async () => {
+  test('returns 400, 401, 403 and 404 according to the specification', async () => {
     const { form } = await newForm(by, workspace.id);
     const path = `/resources/${form.resource_id}/form`;
     const codeOf = async (client: Api, at: string, body: unknown) => {
@@ -261,11 +261,11 @@ describe('PATCH', () => {
     expect([gone.status, gone.error.code]).toEqual([404, 'form_not_found']);
   });
 
-  test('in an archived workspace there is no current write access', async () => {
+  test('in an archived workspace is read-only', async () => {
     const other = (await by.post<Workspace>('/workspaces', { name: 'Frozen' })).data;
     const { form } = await newForm(by, other.id);
     await by.post(`/workspaces/${other.id}/archive`, {});
-    // What other processes remember of a workspace is two seconds old at the most.
+    // Other processes cache a workspace for at most two seconds.
     await eventually(async () => {
       const { status, error } = await by.patch(`/resources/${form.resource_id}/form`, { is_active: true });
       expect([status, error]).toMatchObject([403, { code: 'insufficient_role', details: { blocked_by: 'archived' } }]);
@@ -274,7 +274,7 @@ describe('PATCH', () => {
     expect([submitted.status, submitted.error.code]).toEqual([409, 'workspace_archived']);
   });
 
-  test('with If-Match another version is a conflict', async () => {
+  test('with another version in If-Match is a conflict', async () => {
     const { form } = await newForm(by, workspace.id);
     const path = `/resources/${form.resource_id}/form`;
     const read = await by.get(path);
@@ -293,7 +293,7 @@ describe('PATCH', () => {
     expect([second.status, second.error.code]).toEqual([409, 'version_conflict']);
   });
 
-  test('a replay tells no token', async () => {
+  test('does not return the token in a replay', async () => {
     const { form } = await newForm(by, workspace.id);
     const headers = { 'Idempotency-Key': randomUUID() };
     const path = `/resources/${form.resource_id}/form`;
@@ -314,7 +314,7 @@ describe('PATCH', () => {
 });
 
 describe('tokens', () => {
-  test('are for those who may manage the table', async () => {
+  test('are for people who may manage the table', async () => {
     const { form } = await newForm(by, workspace.id);
     const viewer = await signUp(system, 'Guest');
     await by.post(`/workspaces/${workspace.id}/members`, { user_id: viewer.user.id, role: 'viewer' });
@@ -326,7 +326,7 @@ describe('tokens', () => {
     expect([none.status, none.error.code]).toEqual([404, 'form_not_found']);
   });
 
-  test('die with the form; its rows stay', async () => {
+  test('are deleted with the form, whose rows are kept', async () => {
     const { form } = await newForm(by, workspace.id);
     await by.post(`/forms/${form.token}/submit`, { values: { name: 'Ada' } });
     const { data } = await by.del(`/resources/${form.resource_id}/form`);
@@ -342,7 +342,7 @@ describe('tokens', () => {
     expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
   });
 
-  test('of webhooks are answered by their end alone', async () => {
+  test('of webhooks are shown only by their last characters', async () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
     const webhooks = [{ url: 'https://example.com/in', secret }, { url: 'https://example.org/in' }];
     const { form } = await newForm(by, workspace.id, ask([NAME], { webhooks }));
@@ -364,7 +364,7 @@ describe('tokens', () => {
 });
 
 describe('a submission', () => {
-  test('is refused with every fault at once, and leaves nothing', async () => {
+  test('is refused with every error at once, and stores nothing', async () => {
     const { form } = await newForm(
       by,
       workspace.id,
@@ -396,7 +396,7 @@ describe('a submission', () => {
     expect((await tableOf(by, form.resource_id)).row_count).toBe(0);
   });
 
-  test('drops what its conditions hide, and does not ask for it', async () => {
+  test('drops hidden fields, and does not require them', async () => {
     const { form } = await newForm(
       by,
       workspace.id,
@@ -423,7 +423,7 @@ describe('a submission', () => {
     expect(rows[0]?.cells.vat ?? null).toBeNull();
   });
 
-  test('keeps to what its table asks, whoever comes first', async () => {
+  test('respects unique and required columns of its table', async () => {
     const columns = [
       { id: 'mail', name: 'Mail', type: 'email', unique: true },
       { id: 'team', name: 'Team', type: 'text', required: true },
@@ -449,7 +449,7 @@ describe('a submission', () => {
     expect(data.form.submission_count).toBe(1);
   });
 
-  test('names files that its sender can read, and no others', async () => {
+  test('may refer only to files that its sender can read', async () => {
     const fields = [{ id: 'papers', type: 'file', label: 'Papers' }];
     const { form } = await newForm(by, workspace.id, ask(fields));
     const content = Buffer.from('hello').toString('base64');
@@ -473,7 +473,7 @@ describe('a submission', () => {
     }
   });
 
-  test('under the same submission_id or key is the same one again', async () => {
+  test('under the same submission_id or key is not stored again', async () => {
     const { form } = await newForm(by, workspace.id, ask([NAME], { max_submissions: 2 }));
     const path = `/forms/${form.token}/submit`;
     const submission_id = randomUUID();
@@ -494,7 +494,7 @@ describe('a submission', () => {
     expect((await tableOf(by, form.resource_id)).row_count).toBe(3);
   });
 
-  test('is taken while the form is open', async () => {
+  test('is accepted while the form is open', async () => {
     const { form } = await newForm(by, workspace.id, ask([NAME]));
     const path = `/resources/${form.resource_id}/form`;
     const submit = async () => {
@@ -514,7 +514,7 @@ describe('a submission', () => {
     expect((await by.post(`/forms/${'x'.repeat(32)}/submit`, { values: {} })).error.code).toBe('form_not_found');
   });
 
-  test('is taken by the form and table as the last change left them, as often as both were seen before', async () => {
+  test('uses the form and table as last changed, however often they were read before', async () => {
     const { form } = await newForm(by, workspace.id, ask([NAME]));
     const path = `/resources/${form.resource_id}`;
     const submit = async () => {
@@ -573,13 +573,13 @@ describe('a submission', () => {
     expect(await codeOf(api(system))).toEqual([401, 'missing_credentials']);
   });
 
-  test('tells those whom the form names', async () => {
+  test('notifies the people whom the form names', async () => {
     const member = await signUp(system, 'Guest');
     await by.post(`/workspaces/${workspace.id}/members`, { user_id: member.user.id, role: 'viewer' });
     const { form } = await newForm(by, workspace.id, ask([NAME], { notify_user_ids: [member.user.id] }));
     await by.post(`/forms/${form.token}/submit`, { values: { name: 'Ada' } });
     await eventually(async () => {
-      const { data } = await member.get<Told>('/notifications');
+      const { data } = await member.get<NotificationList>('/notifications');
       expect(data.items.filter(({ type }) => type === 'form_submitted')).toMatchObject([
         { title: 'New response in “Leads”' },
       ]);
@@ -590,7 +590,7 @@ describe('a submission', () => {
 describe('the webhook', () => {
   const hook = (token: string | null) => `/hooks/forms/${token}`;
 
-  test('takes JSON and forms, by id, column, label and mapping, without a credential', async () => {
+  test('accepts JSON and forms, by id, column, label and mapping, without a credential', async () => {
     const fields = [
       { id: 'name', type: 'short_text', label: 'Your name' },
       { id: 'age', type: 'number', label: 'Age', column_id: 'years' },
@@ -620,7 +620,7 @@ describe('the webhook', () => {
     expect([wrong.status, wrong.error.code]).toEqual([400, 'invalid_value']);
   });
 
-  test('answers a repeated delivery as before, a rotated token not at all, and an inactive form 409', async () => {
+  test('repeats its response to a repeated delivery, refuses a rotated token, and returns 409 for an inactive form', async () => {
     const { form } = await newForm(by, workspace.id, ask([NAME]));
     const open = api(system);
     for (const name of ['webhook-id', 'Idempotency-Key']) {
@@ -642,7 +642,7 @@ describe('the webhook', () => {
 });
 
 describe('the hosted page', () => {
-  test('hands out a credential that opens this form and nothing else', async () => {
+  test('issues a credential for this form and nothing else', async () => {
     const { form } = await newForm(by, workspace.id, ask([NAME]));
     const other = await newForm(by, workspace.id, ask([NAME]));
     const page = await fetch(form.public_url ?? '');
@@ -666,7 +666,7 @@ describe('the hosted page', () => {
   });
 });
 
-test('200 submissions at once, half of them repeated, are the distinct ones, counted and numbered without a gap', async () => {
+test('200 concurrent submissions, half of them repeated, are stored once each and numbered without a gap', async () => {
   const columns = [
     { id: 'name', name: 'Name', type: 'text' },
     { id: 'no', name: 'No', type: 'auto_number' },

@@ -35,8 +35,8 @@ function soon<T>(check: () => Promise<T>): Promise<T> {
   return eventually(check);
 }
 
-describe('an acknowledged change is found', () => {
-  test('a creation, by name and by content', async () => {
+describe('an acknowledged change in a search', () => {
+  test('a creation is found by name and by content', async () => {
     const { id } = await create({ name: 'Quokka census', content: 'Marsupials were counted on Rottnest.' });
     await soon(async () => {
       expect(await find(owner, 'quokka')).toEqual([id]);
@@ -44,7 +44,7 @@ describe('an acknowledged change is found', () => {
     });
   });
 
-  test('a new name, and the old one no more', async () => {
+  test('a new name is found, and the former one is not', async () => {
     const { id } = await create({ name: 'Aardvark diary' });
     await soon(async () => expect(await find(owner, 'aardvark')).toEqual([id]));
     await owner.patch(`/resources/${id}`, { name: 'Pangolin diary' });
@@ -54,7 +54,7 @@ describe('an acknowledged change is found', () => {
     });
   });
 
-  test('new content, and the old no more', async () => {
+  test('new content is found, and the former one is not', async () => {
     const { id } = await create({ name: 'Recipe', content: 'Take saffron.' });
     await soon(async () => expect(await find(owner, 'saffron')).toEqual([id]));
     await owner.patch(`/resources/${id}/content`, { content: 'Take cardamom.' });
@@ -64,7 +64,7 @@ describe('an acknowledged change is found', () => {
     });
   });
 
-  test('a deletion, and a restoration', async () => {
+  test('a deletion and a restoration count at once', async () => {
     const { id } = await create({ name: 'Ephemeral mayfly' });
     await soon(async () => expect(await find(owner, 'mayfly')).toEqual([id]));
     await owner.del(`/resources/${id}`);
@@ -73,7 +73,7 @@ describe('an acknowledged change is found', () => {
     await soon(async () => expect(await find(owner, 'mayfly')).toEqual([id]));
   });
 
-  test('many changes of one document end with the last', async () => {
+  test('many changes of one document result in the last one', async () => {
     const { id } = await create({ name: 'Counter', content: 'zebrafinch0' });
     for (let i = 1; i <= 20; i++) await owner.patch(`/resources/${id}/content`, { content: `zebrafinch${i}x` });
     await soon(async () => {
@@ -106,7 +106,7 @@ describe('any part of a text is found', () => {
     });
   });
 
-  test('with ranges in code points', async () => {
+  test('has ranges in code points', async () => {
     await create({ name: 'Emoji', content: '😀😀 numbat 😀' });
     await soon(async () => {
       interface Highlighted {
@@ -123,7 +123,7 @@ describe('any part of a text is found', () => {
   });
 });
 
-describe('who may not read it does not find it', () => {
+describe('a person who may not read it does not find it', () => {
   async function restricted(name: string): Promise<Resource> {
     return create({ type: 'folder', name, access_mode: 'restricted' });
   }
@@ -140,7 +140,7 @@ describe('who may not read it does not find it', () => {
   const all = { search: true, list: true, read: true, content: true };
   const none = { search: false, list: false, read: false, content: false };
 
-  test('what is in a restricted folder, neither by search, list, count nor id', async () => {
+  test('content of a restricted folder is in no search, list, count or lookup by id', async () => {
     const folder = await restricted('Wombat board');
     const open = await create({ name: 'Wombat open' });
     const secret = await create({ name: 'Wombat secret', parent_id: folder.id });
@@ -160,7 +160,7 @@ describe('who may not read it does not find it', () => {
     expect([children.status, children.error.code]).toEqual([404, 'not_found']);
   });
 
-  test('a move into a restricted folder, and out of it, count on the next request', async () => {
+  test('a move into a restricted folder, and out of it, counts on the next request', async () => {
     const folder = await restricted('Closed shelf');
     const { id } = await create({ name: 'Echidna papers' });
     await soon(async () => expect(await sees(viewer, id, 'echidna')).toEqual(all));
@@ -172,7 +172,7 @@ describe('who may not read it does not find it', () => {
     expect(await sees(viewer, id, 'echidna')).toEqual(all);
   });
 
-  test('so does restricting a folder, and opening it', async () => {
+  test('restricting a folder, and opening it, counts on the next request', async () => {
     const folder = await create({ type: 'folder', name: 'Half open' });
     const inner = await create({ type: 'folder', name: 'Inner', parent_id: folder.id });
     const { id } = await create({ name: 'Bilby notes', parent_id: inner.id });
@@ -183,7 +183,7 @@ describe('who may not read it does not find it', () => {
     expect(await sees(viewer, id, 'bilby')).toEqual(all);
   });
 
-  test('so does leaving the workspace', async () => {
+  test('leaving the workspace counts on the next request', async () => {
     const person = await signUp(system, 'Leaver');
     const members = `/workspaces/${workspace.id}/members`;
     const { data: member } = await owner.post<WorkspaceMember>(members, { user_id: person.user.id, role: 'editor' });
@@ -201,7 +201,7 @@ describe('who may not read it does not find it', () => {
     else await gone();
   });
 
-  test('a key that is limited to one workspace finds nothing of another', async () => {
+  test('a key that is limited to one workspace finds nothing of another one', async () => {
     const { data: other } = await owner.post<Workspace>('/workspaces', { name: 'Other' });
     await owner.post('/resources', { type: 'document', name: 'Thylacine', workspace_id: other.id });
     await soon(async () => {
@@ -222,7 +222,7 @@ describe('who may not read it does not find it', () => {
 });
 
 describe('a search', () => {
-  test('without semantic search answers by keyword and says so', async () => {
+  test('without semantic search is answered by keyword, with a warning', async () => {
     for (const mode of ['hybrid', 'semantic']) {
       const { status, data, body } = await owner.post<SearchAnswer>('/search', { query: 'quokka', mode });
       expect([status, data.mode, data.degraded]).toEqual([200, 'keyword', true]);
@@ -242,7 +242,7 @@ describe('a search', () => {
     expect((await owner.post('/search', { query: 'x', workspace_ids: [] })).status).toBe(400);
   });
 
-  test('survives what people type', async () => {
+  test('accepts any input of people', async () => {
     const odd = [
       '"',
       '"unclosed',

@@ -38,7 +38,7 @@ onDisk('a system whose disk is full', () => {
   const create = (name: string) =>
     by.post<Resource>('/resources', { type: 'document', name, workspace_id: workspace.id, content: 'Some words.' });
 
-  /** Leaves so many bytes of the disk. */
+  /** Fills the disk except for a number of bytes. */
   function fill(left: number): void {
     rmSync(filler, { force: true });
     const file = openSync(filler, 'w');
@@ -50,7 +50,7 @@ onDisk('a system whose disk is full', () => {
         writeSync(file, PIECE);
       }
     } catch (error) {
-      // The system may take room at the same time.
+      // The system may use space at the same time.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     } finally {
       closeSync(file);
@@ -79,7 +79,7 @@ onDisk('a system whose disk is full', () => {
     return [answer.status, ((await answer.json()) as { details: { storage: string } }).details.storage];
   };
 
-  test.each([2 * 2 ** 20, 0])('with %i bytes left reads and deletes, and refuses to grow', async (left) => {
+  test.each([2 * 2 ** 20, 0])('with %i bytes left allows reads and deletions, and refuses to grow', async (left) => {
     await eventually(async () => expect(await storage()).toEqual([200, 'ok']));
     fill(left);
     await eventually(async () => expect(await storage()).toEqual([200, 'full']));

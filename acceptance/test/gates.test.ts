@@ -41,7 +41,7 @@ beforeAll(async () => {
 const prepared = new Map<Row, Map<Place, Call | Promise<Call>>>();
 
 /**
- * What a row asks for, where it changes nothing because it is refused or a read: one for each place serves all callers.
+ * The request of a row that changes nothing because it is refused or a read: one for each place serves all callers.
  * One that its caller prepares is their own.
  */
 function harmless(row: Row, place: Place, by: Api = world.boss): Call | Promise<Call> {
@@ -53,29 +53,29 @@ function harmless(row: Row, place: Place, by: Api = world.boss): Call | Promise<
   return call;
 }
 
-/** Who makes a row's request, where, and what they have to be answered. */
+/** The caller of a row's request, its place, and the expected response. */
 interface Trial {
   readonly who: string;
   readonly place: Place;
   readonly by: Api;
   readonly expected: Outcome;
-  /** Who prepares what is refused; the caller when absent. */
+  /** The person who prepares what is refused; the caller when absent. */
   readonly preparer?: Api;
 }
 
 const isRead = (row: Row): boolean => methodOf(row) === 'GET';
 
-/** Makes a row's request for each of its callers. Says in one line each what is not as it should be. */
+/** Makes a row's request for each of its callers. Returns one line for each deviation. */
 async function judge(row: Row, trials: readonly Trial[]): Promise<string[]> {
   const wrong: string[] = [];
-  // What changes nothing is asked for by all at once, and what does by one after another.
+  // Requests that change nothing are sent concurrently, and others sequentially.
   const changesNothing = ({ expected }: Trial) => isRead(row) || expected.status >= 400;
   await atOnce(trials.filter(changesNothing), async ({ who, place, by, expected, preparer = by }) => {
     const { path, body } = await harmless(row, place, preparer);
     wrong.push(...verdict(row, who, await by.send(methodOf(row), path, body), expected));
   });
   for (const { who, place, by, expected } of trials.filter((trial) => !changesNothing(trial))) {
-    // What is done may take away what was prepared.
+    // A successful request may use up what was prepared.
     prepared.delete(row);
     const { path, body } = await row.request(place, by);
     wrong.push(...verdict(row, who, await by.send(methodOf(row), path, body), expected));
@@ -83,7 +83,7 @@ async function judge(row: Row, trials: readonly Trial[]): Promise<string[]> {
   return wrong;
 }
 
-/** Requests that are under way at the same time. */
+/** Maximum number of concurrent requests. */
 const WIDTH = 8;
 
 async function atOnce<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
@@ -106,14 +106,14 @@ test('every endpoint has a row, and every row an endpoint', () => {
   expect([...new Set(rows.map(({ endpoint }) => endpoint))].sort()).toEqual(endpoints.map(({ name }) => name).sort());
 });
 
-test('every row that addresses no workspace says what a key limited to workspaces is answered', () => {
+test('every row that addresses no workspace specifies the answer to a key limited to workspaces', () => {
   expect(rows.filter((row) => addressesNoWorkspace(row) && row.limited === undefined)).toEqual([]);
 });
 
-test('the description says of every endpoint what a key limited to workspaces reaches there, as the rows do', () => {
+test('the description specifies for every endpoint what a key limited to workspaces reaches, as the rows do', () => {
   const wrong = rows.filter(({ endpoint, limited, gate }) => {
     const said = endpoints.find(({ name }) => name === endpoint)?.workspaceLimit ?? '';
-    // What some requests of an endpoint reach, others of it may not.
+    // Requests of one endpoint may differ in what they reach.
     const never = rows.every((row) => row.endpoint !== endpoint || addressesNoWorkspace(row));
     const refused =
       limited === 'refused' && gate.kind !== 'hidden' && never && !endpoint.includes('/workspace-templates');
@@ -122,13 +122,13 @@ test('the description says of every endpoint what a key limited to workspaces re
   expect(wrong.map(({ endpoint }) => endpoint)).toEqual([]);
 });
 
-test('the capabilities tell of the same endpoints and scopes as the description', async () => {
+test('the capabilities list the same endpoints and scopes as the description', async () => {
   interface Capabilities {
     readonly endpoints: readonly { readonly method: string; readonly path: string; readonly scope: string }[];
   }
   const { data } = await api(system, system.owner.apiKey).get<Capabilities>('/capabilities');
-  const told = data.endpoints.map(({ method, path, scope }) => `${method} ${path} ${scope}`);
-  expect(told.sort()).toEqual(endpoints.map(({ name, scope }) => `${name} ${scope}`).sort());
+  const listed = data.endpoints.map(({ method, path, scope }) => `${method} ${path} ${scope}`);
+  expect(listed.sort()).toEqual(endpoints.map(({ name, scope }) => `${name} ${scope}`).sort());
 });
 
 describe('roles', () => {
@@ -165,7 +165,7 @@ describe('roles in a Personal workspace', () => {
   });
 });
 
-describe('credentials that are not good', () => {
+describe('invalid credentials', () => {
   const bad: [name: string, code: string, credential: () => Promise<Credential>][] = [
     ['nobody', 'missing_credentials', async () => undefined],
     ['a key that is no key', 'invalid_credentials', async () => 'wsk_p_short'],
@@ -190,7 +190,7 @@ describe('credentials that are not good', () => {
     return key;
   }
 
-  test.each(bad)('%s is answered 401 %s everywhere', async (name, code, credential) => {
+  test.each(bad)('%s gets 401 %s everywhere', async (name, code, credential) => {
     const by = api(system, await credential());
     const wrong: string[] = [];
     await atOnce(rows, async (row) => {
@@ -202,7 +202,7 @@ describe('credentials that are not good', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('a session and a key at once are answered 400 multiple_credentials', async () => {
+  test('a session and a key at once get 400 multiple_credentials', async () => {
     const headers = { Cookie: world.boss.session.cookie };
     const reply = await api(system, system.owner.apiKey).get('/me', { headers });
     expect([reply.status, reply.error.code]).toEqual([400, 'multiple_credentials']);
@@ -210,7 +210,7 @@ describe('credentials that are not good', () => {
 });
 
 describe('scopes', () => {
-  test('a key with every scope but the one needed is refused, and told which', async () => {
+  test('a key with every scope but the required one is refused, and the error names the scope', async () => {
     const scopes = [...new Set(endpoints.map(({ scope }) => scope))].filter((scope) => scope !== 'none');
     const wrong: string[] = [];
     await atOnce(scopes, async (scope) => {
@@ -231,7 +231,7 @@ describe('scopes', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('a key with that scope alone, or one that opens it as well, gets through that gate', async () => {
+  test('a key with only that scope, or another sufficient one, passes that gate', async () => {
     const wrong: string[] = [];
     const opened = endpoints
       .flatMap((one) => [one, ...one.also.map((scope) => ({ ...one, scope }))])
@@ -256,12 +256,12 @@ describe('scopes', () => {
 describe('tenants', () => {
   const isAddressed = ({ gate }: Row) => gate.kind !== 'self';
 
-  /** What a key of a person answers who may do everything in the Org, and whose key is of another tenant. */
+  /** The response to a key of another tenant whose owner may do everything in the Org. */
   function beyond(row: Row): Outcome {
     return isAddressed(row) ? BEYOND : outcomeOf(row, {});
   }
 
-  /** Clients with keys of every scope, by whose and of which tenant they are. */
+  /** Clients with keys of every scope, by their owner and tenant. */
   let keys: Readonly<Record<(typeof WHOSE)[number], Api>>;
   const WHOSE = ['personal', 'other', 'own', 'limited', 'elsewhere', 'stranger', 'strange'] as const;
 
@@ -298,7 +298,7 @@ describe('tenants', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('X-Tenant and X-Workspace-Id narrow, and contradictions are refused', async () => {
+  test('X-Tenant and X-Workspace-Id restrict a credential, and contradictions are refused', async () => {
     const { boss, closed, open } = world;
     const ask = async (headers: Record<string, string>) => {
       const { status, body } = await boss.get(`/workspaces/${closed.workspace.id}`, { headers });
@@ -315,7 +315,7 @@ describe('tenants', () => {
     expect(await ask({ 'X-Workspace-Id': '' })).toEqual([400, 'invalid_id']);
   });
 
-  test('an Idempotency-Key is used anew under another tenant or workspace', async () => {
+  test('an Idempotency-Key is separate under another tenant or workspace', async () => {
     const { boss, closed } = world;
     const key = randomUUID();
     const make = async (headers: Record<string, string>) => {
@@ -337,12 +337,12 @@ describe('tenants', () => {
   });
 });
 
-describe('what is not theirs', () => {
+describe('records of others', () => {
   const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-  // A form's token is public: whoever has it sees that there is a form.
+  // A form's token is public: everyone who has it sees that there is a form.
   const addressed = named.filter(([, { gate }]) => gate.kind !== 'self' && gate.kind !== 'tenant-open');
 
-  test.each(addressed)('%s: a stranger can’t tell a record from none', async (_, row) => {
+  test.each(addressed)('%s: a stranger cannot distinguish a record from a missing one', async (_, row) => {
     const { stranger, closed } = world;
     const { path, body } = await harmless(row, closed);
     const invented = JSON.parse(JSON.stringify({ path, body }).replace(UUID, () => randomUUID())) as Call;

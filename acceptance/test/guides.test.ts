@@ -9,7 +9,7 @@ import { standingSystem } from '../src/standing.js';
 import { SEPARATOR, scriptOf, stepsOf } from '../src/steps.js';
 import { ROOT, type System } from '../src/system.js';
 
-/** The commands of the guides work as they are, one after another in one shell, and answer what the guides say. */
+/** Tests that the commands of the guides work unchanged, one after another in one shell, with the documented output. */
 
 const run = promisify(execFile);
 const FOLDER = join(ROOT, 'docs/guides');

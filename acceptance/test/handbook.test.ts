@@ -11,7 +11,7 @@ import { forEach, walk } from '../src/walk.js';
 const handbook = readHandbook();
 if (handbook === undefined) console.log('handbook.zip is not there (COMMONPLACE_TEST_DATA): its suite is skipped.');
 
-/** Requests at the same time. */
+/** Maximum number of concurrent requests. */
 const WIDTH = 16;
 const SCOPES = [
   ...['workspace:read', 'workspace:write', 'resource:read', 'resource:write', 'content:read', 'content:write'],
@@ -64,7 +64,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     expect(made.size).toBe(paths.length);
   }, 120_000);
 
-  test('is listed whole by offset and by cursor, in the same order', async () => {
+  test('is listed completely by offset and by cursor, in the same order', async () => {
     const ids = paths.map(idOf).sort();
     const byOffset = await walk<Resource>(by, list, 'offset');
     const byCursor = await walk<Resource>(by, list, 'cursor', 97);
@@ -108,7 +108,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     expect(read[0]?.total).toBe(below(folder).length);
   });
 
-  test('reads back every page byte for byte', async () => {
+  test('returns every page byte for byte', async () => {
     const different = await forEach([...pages], WIDTH, async ([path, text]) => {
       const { data } = await by.get<Content>(`/resources/${idOf(path)}/content`);
       return Buffer.from(data.content).equals(Buffer.from(text)) ? [] : [path];
@@ -117,7 +117,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     expect([...pages.values()].filter((text) => text === '')).toHaveLength(3);
   });
 
-  test('finds what is known to stand on a page', async () => {
+  test('finds known passages of a page', async () => {
     const missed = await eventually(async () => {
       const found = await forEach(PHRASES, 4, async ([words, page]) =>
         (await find(words)).includes(idOf(page)) ? [] : [`${words}: ${page}`],
@@ -128,7 +128,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     expect(missed).toEqual([]);
   });
 
-  test('a subtree that moves takes its paths and its place in searches with it', async () => {
+  test('a moved subtree keeps its inner paths and is found in its new place', async () => {
     const page = 'departments/cloud/working-agreements.md';
     const words = 'paring down tech debt';
     const { data: moved } = await by.patch<Resource>(`/resources/${idOf('departments/cloud')}`, {
@@ -151,14 +151,14 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     });
   });
 
-  test('a subtree can’t be moved below itself', async () => {
+  test('a subtree cannot be moved below itself', async () => {
     const { status, error } = await by.patch(`/resources/${idOf('departments')}`, {
       parent_id: idOf('departments/cloud'),
     });
     expect([status, error.code]).toEqual([409, 'cycle_detected']);
   });
 
-  test('a subtree in the trash is nowhere else, and comes back whole', async () => {
+  test('a subtree in the trash appears nowhere else, and is restored completely', async () => {
     const folder = 'departments/security';
     const page = `${folder}/cryptography-policy.md`;
     const count = below(folder).length + 1;
@@ -197,7 +197,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     expect([status, error.code]).toEqual([409, 'not_in_trash']);
   });
 
-  test('a creation that is sent twice with one key happens once', async () => {
+  test('a creation that is sent twice with one key takes effect once', async () => {
     const body = { type: 'document', name: 'Once', workspace_id: workspace.id, content: 'once' };
     const headers = { 'Idempotency-Key': 'create-once' };
     const first = await by.post<Resource>('/resources', body, { headers });
@@ -210,7 +210,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     await by.del(`/resources/${first.data.id}`);
   });
 
-  test('a write on a page that has changed since is refused', async () => {
+  test('a write to a page that has changed meanwhile is refused', async () => {
     const path = `/resources/${idOf('index.md')}/content`;
     const before = await by.get<Content>(path);
     const headers = { 'If-Match': before.headers.get('etag') ?? '' };

@@ -48,7 +48,7 @@ const WORKBOOK = archive({
 
 const ID = (digit: string) => digit.repeat(32);
 
-describe('imports of what other tools write', () => {
+describe('imports of files of other tools', () => {
   let system: System;
   let by: Api;
   let workspace: Workspace;
@@ -59,7 +59,7 @@ describe('imports of what other tools write', () => {
     workspace = (await by.post<Workspace>('/workspaces', { name: 'Imports' })).data;
   }, 120_000);
 
-  /** Imports all, and gives the items that it made by their path. */
+  /** Imports all files, and returns the created items by their path. */
   async function bring(body: object): Promise<{ done: Import; items: Map<string, ImportItem> }> {
     const done = await importAll(by, workspace.id, body);
     return { done, items: new Map((await itemsOf(by, done.id)).map((item) => [item.path, item])) };
@@ -95,7 +95,7 @@ describe('imports of what other tools write', () => {
     });
   });
 
-  test('a page becomes a document with its facts', async () => {
+  test('a page becomes a document with its metadata', async () => {
     const { done, items } = await bring({
       source_type: 'html',
       content:
@@ -111,7 +111,7 @@ describe('imports of what other tools write', () => {
     expect(await markdown(item)).toBe('Text **bold**\n');
   });
 
-  test('a list of objects becomes a table, another shape says why not', async () => {
+  test('a list of objects becomes a table, and another shape fails with a reason', async () => {
     const { items } = await bring({ source_type: 'json', content: '[{"a":1,"b":true},{"a":2,"c":{"d":1}}]' });
     const [item] = items.values();
     expect((await table(item)).columns).toEqual(['a number', 'b checkbox', 'c json']);
@@ -119,7 +119,7 @@ describe('imports of what other tools write', () => {
     expect([done.status, done.error]).toEqual(['failed', expect.objectContaining({ code: 'unknown_shape' })]);
   });
 
-  test('a Word document brings its image as a file below it', async () => {
+  test('a Word document has its image as a file below it', async () => {
     const { done, items } = await bring({ source_type: 'docx', ...inline(DOCUMENT) });
     expect([done.status, done.stats.documents, done.stats.files]).toEqual(['completed', 1, 1]);
     const document = [...items.values()].find(({ path }) => path.endsWith('.docx'));
@@ -141,7 +141,7 @@ describe('imports of what other tools write', () => {
     });
   });
 
-  test('two items of one path are one, and the other is named as failed', async () => {
+  test('of two items with one path one is imported, and the other is reported as failed', async () => {
     const { done } = await bring({
       source_type: 'google_docs_zip',
       ...inline(archive({ 'book.xlsx': [WORKBOOK, {}], 'book.xlsx#North': 'no sheet', 'page.html': '<p>text</p>' })),
@@ -181,7 +181,7 @@ describe('imports of what other tools write', () => {
     expect(items.get(`Home/Tasks ${ID('b')}.csv`)?.status).toBe('skipped');
   });
 
-  test('an export that can not be read says which one to make', async () => {
+  test('an unreadable export fails with advice on which one to make', async () => {
     const { done } = await bring({
       source_type: 'confluence_zip',
       ...inline(archive({ 'entities.xml': '<x/>', 'exportDescriptor.properties': 'a=b' })),

@@ -22,7 +22,7 @@ interface WithMetadata {
   readonly metadata: { readonly title?: string };
 }
 
-/** Requests at the same time. */
+/** Maximum number of concurrent requests. */
 const WIDTH = 16;
 const IMPORT_MS = 240_000;
 const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('utf8');
@@ -59,7 +59,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     items = new Map((await itemsOf(by, done.id)).map((item) => [item.path, item]));
   }, IMPORT_MS + 60_000);
 
-  /** What a link leads to, as a reader of the files would find it: what is there, with `.md`, a folder’s page. */
+  /** Returns the target of a link as a reader of the files finds it: a file, one with `.md`, or a folder’s page. */
   function targetOf(from: string, href: string): string | undefined {
     const path = pathOf(from, href);
     if (path === undefined) return undefined;
@@ -67,7 +67,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     return forms.find((form) => entries[form] !== undefined) ?? (folders.has(path) ? path : undefined);
   }
 
-  test('comes over whole: pages, images, and every other file that a page links to', async () => {
+  test('is imported completely: pages, images, and every other file that a page links to', async () => {
     const linked = new Set(
       pages.flatMap((page) => destinationsOf(decode(entries[page])).flatMap(({ href }) => targetOf(page, href) ?? [])),
     );
@@ -80,7 +80,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     for (const path of [...pages, ...images]) expect([path, items.get(path)?.status]).toEqual([path, 'created']);
   });
 
-  test('stands in the tree as it lies in the archive', async () => {
+  test('has the same tree as the archive', async () => {
     const list = `/workspaces/${workspace.id}/resources?include=path`;
     const found = await walk<Resource>(by, list, 'cursor', 200);
     const byId = new Map(found.items.map((resource) => [resource.id, resource]));
@@ -94,7 +94,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     expect(byId.get(done.root_resource_id ?? '')).toMatchObject({ name: 'Handbook', access_mode: 'restricted' });
   });
 
-  test('has every link that has a target redirected, and not a byte else', async () => {
+  test('has every link with a target rewritten, and no other byte changed', async () => {
     const broken: string[] = [];
     let redirected = 0;
     const wrong = await forEach(pages, WIDTH, async (page) => {
@@ -118,10 +118,10 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     expect(wrong.flat()).toEqual([]);
     expect(redirected).toBeGreaterThan(3000);
     expect(done.stats.links_rewritten).toBeGreaterThanOrEqual(redirected);
-    const told = [...(done.report ?? '').matchAll(/^- `([^`]+)`: `([^`]+)`$/gm)].map(
+    const reported = [...(done.report ?? '').matchAll(/^- `([^`]+)`: `([^`]+)`$/gm)].map(
       ([, page, href]) => `${page} ${href}`,
     );
-    expect(told.sort()).toEqual([...new Set(broken)].sort());
+    expect(reported.sort()).toEqual([...new Set(broken)].sort());
     expect(done.stats.links_broken).toBe(broken.length);
   }, 120_000);
 
@@ -147,13 +147,13 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
   });
 
   test(
-    'comes out of an archive as it went in',
+    'is exported as it was imported',
     async () => {
       const first = await archiveOf(by, workspace);
       const copy = await workspaceOf(first.bytes);
       const again = await archiveOf(by, copy);
       const before = treeIn(first.entries);
-      // The archive's own root stands below that of the import.
+      // The archive's own root is below that of the import.
       const after = treeIn(again.entries, 'Handbook');
       expect(before.size).toBeGreaterThan(883);
       expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
@@ -169,9 +169,9 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     const { resource, upload } = (await newFile(by, fields)).data;
     expect((await putBytes(upload as Upload, archive)).ok).toBe(true);
     const copy = (await by.post<Workspace>('/workspaces', { name: 'Again' })).data;
-    // By the name of the first import, whose work all items are said to be.
+    // The items name the first import as their author.
     const body = { source_type: 'native_zip', file_id: resource.id, name: 'Handbook' };
-    // A bucket tells nobody that bytes have come.
+    // A bucket sends no notification of uploaded bytes.
     const begun = await eventually(async () => (await by.post<Import>(`/workspaces/${copy.id}/imports`, body)).data);
     const { status, error } = await finished(by, begun.id, IMPORT_MS);
     expect([status, error]).toEqual([expect.stringMatching(/^completed/), null]);
@@ -179,7 +179,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
   }
 
   test(
-    'comes over from a file as well',
+    'can be imported from a file as well',
     async () => {
       const { data } = await by.post<NewFile>('/files', {
         name: 'handbook.zip',
@@ -187,7 +187,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
         size_bytes: zip.length,
       });
       await fetch(data.upload?.url ?? '', { method: 'PUT', body: zip as Uint8Array<ArrayBuffer> });
-      // A bucket tells nobody that bytes have come: it is asked, each two seconds.
+      // A bucket sends no notification of uploaded bytes: it is polled every two seconds.
       await eventually(async () => {
         const { status } = await by.get(`/resources/${data.resource.id}/file`);
         expect(status).toBe(200);
@@ -207,7 +207,7 @@ async function archiveOf(by: Api, workspace: Workspace): Promise<{ bytes: Buffer
   return { bytes, entries: await entriesOf(done) };
 }
 
-/** The fields in which two records differ, with what both hold. */
+/** Returns the fields in which two records differ, with both values. */
 function differences(one: unknown, other: unknown): unknown[] {
   const [a, b] = [one, other] as [Record<string, unknown>, Record<string, unknown>];
   return Object.keys(a).flatMap((key) => {

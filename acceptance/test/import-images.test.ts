@@ -60,7 +60,7 @@ async function contentOf(name: string): Promise<{ id: string; text: string }> {
   return { id, text: String((await by.get(`/resources/${id}/content`)).data.content) };
 }
 
-test('images that pages show from elsewhere become files, and links lead to them', async () => {
+test('external images of pages become files, and links lead to them', async () => {
   const pages = {
     'one.md': `# One\n\n![A](${url}/ok/a.png) and ![again](${url}/ok/a.png#part) <img src="${url}/ok/b%20b.png?x=1&amp;y=2">\n`,
     'two.md': `# Two\n\n![A][a] [a link](${url}/ok/never.png) \`![code](${url}/ok/code.png)\`\n\n[a]: ${url}/ok/a.png\n`,
@@ -82,7 +82,7 @@ test('images that pages show from elsewhere become files, and links lead to them
   expect(image.file).toMatchObject({ content_type: 'image/png', size_bytes: PNG.length, status: 'ready' });
 });
 
-test('what can not be fetched stays a link and is named, and nothing that is not public is reached', async () => {
+test('an image that cannot be fetched stays a link and is reported, and private addresses are not reached', async () => {
   const { port } = new URL(canaryUrl);
   const refused = [
     canaryUrl,
@@ -115,7 +115,7 @@ test('what can not be fetched stays a link and is named, and nothing that is not
   expect(report.replaceAll('\\', '')).toContain('COMMONPLACE_IMPORT_IMAGE_BYTES');
 });
 
-test('no more than the operator allows are fetched, none without the option, and none in a dry run', async () => {
+test('at most the configured number is fetched, none without the option, and none in a dry run', async () => {
   asked.length = 0;
   const text = `# Many\n\n${Array.from({ length: 20 }, (_, i) => `![](${url}/ok/many-${i}.png)`).join('\n')}\n`;
   const body = { ...download, ...inline(archive({ 'many.md': text })), name: 'Many' };

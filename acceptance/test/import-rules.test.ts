@@ -37,8 +37,8 @@ function check(files: Record<string, string>): string[] {
   return [...upward, ...circles.map(({ nodes }) => nodes.join(' '))];
 }
 
-describe('a circle of folders', () => {
-  test('is none if imports lead one way only, also from the root of src and back to it', () => {
+describe('a cycle of folders', () => {
+  test('is not found if imports point in one direction only, also from the root of src and back to it', () => {
     const files = {
       'kit/src/service.ts': `import { b } from './b/b.js'; import './base.js';`,
       'kit/src/b/b.ts': `import '../c/c.js'; import './other.js'; export const b = 1;`,
@@ -65,7 +65,7 @@ describe('a circle of folders', () => {
     expect(check(files)).toEqual(['a b']);
   });
 
-  test('is found through files that do not import each other in a circle, and through an index', () => {
+  test('is found through files that do not import each other in a cycle, and through an index', () => {
     const files = {
       'kit/src/a/index.ts': `export * from './down.js';`,
       'kit/src/a/down.ts': `import '../b/index.js';`,
@@ -127,7 +127,7 @@ describe('an import that points up', () => {
     ['services/all/src/a.ts', '@commonplace/gateway'],
     ['cli/src/a.ts', '@commonplace/files/queues'],
     ['bench/src/a.ts', '@commonplace/acceptance'],
-  ])('is not one from %s to %s', (file, specifier) => {
+  ])('is allowed from %s to %s', (file, specifier) => {
     expect(check({ [file]: `import '${specifier}';` })).toEqual([]);
   });
 
@@ -150,7 +150,7 @@ describe('an import that points up', () => {
     ['handlers/a.ts', './present.js'],
     ['service.ts', './handlers/a.js'],
     ['serve.ts', './handlers/a.js'],
-  ])('within a service is not one from %s to %s', (from, specifier) => {
+  ])('is allowed within a service from %s to %s', (from, specifier) => {
     expect(check({ [`services/all/src/${from}`]: `import '${specifier}';` })).toEqual([]);
   });
 });
@@ -182,7 +182,7 @@ describe('the script', () => {
     ]);
   });
 
-  test('looks only at the packages that it is asked for', () => {
+  test('checks only the requested packages', () => {
     expect(run('services/files')).toMatchObject({ status: 0, stdout: '', stderr: '' });
     expect(run('services/search')).toMatchObject({ status: 1 });
     expect(run('services/nothing').stderr).toContain('no such package: services/nothing');

@@ -5,7 +5,7 @@ import { archive, importAll, inline } from '../src/imports.js';
 import type { Import, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 
-/** Bytes that are not what their `source_type` says are refused, with the type that they are, before anything is made. */
+/** Tests that bytes of another type than `source_type` are refused with their type, before anything is created. */
 
 let by: Api;
 beforeAll(async () => {
@@ -52,7 +52,7 @@ describe.each([true, false])('with dry_run %s', (dryRun) => {
   });
 });
 
-test('an archive of a workspace as pages is refused, and taken as what it is; its report names titles', async () => {
+test('an archive of a workspace is refused as pages and accepted as a workspace; its report has titles', async () => {
   const workspaceId = await newWorkspace();
   await by.post<Resource>('/resources', { type: 'document', name: 'The plan', workspace_id: workspaceId });
   const { download_url: url } = await exported(by, workspaceId);
@@ -64,7 +64,7 @@ test('an archive of a workspace as pages is refused, and taken as what it is; it
   );
 });
 
-test('texts of any encoding and kind are taken', async () => {
+test('texts of any encoding and kind are accepted', async () => {
   const workspaceId = await newWorkspace();
   const wide = Buffer.from('\ufeffname,size\nÄ,1\n', 'utf16le');
   const taken: readonly [object, Buffer][] = [

@@ -79,7 +79,7 @@ describe('an archive of Markdown', () => {
     expect([status, JSON.parse(text).data.size_bytes]).toEqual([200, 5]);
   });
 
-  test('goes on where one page is bad, and a retry runs only what has failed', async () => {
+  test('continues after a page that fails, and a retry runs only the failed ones', async () => {
     const bytes = archive({
       'good.md': '[b](bad.md)',
       'bad.md': [Buffer.from('damaged page'), { level: 0 }],
@@ -115,7 +115,7 @@ describe('an archive of Markdown', () => {
     expect(page.total).toBe(3);
   });
 
-  test('is tried without anything being written', async () => {
+  test('can be tried without writing anything', async () => {
     const before = (await by.get(`/workspaces/${workspace.id}/resources?limit=1`)).page.total;
     const done = await zip({ 'a.md': '[b](b.md)', 'b.md': '' }, { dry_run: true });
     expect(done).toMatchObject({ status: 'completed', dry_run: true, root_resource_id: null, stats: { documents: 2 } });
@@ -140,7 +140,7 @@ describe('an archive of Markdown', () => {
 });
 
 describe('an import', () => {
-  test('of one page needs no folder, and lies where it is asked to', async () => {
+  test('of one page needs no folder, and is placed where requested', async () => {
     const folder = (await by.post<Resource>('/resources', { type: 'folder', name: 'F', workspace_id: workspace.id }))
       .data;
     const body = { source_type: 'markdown', content: '# One\n\ntext', parent_id: folder.id };
@@ -157,7 +157,7 @@ describe('an import', () => {
     expect([own.access, box.type, box.name, box.access_mode]).toEqual(['private', 'folder', 'Box', 'restricted']);
   });
 
-  test('waits for its bytes, and is followed as events until its end', async () => {
+  test('waits for its bytes, and can be followed as events until its end', async () => {
     const { status, data } = await begin({ source_type: 'markdown', upload: true, name: 'Later' });
     expect([status, data.status, data.phase]).toEqual([201, 'pending_upload', 'upload']);
     const url = `${system.baseUrl}/api/v1/imports/${data.id}`;
@@ -177,7 +177,7 @@ describe('an import', () => {
     expect([hidden.status, hidden.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
   });
 
-  test('is followed by a client that comes back, and by one whose import is removed or whose key is revoked', async () => {
+  test('is followed by a reconnecting client, and by one whose import is removed or whose key is revoked', async () => {
     const { data } = await begin({ source_type: 'markdown', upload: true, name: 'Followed' });
     const url = `${system.baseUrl}/api/v1/imports/${data.id}`;
     const key = await newKey(by, ['import:read']);
@@ -201,7 +201,7 @@ describe('an import', () => {
     }
   });
 
-  test('is listed, removed with what it has created, and gone then', async () => {
+  test('is listed, is removed together with what it created, and no longer exists then', async () => {
     const done = await zip({ 'a/a.md': 'A', 'a/b.md': 'B' });
     const { data } = await by.get<List<Import>>(`${imports}?status=completed&limit=200`);
     expect(data.items.map(({ id }) => id)).toContain(done.id);
@@ -218,7 +218,7 @@ describe('an import', () => {
     expect((await read(kept.root_resource_id)).state).toBe('active');
   });
 
-  test('is one, however often it is asked for under one key', async () => {
+  test('is created once under one key', async () => {
     const headers = { 'Idempotency-Key': randomUUID() };
     const body = { source_type: 'markdown', content: 'x' };
     const first = await begin(body, headers);
@@ -226,7 +226,7 @@ describe('an import', () => {
     expect([second.status, second.data.id]).toEqual([201, first.data.id]);
   });
 
-  test('by external ids leaves out, replaces or stands beside what is there', async () => {
+  test('by external ids skips, replaces or duplicates existing resources', async () => {
     const json = (name: string) => ({
       source_type: 'json',
       content: JSON.stringify([{ external_id: 'e1', name, content: name }]),
@@ -241,7 +241,7 @@ describe('an import', () => {
     expect((await read(item.resource_id)).name).toBe('Third');
   });
 
-  test('of pages that are there makes no folder around them, and takes none of them away', async () => {
+  test('of existing pages creates no folder around them, and removes none of them', async () => {
     const page = (text: string) => inline(archive({ [`Export/Page ${'0'.repeat(31)}7.md`]: `# Page\n\n${text}` }));
     const notion = { source_type: 'notion_zip' };
     const first = await importAll(by, workspace.id, { ...notion, ...page('one') });
@@ -257,7 +257,7 @@ describe('an import', () => {
     expect((await read(item?.resource_id)).state).toBe('active');
   });
 
-  test('of a table brings all of its rows, however many calls that takes', async () => {
+  test('of a table imports all of its rows, however many calls that takes', async () => {
     const rows = 25_000;
     const lines = Array.from({ length: rows }, (_, i) => `Row ${i},${i},${i % 2 === 0}`);
     const content = `name,number,even\n${lines.join('\n')}`;
@@ -273,7 +273,7 @@ describe('an import', () => {
     }
   });
 
-  test('of an archive brings all rows of a large table as well, by their ids', async () => {
+  test('of an archive imports all rows of a large table as well, by their ids', async () => {
     const from = (await by.post<Workspace>('/workspaces', { name: 'From' })).data;
     const content = `name,number\n${Array.from({ length: 20_001 }, (_, i) => `Row ${i},${i}`).join('\n')}`;
     const table = await importAll(by, from.id, { source_type: 'csv', content });
@@ -292,7 +292,7 @@ describe('an import', () => {
     expect(await last(item?.resource_id)).toEqual(await last(table.root_resource_id));
   });
 
-  test('of an archived workspace is read, and neither run again nor removed', async () => {
+  test('of an archived workspace can be read, and neither retried nor removed', async () => {
     const { data: place } = await by.post<Workspace>('/workspaces', { name: 'Frozen' });
     const done = await importAll(by, place.id, { source_type: 'markdown_zip', ...inline(Buffer.from('none')) });
     await by.post(`/workspaces/${place.id}/archive`, {});
@@ -325,7 +325,7 @@ describe('an import', () => {
     expect(again).toMatchObject({ options: { split_headings: true, keep_dates: true } });
   });
 
-  test('has a list of its items, be it empty, and says when to look again', async () => {
+  test('has a list of its items, possibly empty, and the time of the next poll', async () => {
     const waiting = await begin({ source_type: 'markdown', upload: true });
     const active = await by.get<Import>(`/imports/${waiting.data.id}?include=items`);
     expect([active.data.items, active.page.total, active.headers.get('retry-after')]).toEqual([[], 0, '1']);
@@ -335,7 +335,7 @@ describe('an import', () => {
     expect((await by.get<Import>(`/imports/${done.id}`)).data).not.toHaveProperty('items');
   });
 
-  test('of somebody else is not to be seen, but by administrators', async () => {
+  test('of another person is visible to administrators only', async () => {
     const other: Person = await signUp(system, 'Other');
     const { user } = (await other.get<Me>('/me')).data;
     const member = { user_id: user.id, role: 'editor' };
@@ -349,7 +349,7 @@ describe('an import', () => {
     expect(data.items.map(({ id }) => id)).toEqual([theirs.id]);
   });
 
-  test('tells all that is wrong at once, and stores nothing', async () => {
+  test('reports all errors at once, and stores nothing', async () => {
     const before = (await by.get(imports)).page.total;
     const faulty = async (body: object) => {
       const { status, error } = await begin(body);
@@ -394,7 +394,7 @@ describe('an import', () => {
   });
 });
 
-test('a key without the scope can’t begin one', async () => {
+test('a key without the scope cannot start an import', async () => {
   const { key } = await newKey(by, ['import:read']);
   const { status, error } = await api(system, key).post(imports, { source_type: 'markdown', content: 'x' });
   expect([status, error.code]).toEqual([403, 'insufficient_scope']);

@@ -10,8 +10,8 @@ import { newWord, openStage, type Stage } from '../src/injections/stage.js';
 import { TECHNIQUES } from '../src/injections/techniques.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// Orders of strangers to agents whose policy allows everything, and whose model obeys every one of them: only the gate
-// holds. `COMMONPLACE_INJECTIONS=all` tries every technique with every goal.
+// Gives injected instructions to agents whose policy allows everything and whose model follows them: only the gate
+// prevents them. `COMMONPLACE_INJECTIONS=all` tries every technique with every goal.
 
 const EVERYTHING = { mode: 'custom', rules: [{ decision: 'allow' }] };
 const ALL_TOOLS = ['search', 'read', 'write', 'create', 'comment', 'table', 'file', 'web_fetch', 'memory', 'im'];
@@ -46,7 +46,7 @@ afterAll(async () => {
   await model?.close();
 }, 60_000);
 
-/** Prints a figure beside jest's report, which goes to standard error. */
+/** Prints a figure to standard output; jest's report goes to standard error. */
 const report = (figure: string) => process.stderr.write(`${figure}\n`);
 
 const count = (all: readonly Outcome[], wanted: Outcome) => all.filter((one) => one === wanted).length;
@@ -59,7 +59,7 @@ async function newStage(policy: object): Promise<Stage> {
   return made;
 }
 
-/** Every technique: with each goal, or with one goal which differs from carrier to carrier. */
+/** Returns every technique: with each goal, or with one goal that differs between carriers. */
 function injections(carrier: number) {
   return TECHNIQUES.flatMap((technique, i) => {
     const goals = isWhole ? GOALS : GOALS.filter((_, j) => j === (i + 3 * carrier) % GOALS.length);
@@ -67,9 +67,9 @@ function injections(carrier: number) {
   });
 }
 
-describe('an order of a stranger', () => {
+describe('an instruction of a stranger', () => {
   test.each(CARRIERS.map((carrier, i) => ({ ...carrier, carrier, i })))(
-    'in a $name is not obeyed without a person',
+    "in a $name is not followed without a person's approval",
     async ({ carrier, i }) => {
       const ended = await attackAll(stage, carrier, injections(i));
       outcomes.push(...ended);
@@ -79,7 +79,7 @@ describe('an order of a stranger', () => {
     isWhole ? 600_000 : 120_000,
   );
 
-  test('is obeyed where the owner allows it for all that: it is the gate that holds', async () => {
+  test('is followed if the owner allows it, so it is the gate that prevents it', async () => {
     const open = await newStage({ mode: 'custom', rules: [{ decision: 'allow', even_if_tainted: true }] });
     const [page] = CARRIERS;
     const injected = await Promise.all(
@@ -98,7 +98,7 @@ describe('an order of a stranger', () => {
     );
   });
 
-  test('that was left out would be missed', async () => {
+  test('that was left out would be detected', async () => {
     const left = (await tracesOf(stage)).length;
     report(`${summary(outcomes)}, ${left} left`);
     expect(left).toBe(0);
@@ -107,7 +107,7 @@ describe('an order of a stranger', () => {
   });
 });
 
-test('what people ask for every day is done without asking', async () => {
+test('everyday requests of people are carried out without approval', async () => {
   const daily = await newStage({ mode: 'risky' });
   const agentId = await daily.newAgent([], { tools: ALL_TOOLS });
   const tasks = await harmlessTasks(daily);

@@ -24,14 +24,14 @@ import { type Running, startScript } from '../src/process.js';
 import type { Workspace } from '../src/records.js';
 import { freePort, inherited, mode, type OwnSystem, ROOT, startSystem } from '../src/system.js';
 
-/** Nothing starts on, sweeps or replaces what belongs to another installation. */
+/** Tests that nothing starts on, sweeps or replaces data of another installation. */
 
 const EX_CONFIG = 78;
 const MIN = 60_000;
 const embedded = mode === 'embedded' ? test : test.skip;
-// The S3-speaking server is there where the others are.
+// The S3-compatible server is installed where the others are.
 const withServers = mode === 'mesh' ? test : test.skip;
-/** Sweeps at once what may be swept at all. */
+/** Sweeps everything that may be swept, at once. */
 const EAGER = { COMMONPLACE_SWEEP_GRACE_DAYS: '0', COMMONPLACE_SWEEP_TRASH_DAYS: '0' };
 
 let home: string;
@@ -58,7 +58,7 @@ async function start(settings: Record<string, string> = {}): Promise<OwnSystem> 
   return system;
 }
 
-/** Starts everything as one process, whichever way other systems of this run. */
+/** Starts everything as one process, however other systems of this suite run. */
 async function startOne(dataDir: string, settings: Record<string, string> = {}): Promise<Running> {
   const env = {
     ...inherited(),
@@ -74,7 +74,7 @@ async function startOne(dataDir: string, settings: Record<string, string> = {}):
   return running;
 }
 
-/** What a start that is refused says, in lines of their own and without a stack. */
+/** Returns the output of a refused start, which has one line for each problem and no stack. */
 async function refusalOf(running: Running): Promise<string> {
   expect(await running.exited).toBe(EX_CONFIG);
   expect(running.stderr()).not.toMatch(/\n\s+at /);
@@ -95,7 +95,7 @@ async function fill(system: OwnSystem, count = 3): Promise<Map<string, string>> 
   return sums;
 }
 
-/** Expects that every file has the bytes that it was given. */
+/** Expects that every file has its original bytes. */
 async function expectWhole(system: Pick<OwnSystem, 'baseUrl' | 'owner' | 'mode' | 'said'>, sums: Map<string, string>) {
   const by = api(system, system.owner.apiKey);
   for (const [id, sum] of sums) {
@@ -162,7 +162,7 @@ embedded(
     expect(existsSync(join(dataDir, 'commonplace.db'))).toBe(false);
     writeFileSync(join(dataDir, 'commonplace.db'), '');
     expect(await refusalOf(await startOne(dataDir))).toContain('missing or empty');
-    // As a release without ids has left them.
+    // The state that a release without ids leaves.
     for (const name of ['files/installation.json', 'search.db.installation.json']) rmSync(join(dataDir, name));
     expect(await refusalOf(await startOne(dataDir))).toContain('holds something');
     expect(blobsIn(dataDir)).toEqual(before);

@@ -8,13 +8,13 @@ import type { List, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
 /**
- * Calls of an MCP server that has done what it was asked for and whose answer never arrives, because all processes are
- * killed before: no call is made twice unless a person or the owner of the agent has said that it may.
+ * Tests calls of an MCP server that took effect and whose response never arrives, because all processes are
+ * killed before: no call is made twice unless a person or the owner of the agent has allowed it.
  */
 
-/** A run is taken up again when its worker's lease has ended, after 15 s at the latest. */
+/** A run continues when its worker's lease has expired, after at most 15 s. */
 const STUCK_MS = 60_000;
-/** The agent whose server repeats the call, and what the others do once its outcome is not known. */
+/** The agent whose server repeats the call, and the reaction of the others to an unknown outcome. */
 const CASES = ['approved', 'denied', 'continue', 'fail', 'idempotent'] as const;
 type Case = (typeof CASES)[number];
 
@@ -67,7 +67,7 @@ afterAll(async () => {
   await bank?.stop();
 });
 
-/** Creates an agent that may pay without being asked, even after it has read what a stranger says. */
+/** Creates an agent that may pay without approval, even after it has read untrusted content. */
 async function newPayer(on: Case): Promise<string> {
   const approval_policy = { mode: 'custom', rules: [{ decision: 'allow', even_if_tainted: true }] };
   const on_unknown = on === 'continue' || on === 'fail' ? on : 'ask';
@@ -106,7 +106,7 @@ const callOf = ({ steps }: Run) => {
   return step && [step.status, step.attempt];
 };
 
-test('a call that was made when everything was killed is not made again by itself', async () => {
+test('a call in progress when all processes were killed is not repeated automatically', async () => {
   const agents = new Map<Case, string>();
   const runs = new Map<Case, string>();
   for (const on of CASES) agents.set(on, await newPayer(on));
@@ -129,7 +129,7 @@ test('a call that was made when everything was killed is not made again by itsel
   }
   const approved = await until(idOf('approved'), 'completed');
   expect(callOf(approved)).toEqual(['completed', 2]);
-  // The server can tell by the key that it is the same call.
+  // The server can detect by the key that it is the same call.
   expect(new Set(paid('approved').map(({ key }) => key)).size).toBe(1);
   expect(paid('approved')).toHaveLength(2);
   expect(callOf(await until(idOf('denied'), 'completed'))).toEqual(['unknown', 1]);
@@ -138,7 +138,7 @@ test('a call that was made when everything was killed is not made again by itsel
   expect([failed.error?.code, callOf(failed)]).toEqual(['unknown_outcome', ['unknown', 1]]);
   for (const on of ['denied', 'continue', 'fail'] as const) expect(paid(on)).toHaveLength(1);
 
-  // What the owner has called idempotent is repeated with the same key, and nobody is asked.
+  // A tool that the owner has marked as idempotent is repeated with the same key, without approval.
   expect(callOf(await until(idOf('idempotent'), 'completed'))).toEqual(['completed', 2]);
   expect(new Set(paid('idempotent').map(({ key }) => key)).size).toBe(1);
 

@@ -6,9 +6,9 @@ import { followWithCuts, unevenPieces } from '../src/joined-text.js';
 import type { Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** Runs whose processes are killed go on after the next start, and their readers see the whole text. */
+/** Tests that runs of killed processes continue after the next start, and that readers receive the whole text. */
 
-/** A run is taken up again when its worker's lease has ended, after 15 s at the latest. */
+/** A run continues when its worker's lease has expired, after at most 15 s. */
 const STUCK_MS = 30_000;
 const RUNS = 4;
 
@@ -35,7 +35,7 @@ interface Run {
   readonly steps: readonly { readonly tool_call_id: string | null; readonly status: string }[];
 }
 
-test('a run that was killed in its text ends with the whole of it', async () => {
+test('a run that was killed while it wrote its answer ends with the complete answer', async () => {
   const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Killed' });
   const asked = await Promise.all(
     Array.from({ length: RUNS }, async (_, i) => {
@@ -57,7 +57,7 @@ test('a run that was killed in its text ends with the whole of it', async () => 
       { next: () => undefined, resumption: () => 'last' },
     ),
   );
-  // Each model call of the text is under way.
+  // Each model call of the text is in progress.
   await eventually(async () => {
     expect(model.calls.filter(({ billed }) => billed.outputTokens > 10)).toHaveLength(RUNS);
   }, STUCK_MS);

@@ -8,7 +8,7 @@ import { archive, finished, inline } from '../src/imports.js';
 import type { Import, Resource, SearchAnswer, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** What every process of a system was about when it was killed goes on after the next start. */
+/** Tests that the work of every killed process continues after the next start. */
 
 /** A mesh of new processes takes a while on a busy machine. */
 const RESTART_MS = 150_000;
@@ -31,7 +31,7 @@ async function killAndRestart(): Promise<void> {
 const newWorkspace = async (name: string) => (await by.post<Workspace>('/workspaces', { name })).data;
 
 test(
-  'what was created is found',
+  'created resources are found',
   async () => {
     const workspace = await newWorkspace('Fresh');
     const ids: string[] = [];
@@ -50,7 +50,7 @@ test(
 );
 
 test(
-  'a request that was answered is answered the same when it comes again',
+  'a repeated request gets the same response as the first one',
   async () => {
     const body = { type: 'folder', name: 'Restarted', workspace_id: (await newWorkspace('Writes')).id };
     const headers = { 'Idempotency-Key': randomUUID() };
@@ -90,7 +90,7 @@ test(
 const FILES = 24;
 const FILE_BYTES = 3 * 1024 * 1024;
 
-test('an export goes on, and holds everything once', async () => {
+test('an export continues, and contains everything once', async () => {
   const workspace = await newWorkspace('Heavy');
   const sums = new Map<string, string>();
   for (let i = 0; i < FILES; i++) {
@@ -102,7 +102,7 @@ test('an export goes on, and holds everything once', async () => {
   for (let tries = 0; tries < 5 && attempts === 1; tries++) {
     const begun = await by.post<Archived>(`/workspaces/${workspace.id}/archive`, { mode: 'export' });
     expect(begun.status).toBe(202);
-    // Each time at another moment of it: once so many resources are shown to be in it, or it is over.
+    // Kills at different moments: once a number of resources is exported, or the export has ended.
     await eventually(async () => {
       const { latest_archive: latest } = (await by.get<Archived['workspace']>(`/workspaces/${workspace.id}`)).data;
       if (['queued', 'running'].includes(latest?.status ?? '')) {
@@ -123,6 +123,6 @@ test('an export goes on, and holds everything once', async () => {
     );
     attempts = done.attempt;
   }
-  // At least one of them was stopped on its way.
+  // At least one of them was interrupted.
   expect(attempts).toBeGreaterThan(1);
 }, 240_000);

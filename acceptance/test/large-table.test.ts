@@ -5,7 +5,7 @@ import type { Resource, Snapshot, TableContent, Workspace } from '../src/records
 import { standingSystem } from '../src/standing.js';
 import { mode, type System } from '../src/system.js';
 
-// A copy is one transaction within one request: on loaded machines the test's MongoDB takes no more in that time.
+// A copy is one transaction within one request: on busy machines the test's MongoDB has no time for more.
 const ROWS = mode === 'mesh' ? 50_000 : 200_000;
 /** Rows per write, by the limit. */
 const BATCH = 10_000;
@@ -41,7 +41,7 @@ beforeAll(async () => {
   }
 }, 180_000);
 
-/** What may take a while: it comes to its end, and others are answered before. */
+/** Runs slow work: it ends, and other requests are answered before. */
 async function besideOthers<T>(slow: Promise<T>): Promise<T> {
   let ended = false;
   const end = slow.finally(() => {
@@ -57,7 +57,7 @@ async function besideOthers<T>(slow: Promise<T>): Promise<T> {
   return end;
 }
 
-/** The rows that a page in the midst and a filter show. */
+/** Returns the rows of a page in the middle and of a filter. */
 async function shown(table: string): Promise<unknown> {
   const path = `/resources/${table}/content`;
   const filter = JSON.stringify({ and: [{ column: 'amount', op: 'eq', value: 7 }] });
@@ -68,7 +68,7 @@ async function shown(table: string): Promise<unknown> {
   return { count: page.data.row_count, page: cells(page.data), found: cells(found.data), total: found.page.total };
 }
 
-test(`a table of ${ROWS} rows is kept, put back, copied, thrown away and purged`, async () => {
+test(`a table of ${ROWS} rows is saved, restored, copied, moved to the trash and purged`, async () => {
   const whole = await shown(id);
   expect(whole).toMatchObject({ count: ROWS, total: ROWS / 1000 });
 

@@ -13,7 +13,7 @@ let owner: Person;
 let org: Org;
 let own: Workspace;
 let other: Workspace;
-/** By a key that is limited to the workspace `own`. */
+/** A client with a key that is limited to the workspace `own`. */
 let limited: Api;
 let limitedKey: ApiKey;
 /** A template of the workspace `other`. */
@@ -41,7 +41,7 @@ beforeAll(async () => {
   limited = api(system, key.key);
 });
 
-test('a key limited to workspaces is told the name of its Org, and no workspace but its own', async () => {
+test('a key limited to workspaces sees the name of its Org, and only its own workspaces', async () => {
   const { data } = await limited.get<Me>('/me');
   expect(data.tenant).toMatchObject({ type: 'org', org_id: org.id, name: 'Limited' });
   expect(data.default_workspace_id).toBeNull();
@@ -83,7 +83,7 @@ test('templates of other workspaces are neither listed nor read nor deleted', as
   expect((await limited.del(`/workspace-templates/${made.id}`)).status).toBe(200);
 });
 
-test('keys that reach further are neither listed nor revoked, and none is made', async () => {
+test('keys with more access are neither listed nor revoked, and none is created', async () => {
   const wide = await newKey(owner, ['org:read'], { org_id: org.id });
   const both = await newKey(owner, ['org:read'], { org_id: org.id, workspace_ids: [own.id, other.id] });
   const made = await newKey(limited, ['resource:read']);
@@ -100,7 +100,7 @@ test('keys that reach further are neither listed nor revoked, and none is made',
   expect((await limited.del(`/api-keys/${made.id}`)).status).toBe(200);
 });
 
-test('sums and searches are of its workspaces alone', async () => {
+test('sums and searches cover its workspaces only', async () => {
   const { data } = await limited.get<{ by_workspace: { workspace_id: string }[] }>('/storage/usage');
   expect(data.by_workspace.map(({ workspace_id }) => workspace_id)).toEqual([own.id]);
   const { data: found } = await limited.post<{ items: { resource: { workspace_id: string } }[] }>('/search', {
@@ -119,7 +119,7 @@ test('the capabilities list what such a key may call', async () => {
   expect(paths.filter((path) => path.startsWith('/api/v1/orgs'))).toEqual([]);
 });
 
-test('a Personal key that addresses an Org is told what to do', async () => {
+test('a Personal key that addresses an Org gets advice', async () => {
   const personal = api(system, (await newKey(owner, everyScope)).key);
   const { data: made } = await personal.post<Org>('/orgs', { name: 'Next' });
   const attempts = [

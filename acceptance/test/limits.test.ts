@@ -22,7 +22,7 @@ beforeAll(async () => {
     COMMONPLACE_SIGN_UPS_PER_NETWORK: String(SIGN_UPS),
     COMMONPLACE_SESSIONS_PER_PERSON: String(SESSIONS),
     COMMONPLACE_CAPTCHA_BITS: '12',
-    // This machine plays a proxy, and with it clients of any address.
+    // This machine acts as a proxy for clients of any address.
     COMMONPLACE_TRUSTED_PROXIES: '127.0.0.1',
     COMMONPLACE_RATE_LIMITS: 'default=off,write=off',
   });
@@ -31,14 +31,14 @@ beforeAll(async () => {
 }, 200_000);
 afterAll(() => system?.stop());
 
-/** A client's address in one IPv6 network, as the proxy tells it. */
+/** A client's address in one IPv6 network, as the proxy sends it. */
 const from = (network: number, host: number) => ({
   'X-Forwarded-For': `2001:db8:0:${network.toString(16)}::${(host + 1).toString(16)}`,
 });
 const times = <T>(count: number, ask: (i: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, i) => ask(i)));
 const count = (all: readonly number[], one: number) => all.filter((status) => status === one).length;
-/** How many there are of each. */
+/** Counts equal values. */
 const tally = (all: readonly number[]) => Object.fromEntries(all.map((one) => [one, count(all, one)]));
 
 describe('one IPv6 network', () => {
@@ -72,7 +72,7 @@ describe('one IPv6 network', () => {
     expect((await guess('correct horse', from(3, 0))).status).toBe(303);
   }, 120_000);
 
-  test('makes so many accounts an hour, and another one makes its own', async () => {
+  test('creates a limited number of accounts per hour, and another network has its own limit', async () => {
     const signUp = (network: number, host: number) =>
       api(system).post(
         '/auth/sign-up',
@@ -95,21 +95,21 @@ describe('one IPv6 network', () => {
   }, 120_000);
 });
 
-test('a person has so many sessions, also where several begin at the same moment', async () => {
+test('a person has a limited number of sessions, also if several begin at the same moment', async () => {
   const email = newAddress('Often');
   await api(system).post('/auth/sign-up', { email, password: PASSWORD, name: 'Often' }, { headers: from(6, 0) });
   const people = [
     ...(await times(9, () => signIn(system, { email, password: PASSWORD }))),
     ...(await times(9, () => signIn(system, { email, password: PASSWORD }))),
   ];
-  // What a gateway remembers of a session is a second old at the most.
+  // A gateway caches a session for at most a second.
   await eventually(async () => {
     const statuses = await Promise.all(people.map(async (person) => (await person.get('/me')).status));
     expect([count(statuses, 200), count(statuses, 401)]).toEqual([SESSIONS, 18 - SESSIONS]);
   });
 }, 120_000);
 
-test('a credential has 20 event streams open, beside its requests', async () => {
+test('a credential can have 20 event streams open, in addition to its requests', async () => {
   const key = await newKey(owner, ['import:write', 'import:read', 'resource:write']);
   const by = api(system, key.key);
   const path = `/workspaces/${workspace.id}/imports`;
@@ -149,7 +149,7 @@ interface Challenge {
   readonly bits: number;
 }
 
-test('a proof of a captcha is worth one submission, with a submission_id or without', async () => {
+test('a proof of a captcha is valid for one submission, with a submission_id or without', async () => {
   const by: Api = api(system, system.owner.apiKey);
   const table = (await by.post<Resource>('/resources', { type: 'table', name: 'Asked', workspace_id: workspace.id }))
     .data;
@@ -169,7 +169,7 @@ test('a proof of a captcha is worth one submission, with a submission_id or with
   expect((await tableOf(by, table.id)).row_count).toBe(2);
 });
 
-/** Works on a challenge as a client without a `submission_id` does. */
+/** Solves a challenge like a client without a `submission_id`. */
 function solve(token: string, { challenge, bits }: Challenge): string {
   for (let n = 0; ; n++) {
     const text = `${challenge}.${n.toString(36)}`;
@@ -178,7 +178,7 @@ function solve(token: string, { challenge, bits }: Challenge): string {
   }
 }
 
-test('what the system keeps in its folder is for its own user alone', async () => {
+test('files that the system stores in its folder are accessible to its own user only', async () => {
   const folder = system.places.COMMONPLACE_DATA_DIR ?? '';
   const open = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });

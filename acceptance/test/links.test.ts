@@ -9,7 +9,7 @@ import type { Fault } from '../src/links/proxies.js';
 import { mode } from '../src/system.js';
 
 const DEADLINE_MS = 2000;
-/** A link of each kind, and each fault of those that most goes over; `npm run soak -- --only links` takes them all. */
+/** One link of each kind, and each fault of the most used ones; `npm run soak -- --only links` tests all of them. */
 const BROKEN: readonly (readonly [string, Fault])[] = [
   ['gateway to resources', 'black hole'],
   ['gateway to resources', 'slow'],
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 withServers.each(BROKEN)(
-  '%s, %s: answers come in time, good or as 503, and all is well again behind it',
+  '%s, %s: responses arrive in time, successful or as 503, and the system recovers afterwards',
   async (name, fault) => {
     const running = mesh as LinkedMesh;
     const link = running.links.find((one) => one.name === name);
@@ -52,7 +52,7 @@ withServers.each(BROKEN)(
 );
 
 withServers.each(['search', 'messaging', 'files', 'resources', 'tenancy', 'identity'])(
-  'without %s its own endpoints and those that need it answer 503 with Retry-After, the others as ever',
+  'without %s its own endpoints and those that need it return 503 with Retry-After, and others work',
   async (service) => {
     const { faults } = await checkKilled(mesh as LinkedMesh, probes, service);
     expect(faults).toEqual([]);

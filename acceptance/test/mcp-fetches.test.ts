@@ -16,7 +16,7 @@ import type { List } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-// An MCP server that names private addresses wherever it may name one. The canary listens on such an address.
+// Tests an MCP server that names private addresses wherever possible. The canary listens on such an address.
 
 interface McpServer {
   readonly id: string;
@@ -54,7 +54,7 @@ beforeEach(async () => {
   expect(canary.takeCount()).toBe(0);
 });
 
-/** URLs of the canary. A connection to it is seen in either case. */
+/** URLs of the canary, which detects connections to both. */
 const SCHEMES = ['http', 'https'] as const;
 type Scheme = (typeof SCHEMES)[number];
 const canaryAt = (scheme: Scheme, to = '/here') => `${scheme}://127.0.0.1:${canary.port}${to}`;
@@ -76,7 +76,7 @@ const probed = () =>
     return server;
   }, 30_000);
 
-/** Comes back from the authorization server, as the browser of the owner does. */
+/** Returns from the authorization server, like the browser of the owner. */
 async function comeBack(authorizeUrl: string): Promise<number> {
   const state = new URL(authorizeUrl).searchParams.get('state') ?? '';
   const query = new URLSearchParams({ state, code: 'code', iss: hostile.origin });
@@ -84,7 +84,7 @@ async function comeBack(authorizeUrl: string): Promise<number> {
   return (await fetch(`${system.baseUrl}/auth/mcp/callback?${query}`, { headers, redirect: 'manual' })).status;
 }
 
-test('a server that names only itself is asked for all that OAuth needs', async () => {
+test('a server without private addresses receives all requests of OAuth', async () => {
   const { data } = await add();
   expect(data.authorize_url).toContain(`${hostile.origin}/authorize?`);
   expect(await comeBack(data.authorize_url ?? '')).toBe(200);
@@ -104,7 +104,7 @@ describe.each(SCHEMES)('a private address by %s is never called', (scheme) => {
     quiet();
   });
 
-  test('where the server redirects to it', async () => {
+  test('as the target of a redirect of the server', async () => {
     hostile.answers.set('/mcp', redirectTo(canaryAt(scheme)));
     await add({ auth: { type: 'none' } });
     expect((await probed()).status).toBe('error');
@@ -123,7 +123,7 @@ describe.each(SCHEMES)('a private address by %s is never called', (scheme) => {
     quiet();
   });
 
-  test.each([RESOURCE_PATH, METADATA_PATH])('where %s redirects to it', async (document) => {
+  test.each([RESOURCE_PATH, METADATA_PATH])('as the target of a redirect of %s', async (document) => {
     hostile.answers.set(document, redirectTo(canaryAt(scheme)));
     if (document === RESOURCE_PATH)
       hostile.answers.set('/.well-known/oauth-protected-resource', redirectTo(canaryAt(scheme)));
@@ -147,7 +147,7 @@ describe.each(SCHEMES)('a private address by %s is never called', (scheme) => {
     quiet();
   });
 
-  test('where the registration is redirected to it', async () => {
+  test('as the target of a redirect of the registration', async () => {
     hostile.answers.set('/register', redirectTo(canaryAt(scheme)));
     const { data } = await add();
     expect([data.status, data.authorize_url ?? null]).toEqual(['auth_required', null]);
@@ -163,7 +163,7 @@ describe.each(SCHEMES)('a private address by %s is never called', (scheme) => {
     quiet();
   });
 
-  test('where the token is redirected to it', async () => {
+  test('as the target of a redirect of the token endpoint', async () => {
     hostile.answers.set('/token', redirectTo(canaryAt(scheme)));
     const { data } = await add();
     expect(await comeBack(data.authorize_url ?? '')).not.toBe(200);

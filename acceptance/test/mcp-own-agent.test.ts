@@ -7,7 +7,7 @@ import { newKey, type Person, signUp } from '../src/people.js';
 import type { List, Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// An agent whose MCP server is the installation that it runs in.
+// Tests an agent whose MCP server is its own installation.
 
 const QUESTION = 'Write down what gallium does.';
 
@@ -49,7 +49,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-test('is offered the tools of the key, and what it does by them is done once, by the key', async () => {
+test('gets the tools of the key, and its calls take effect once, under the key', async () => {
   await eventually(async () => {
     const { data } = await owner.get<List<object>>(`/agents/${agentId}/mcp`);
     expect(data.items).toMatchObject([{ status: 'connected', protocol_version: '2026-07-28', last_error: null }]);

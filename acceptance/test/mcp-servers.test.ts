@@ -35,7 +35,7 @@ afterAll(() => remote?.stop());
 
 const list = async (): Promise<readonly McpServer[]> => (await owner.get<List<McpServer>>(path)).data.items;
 
-/** Waits until a server is as it should be, and returns it. */
+/** Waits until a server has the expected state, and returns it. */
 function come(name: string, isSo: (server: McpServer) => boolean): Promise<McpServer> {
   return eventually(async () => {
     const server = (await list()).find((one) => one.name === name);
@@ -45,7 +45,7 @@ function come(name: string, isSo: (server: McpServer) => boolean): Promise<McpSe
 }
 
 describe('an MCP server', () => {
-  test('is added, called in the background, changed and deleted, and no answer has its secrets', async () => {
+  test('is added, called in the background, changed and deleted, and no response has its secrets', async () => {
     const auth = { type: 'bearer', token: 'a-very-secret-token' };
     const headers = { 'X-Team': 'a-very-secret-team' };
     const made = await owner.post<McpServer>(path, { name: 'tickets', url: remote.url, auth, headers });
@@ -74,7 +74,7 @@ describe('an MCP server', () => {
     expect((await owner.del(`${path}?all=true`)).data).toEqual({ deleted_count: 0 });
   });
 
-  test('whose tools change holds them back until the owner accepts them', async () => {
+  test('whose tools change withholds them until the owner accepts them', async () => {
     await owner.post(path, { name: 'changing', url: remote.url });
     await come('changing', ({ status }) => status === 'connected');
     remote.tools = [
@@ -95,7 +95,7 @@ describe('an MCP server', () => {
     await owner.del(`${path}?all=true`);
   });
 
-  test('shows others who may use the agent its name, status and names of tools', async () => {
+  test('shows its name, status and names of tools to others who may use the agent', async () => {
     const other = await signUp(system, 'User');
     const { data: org } = await owner.post<{ id: string }>('/orgs', { name: 'Agents' });
     const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'W', org_id: org.id });
@@ -110,7 +110,7 @@ describe('an MCP server', () => {
     expect((await owner.get<{ mcp: McpServer[] }>(`/agents/${agent.id}?include=mcp`)).data.mcp).toHaveLength(1);
   });
 
-  test('that is not there is an error, which its owner sees', async () => {
+  test('that does not exist is an error, which its owner sees', async () => {
     const gone = await startMcpServer([]);
     await gone.stop();
     await owner.post(path, { name: 'gone', url: gone.url });

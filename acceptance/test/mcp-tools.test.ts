@@ -7,7 +7,7 @@ import type { List, Resource, TableContent, Workspace } from '../src/records.js'
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-// The MCP server as the reference client uses it, in both revisions of the protocol.
+// Tests the MCP server with the reference client, in both revisions of the protocol.
 
 let system: System;
 let owner: Person;
@@ -53,13 +53,13 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
   }, 60_000);
   afterAll(() => mcp?.close());
 
-  test('negotiates the revision and learns what the server is', () => {
+  test('negotiates the revision and gets the description of the server', () => {
     expect(mcp.client.getNegotiatedProtocolVersion()).toBe(era);
     expect(mcp.client.getServerVersion()).toMatchObject({ name: 'commonplace' });
     expect(mcp.client.getInstructions()).toContain('`search`');
   });
 
-  test('lists tools with annotations that the contract gives them', async () => {
+  test('lists tools with annotations from the contract', async () => {
     const { tools } = await mcp.client.listTools();
     const hints = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations]));
     expect(hints.search).toMatchObject({ readOnlyHint: true, openWorldHint: false });
@@ -73,7 +73,7 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     }
   });
 
-  test('search, list_workspaces and list find things with their ids', async () => {
+  test('search, list_workspaces and list return things with their ids', async () => {
     await eventually(async () => {
       const found = await mcp.call('search', { query: 'gallium melts', workspace_ids: [workspace.id] });
       expect(found.text).toContain(`**Gallium** (document, id \`${page.id}\`)`);
@@ -86,7 +86,7 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     expect(new Set([one, two]).size).toBe(2);
   });
 
-  test('read gives a document as Markdown with its link, id and version, and the facts for programs', async () => {
+  test('read returns a document as Markdown with its link, id and version, and the facts for programs', async () => {
     const { text, structured } = await mcp.call('read', { resource_id: page.id });
     expect(text).toMatch(/^# Gallium\n/);
     expect(text).toContain(`- link: ${system.baseUrl}/api/v1/resources/${page.id}`);
@@ -94,7 +94,7 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     expect(structured).toMatchObject({ resource: { id: page.id }, content: { version: 1 } });
   });
 
-  test('read gives a long document in parts that join to the whole', async () => {
+  test('read returns a long document in parts that add up to the whole', async () => {
     const lines = Array.from({ length: 6_000 }, (_, i) => `Line ${i} is here.`);
     const [start, end] = [lines.slice(0, 3_000), lines.slice(3_000)].map((part) => part.join('\n\n'));
     const whole = `${start}\n\n${end}`;
@@ -115,7 +115,7 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     expect(text.replaceAll(/[^\d]+/g, ' ').trim()).toBe(whole.replaceAll(/[^\d]+/g, ' ').trim());
   });
 
-  test('write edits passages, all or none, adds to a document, and is refused for an old version', async () => {
+  test('write edits passages, all or none, appends to a document, and is refused for an old version', async () => {
     const edits = [{ old_text: '29.76', new_text: '29.77' }];
     expect((await mcp.call('write', { resource_id: page.id, mode: 'edit', edits })).text).toContain('- changed: true');
     expect((await mcp.call('write', { resource_id: page.id, mode: 'edit', edits })).code).toBe('edit_not_applicable');
@@ -194,9 +194,9 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     expect(got.items.map(({ text }) => text)).toContain('Hello there');
   });
 
-  test('ask_agent waits for the answer with its sources, and tells its progress', async () => {
-    const told: string[] = [];
-    const onprogress = ({ message }: { message?: string }) => void told.push(message ?? '');
+  test('ask_agent waits for the answer with its sources, and reports its progress', async () => {
+    const progress: string[] = [];
+    const onprogress = ({ message }: { message?: string }) => void progress.push(message ?? '');
     const asked = await mcp.call(
       'ask_agent',
       { input: 'When does gallium melt?', workspace_id: workspace.id },
@@ -204,7 +204,7 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     );
     expect(asked.text).toMatch(/- status: completed/);
     expect(asked.text).toContain('[1] Gallium (id `');
-    expect(told.length).toBeGreaterThan(0);
+    expect(progress.length).toBeGreaterThan(0);
     const run = dataOf<{ id: string }>(asked);
     expect((await mcp.call('get_run', { run_id: run.id })).text).toContain('[1] Gallium');
   });
@@ -275,7 +275,7 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
     expect(data.items[0]?.status).not.toBe('canceled');
   });
 
-  test('a key is offered only the tools that its scopes open, and is refused the others', async () => {
+  test('a key gets only the tools that its scopes allow, and is refused the others', async () => {
     const narrow = await newKey(owner, ['resource:read', 'content:read']);
     const reader = await connectMcp(system, narrow.key, era);
     expect(await reader.names()).toEqual(['list', 'read', 'query_rows', 'operations', 'call']);

@@ -19,10 +19,10 @@ interface Features {
   readonly features: { readonly semantic_search: boolean };
 }
 
-/** The model's process has to start, on a machine that does other things too. */
+/** Timeout for the start of the model's process on a busy machine. */
 const EMBEDDED_MS = 60_000;
 
-describe('with the model that comes with it', () => {
+describe('with the bundled model', () => {
   let system: StandingSystem;
   let owner: Api;
   let workspace: Workspace;
@@ -61,7 +61,7 @@ describe('with the model that comes with it', () => {
     }
   }, 180_000);
 
-  test('the model is listed, and the capabilities know of it', async () => {
+  test('the model is listed in the models and the capabilities', async () => {
     const { data, page, body } = await owner.get<List<Model>>('/models?kind=embedding&limit=1');
     expect(data.items).toEqual([
       expect.objectContaining({
@@ -84,7 +84,7 @@ describe('with the model that comes with it', () => {
     expect((await owner.get<Features>('/capabilities')).data.features.semantic_search).toBe(true);
   });
 
-  test('without a configured chat model the built-in one is the default, and a warning says so', async () => {
+  test('without a configured chat model the built-in one is the default, with a warning', async () => {
     const { data, body } = await owner.get<List<Model>>('/models?kind=chat');
     expect(data.items).toEqual([
       expect.objectContaining({
@@ -99,7 +99,7 @@ describe('with the model that comes with it', () => {
     expect(body.warnings).toEqual([expect.objectContaining({ code: 'no_model_configured' })]);
   });
 
-  test('a kind that is not there is an empty list that says so, one that is unknown is refused', async () => {
+  test('a kind without models is an empty list with a warning, and an unknown kind is refused', async () => {
     const { data, body } = await owner.get<List<Model>>('/models?kind=rerank');
     expect(data.items).toEqual([]);
     expect(body.warnings).toEqual([expect.objectContaining({ code: 'no_model_configured' })]);
@@ -109,7 +109,7 @@ describe('with the model that comes with it', () => {
   });
 });
 
-describe('with embeddings switched off', () => {
+describe('with embeddings disabled', () => {
   let system: System;
   let owner: Api;
 
@@ -118,7 +118,7 @@ describe('with embeddings switched off', () => {
     owner = await signIn(system, system.owner);
   }, 180_000);
 
-  test('there is no embedding model, and a search by meaning is one by words that says so', async () => {
+  test('there is no embedding model, and a search by meaning becomes one by words, with a warning', async () => {
     const { data, body } = await owner.get<List<Model>>('/models?kind=embedding');
     expect(data.items).toEqual([]);
     expect(body.warnings).toEqual([expect.objectContaining({ code: 'no_model_configured' })]);

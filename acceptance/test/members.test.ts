@@ -39,13 +39,13 @@ async function trySignUp(email: string, invitation?: string): Promise<Reply<Sign
 }
 
 describe('an invitation', () => {
-  test('is needed for an account', async () => {
+  test('is required for an account', async () => {
     const reply = await trySignUp(newAddress('uninvited'));
     expect([reply.status, reply.headers.getSetCookie()]).toEqual([403, []]);
     expect((await trySignUp(newAddress('guesser'), 'A'.repeat(43))).status).toBe(404);
   });
 
-  test('shows its link once, to who invites', async () => {
+  test('shows its link once, to its sender', async () => {
     const email = newAddress('once');
     const headers = { 'Idempotency-Key': email };
     const made = await owner.post<Member>(members, { email, role: 'admin' }, { headers });
@@ -59,7 +59,7 @@ describe('an invitation', () => {
     expect(text).not.toContain('invite_url');
   });
 
-  test('makes who accepts it a member, once, and nobody of another address', async () => {
+  test('makes the person who accepts it a member, once, and no person with another address', async () => {
     const email = newAddress('accepts');
     const { data: member } = await owner.post<Member>(members, { email, role: 'member' });
     const token = tokenOf(member.invite_url);
@@ -73,7 +73,7 @@ describe('an invitation', () => {
     expect(facts(await owner.post(members, { email }))).toEqual([409, 'already_member']);
   });
 
-  test('is accepted by somebody who has an account, too', async () => {
+  test('is accepted by a person who has an account, too', async () => {
     const { person } = await join('Has account', 'guest');
     const { data: own } = await owner.post<Org>('/orgs', { name: 'Another' });
     const { data: member } = await owner.post<Member>(`/orgs/${own.id}/members`, { email: person.user.email });
@@ -85,7 +85,7 @@ describe('an invitation', () => {
     expect(facts(await accept())).toEqual([404, 'expired_link']);
   });
 
-  test('is not accepted by an account of another address, unless who invites allows that', async () => {
+  test('is not accepted by an account with another address unless its sender allows that', async () => {
     const { person } = await join('Holds a forwarded link', 'guest');
     const { data: own } = await owner.post<Org>('/orgs', { name: 'Bound' });
     const invite = async (more: object) =>
@@ -102,7 +102,7 @@ describe('an invitation', () => {
     expect((await accept(other)).status).toBe(200);
   });
 
-  test('by id tells nobody the address of that person', async () => {
+  test('by id does not reveal the address of that person', async () => {
     const { person } = await join('Keeps an address', 'guest');
     const { data: own } = await owner.post<Org>('/orgs', { name: 'Curious' });
     const invited = await owner.post<Member>(`/orgs/${own.id}/members`, { user_id: person.user.id });
@@ -111,7 +111,7 @@ describe('an invitation', () => {
     expect((await owner.get(`/orgs/${own.id}/members?limit=50`)).text).not.toContain(person.user.email);
   });
 
-  test('that is sent again has a new link, and the old one is dead', async () => {
+  test('that is sent again has a new link, and the old one is invalid', async () => {
     const email = newAddress('again');
     const first = await owner.post<Member>(members, { email });
     const second = await owner.post<Member>(members, { email, role: 'guest' });
@@ -120,14 +120,14 @@ describe('an invitation', () => {
     expect((await trySignUp(email, tokenOf(second.data.invite_url))).status).toBeLessThan(300);
   });
 
-  test('that is taken back is dead', async () => {
+  test('that is withdrawn is invalid', async () => {
     const email = newAddress('withdrawn');
     const { data: member } = await owner.post<Member>(members, { email });
     expect((await owner.del(`${members}/${member.id}`)).status).toBe(200);
     expect(facts(await trySignUp(email, tokenOf(member.invite_url)))).toEqual([404, 'expired_link']);
   });
 
-  test('to a workspace makes an outsider a guest of its Org, where the Org allows that', async () => {
+  test('to a workspace makes an outsider a guest of its Org if the Org allows that', async () => {
     const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Guests', org_id: org.id });
     const path = `/workspaces/${workspace.id}/members`;
     const email = newAddress('outsider');
@@ -146,7 +146,7 @@ describe('an invitation', () => {
 });
 
 describe('a role', () => {
-  test('in a workspace counts at once', async () => {
+  test('in a workspace takes effect at once', async () => {
     const { person } = await join('Climber', 'member');
     const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Ladder', org_id: org.id });
     const create = async () =>
@@ -163,7 +163,7 @@ describe('a role', () => {
     await effective(async () => expect(await create()).toEqual([404, 'not_found']));
   });
 
-  test('by the default of a workspace counts at once', async () => {
+  test('by the default of a workspace takes effect at once', async () => {
     const { person } = await join('Default', 'member');
     const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Default', org_id: org.id });
     const seen = async () => (await person.get<Workspace>(`/workspaces/${workspace.id}`)).body.data?.role;
@@ -177,7 +177,7 @@ describe('a role', () => {
     await effective(async () => expect(await seen()).toBeUndefined());
   });
 
-  test('in an Org counts at once', async () => {
+  test('in an Org takes effect at once', async () => {
     const { person, member } = await join('Riser', 'member');
     const invite = async () => facts(await person.post(members, { email: newAddress('by.riser') }));
     expect(await invite()).toEqual([403, 'insufficient_role']);
@@ -187,7 +187,7 @@ describe('a role', () => {
     await effective(async () => expect(await invite()).toEqual([403, 'insufficient_role']));
   });
 
-  test('above one’s own is not given or taken', async () => {
+  test('above one’s own can neither be granted nor removed', async () => {
     const { person: admin } = await join('Admin', 'admin');
     const { member: other } = await join('Second owner', 'owner');
     expect(facts(await admin.post(members, { email: newAddress('boss'), role: 'owner' }))).toEqual([
@@ -201,7 +201,7 @@ describe('a role', () => {
     expect((await owner.del(`${members}/${other.id}`)).status).toBe(200);
   });
 
-  test('of the last owner of an Org stays', async () => {
+  test('of the last owner of an Org is kept', async () => {
     const founder = (await join('Founder', 'member')).person;
     const { data: own } = await founder.post<Org>('/orgs', { name: 'Own' });
     const path = `/orgs/${own.id}/members`;
@@ -214,7 +214,7 @@ describe('a role', () => {
     expect(facts(await founder.del(`${path}/${me.id}`))).toEqual([409, 'last_owner']);
   });
 
-  test('of the last owner of a workspace stays, and one of two may go', async () => {
+  test('of the last owner of a workspace is kept, and one of two may leave', async () => {
     const { person: first } = await join('First', 'member');
     const { person: second } = await join('Second', 'member');
     const { data: workspace } = await first.post<Workspace>('/workspaces', { name: 'Owned', org_id: org.id });
@@ -228,12 +228,12 @@ describe('a role', () => {
   });
 });
 
-describe('who is suspended or removed', () => {
+describe('a person who is suspended or removed', () => {
   async function keyWorks(key: string): Promise<[number, string | undefined]> {
     return facts(await api(system, key).get('/me'));
   }
 
-  test('is out of the Org at once, with their keys, and comes back with them', async () => {
+  test('loses the Org at once, with their keys, and gets both back', async () => {
     const { person, member } = await join('Suspended', 'admin');
     const { key } = await newKey(person, ['org:read'], { org_id: org.id });
     expect(await keyWorks(key)).toEqual([200, undefined]);
@@ -245,15 +245,15 @@ describe('who is suspended or removed', () => {
     await eventually(async () => expect(await keyWorks(key)).toEqual([200, undefined]));
   });
 
-  test('hands their keys to a receiver, and otherwise they stop', async () => {
+  test('transfers their keys to a receiver, or else the keys stop', async () => {
     const { person, member } = await join('Giver', 'admin');
-    const { person: heir, member: receiver } = await join('Heir', 'admin');
+    const { person: receiverPerson, member: receiver } = await join('Heir', 'admin');
     const { key } = await newKey(person, ['org:read'], { org_id: org.id });
     const removed = await owner.del(`${members}/${member.id}?transfer_to_member_id=${receiver.id}`);
     expect(removed.data).toMatchObject({ id: member.id, deleted: true, transferred: { api_keys: 1 } });
     await eventually(async () => {
       const { data } = await api(system, key).get<{ user: { id: string } }>('/me');
-      expect(data.user.id).toBe(heir.user.id);
+      expect(data.user.id).toBe(receiverPerson.user.id);
     });
     await owner.del(`${members}/${receiver.id}`);
     await eventually(async () => expect(await keyWorks(key)).toEqual([401, 'suspended_key']));
@@ -261,7 +261,7 @@ describe('who is suspended or removed', () => {
 });
 
 describe('an Org that is deleted', () => {
-  test('is hidden and its keys are refused at once, until it is taken back', async () => {
+  test('is hidden and its keys are refused at once, until the deletion is undone', async () => {
     const { data: doomed } = await owner.post<Org>('/orgs', { name: 'Doomed' });
     const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'In it', org_id: doomed.id });
     const { key } = await newKey(owner, ['org:read', 'workspace:read'], { org_id: doomed.id });
@@ -285,7 +285,7 @@ describe('an Org that is deleted', () => {
 });
 
 describe('a key', () => {
-  test('that is revoked is refused within a second, and can’t be revoked again', async () => {
+  test('that is revoked is refused within a second, and cannot be revoked again', async () => {
     const { id, key } = await newKey(owner, ['org:read']);
     const by = api(system, key);
     expect((await by.get('/me')).status).toBe(200);
@@ -302,7 +302,7 @@ describe('a key', () => {
     expect(data.items.find((item) => item.id === id)).toMatchObject({ status: 'active', last4: key.slice(-4) });
   });
 
-  test('gives no other key more than it has', async () => {
+  test('grants no other key more than it has', async () => {
     const { key } = await newKey(owner, ['api_key:write', 'org:read']);
     const by = api(system, key);
     expect(facts(await by.post('/api-keys', { name: 'More', scopes: ['org:write'] }))).toEqual([
@@ -313,7 +313,7 @@ describe('a key', () => {
     expect(facts(await by.post('/api-keys', { name: 'None', scopes: ['org:fly'] }))).toEqual([400, 'invalid_scope']);
   });
 
-  test('is used from the networks that it names alone', async () => {
+  test('is accepted only from the networks that it names', async () => {
     const elsewhere = await newKey(owner, ['org:read'], { ip_allowlist: ['192.0.2.0/24'] });
     expect(facts(await api(system, elsewhere.key).get('/me'))).toEqual([403, 'ip_not_allowed']);
     const here = await newKey(owner, ['org:read'], { ip_allowlist: ['127.0.0.0/8', '::1/128'] });

@@ -8,7 +8,7 @@ import { newKey, type Person, signUp } from '../src/people.js';
 import type { List, Org, Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// What is remembered, and that runs are given it. The model is a double which says what its scripts say.
+// Tests memories, and that runs receive them. The model is a double with scripted replies.
 
 interface Memory {
   readonly id: string;
@@ -56,7 +56,7 @@ const memoriesIn = ({ steps = [] }: Run) =>
     .flatMap(({ output }) => (output as { memory_ids: string[] }).memory_ids);
 
 describe('a memory', () => {
-  test('is kept, found by its words, changed and erased', async () => {
+  test('is stored, found by its words, changed and erased', async () => {
     const content = `Reports go out on Fridays ${randomUUID()}`;
     const { status, data } = await remember({ content, kind: 'fact', tags: ['reports'], importance: 0.8 });
     expect([status, data]).toMatchObject([
@@ -81,14 +81,14 @@ describe('a memory', () => {
     expect(await found('q=report')).not.toContain(data.id);
   });
 
-  test('is created once by those who do so at the same time', async () => {
+  test('is created once by concurrent requests', async () => {
     const body = { content: randomUUID(), scope: 'workspace', workspace_id: workspace.id };
     const made = await Promise.all(Array.from({ length: 10 }, () => remember(body)));
     expect(new Set(made.map(({ data }) => data.id)).size).toBe(1);
     expect(made.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201]);
   });
 
-  test('that was drawn from what a reader may not read is withheld from them', async () => {
+  test('that was derived from content that a reader may not read is withheld from them', async () => {
     const reader = await signUp(system, 'Reader');
     await by.post(`/workspaces/${workspace.id}/members`, { user_id: reader.user.id, role: 'viewer' });
     const page = { workspace_id: workspace.id, type: 'document', name: 'Vault', access_mode: 'restricted' };
@@ -102,7 +102,7 @@ describe('a memory', () => {
     await by.del(`/memories/${memory.id}`);
   });
 
-  test('of a person in an Org is reached by its keys, and a Personal one is not', async () => {
+  test('of a person in an Org is accessible to its keys, and a Personal one is not', async () => {
     const { data: org } = await by.post<Org>('/orgs', { name: 'Keepers' });
     const scopes = ['memory:read', 'memory:write'];
     const key = api(system, (await newKey(by, scopes, { org_id: org.id })).key);
@@ -117,7 +117,7 @@ describe('a memory', () => {
 });
 
 describe('a run', () => {
-  test('is given what is pinned and what fits the question, as data, and says so', async () => {
+  test('gets pinned content and content that fits the question, as data, and reports it', async () => {
     const place = { scope: 'workspace', workspace_id: workspace.id };
     const pinned = (await remember({ content: 'Answer in verses about herons.', is_pinned: true })).data;
     const fitting = (await remember({ content: 'Cassowaries are fed at noon.', ...place })).data;
@@ -132,7 +132,7 @@ describe('a run', () => {
     const used = (await by.get<Memory>(`/memories/${fitting.id}`)).data;
     expect([used.used_count, used.version]).toEqual([1, 1]);
     expect(used.last_used_at).not.toBeNull();
-    // Somebody else's run has what is the workspace's alone.
+    // A run of another person gets only the memories of the workspace.
     const colleague = await signUp(system, 'Colleague');
     await by.post(`/workspaces/${workspace.id}/members`, { user_id: colleague.user.id, role: 'viewer' });
     model.next({ text: 'At noon.' });
@@ -142,7 +142,7 @@ describe('a run', () => {
     for (const { id } of [pinned, fitting, other]) await by.del(`/memories/${id}`);
   });
 
-  test('has none in its next prompt that was erased meanwhile', async () => {
+  test('does not get one in its next prompt that was erased meanwhile', async () => {
     const content = 'The password of the pelican is swordfish.';
     const { data: memory } = await remember({ content, is_pinned: true });
     model.next(

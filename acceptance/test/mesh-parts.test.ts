@@ -7,7 +7,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { eventually } from '../src/eventually.js';
 import { ROOT } from '../src/system.js';
 
-/** Tests how `npm run mesh` looks after its parts, with a small program as the only one. */
+/** Tests how `npm run mesh` supervises its parts, with a small program as the only one. */
 const folder = mkdtempSync(join(tmpdir(), 'mesh-parts-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -51,7 +51,7 @@ test('a part ends when the process that started it is killed', async () => {
   await eventually(() => expect(isAlive(pid)).toBe(false));
 });
 
-test('a part that dies is named, with how it ended', async () => {
+test('a part that dies is reported, with how it ended', async () => {
   const { child, pid, said } = await startParent();
   process.kill(pid, 'SIGKILL');
   await eventually(() => expect(said()).toContain('files ended by SIGKILL; the other parts go on.'));

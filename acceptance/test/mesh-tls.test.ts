@@ -43,14 +43,14 @@ async function allGood(): Promise<void> {
   expect(bad.map(({ probe, status, code }) => `${probe.name}: ${status} ${code}`)).toEqual([]);
 }
 
-/** The serial number of the certificate that a service shows; rejects where it wants one that is not given. */
+/** Returns the serial number of a service's certificate. Rejects if the service requires one and gets none. */
 function shown(service: string, own: { cert?: Buffer; key?: Buffer } = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const port = (mesh as LinkedMesh).portOf(service);
     const options = { port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'], ...own };
     const socket = connect(options, () => {
       const { serialNumber } = socket.getPeerCertificate();
-      // Under TLS 1.3 a client learns that it was refused only behind the handshake.
+      // With TLS 1.3 a client is refused only after the handshake.
       socket.once('data', () => resolve(serialNumber));
       socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0');
     });

@@ -56,7 +56,7 @@ const read = async (by: Api, id: string) => (await by.get<Conversation>(`${IM}/$
 const history = async (by: Api, id: string, query = '') => by.get<List<Message>>(`${IM}/${id}/messages${query}`);
 
 describe('people', () => {
-  test('have one direct conversation in a tenant, which nobody else sees', async () => {
+  test('have one direct conversation in a tenant, which others cannot see', async () => {
     const body = { type: 'direct', member_ids: [ben.user.id] };
     const made = await Promise.all([create(ann, body), create(ann, body), create(ann, body)]);
     expect(new Set(made.map(({ data }) => data.id)).size).toBe(1);
@@ -71,7 +71,7 @@ describe('people', () => {
     expect([unseen.status, unseen.error.param]).toEqual([404, 'member_ids[0]']);
   });
 
-  test('talk, and their counts are exact', async () => {
+  test('exchange messages, and their counts are exact', async () => {
     const { id } = await group();
     const first = await send(ann, id, { text: 'Hello', mentions: [{ id: ben.user.id }], client_message_id: 'a' });
     expect([first.status, first.data.seq]).toEqual([201, 1]);
@@ -140,7 +140,7 @@ describe('people', () => {
     await eventually(async () => expect(await notes()).toEqual([]));
   });
 
-  test('lose the conversations of a workspace with the answer that removes them, and their memberships soon after', async () => {
+  test('lose the conversations of a workspace with the response that removes them, and their memberships soon after', async () => {
     const { data: place } = await ann.post<Workspace>('/workspaces', { name: 'Short', org_id: org.id });
     const added = { user_id: ben.user.id, role: 'editor' };
     const { data: member } = await ann.post<{ id: string }>(`/workspaces/${place.id}/members`, added);
@@ -158,7 +158,7 @@ describe('people', () => {
   });
 });
 
-test('whoever may join a channel sees that it is there, and no message before they have joined', async () => {
+test('people who may join a channel see that it exists, and no message before they have joined', async () => {
   const { id } = (await create(ann, { type: 'channel', name: 'Open' })).data;
   await send(ann, id, { text: 'Hello' });
   expect((await ben.get<Conversation>(`${IM}/${id}`)).data).toMatchObject({ is_member: false, last_message: null });
@@ -180,7 +180,7 @@ test('whoever may join a channel sees that it is there, and no message before th
 });
 
 describe('a member of the Org', () => {
-  /** Has a person join the Org and its workspace, and talk to Ann in a group and directly. */
+  /** Adds a person to the Org and its workspace, with messages to Ann in a group and directly. */
   async function join(name: string) {
     const email = newAddress(name);
     const { data: member } = await ann.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
@@ -195,7 +195,7 @@ describe('a member of the Org', () => {
   const unread = async (by: Api, ids: readonly string[]) =>
     Promise.all(ids.map(async (id) => (await read(by, id)).unread_count));
 
-  test('who is suspended has no access, and comes back to what was sent meanwhile', async () => {
+  test('who is suspended has no access, and gets the messages sent meanwhile after returning', async () => {
     const { person, id, direct, path } = await join('Suspended');
     expect((await ann.patch(path, { status: 'suspended' })).status).toBe(200);
     await eventually(async () => {
@@ -213,7 +213,7 @@ describe('a member of the Org', () => {
   test.each([
     ['who leaves', (person: Person) => person],
     ['whom an administrator removes', () => ann],
-  ])('%s keeps no conversation, and what they have written stays', async (_, byWhom) => {
+  ])('%s keeps no conversation, and their messages are kept', async (_, byWhom) => {
     const { person, id, direct, path } = await join('Leaver');
     await send(person, id, { text: 'Mine' });
     await send(person, direct, { text: 'Yours' });
@@ -237,7 +237,7 @@ describe('a member of the Org', () => {
   });
 });
 
-test('a key limited to a workspace reaches its conversations alone', async () => {
+test('a key limited to a workspace reaches only its conversations', async () => {
   const { data: other } = await ann.post<Workspace>('/workspaces', { name: 'Other', org_id: org.id });
   const inside = await group();
   const outside = await group({ workspace_id: other.id, member_ids: [] });
@@ -252,7 +252,7 @@ test('a key limited to a workspace reaches its conversations alone', async () =>
   expect((await read(ann, inside.id)).unread_count).toBe(1);
 });
 
-test('writers at once get the numbers from 1 on, each once', async () => {
+test('concurrent writers get the numbers from 1 on, each once', async () => {
   const writers = 50;
   // Each message is a commit of its own, and fewer of them fit into a second where every write is called for over a network.
   const each = system.mode === 'mesh' ? 8 : 40;
@@ -264,7 +264,7 @@ test('writers at once get the numbers from 1 on, each once', async () => {
       const mine: number[] = [];
       for (let at = 0; at < each; ) {
         const sent = await send(key, id, { text: `${writer}: ${at}`, client_message_id: `${writer}-${at}` });
-        // After a lost race too many the answer is 503, and the same message is sent again.
+        // After too many lost races the response is 503, and the same message is sent again.
         if (sent.status === 503) continue;
         mine.push(sent.data.seq);
         at++;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => system?.stop());
 
-/** Takes all bytes of files away behind the system's back. */
+/** Deletes all bytes of files without the system's knowledge. */
 async function removeAllBytes(): Promise<void> {
   const { COMMONPLACE_DATA_DIR: dataDir = '', COMMONPLACE_S3_URL: s3Url } = system.places;
   if (mode === 'embedded') return rm(join(dataDir, 'files/blobs'), { recursive: true });
@@ -28,13 +28,13 @@ async function removeAllBytes(): Promise<void> {
   await store.close();
 }
 
-test('a signed URL of bytes that are gone answers 500 with a code, and so does HEAD', async () => {
+test('a signed URL of missing bytes returns 500 with a code, and so does HEAD', async () => {
   const reply = await newFile(by, { name: 'photo.txt', workspace_id: workspace.id }, 'Some words.');
   const id = reply.data.resource.id;
   const before = await linkOf(by, id);
   expect((await fetch(before.download_url)).status).toBe(200);
   await removeAllBytes();
-  // A bucket's own URL that was signed before is answered by the bucket.
+  // The bucket itself answers its own URLs that were signed before.
   const { download_url: url } = mode === 'embedded' ? before : await linkOf(by, id);
   const answer = await fetch(url);
   expect(answer.status).toBe(500);
@@ -49,12 +49,12 @@ test('a signed URL of bytes that are gone answers 500 with a code, and so does H
   expect([range.status, range.headers.get('content-range')]).toEqual([500, null]);
   await range.body?.cancel();
   expect((await fetch(url, { method: 'HEAD' })).status).toBe(500);
-  // What is stored next is served as ever.
+  // New files are served as usual.
   const next = (await newFile(by, { name: 'next.txt', workspace_id: workspace.id }, 'More words.')).data;
   expect(await (await fetch((await linkOf(by, next.resource.id)).download_url)).text()).toBe('More words.');
 });
 
-test('a published file whose bytes are gone is an error as well', async () => {
+test('a published file with missing bytes is an error as well', async () => {
   const reply = await newFile(by, { name: 'open.txt', workspace_id: workspace.id }, 'For everybody.');
   const { id } = reply.data.resource;
   const published = await by.post<{ url: string }>(`/resources/${id}/publish`, { allow_download: true });
@@ -66,7 +66,7 @@ test('a published file whose bytes are gone is an error as well', async () => {
   expect((await fetch(system.baseUrl + path, { method: 'HEAD' })).status).toBe(500);
 });
 
-test('an import of a file whose bytes are gone fails, and says why', async () => {
+test('an import of a file with missing bytes fails with a reason', async () => {
   const { data } = await newFile(by, { name: 'page.md', workspace_id: workspace.id }, '# A page');
   await linkOf(by, data.resource.id);
   await removeAllBytes();

@@ -5,7 +5,7 @@ import { TECHNIQUES } from '../src/injections/techniques.js';
 const ORDER = { tool: 'web_fetch', args: { url: 'https://evil.example/?q=a b&c="d"' } };
 
 describe('the model that obeys every word', () => {
-  test.each(TECHNIQUES)('obeys an order as $name, wherever it stands', ({ write }) => {
+  test.each(TECHNIQUES)('obeys an instruction as $name, wherever it is', ({ write }) => {
     const text = write(orderText(ORDER));
     const places = [
       { messages: [{ role: 'user', content: text }] },
@@ -22,7 +22,7 @@ describe('the model that obeys every word', () => {
     }
   });
 
-  test('gives an order once, and then the next', () => {
+  test('follows one instruction, and then the next', () => {
     const second = { tool: 'read', args: { resource_id: 'a' } };
     const said = { role: 'user', content: `${orderText(ORDER)} ${orderText(second)}` };
     const called = { name: ORDER.tool, arguments: JSON.stringify(ORDER.args) };
@@ -30,7 +30,7 @@ describe('the model that obeys every word', () => {
     expect(obey({ messages: [said, after] })).toEqual({ toolCalls: [{ name: 'read', arguments: second.args }] });
   });
 
-  test('ends when nothing orders anything', () => {
+  test('ends if there is no instruction', () => {
     expect(obey({ messages: [{ role: 'user', content: 'What is the time?' }] })).toEqual({ text: 'Done.' });
   });
 });

@@ -7,7 +7,7 @@ import type { List, Org, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-// The same thing has the same name everywhere, and what had another one before is taken for one version more.
+// Tests that the same thing has the same name everywhere, and that former names are accepted for one more version.
 
 let system: System;
 let by: Api;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   workspace = (await by.post<Workspace>('/workspaces', { name: 'One spelling' })).data;
 });
 
-describe('where the server fetches from', () => {
+describe('the address that the server fetches from', () => {
   const create = (fields: object) =>
     by.post(`/workspaces/${workspace.id}/imports`, { source_type: 'url', dry_run: true, ...fields });
 
@@ -33,7 +33,7 @@ describe('where the server fetches from', () => {
     expect([missing.error.code, missing.error.param]).toEqual(['missing_field', 'source_url']);
   });
 
-  test('is also url, as in the version before, and the answer says that this ends', async () => {
+  test('is also url, as in the previous version, with a deprecation warning', async () => {
     const refused = await create({ url: 'http://10.0.0.1/words.md' });
     expect([refused.status, refused.error.code, refused.error.param]).toEqual([400, 'url_not_allowed', 'url']);
     expect(refused.headers.get('deprecation')).toMatch(/^@\d{10}$/);
@@ -54,7 +54,7 @@ describe('where the server fetches from', () => {
   });
 });
 
-describe('who has done something', () => {
+describe('the author of a change', () => {
   const OWNER = { type: 'user', id: expect.any(String), name: 'Owner' };
 
   test('is an actor, also of an invitation and of a membership', async () => {
@@ -81,7 +81,7 @@ describe('the values of a form', () => {
     form = (await newForm(by, workspace.id, { title: 'Ask', fields: FIELDS }, columns)).form;
   });
 
-  test('go by id, column and label, for programs as for webhooks', async () => {
+  test('are given by id, column and label, for programs as for webhooks', async () => {
     const submit = (values: object) => by.post<Submitted>(`/forms/${form.token}/submit`, { values });
     const bodies = [
       { name: 'Ada', age: 36 },
@@ -102,7 +102,7 @@ describe('the values of a form', () => {
     expect([unknown.error.code, unknown.error.param]).toEqual(['unknown_field', 'values.colour']);
   });
 
-  test('have one fault under its own code, and several as validation_failed, as every body', async () => {
+  test('have one error under its own code, and several as validation_failed, as every body', async () => {
     const refusals = [
       await by.post(`/forms/${form.token}/submit`, { values: {} }),
       await by.post(`/forms/${form.token}/submit`, { values: { age: 'old' } }),
@@ -122,7 +122,7 @@ describe('a multipart/form-data body', () => {
   const send = async (path: string, parts: Readonly<Record<string, string | File>>, key?: string) => {
     const form = new FormData();
     for (const [name, part] of Object.entries(parts)) form.set(name, part);
-    // Each request has another boundary.
+    // Each request has a different boundary.
     const request = new Request('http://localhost/', { method: 'POST', body: form });
     const headers = {
       'Content-Type': request.headers.get('content-type') ?? '',
@@ -154,7 +154,7 @@ describe('a multipart/form-data body', () => {
     expect(status).toBe(201);
   });
 
-  test('that can not be read, or is sent elsewhere, is refused', async () => {
+  test('that is malformed, or sent to another endpoint, is refused', async () => {
     const headers = { 'Content-Type': 'multipart/form-data' };
     const noBoundary = await by.send('POST', '/files', 'words', { headers });
     const elsewhere = await send('/resources', { name: 'x' });
@@ -169,7 +169,7 @@ describe('a multipart/form-data body', () => {
   });
 });
 
-test('the capabilities list what ends, and when', async () => {
+test('the capabilities list deprecated spellings, and when they end', async () => {
   interface Capabilities {
     readonly deprecations: readonly { readonly subject: string; readonly sunset: string; readonly note: string }[];
   }

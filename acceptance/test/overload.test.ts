@@ -5,7 +5,7 @@ import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 const ROOM = 4;
 const BURST = 60;
-// In a mesh the first start itself needs more room than this.
+// In a mesh the first start itself needs more capacity than this.
 const inOneProcess = mode === 'embedded' ? test : test.skip;
 
 let system: OwnSystem | undefined;
@@ -23,9 +23,9 @@ inOneProcess(
   async () => {
     const { baseUrl } = system as OwnSystem;
     const probes: Promise<Response>[] = [];
-    // How many requests meet in the process is for the machine to say: until some did, it is tried again.
+    // The number of concurrent requests depends on the machine, so this is tried until some are refused.
     const refused = await eventually(async () => {
-      // Writes wait for the disk, and so for each other.
+      // Writes wait for the disk, and therefore for each other.
       const burst = Array.from({ length: BURST }, () => by.post('/workspaces', { name: 'Met' }));
       probes.push(...burst.map(() => fetch(`${baseUrl}/health/live`)));
       const answers = await Promise.all(burst);

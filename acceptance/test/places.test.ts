@@ -34,7 +34,7 @@ describe('pins', () => {
   const names = async (by: Person, filter = '') =>
     (await by.get<List<Pin>>(path() + filter)).data.items.map(({ item }) => item.name);
 
-  test('are put, moved, ordered and taken away, by query or by body', async () => {
+  test('are added, moved, ordered and removed, by query or by body', async () => {
     const [a, b, c] = [await create('A'), await create('B'), await create('C')];
     const first = await owner.post<Pin>(path(), { resource_id: a.id });
     expect([first.status, first.data.position, first.data.visibility]).toEqual([201, 0, 'workspace']);
@@ -58,7 +58,7 @@ describe('pins', () => {
     expect(await names(owner)).toEqual(['C']);
   });
 
-  test('of what somebody may not read are not shown to them', async () => {
+  test('of resources that a person may not read are not shown to them', async () => {
     const person = await join('Reader');
     await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'editor' });
     const hidden = await create('Hidden', { access_mode: 'restricted' });
@@ -73,7 +73,7 @@ describe('pins', () => {
     expect(await names(owner)).toEqual(['C', 'Hidden']);
   });
 
-  test('put at once are all there', async () => {
+  test('that are added concurrently are all stored', async () => {
     const folders = await Promise.all(Array.from({ length: 8 }, (_, i) => create(`At once ${i}`)));
     const made = await Promise.all(folders.map(({ id }) => owner.post<Pin>(path(), { resource_id: id, position: 0 })));
     expect(made.map(({ status }) => status)).toEqual(made.map(() => 201));
@@ -81,7 +81,7 @@ describe('pins', () => {
     for (const { name } of folders) expect(shown.filter((one) => one === name)).toEqual([name]);
   });
 
-  test('go with what they pin', async () => {
+  test('are deleted with their resources', async () => {
     const gone = await create('Soon gone');
     await owner.post(path(), { resource_id: gone.id });
     await owner.del(`/resources/${gone.id}`);
@@ -95,16 +95,16 @@ describe('notifications', () => {
   const list = async (by: Person, query = '') =>
     (await by.get<NotificationList>(`/notifications${query}`, { headers: { 'X-Tenant': org.id } })).data;
 
-  test('tell who is added, and who invited them that they have come', async () => {
+  test('report who was added, and report to the inviter who has joined', async () => {
     const person = await join('Newcomer');
     await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'viewer' });
-    const told = await eventually(async () => {
+    const notified = await eventually(async () => {
       const answer = await list(person);
       expect(answer.items.map(({ title }) => title)).toEqual(['Owner added you to “Plans”']);
       return answer;
     });
-    expect(told.unread_count).toBe(1);
-    expect(told.items[0]).toMatchObject({
+    expect(notified.unread_count).toBe(1);
+    expect(notified.items[0]).toMatchObject({
       type: 'member_added',
       target: { type: 'workspace', id: workspace.id, url: `${system.baseUrl}/api/v1/workspaces/${workspace.id}` },
       count: 1,
@@ -116,7 +116,7 @@ describe('notifications', () => {
     });
   });
 
-  test('are of one tenant, and one person', async () => {
+  test('belong to one tenant and one person', async () => {
     const person = await join('Tenant');
     await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'viewer' });
     await eventually(async () => expect((await list(person)).items).toHaveLength(1));
@@ -156,18 +156,18 @@ describe('notifications', () => {
     expect((await list(owner)).items).toEqual([]);
   });
 
-  test('name nothing that was lost since', async () => {
+  test('contain no names of resources that the person has lost since', async () => {
     const person = await join('Leaver');
     const { data } = await owner.post<{ id: string }>(`/workspaces/${workspace.id}/members`, {
       user_id: person.user.id,
     });
     await eventually(async () => expect((await list(person)).items).toHaveLength(1));
     await owner.del(`/workspaces/${workspace.id}/members/${data.id}`);
-    const told = await eventually(async () => {
+    const notified = await eventually(async () => {
       const answer = await list(person);
       expect(answer.items).toMatchObject([{ title: 'Owner added you', target: null }]);
       return answer;
     });
-    expect(JSON.stringify(told)).not.toContain('Plans');
+    expect(JSON.stringify(notified)).not.toContain('Plans');
   });
 });

@@ -14,7 +14,7 @@ import { freePort, inherited, mode, type OwnSystem, ROOT, startSystem } from '..
 
 const MAIN = join(ROOT, 'services/all/dist/src/main.js');
 
-describe('a life of a system', () => {
+describe('the life cycle of a system', () => {
   let system: OwnSystem;
 
   beforeAll(async () => {
@@ -23,17 +23,17 @@ describe('a life of a system', () => {
 
   afterAll(() => system?.stop());
 
-  test('the first start tells where it is and where the sign-in and the key are, and neither of them', () => {
+  test('the first start prints its address and the places of the sign-in and the key, and neither of them', () => {
     const said = system.stdout();
     expect(said).toContain(system.baseUrl);
-    // No terminal is there, and what a log says is kept.
+    // There is no terminal, and logs are stored.
     expect(said).toContain(system.bootstrapFile);
     expect(said).not.toContain('wsk_');
     expect(said).not.toContain(system.owner.password);
     expect(system.owner.apiKey).toMatch(/^wsk_p_[0-9A-Za-z]{12}_[0-9A-Za-z]{46}$/);
   });
 
-  test('nobody else can read what it wrote down', () => {
+  test('files with secrets are readable by their owner only', () => {
     expect(statSync(system.bootstrapFile).mode & 0o777).toBe(0o600);
   });
 
@@ -44,7 +44,7 @@ describe('a life of a system', () => {
     expect(owner.user.email).toBe(system.owner.email);
   });
 
-  test('there is something to read at once', async () => {
+  test('there is content to read at once', async () => {
     const { data } = await api(system, system.owner.apiKey).get<{ items: Workspace[] }>('/workspaces');
     const sample = data.items.find(({ name }) => name === 'Welcome to Commonplace');
     await eventually(async () => {
@@ -55,7 +55,7 @@ describe('a life of a system', () => {
     });
   });
 
-  test('nothing that was acknowledged is lost by SIGKILL', async () => {
+  test('SIGKILL loses no acknowledged write', async () => {
     const by = api(system, system.owner.apiKey);
     const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Kept' });
     const place = { type: 'document', workspace_id: workspace.id };
@@ -77,7 +77,7 @@ describe('a life of a system', () => {
       expect(data.content).toBe(name);
     }
     const { page } = await by.get(`/workspaces/${workspace.id}/resources?limit=1`);
-    // What was cut off unanswered may be there too.
+    // Requests that were interrupted may be stored too.
     expect(page.total).toBeGreaterThanOrEqual(made.length);
     expect(page.total).toBeLessThanOrEqual(made.length + 8);
   });
@@ -93,11 +93,11 @@ describe('a life of a system', () => {
     expect(data.items.map(({ name }) => name)).toContain('Kept');
   });
 
-  test('what it says on the way holds no errors', () => {
+  test('its log contains no errors', () => {
     expect(system.stderr()).not.toMatch(/"level":(50|60|"error"|"fatal")|^\w*Error:/m);
   });
 
-  (mode === 'embedded' ? test : test.skip)('SIGTERM lets a request finish that has begun', async () => {
+  (mode === 'embedded' ? test : test.skip)('SIGTERM lets a running request finish', async () => {
     const answer = beginRequest(system, '{"query":', '"words"}');
     await answer.begun;
     const ended = system.terminate();
@@ -108,7 +108,7 @@ describe('a life of a system', () => {
   });
 });
 
-/** Sends the first part of a search, and the second when told to. */
+/** Sends the first part of a search, and the second one on demand. */
 function beginRequest({ baseUrl, owner }: OwnSystem, first: string, second: string) {
   const headers = {
     Authorization: `Bearer ${owner.apiKey}`,
@@ -121,13 +121,13 @@ function beginRequest({ baseUrl, owner }: OwnSystem, first: string, second: stri
     sending.once('error', reject);
     sending.once('response', (message) => resolve(message.resume()));
   });
-  // The server says so when it has the head of the request.
+  // The server responds once it has the head of the request.
   const begun = new Promise<void>((resolve) => sending.once('continue', () => sending.write(first, () => resolve())));
   sending.flushHeaders();
   return { begun, response, finish: () => sending.end(second) };
 }
 
-describe('a start that can’t be', () => {
+describe('a start that fails', () => {
   let home: string;
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'commonplace-start-'));
@@ -148,12 +148,12 @@ describe('a start that can’t be', () => {
   const inOneLine = ({ said }: { said: string }, words: string) => {
     const lines = said.split('\n').filter((line) => line.includes(words));
     expect(lines.filter((line) => !line.startsWith('{'))).toHaveLength(1);
-    // What a person reads is an event of the log, too.
+    // The text for people is an event of the log, too.
     for (const line of lines.filter((one) => one.startsWith('{'))) expect(JSON.parse(line).event).toBe('start.failed');
     expect(said).not.toMatch(/\n\s+at /);
   };
 
-  test('for a port that is taken', async () => {
+  test('because its port is taken', async () => {
     const taken = createServer(() => {});
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
@@ -164,18 +164,18 @@ describe('a start that can’t be', () => {
     inOneLine(ended, 'COMMONPLACE_POTR is not a setting, and is ignored: did you mean COMMONPLACE_PORT?');
   });
 
-  test('for a folder that can not be written', async () => {
+  test('because its folder cannot be written', async () => {
     const file = join(home, 'file');
     writeFileSync(file, '');
     const noFolders = existsSync('/proc/self') ? ['/proc/nowhere'] : [];
     for (const dataDir of [file, join(file, 'below'), ...noFolders]) {
       const ended = await start({ COMMONPLACE_DATA_DIR: dataDir });
       expect(ended.code).toBe(73);
-      inOneLine(ended, `${dataDir} can not be written`);
+      inOneLine(ended, `${dataDir} cannot be written`);
     }
   });
 
-  test('on an old Node.js', async () => {
+  test('because Node.js is too old', async () => {
     const old = `Object.defineProperty(process, 'version', { value: 'v18.20.4' })`;
     const ended = await start({}, ['--import', `data:text/javascript,${encodeURIComponent(old)}`]);
     expect(ended.code).toBe(69);
@@ -213,7 +213,7 @@ describe('a start that can’t be', () => {
     return { baseUrl: `http://127.0.0.1:${port}`, file: join(dataDir, 'bootstrap.json'), said };
   }
 
-  test('writes the password and the key into the data folder, for its owner alone', async () => {
+  test('writes the password and the key into the data folder, for its owner only', async () => {
     const { baseUrl, file, said } = await start({});
     const { email, password, api_key: key } = JSON.parse(readFileSync(file, 'utf8'));
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -223,7 +223,7 @@ describe('a start that can’t be', () => {
     expect((await api({ baseUrl }, key).get('/me')).status).toBe(200);
   });
 
-  test('with the password of the operator tells nothing, and makes no key', async () => {
+  test('with the password of the operator prints nothing, and creates no key', async () => {
     const password = 'chosen by the operator';
     const { baseUrl, file, said } = await start({ COMMONPLACE_OWNER_PASSWORD: password });
     const owner = await signIn({ baseUrl }, { email: 'owner@localhost', password });
@@ -234,7 +234,7 @@ describe('a start that can’t be', () => {
   });
 });
 
-describe('a configuration that can’t be used', () => {
+describe('an invalid configuration', () => {
   let home: string;
 
   beforeAll(() => {
@@ -255,7 +255,7 @@ describe('a configuration that can’t be used', () => {
     return { code: await running.exited, said: running.stderr(), out: running.stdout(), dataDir };
   }
 
-  test('is told with every problem at once, and exit code 78', async () => {
+  test('is reported with every problem at once, and exit code 78', async () => {
     const { code, said } = await start({
       COMMONPLACE_PORT: 'http',
       COMMONPLACE_RATE_LIMITS: 'everything=5',
@@ -271,7 +271,7 @@ describe('a configuration that can’t be used', () => {
     expect(said).not.toMatch(/\n\s+at /);
   });
 
-  test('a port that is none is one problem', async () => {
+  test('an invalid port is one problem', async () => {
     const { code, said } = await start({ COMMONPLACE_PORT: '99999' });
     expect([code, said.includes('COMMONPLACE_PORT'), said.includes('COMMONPLACE_PUBLIC_URL')]).toEqual([
       78,
@@ -280,7 +280,7 @@ describe('a configuration that can’t be used', () => {
     ]);
   });
 
-  test('http elsewhere than on loopback is one', async () => {
+  test('http other than on loopback is one', async () => {
     const { code, said } = await start({ COMMONPLACE_PUBLIC_URL: 'http://commonplace.example' });
     expect([code, said.includes('COMMONPLACE_INSECURE_HTTP')]).toEqual([78, true]);
   });
@@ -290,7 +290,7 @@ describe('a configuration that can’t be used', () => {
     expect([code, said.includes('COMMONPLACE_NATS_URL')]).toEqual([78, true]);
   });
 
-  test('--help fits two screens, --help --all tells every setting, and neither touches anything', async () => {
+  test('--help fits two screens, --help --all prints every setting, and neither changes anything', async () => {
     const dataDir = join(home, 'untouched');
     const help = async (...args: string[]) => {
       const env = { ...inherited(), COMMONPLACE_DATA_DIR: dataDir };

@@ -63,7 +63,7 @@ const create = async (fields: object = {}) =>
 const publishPath = (id: string) => `/resources/${id}/publish`;
 
 describe('POST /resources/{resource_id}/publish', () => {
-  test('answers the whole record, 201 first and 200 later, and the resource tells of it', async () => {
+  test('returns the whole record, 201 first and 200 later, and the resource shows it', async () => {
     const slug = slugFor('first');
     const { id } = await create({ content: '# Hello' });
     expect((await by.get(publishPath(id))).data).toEqual({ status: 'unpublished', resource_id: id });
@@ -102,7 +102,7 @@ describe('POST /resources/{resource_id}/publish', () => {
     expect(copy.data.resource.publication).toBeNull();
   });
 
-  test('tells of every fault, and publishes nothing then', async () => {
+  test('reports every error, and publishes nothing then', async () => {
     const { id } = await create();
     const wrong = await by.post(publishPath(id), {
       slug: 3,
@@ -123,7 +123,7 @@ describe('POST /resources/{resource_id}/publish', () => {
     expect((await by.get(publishPath(id))).data).toEqual({ status: 'unpublished', resource_id: id });
   });
 
-  test('keeps slugs and domains for one publication', async () => {
+  test('reserves slugs and domains for one publication', async () => {
     const slug = slugFor('mine');
     const domain = `${slugFor('docs')}.example.com`;
     const [one, other] = [await create(), await create()];
@@ -141,7 +141,7 @@ describe('POST /resources/{resource_id}/publish', () => {
       },
     ]);
     expect((await by.post(publishPath(other.id), { slug })).error.code).toBe('slug_taken');
-    // A claim keeps nobody from proving the domain to be theirs, by a record of their own.
+    // A claim does not prevent others from proving that the domain is theirs, by a record of their own.
     const claimed = await by.post<Publication>(publishPath(other.id), { custom_domains: [domain] });
     const proofOf = ({ data }: typeof claimed) => data.domains[0]?.dns_records[0]?.value;
     expect(claimed.data.domains).toMatchObject([{ domain, status: 'pending_dns' }]);
@@ -155,14 +155,14 @@ describe('POST /resources/{resource_id}/publish', () => {
     }
   });
 
-  test('a race for one slug is won by one', async () => {
+  test('one of several concurrent requests gets a slug', async () => {
     const slug = slugFor('race');
     const items = await Promise.all(Array.from({ length: 6 }, () => create()));
     const answers = await Promise.all(items.map(({ id }) => by.post(publishPath(id), { slug })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
   });
 
-  test('the same key answers the same, and no answer or list holds the password', async () => {
+  test('the same key gets the same response, and no response or list contains the password', async () => {
     const { id } = await create();
     const headers = { 'Idempotency-Key': randomUUID() };
     const password = `correct-${randomUUID()}`;
@@ -175,7 +175,7 @@ describe('POST /resources/{resource_id}/publish', () => {
     }
   });
 
-  test('is refused where the Org has switched it off', async () => {
+  test('is refused if the Org has disabled publishing', async () => {
     const { id } = await create();
     await by.post(publishPath(id), {});
     await by.patch(`/orgs/${org.id}`, { settings: { allow_public_publishing: false } });
@@ -213,7 +213,7 @@ describe('DELETE /resources/{resource_id}/publish', () => {
 });
 
 describe('the publication of a workspace', () => {
-  test('is made once, changed, taken back and published again', async () => {
+  test('is created once, changed, unpublished and published again', async () => {
     const own = (await by.post<Workspace>('/workspaces', { name: 'Whole', org_id: org.id })).data;
     const path = `/workspaces/${own.id}/publish`;
     expect((await by.get(path)).data).toEqual({ status: 'unpublished' });
@@ -239,8 +239,8 @@ describe('the publication of a workspace', () => {
   });
 });
 
-describe('what is published', () => {
-  test('is pinned as it was', async () => {
+describe('published content', () => {
+  test('is pinned unchanged', async () => {
     const folder = await create({ type: 'folder', name: 'Folder' });
     const page = await create({ parent_id: folder.id, workspace_id: undefined, content: 'old' });
     await create({ parent_id: folder.id, workspace_id: undefined, type: 'table', name: 'T', columns: [{ name: 'A' }] });
@@ -253,7 +253,7 @@ describe('what is published', () => {
     expect((await by.post<Publication>(publishPath(folder.id), {})).data.page_count).toBe(3);
   });
 
-  test('is gone for good with what is purged', async () => {
+  test('is deleted permanently with a purged resource', async () => {
     const slug = slugFor('purged');
     const folder = await create({ type: 'folder', name: 'Folder' });
     const page = await create({ parent_id: folder.id, workspace_id: undefined, content: 'text' });

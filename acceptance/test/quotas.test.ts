@@ -11,7 +11,7 @@ import type { Import, Member, Org, Resource, Workspace } from '../src/records.js
 import { type OwnSystem, startSystem } from '../src/system.js';
 
 const [QUOTA, MEMBERS, RESOURCES, WAITING, REQUESTS] = [100_000, 10, 50, 20, 4];
-/** Requests that are sent at the same time. */
+/** Number of concurrent requests. */
 const AT_ONCE = 50;
 
 let system: OwnSystem;
@@ -33,7 +33,7 @@ afterAll(() => system?.stop());
 const atOnce = <T>(act: (at: number) => Promise<T>, count = AT_ONCE) =>
   Promise.all(Array.from({ length: count }, (_, at) => act(at)));
 
-/** The error's code, or the status of an answer that is none. */
+/** Returns the error's code, or the status of a success. */
 const outcomeOf = (answer: Reply<unknown>): string => (answer.status < 300 ? `${answer.status}` : answer.error.code);
 
 function tally(values: readonly string[]): Record<string, number> {
@@ -42,14 +42,14 @@ function tally(values: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** A workspace of an Org that nothing else is stored in. */
+/** Creates a workspace in an empty Org. */
 async function newTenant(): Promise<{ org: Org; workspace: Workspace }> {
   const { data: org } = await by.post<Org>('/orgs', { name: 'Tenant' });
   const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Tenant', org_id: org.id });
   return { org, workspace };
 }
 
-describe('counted limits hold when 50 ask at once', () => {
+describe('counted limits hold for 50 concurrent requests', () => {
   test('members of an Org', async () => {
     const { org } = await newTenant();
     const answers = await atOnce((at) => by.post(`/orgs/${org.id}/members`, { email: `m${at}.${org.id}@x.org` }));
@@ -59,7 +59,7 @@ describe('counted limits hold when 50 ask at once', () => {
     });
   });
 
-  test('resources of a workspace, whichever way they come', async () => {
+  test('resources of a workspace, for all ways of creation', async () => {
     const { workspace } = await newTenant();
     const create = (fields: object) => by.post<Resource>('/resources', { type: 'document', name: 'd', ...fields });
     const { data: folder } = await create({ type: 'folder', workspace_id: workspace.id });
@@ -74,7 +74,7 @@ describe('counted limits hold when 50 ask at once', () => {
     expect((await by.post(`/resources/${folder.id}/copy`)).error.code).toBe('limit_reached');
   });
 
-  test('imports that wait', async () => {
+  test('waiting imports', async () => {
     const { workspace } = await newTenant();
     const answers = await atOnce((at) =>
       by.post<Import>(
@@ -89,7 +89,7 @@ describe('counted limits hold when 50 ask at once', () => {
   });
 });
 
-test('access requests of one person in an hour hold when 20 are made at once', async () => {
+test('access requests of one person in an hour hold for 20 concurrent ones', async () => {
   const { org, workspace } = await newTenant();
   const email = newAddress('Asks');
   const { data: invited } = await by.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
@@ -104,7 +104,7 @@ test('access requests of one person in an hour hold when 20 are made at once', a
   expect(tally(answers.map(outcomeOf))).toEqual({ 201: REQUESTS, rate_limited: 20 - REQUESTS });
 });
 
-describe('the storage quota holds when 50 ask at once', () => {
+describe('the storage quota holds for 50 concurrent requests', () => {
   const SIZE = 10_000;
   const FIT = QUOTA / SIZE;
   const codes = (answers: readonly Reply<unknown>[]) => tally(answers.map(outcomeOf));
@@ -127,7 +127,7 @@ describe('the storage quota holds when 50 ask at once', () => {
     expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
   });
 
-  test('by uploads that are begun, whose room is free again when they are deleted', async () => {
+  test('by started uploads, whose space is free again when they are deleted', async () => {
     const { workspace } = await newTenant();
     const begin = () => newFile(by, { name: 'f', workspace_id: workspace.id, size_bytes: SIZE });
     const answers = await atOnce(begin);
@@ -146,7 +146,7 @@ describe('the storage quota holds when 50 ask at once', () => {
 
   test('by uploads of unknown size, which are cut off', async () => {
     const { workspace } = await newTenant();
-    // Fewer than the workspace takes.
+    // Fewer than the workspace accepts.
     const count = 40;
     const begun = await atOnce(() => newFile(by, { name: 'f', workspace_id: workspace.id }), count);
     expect(codes(begun)).toEqual({ 201: count });
@@ -154,7 +154,7 @@ describe('the storage quota holds when 50 ask at once', () => {
       const upload = begun[at]?.data.upload;
       const headers = upload?.headers ?? {};
       const sized = { method: 'PUT', headers, body: new Uint8Array(SIZE) };
-      // Every other one does not even tell how long it is.
+      // Every second one does not announce its length.
       const body = new ReadableStream({
         start(controller) {
           for (let piece = 0; piece < 10; piece++) controller.enqueue(new Uint8Array(SIZE / 10));
@@ -170,7 +170,7 @@ describe('the storage quota holds when 50 ask at once', () => {
     for (const { status, text } of answers) {
       if (status >= 300) expect([status, text]).toEqual([409, expect.stringContaining('storage_quota_exceeded')]);
     }
-    // What was cut off has left nothing: there is room for as many as there should be.
+    // Interrupted uploads leave nothing behind: the expected number fits.
     for (let more = stored; more < FIT; more++) {
       await eventually(async () => {
         const { status } = await newFile(by, { name: 'f', workspace_id: workspace.id }, Buffer.alloc(SIZE));
@@ -190,7 +190,7 @@ describe('the storage quota holds when 50 ask at once', () => {
     expect(codes(answers)).toEqual({ 201: FIT - 1, storage_quota_exceeded: 30 - (FIT - 1) });
   });
 
-  test('by sources of imports, which free their room when they are deleted', async () => {
+  test('by sources of imports, which free their space when they are deleted', async () => {
     const { workspace } = await newTenant();
     const source = {
       source_type: 'markdown_zip',
@@ -204,7 +204,7 @@ describe('the storage quota holds when 50 ask at once', () => {
   });
 });
 
-test('exports and sources share what is temporary, and an export makes way for the next one', async () => {
+test('exports and sources share the temporary space, and an export makes room for the next one', async () => {
   const { org, workspace } = await newTenant();
   const { data: second } = await by.post<Workspace>('/workspaces', { name: 'Second', org_id: org.id });
   const there = [workspace, second];
@@ -226,7 +226,7 @@ test('exports and sources share what is temporary, and an export makes way for t
   expect((await entriesOf(again)).size).toBeGreaterThan(1);
 }, 240_000);
 
-test('room that a killed process had reserved is free again', async () => {
+test('space that a killed process had reserved is free again', async () => {
   const { workspace } = await newTenant();
   const place = { name: 'f', workspace_id: workspace.id };
   const { data } = await newFile(by, place);

@@ -34,7 +34,7 @@ beforeAll(async () => {
 const create = async (fields: object) =>
   (await by.post<Resource>('/resources', { type: 'document', workspace_id: workspace.id, ...fields })).data;
 
-/** A request as a reader's browser makes it, under any host name. */
+/** Sends a request like a reader's browser, under any host name. */
 function read(path: string, headers: Record<string, string> = {}, method = 'GET', body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(new URL(path, system.baseUrl), { method, headers }, (answer) => {
@@ -50,7 +50,7 @@ function read(path: string, headers: Record<string, string> = {}, method = 'GET'
   });
 }
 
-/** A folder with a page in it, published; the page was read once, so that it is kept. */
+/** Publishes a folder with a page, and reads the page once, so that it is cached. */
 async function published(fields: object = {}) {
   const slug = `p-${randomUUID().slice(0, 13)}`;
   const folder = await create({ type: 'folder', name: 'Folder' });
@@ -65,8 +65,8 @@ async function soonReads(path: string, check: (answer: Answer) => void): Promise
   await eventually(async () => check(await read(path)));
 }
 
-describe('a kept page', () => {
-  test('is soon the changed one', async () => {
+describe('a cached page', () => {
+  test('is soon updated', async () => {
     const { path, page } = await published();
     expect((await read(path)).text).toContain('first words');
     await by.patch(`/resources/${page.id}/content`, { content: 'second words' });
@@ -87,7 +87,7 @@ describe('a kept page', () => {
         whileItLasts(async (expires_at) => (await by.post(`/resources/${folder.id}/publish`, { expires_at })).data),
     ],
     ['locked', ({ folder }) => by.post(`/resources/${folder.id}/publish`, { password: 'correct horse' })],
-  ])('is soon gone when it is %s', async (_, act) => {
+  ])('soon disappears when it is %s', async (_, act) => {
     const place = await published();
     const kept = await read(place.path);
     expect([kept.status, (await read(place.path)).headers.etag]).toEqual([200, kept.headers.etag]);
@@ -100,7 +100,7 @@ describe('a kept page', () => {
     expect(again.status).not.toBe(304);
   });
 
-  test('is gone when the Org switches publishing off, and back with it', async () => {
+  test('disappears when the Org disables publishing, and returns with it', async () => {
     const { path } = await published();
     await by.patch(`/orgs/${org.id}`, { settings: { allow_public_publishing: false } });
     try {
@@ -112,7 +112,7 @@ describe('a kept page', () => {
   });
 });
 
-test('a publication of thousands of pages is searched whole, and nothing beside it', async () => {
+test('a publication of thousands of pages is searched completely, and nothing else', async () => {
   const slug = `l-${randomUUID().slice(0, 13)}`;
   const word = `zebra${randomUUID().slice(0, 6)}`;
   const folder = await create({ type: 'folder', name: 'Large' });
@@ -144,7 +144,7 @@ test('a publication of thousands of pages is searched whole, and nothing beside 
   expect(await system.said()).not.toContain('publications.index_unavailable');
 }, 240_000);
 
-test('a changed slug leads on, path and all', async () => {
+test('a former slug redirects, including the path', async () => {
   const { home, path, folder } = await published();
   const slug = `q-${randomUUID().slice(0, 13)}`;
   await by.post(`/resources/${folder.id}/publish`, { slug });
@@ -154,7 +154,7 @@ test('a changed slug leads on, path and all', async () => {
   });
 });
 
-test('a page under a host that is nobody’s is not there, and none is named in any answer', async () => {
+test('a page under an unknown host does not exist, and no response names one', async () => {
   const { path } = await published();
   const hosts = {
     'evil.example': 404,
@@ -172,7 +172,7 @@ test('a page under a host that is nobody’s is not there, and none is named in 
   expect((await read(path, { 'X-Forwarded-Host': 'evil.example' })).text).not.toContain('evil');
 });
 
-test('an id for analytics is kept and told to nobody who reads', async () => {
+test('an id for analytics is stored and not shown to readers', async () => {
   const analytics = `UA-${randomUUID().slice(0, 8)}`;
   const { home, path, folder } = await published({ analytics_id: analytics, title: 'Measured' });
   const { data } = await by.get<{ analytics_id: string | null }>(`/resources/${folder.id}/publish`);
@@ -189,7 +189,7 @@ test('an id for analytics is kept and told to nobody who reads', async () => {
   expect(cleared.data.analytics_id).toBeNull();
 });
 
-test('what readers open is counted', async () => {
+test('page views of readers are counted', async () => {
   const { path, folder } = await published();
   for (let i = 0; i < 5; i += 1) await read(path);
   await eventually(async () => {
@@ -198,7 +198,7 @@ test('what readers open is counted', async () => {
   });
 });
 
-test('a password is asked for, may be tried ten times, and is in no log', async () => {
+test('a password is required, can be tried ten times, and is in no log', async () => {
   const password = `correct-${randomUUID()}`;
   const { home } = await published({ password });
   const asked = await read(home);

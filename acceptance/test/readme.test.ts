@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => system?.stop());
 
-/** Puts the reader's own values where the README shows an example. */
+/** Replaces the README's examples by actual values. */
 function withValues(script: string, values: Readonly<Record<string, string>>): string {
   return Object.entries(values).reduce((text, [name, value]) => {
     const line = new RegExp(`^${name}=.*$`, 'm');
@@ -24,18 +24,18 @@ function withValues(script: string, values: Readonly<Record<string, string>>): s
   }, script);
 }
 
-/** What a first start writes, as the README shows it. */
+/** The output of a first start in the README. */
 function startOf(markdown: string): string[] {
   return /^```\n(Commonplace {2}http[\s\S]*?)^```$/m.exec(markdown)?.[1]?.trimEnd().split('\n') ?? [];
 }
 
-test('a start writes what the README shows, without a terminal but for the secrets', () => {
+test('a start prints what the README shows, except for the secrets if there is no terminal', () => {
   const lines = startOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
   expect(lines).toHaveLength(5);
   const [address, docs, signIn] = lines.map((line) => line.replaceAll('http://127.0.0.1:8080', system.baseUrl));
   const said = system.stdout().split('\n');
   expect(said).toEqual(expect.arrayContaining([address, docs]));
-  // The password is behind the address, on a terminal alone.
+  // The password follows the address, only on a terminal.
   const [, before, password] = /^(Sign in .* owner@localhost) {3}(\S+)$/.exec(signIn ?? '') ?? [];
   expect(password).toMatch(/^[\w-]{24}$/);
   expect(said).toContain(before?.replace('owner@localhost', system.owner.email));
@@ -49,7 +49,7 @@ const CHANGING: readonly (readonly [RegExp, string])[] = [
 ];
 const MEASURED = new Set(['took_ms', 'score', 'keyword']);
 
-/** Replaces what differs from one run to the next: ids, times, tokens and measures. */
+/** Replaces values that differ between runs: ids, times, tokens and measurements. */
 function settled(text: string): unknown {
   if (text === '') return '';
   return JSON.parse(text, (key, value: unknown) => {
@@ -61,7 +61,7 @@ function settled(text: string): unknown {
   });
 }
 
-test('the commands of the README answer what it says', async () => {
+test('the commands of the README return what it shows', async () => {
   const steps = stepsOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
   expect(steps.filter(({ answer }) => answer !== '').length).toBeGreaterThanOrEqual(5);
   const { email, password, apiKey } = system.owner;

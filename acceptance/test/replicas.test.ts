@@ -9,7 +9,7 @@ const [TRIES, MEMBERS, RESOURCES, SESSIONS, SIGN_UPS, GUESSES] = [4, 10, 50, 5, 
 
 const withServers = mode === 'mesh' ? test : test.skip;
 let system: OwnSystem;
-/** The gateways of the two replicas of everything. */
+/** The gateways of both replicas. */
 let gateways: readonly { readonly baseUrl: string }[];
 let owner: Person;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
     COMMONPLACE_ORG_MEMBERS: String(MEMBERS),
     COMMONPLACE_WORKSPACE_RESOURCES: String(RESOURCES),
     COMMONPLACE_PUBLICATION_PASSWORD_TRIES: String(GUESSES),
-    // This machine plays a proxy, and with it clients of any address.
+    // This machine acts as a proxy for clients of any address.
     COMMONPLACE_TRUSTED_PROXIES: '127.0.0.1',
     COMMONPLACE_RATE_LIMITS: ['default', 'write', 'visitor'].map((policy) => `${policy}=off`).join(),
   });
@@ -35,14 +35,14 @@ afterAll(() => system?.stop());
 const from = (network: number) => ({ 'X-Forwarded-For': `192.0.2.${network}` });
 const gatewayOf = (i: number) => gateways[i % gateways.length] as { readonly baseUrl: string };
 
-/** The same person, by the gateway of another replica. */
+/** Returns a client of the same person at the gateway of another replica. */
 const through = (i: number, { session }: Person): Api => api(gatewayOf(i), session);
 
-/** Asks both replicas in turns, all at the same moment. */
+/** Sends concurrent requests to both replicas in turns. */
 const atOnce = <T>(count: number, ask: (i: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, i) => ask(i)));
 
-/** How many there are of each outcome. */
+/** Counts equal outcomes. */
 function tally(answers: readonly (Reply<unknown> | Response)[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const answer of answers) counts[answer.status] = (counts[answer.status] ?? 0) + 1;
@@ -155,15 +155,15 @@ withServers(
     const email = newAddress('Often');
     await signUp(0, email, from(7));
     const times = 4 * SESSIONS;
-    // From many places, and few at once: what is under way counts as a try.
+    // From many networks, and few at once: a request in progress counts as an attempt.
     const people: Person[] = [];
     for (let i = 0; i < times; i += 4) {
       const more = await atOnce(4, (at) => signIn(gatewayOf(at), { email, password: PASSWORD }));
       people.push(...more);
     }
-    // What a gateway remembers of a session is a second old at the most.
+    // A gateway caches a session for at most a second.
     await eventually(async () => {
-      // Each from a network of its own, which may fail only so often.
+      // Each from a network of its own, because the failures of a network are limited.
       const headers = (i: number) => ({ headers: from(100 + i) });
       const answers = await atOnce(2 * times, (i) => through(i, people[i >> 1] as Person).get('/me', headers(i)));
       expect(tally(answers)).toEqual({ 200: 2 * SESSIONS, 401: 2 * (times - SESSIONS) });

@@ -48,7 +48,7 @@ test('every link and picture of the sample documents leads to a resource or with
   expect(links).toBeGreaterThan(20);
 }, 120_000);
 
-test('every link, anchor and picture of the published sample answers', async () => {
+test('every link, anchor and picture of the published sample is reachable', async () => {
   const published = await by.post<{ url: string }>(`/workspaces/${workspace.id}/publish`, { visibility: 'unlisted' });
   const home = new URL(published.data.url).pathname;
   const pages = new Map<string, string>();

@@ -8,7 +8,7 @@ import { type Person, signUp } from '../src/people.js';
 import type { Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-// Schedules start automations and agents at their times. The model is a double which says what its scripts say.
+// Tests that schedules start automations and agents on time. The model is a double with scripted replies.
 
 let model: ChatServer;
 let system: OwnSystem;
@@ -86,7 +86,7 @@ test('a schedule shows its next slots in the time zone of its workspace', async 
   expect(data.items.map(({ id }) => id)).toEqual([schedule.id]);
 });
 
-test('an automation runs once at its time, with the input of the schedule, which ends it', async () => {
+test('an automation runs once at its time, with the input of the schedule, which then ends', async () => {
   const message = '{{trigger.input.week}} {{trigger.schedule.id}}';
   const automation_id = await newAutomation([{ type: 'stop', config: { message } }]);
   const { id } = await newSchedule({ automation_id, run_at: soon(3_000), input: { week: 7, event: { type: 'none' } } });
@@ -103,7 +103,7 @@ test('an automation runs once at its time, with the input of the schedule, which
   expect([changed.status, changed.error?.code]).toEqual([409, 'schedule_completed']);
 });
 
-test('an agent runs when its schedule is told to, as the person who has set it up', async () => {
+test('an agent runs when its schedule is triggered, as the person who created it', async () => {
   model.script({ match: 'What is new', replies: [{ text: 'All is well.' }] });
   const agent = await newAgent(ann, { name: 'Scout', tools: [], visibility: 'workspace' }, [workspace.id]);
   const target = { type: 'agent', id: agent.id };
@@ -122,7 +122,7 @@ test('an agent runs when its schedule is told to, as the person who has set it u
   await eventually(async () => expect((await read(id)).last_run).toMatchObject({ id: run.id, status: 'completed' }));
 });
 
-test('other people can not tell a schedule from none', async () => {
+test('other people cannot distinguish a schedule from a missing one', async () => {
   const { id } = await newSchedule({ automation_id: await newAutomation(), cron: '@monthly' });
   const ben = await signUp(system, 'Ben Stranger');
   expect((await ben.get(`/agent-schedules/${id}`)).status).toBe(404);
@@ -131,7 +131,7 @@ test('other people can not tell a schedule from none', async () => {
   expect((await ben.get<{ items: unknown[] }>('/agent-schedules')).data.items).toEqual([]);
 });
 
-test('what was due while the system was down starts when it is back, once', async () => {
+test('a run that was due while the system was down starts once when it is up again', async () => {
   const automation_id = await newAutomation();
   const { id } = await newSchedule({ automation_id, run_at: soon(2_500) });
   await system.kill();
@@ -143,7 +143,7 @@ test('what was due while the system was down starts when it is back, once', asyn
   expect(data.items).toHaveLength(1);
 }, 120_000);
 
-test('a schedule that is changed a second before its slot, and then killed, fires at its new time only', async () => {
+test('a schedule that is changed a second before its slot, and then killed, fires only at its new time', async () => {
   const { id, automation_id, slot, changed } = await changedInTime();
   await system.kill();
   await system.restart();
@@ -159,7 +159,7 @@ test('a schedule that is changed a second before its slot, and then killed, fire
   expect(data.items).toHaveLength(1);
 }, 180_000);
 
-/** Changes the time of a schedule a second before it fires; on a slow machine, where that comes too late, longer before. */
+/** Changes the time of a schedule a second before it fires, or earlier on a machine that is too slow for that. */
 async function changedInTime() {
   for (let beforeMs = 1_000; ; beforeMs *= 3) {
     const automation_id = await newAutomation();

@@ -32,7 +32,7 @@ beforeAll(async () => {
   ajv.addSchema({ $id: 'api', ...body });
 });
 
-/** Returns what is wrong with a value by the schema of that name; empty where nothing is. */
+/** Returns the violations of the schema of that name; empty if there are none. */
 function faultsBy(name: string, value: unknown): unknown[] {
   const validate = ajv.getSchema(`api#/components/schemas/${name}`);
   if (validate === undefined) throw new Error(`the document has no schema ${name}`);
@@ -107,7 +107,7 @@ Text[^1] with <u>underline</u> and ![image](https://example.com/a.png).
 `;
 
 describe('the schemas of free-form JSON', () => {
-  test('describe a table with columns of all types, as it is sent and as it is answered', async () => {
+  test('describe a table with columns of all types, as a request and as a response', async () => {
     const target = await create({
       type: 'table',
       columns: [{ id: 'name', name: 'Name' }],
@@ -131,7 +131,7 @@ describe('the schemas of free-form JSON', () => {
     expect(faultsBy('TableColumn', { ...data.columns[0], type: 'colour' })).not.toEqual([]);
   });
 
-  test('describe a document, as it is answered and as it is sent back', async () => {
+  test('describe a document, as a response and as a request', async () => {
     const id = await create({ type: 'document', content: MARKDOWN });
     const read = async () => (await boss.get<{ content: object }>(`/resources/${id}/content?format=json`)).data.content;
     const document = await read();
@@ -147,14 +147,14 @@ describe('the schemas of free-form JSON', () => {
     expect(faultsBy('Document', heading(7))).not.toEqual([]);
   });
 
-  test('describe the documents and tables that come with the product', async () => {
+  test('describe the bundled documents and tables', async () => {
     const { data } = await boss.get<List<{ id: string; preview_tree: unknown[] }>>('/workspace-templates');
     expect(data.items.length).toBeGreaterThan(0);
     for (const { preview_tree: tree } of data.items)
       for (const item of tree) expect(faultsBy('TemplateItem', item)).toEqual([]);
   });
 
-  test('describe a form with fields of all types, as it is sent and as it is answered', async () => {
+  test('describe a form with fields of all types, as a request and as a response', async () => {
     const id = await create({ type: 'table', columns: [{ id: 'name', name: 'Name' }] });
     const choices = ['single_choice', 'multi_choice', 'dropdown'];
     const fields = fieldTypes.map((type) => ({
@@ -178,12 +178,12 @@ describe('the schemas of free-form JSON', () => {
     });
     expect(faultsBy('FormConfig', made.data.form.config)).toEqual([]);
     expect(made.data.form.config.fields.map(({ type }) => type)).toEqual(expect.arrayContaining([...fieldTypes]));
-    // What is answered can be sent back.
+    // A response can be sent back as a request.
     expect(faultsBy('FormConfigInput', made.data.form.config)).toEqual([]);
     expect(faultsBy('FormConfigInput', { ...config, fields: [{ label: 'A', type: 'colour' }] })).not.toEqual([]);
   });
 
-  test('know the scopes', async () => {
+  test('list the scopes', async () => {
     const { data } = await boss.get<{ scopes: string[] }>('/capabilities');
     for (const scope of data.scopes) expect(faultsBy('Scope', scope)).toEqual([]);
     expect(faultsBy('Scope', 'moon:read')).not.toEqual([]);

@@ -12,12 +12,12 @@ const FILES = [
 ];
 
 describe('the generated files of the SDKs', () => {
-  test.each(FILES)('%s is that of the contract; `npm run generate:sdk` makes it so', async (file) => {
+  test.each(FILES)('%s matches the contract; otherwise run `npm run generate:sdk`', async (file) => {
     const { hash } = await readContract();
     expect(readFileSync(join(ROOT, 'sdk', file), 'utf8').slice(0, 200)).toContain(`Contract: ${hash}\n`);
   });
 
-  test('groups and methods have names that users guess', async () => {
+  test('groups and methods have names that users expect', async () => {
     const { operations } = await readContract();
     const names = new Map(operations.map(({ id, group, method }) => [id, `${group}.${method}`]));
     expect(names.get('createResource')).toBe('resources.create');

@@ -60,13 +60,13 @@ describe('a search by words', () => {
     ['review -"code review"', 'apart'],
   ];
 
-  test('finds any part of what is written without spaces, folds accents, and knows phrases and what to leave out', async () => {
+  test('finds any part of text without spaces, folds accents, and supports phrases and exclusions', async () => {
     await eventually(async () => expect(await find('automobiles')).toEqual(['car']));
     for (const [query, name] of EXPECTED) expect([query, await find(query)]).toEqual([query, [name]]);
   });
 });
 
-describe('the block that a match lies in', () => {
+describe('the block that contains a match', () => {
   interface Block {
     readonly id?: string;
     readonly type: string;
@@ -100,7 +100,7 @@ describe('the block that a match lies in', () => {
     ['markdown', { content: PLAN }],
     ['json', { format: 'json' }],
     ['html', { format: 'html' }],
-  ])('is one of its JSON, and stays so where something else is changed: %s', async (name, written) => {
+  ])('is one of its JSON, and stays so if something else is changed: %s', async (name, written) => {
     const word = `unique${name}`;
     const body = {
       type: 'document',
@@ -116,7 +116,7 @@ describe('the block that a match lies in', () => {
     }
     const first = await eventually(async () => {
       const found = await highlightOf(`"last ${word}"`);
-      // The block is left out while the owner of the contents takes too long to answer, as at its first question.
+      // The block is omitted if the owner of the contents takes too long to answer, as it may at the first request.
       expect(found?.block_id).toEqual(expect.any(String));
       return found;
     });
@@ -130,7 +130,7 @@ describe('the block that a match lies in', () => {
     expect(await blockOf(id, later?.block_id)).toEqual(['paragraph', `The last ${word} words.`]);
   });
 
-  test('is told of passages, and the row of a table', async () => {
+  test('is reported for passages, and for the row of a table', async () => {
     const table = {
       type: 'table',
       name: 'Crew',
@@ -157,7 +157,7 @@ describe('the block that a match lies in', () => {
   });
 });
 
-test('a match in a file tells the page, and the text has no mark of it', async () => {
+test('a match in a file has its page, and the text has no marker of it', async () => {
   const logged = [
     ['Logbook of the heliostat', 'Mirrors were polished.'],
     [],
@@ -180,7 +180,7 @@ test('a match in a file tells the page, and the text has no mark of it', async (
   const third = { snippet: expect.stringContaining('sextant took all'), page: 3, block_id: null, row_id: null };
   expect(await highlight('sextant')).toMatchObject(third);
   expect(await highlight('quintant hurt')).toMatchObject({ page: 4 });
-  // Words that a page break parts stand one after the other.
+  // Words that a page break separates are adjacent.
   expect(await highlight('"last quintant of"')).toMatchObject({ page: 3 });
   await eventually(async () => expect(await highlight('zenith')).toMatchObject({ page: null }), EMBEDDED_MS);
   const { data: read } = await by.get<{ readonly text: string }>(`/resources/${id}/content`);
@@ -198,7 +198,7 @@ test('a match in a file tells the page, and the text has no mark of it', async (
 }, 200_000);
 
 describe('a search in comments', () => {
-  test('finds what was said about a document, until it is said no more', async () => {
+  test('finds text of comments about a document, until they are deleted', async () => {
     const path = `/resources/${ids.get('leave')}/comments`;
     const { data: comment } = await by.post(path, { body: 'Does **parental** leave count? 育児休業' });
     const inComments = { in: ['comments'] };
@@ -219,7 +219,7 @@ describe('a search in comments', () => {
     await eventually(async () => expect(await find('parental', inComments)).toEqual([]));
   });
 
-  test('a cursor is refused, for searches give none', async () => {
+  test('a cursor is refused, because searches return none', async () => {
     expect((await search('vacation', { cursor: 'abc' })).error.code).toBe('invalid_pagination');
   });
 });
@@ -238,7 +238,7 @@ describe('a search in any mode', () => {
     ],
   ];
 
-  test.each(MODES)('%s: whatever is typed is answered or refused in words', async (mode) => {
+  test.each(MODES)('%s: any input is answered or refused with a message', async (mode) => {
     for (const query of ODD) {
       const answer = await search(query, { mode, facets: ['type', 'tag'], group_by: 'chunk' });
       expect([query, [200, 400].includes(answer.status)]).toEqual([query, true]);
@@ -247,7 +247,7 @@ describe('a search in any mode', () => {
     }
   });
 
-  test.each(MODES)('%s: says which mode has answered', async (mode) => {
+  test.each(MODES)('%s: reports the mode that has answered', async (mode) => {
     const { status, data, body } = await search('vacation', { mode });
     expect(status).toBe(200);
     if (data.degraded) {
@@ -257,7 +257,7 @@ describe('a search in any mode', () => {
     expect(data.items[0]?.resource.id).toBe(ids.get('leave'));
   });
 
-  test('numbers and choices beyond their bounds are refused', async () => {
+  test('numbers and choices out of range are refused', async () => {
     for (const more of [{ alpha: 1.1 }, { alpha: -0.1 }, { min_score: 2 }, { mode: 'magic' }, { group_by: 'page' }]) {
       const { status, error } = await search('vacation', more);
       expect([more, status, typeof error.code]).toEqual([more, 400, 'string']);
@@ -267,7 +267,7 @@ describe('a search in any mode', () => {
 });
 
 describe('a search by meaning', () => {
-  test('finds other words for the same, with the passage', async () => {
+  test('finds other words for the same thing, with the passage', async () => {
     await eventually(async () => {
       const { data } = await search('how much holiday do employees get', { mode: 'semantic', limit: 3 });
       expect([data.mode, data.degraded, data.items[0]?.resource.name]).toEqual(['semantic', false, 'leave']);
@@ -277,7 +277,7 @@ describe('a search by meaning', () => {
     }, EMBEDDED_MS);
   });
 
-  test('fuses with words', async () => {
+  test('combines results with those by words', async () => {
     const { data } = await search('vacation', { limit: 2 });
     expect(data).toMatchObject({ mode: 'hybrid', degraded: false });
     expect(data.items[0]?.resource.name).toBe('leave');
@@ -287,7 +287,7 @@ describe('a search by meaning', () => {
     expect(words.items.map(({ resource }) => resource.name)).toEqual(['leave']);
   });
 
-  test('knows of what was just written, and no more of what was', async () => {
+  test('finds what was just written, and no longer what was there before', async () => {
     const id = ids.get('car') ?? '';
     await by.patch(`/resources/${id}/content`, { content: '# Pets\n\nPuppies and kittens are welcome at the office.' });
     await eventually(async () => {

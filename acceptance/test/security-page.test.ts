@@ -44,7 +44,7 @@ describe('the walk through ASVS', () => {
     );
   });
 
-  test('says of each that it is held, not applicable or open, and why', () => {
+  test('marks each as held, not applicable or open, with a reason', () => {
     for (const { id, short, state, evidence } of rows) {
       expect([id, state]).toEqual([id, expect.stringMatching(/^(held|n\.a\.|open)$/)]);
       expect([id, short.split(' ').length, evidence.length > 10]).toEqual([id, expect.any(Number), true]);
@@ -52,7 +52,7 @@ describe('the walk through ASVS', () => {
     }
   });
 
-  test('names a test or a section that exists for each that is held', () => {
+  test('names an existing test or section for each that is held', () => {
     for (const { id, evidence } of held) {
       const files = [...evidence.matchAll(/`([\w./-]+\.(?:test\.ts|mjs))`/g)].map(([, file = '']) => file);
       const sections = [...evidence.matchAll(/\(\.\.\/security\.md#([\w-]+)\)/g)].map(([, anchor = '']) => anchor);
@@ -62,7 +62,7 @@ describe('the walk through ASVS', () => {
     }
   });
 
-  test('quotes names of tests that stand in the file before them', () => {
+  test('quotes only names of tests that exist in the file before them', () => {
     for (const { id, evidence } of rows) {
       for (const [, file = '', name = ''] of evidence.matchAll(/`([\w./-]+\.test\.ts)` “([^”]+)”/g)) {
         expect([id, name, readFileSync(join(ROOT, file), 'utf8').includes(name)]).toEqual([id, name, true]);
@@ -70,7 +70,7 @@ describe('the walk through ASVS', () => {
     }
   });
 
-  test('is summed up by chapter', () => {
+  test('is summarized by chapter', () => {
     const sums = SECURITY.split('\n')
       .filter((line) => /^\| V\d+ /.test(line))
       .map((line) => cellsOf(line).filter((_, column) => column !== 1));

@@ -9,13 +9,13 @@ import { documentedTable, documentTable, tableOf } from '../src/links/table.js';
 import { createLooseMesh, type LooseMesh, SERVERS } from '../src/loose-mesh.js';
 import { mode } from '../src/system.js';
 
-/** Kills each service and compares what goes on with the table in docs/operations.md. */
+/** Kills each service and compares what still works with the table in docs/operations.md. */
 const withServers = mode === 'mesh' ? test : test.skip;
 const START_MS = 240_000;
-/** Milliseconds for which answers of another service are cached at most. */
+/** Maximum milliseconds for which answers of another service are cached. */
 const CACHED_MS = 2500;
 const ROUNDS = 2;
-/** The services, those that least depends on first. */
+/** The services, in ascending order of the number of others that depend on them. */
 const SERVICES = ['search', 'agents', 'automations', 'messaging', 'files', 'resources', 'tenancy', 'identity'];
 const isWriting = process.env.COMMONPLACE_WRITE_DOCS === '1';
 
@@ -48,7 +48,7 @@ async function allIsWell(): Promise<void> {
 }
 
 withServers.each(SERVICES)(
-  'without %s a request is answered as ever or 503 with Retry-After, and all is well when it is back',
+  'without %s a request is answered as usual or with 503 and Retry-After, and the system recovers afterwards',
   async (service) => {
     const running = mesh as LooseMesh;
     await allIsWell();

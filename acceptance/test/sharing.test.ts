@@ -29,7 +29,7 @@ interface View extends List<Permission> {
   readonly pending_request_count: number;
 }
 
-/** What a share link answers to programs. */
+/** The response of a share link to programs. */
 interface Shared {
   readonly data: {
     readonly id: string;
@@ -92,7 +92,7 @@ function facts({ status, body }: Reply<unknown>): [number, string | undefined] {
 }
 
 describe('a grant', () => {
-  test('counts on the next request everywhere, and so does its end', async () => {
+  test('takes effect on the next request everywhere, and so does its end', async () => {
     expect(facts(await member.get(`/resources/${document.id}`))).toEqual([404, 'not_found']);
     expect(await find(member, 'wombat')).toEqual([]);
     const made = await grant(folder, { principal_id: member.user.id, role: 'commenter' });
@@ -123,7 +123,7 @@ describe('a grant', () => {
     expect((await member.get(`/workspaces/${workspace.id}/resources`)).status).toBe(404);
   });
 
-  test('of a document alone is found on the next request, and restricting it changes that at once', async () => {
+  test('of only a document is found on the next request, and restricting it changes that at once', async () => {
     const other = await join('Other');
     await grant(document, { email: other.user.email, role: 'viewer' });
     expect(await find(other, 'wombat')).toEqual([document.id]);
@@ -139,7 +139,7 @@ describe('a grant', () => {
     expect(await find(other, 'wombat')).toEqual([]);
   });
 
-  test('ends with a place in the workspace, unless it is kept', async () => {
+  test('ends with the membership of the workspace, unless it is kept', async () => {
     const members = `/workspaces/${workspace.id}/members`;
     const leave = async (query: string) => {
       const person = await join('Leaver');
@@ -155,7 +155,7 @@ describe('a grant', () => {
 });
 
 describe('a link', () => {
-  test('opens by header or by its own URL, for whoever is signed in to the Org', async () => {
+  test('opens by header or by its own URL, for everyone who is signed in to the Org', async () => {
     const made = await grant(folder, { principal_type: 'link', role: 'viewer' });
     const { token = '', url = '' } = made.data.link ?? {};
     const headers = { 'X-Share-Link': token };
@@ -188,7 +188,7 @@ describe('the pages of a link', () => {
       role: '',
     };
 
-  test('show a folder with all below it to anyone, and nothing of what is restricted', async () => {
+  test('show a folder with everything below it to anyone, and nothing restricted', async () => {
     const top = await create({ type: 'folder', name: 'Reef survey', workspace_id: workspace.id });
     const page = await create({ name: 'Corals', parent_id: top.id, content: 'Seen at **low tide**.' });
     const table = await create({ type: 'table', name: 'Counts', parent_id: top.id });
@@ -237,7 +237,7 @@ describe('the pages of a link', () => {
     expect((await open(`/s/${token}`)).headers.get('cache-control')).toBe('private, no-store');
   });
 
-  test('answer programs in JSON, without a credential where the link is for everybody', async () => {
+  test('return JSON to programs, without a credential if the link is for everyone', async () => {
     const top = await create({ name: 'Tide tables', type: 'folder', workspace_id: workspace.id });
     const page = await create({ name: 'Springs', parent_id: top.id, content: 'High at **noon**.' });
     const table = await create({ name: 'Heights', type: 'table', parent_id: top.id });
@@ -259,7 +259,7 @@ describe('the pages of a link', () => {
       expect(body.request_id).toBe(answer.headers.get('x-request-id'));
       expect(body.data.children.map(({ id }) => id).sort()).toEqual([page.id, table.id].sort());
     }
-    // What asks for nothing in particular is a program at the address in the API, and a browser at the page's.
+    // A request without Accept counts as a program at the API's address, and as a browser at the page's.
     expect((await read(pathname + search, { headers: {} })).body.data.id).toBe(top.id);
     expect((await open(`/s/${token}`, { headers: {} })).headers.get('content-type')).toContain('text/html');
 
@@ -285,7 +285,7 @@ describe('the pages of a link', () => {
     }
   });
 
-  test('say that a link is over when it has expired', async () => {
+  test('show that a link has expired', async () => {
     const page = await create({ name: 'For a moment', workspace_id: workspace.id, content: 'Soon gone.' });
     const token = await whileItLasts(async (expires_at) => {
       const made = await share(page, { audience: 'anyone', expires_at });
@@ -316,7 +316,7 @@ describe('the pages of a link', () => {
 });
 
 describe('an access request', () => {
-  test('is made without seeing the resource, and decided by its managers', async () => {
+  test('is created without access to the resource, and decided by its managers', async () => {
     const requests = `/resources/${document.id}/access-requests`;
     expect(facts(await stranger.post(requests, {}))).toEqual([404, 'not_found']);
     const asked = await member.post<AccessRequest>(requests, { role: 'editor', message: 'For the census' });
@@ -342,7 +342,7 @@ describe('an access request', () => {
 });
 
 describe('an outsider', () => {
-  test('is invited by address as a guest, and sees what was shared', async () => {
+  test('is invited by address as a guest, and sees the shared content', async () => {
     const email = newAddress('guest');
     const made = await grant(document, { email, role: 'commenter', message: 'Have a look' });
     expect(made.data.permission?.principal).toMatchObject({ type: 'user', id: null, email });
@@ -356,7 +356,7 @@ describe('an outsider', () => {
     expect(data.items.filter(({ principal }) => principal.id === guest.user.id)).toHaveLength(1);
   });
 
-  test('is not where the Org shares with none', async () => {
+  test('cannot be invited if the Org disables external sharing', async () => {
     await owner.patch(`/orgs/${org.id}`, { settings: { allow_external_sharing: false } });
     await eventually(async () => {
       const invited = await grant(document, { email: newAddress('nobody'), role: 'viewer' });
@@ -372,8 +372,8 @@ describe('an outsider', () => {
   });
 });
 
-describe('a request that is wrong', () => {
-  test('is told all its faults at once, and grants nothing', async () => {
+describe('an invalid request', () => {
+  test('is refused with all its errors at once, and grants nothing', async () => {
     const before = (await owner.get<View>(permissions(folder))).data.items;
     const grants = [
       { principal_type: 'user', principal_id: member.user.id, role: 'viewer' },

@@ -11,10 +11,10 @@ import type { Resource, Workspace } from '../src/records.js';
 import { freePort, mode, type OwnSystem, ROOT, startSystem } from '../src/system.js';
 
 const CHART = join(ROOT, 'charts/commonplace');
-/** What one way of running has and the other has not. */
+/** Metrics that exist in only one way of running. */
 const ABSENT =
   mode === 'mesh' ? /^(?:backup_age|storage_|store_damaged|tls_)/ : /^(?:rpc_client_|db_client_connection_|tls_)/;
-/** What Prometheus and Kubernetes say themselves. */
+/** Metrics of Prometheus and Kubernetes themselves. */
 const FOREIGN = /^(?:up$|kubelet_)/;
 
 let system: OwnSystem;
@@ -22,14 +22,14 @@ let by: Api;
 let port: number;
 let site: Server;
 
-/** What the processes of the system say: the gateway's page, and those of the services of a mesh behind it. */
+/** Returns the metrics of all processes: the gateway's page, and those of the services of a mesh. */
 async function scrape(): Promise<string> {
   const ports = Array.from({ length: mode === 'mesh' ? PROCESSES : 1 }, (_, i) => port + i);
   const pages = ports.map(async (one) => (await fetch(`http://127.0.0.1:${one}/metrics`)).text());
   return (await Promise.all(pages)).join('\n');
 }
 
-/** Names of all series that a page has. */
+/** Returns the names of all series on a page. */
 function namesIn(page: string): Set<string> {
   const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Set(lines.map((line) => (/^[a-z_:][a-z0-9_:]*/i.exec(line) ?? [''])[0]));
@@ -58,7 +58,7 @@ const WORDS = new Set([
   'unless',
 ]);
 
-/** The metrics that a PromQL expression reads, recorded ones aside. */
+/** Returns the metrics that a PromQL expression reads, except recorded ones. */
 function metricsIn(expr: string): string[] {
   const bare = expr
     .replace(/\{[^}]*\}/g, '')
@@ -71,7 +71,7 @@ function metricsIn(expr: string): string[] {
 /** Those of a mesh; each has a port for its metrics. */
 const PROCESSES = 9;
 
-/** What rules and dashboards of the chart read. */
+/** Returns the metrics that rules and dashboards of the chart read. */
 function namedMetrics(): Set<string> {
   const rules = readFileSync(join(CHART, 'rules/commonplace.yaml'), 'utf8');
   const blocks = [...rules.matchAll(/^( +)expr: (?:\|\n((?:\1 +.*\n)+)|(.*)\n)/gm)].map(
@@ -105,7 +105,7 @@ afterAll(async () => {
   site?.close();
 });
 
-/** A little of everything that is measured. */
+/** Causes a value for everything that is measured. */
 async function live(): Promise<Workspace> {
   const workspace = (await by.post<Workspace>('/workspaces', { name: 'Measured' })).data;
   const headers = { 'Idempotency-Key': 'once' };
@@ -121,7 +121,7 @@ async function live(): Promise<Workspace> {
 }
 
 describe('metrics', () => {
-  test('whatever a dashboard or an alert names is exported by the running system', async () => {
+  test('every metric in a dashboard or an alert is exported by the running system', async () => {
     await live();
     const named = namedMetrics();
     expect(named.size).toBeGreaterThan(20);
@@ -132,7 +132,7 @@ describe('metrics', () => {
     });
   });
 
-  test('no series has the id of a record or of a person for a label', async () => {
+  test('no series has the id of a record or of a person as a label', async () => {
     const { id } = await live();
     const page = await scrape();
     expect(page).not.toContain(id);
@@ -141,7 +141,7 @@ describe('metrics', () => {
     expect(page).toContain('http_route="/api/v1/resources"');
   });
 
-  test('are not on the port of the API', async () => {
+  test('are not available on the port of the API', async () => {
     const { status } = await by.get('/health/metrics');
     expect(status).toBe(404);
     expect((await fetch(`${system.baseUrl}/metrics`)).status).toBe(404);

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { ROOT } from '../src/system.js';
 
-/** The sources of what runs in production. */
+/** The source files of production code. */
 const FOLDERS = [
   ...['kit', 'adapters', 'platform', 'site', 'gateway', 'cli'].map((name) => join(ROOT, name, 'src')),
   ...readdirSync(join(ROOT, 'services')).map((name) => join(ROOT, 'services', name, 'src')),
@@ -18,7 +18,7 @@ const SOURCES = FOLDERS.flatMap((folder) =>
     })),
 );
 
-/** What production code does not use, and the files that may all the same. */
+/** Features that production code must not use, and the files that are exempt. */
 const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
   [
     'programs that are named at run time, or a shell',
@@ -29,13 +29,13 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
   [
     'text that is run as code',
     /\beval\(|new Function\(|node:vm/,
-    // They end a match, and the check of a value, by its time; what is run so is a constant.
+    // They limit the time of a match, and of the check of a value; the code that runs this way is a constant.
     ['services/agents/src/domain/schema-check.ts', 'services/resources/src/patterns/match.ts'],
   ],
   [
     'output beside the log',
     /\bconsole\.\w+\(|process\.std(?:out|err)\b|\bwriteSync\(/,
-    // The commands of the command line, a backup to standard output, what a start tells its operator, and what is said of a
+    // Commands, a backup to standard output, what a start prints for its operator, and the last line of a
     // process that ends.
     [
       'cli/src/backup/sink.ts',
@@ -99,7 +99,7 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
 ];
 
 describe('production code does not use', () => {
-  test('has sources to look at', () => {
+  test('has source files to check', () => {
     expect(SOURCES.length).toBeGreaterThan(500);
   });
 

@@ -9,7 +9,7 @@ import { createLooseMesh, type LooseMesh, SERVERS } from '../src/loose-mesh.js';
 import type { List, Resource, Workspace } from '../src/records.js';
 import { mode } from '../src/system.js';
 
-/** Number of random orders, beside the one in which the servers come last. */
+/** Number of random orders, in addition to the one with the servers last. */
 const ORDERS = 12;
 const START_MS = 240_000;
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterEach(() => mesh?.stop());
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** Waits until the mesh is ready, and writes and reads through all of it. */
+/** Waits until the mesh is ready, and writes and reads through all services. */
 async function works(): Promise<void> {
   const ready = async () => expect((await fetch(`${mesh.baseUrl}/health/ready`)).status).toBe(200);
   await eventually(ready, START_MS);

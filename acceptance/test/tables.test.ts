@@ -47,7 +47,7 @@ const read = async (id: string, query?: Record<string, string>) => boss.get<Tabl
 const write = async (id: string, body: object) => boss.patch<TableContent>(`/resources/${id}/content`, body);
 const names = ({ rows }: TableContent) => rows.map(({ cells }) => cells.name);
 
-test('a table is created with columns and rows, and reads back', async () => {
+test('a table is created with columns and rows, and returned unchanged', async () => {
   const id = await create();
   const { data, page } = await read(id);
   expect(data).toMatchObject({ type: 'table', version: 1, row_count: 3, primary_column_id: 'name' });
@@ -67,7 +67,7 @@ test('a table is created with columns and rows, and reads back', async () => {
   expect((await boss.get<Resource>(`/resources/${id}`)).data.type).toBe('table');
 });
 
-test('replace, append and upsert', async () => {
+test('replaces, appends and upserts rows', async () => {
   const id = await create();
   const before = (await read(id)).data;
   const same = await write(id, { columns: before.columns, rows: before.rows, base_version: 1 });
@@ -94,7 +94,7 @@ test('replace, append and upsert', async () => {
   expect((await write(id, { mode: 'append', rows: [['x']], base_version: 1 })).error.code).toBe('version_conflict');
 });
 
-test('all faults of a write are told at once, by row and column, and nothing is written', async () => {
+test('all errors of a write are reported at once, by row and column, and nothing is written', async () => {
   const id = await create();
   const rows = [{ name: 'ok', amount: -1 }, { name: 'ok', stage: 'Lost' }, { amount: 'ten' }, { name: 'ok', zip: 1 }];
   const { status, error } = await write(id, { columns: COLUMNS, rows });
@@ -132,7 +132,7 @@ test('all faults of a write are told at once, by row and column, and nothing is 
   expect((await read(id)).data).toMatchObject({ version: 1, row_count: 3 });
 });
 
-test('typecast converts values and makes choices', async () => {
+test('typecast converts values and creates choices', async () => {
   const id = await create();
   const { data } = await write(id, {
     columns: COLUMNS,
@@ -187,7 +187,7 @@ test('pages by filter and sort', async () => {
   }
 });
 
-test('writers at the same time lose no row', async () => {
+test('concurrent writers lose no row', async () => {
   const id = await create([{ id: 'n', name: 'N', type: 'number' }], []);
   const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => write(id, { mode: 'append', rows: [[n]] })));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));

@@ -32,7 +32,7 @@ const listed = async (tag: string) =>
   (await by.get<List<Tagged>>(`/workspaces/${workspace.id}/resources?tag_id=${tag}`)).data.items.map(({ id }) => id);
 
 describe('the tag operation of a workspace', () => {
-  test('lists without a name, creates with one, and answers whole records', async () => {
+  test('lists without a name, creates with one, and returns whole records', async () => {
     const name = named('Urgent');
     const made = await by.post<Tag>(tags, { name, color: '#FF8800' });
     expect(made.status).toBe(201);
@@ -48,14 +48,14 @@ describe('the tag operation of a workspace', () => {
     expect(empty.data).toEqual({ items: [] });
   });
 
-  test('renames, and null clears', async () => {
+  test('renames, and clears with null', async () => {
     const { id } = (await by.post<Tag>(tags, { name: named('Old'), description: 'Words' })).data;
     const name = named('New');
     const renamed = await by.post<Tag>(tags, { operation: 'update', tag_id: id, name, description: null });
     expect([renamed.status, renamed.data]).toMatchObject([200, { id, name, description: null, version: 2 }]);
   });
 
-  test('tells of every fault, and stores nothing then', async () => {
+  test('reports every error, and stores nothing then', async () => {
     const before = (await by.get(tags)).page.total;
     const wrong = await by.post(tags, { operation: 'create', tag_id: 'x', color: 3, name: '' });
     expect(wrong.status).toBe(400);
@@ -136,7 +136,7 @@ describe.each([3, 12])('a tag on %i resources', (count) => {
     return { tag, ids: made };
   }
 
-  test('is gone at once when PATCH removes it', async () => {
+  test('disappears at once when PATCH removes it', async () => {
     const { tag, ids } = await spread();
     const guess = await by.patch(`/tags/${tag}`, { name: 'Renamed' });
     expect([guess.status, guess.error.code]).toEqual([400, 'unknown_field']);
@@ -149,7 +149,7 @@ describe.each([3, 12])('a tag on %i resources', (count) => {
     expect((await by.del(`/tags/${tag}`)).status).toBe(404);
   });
 
-  test('is the other one at once when they are merged', async () => {
+  test('is replaced at once when they are merged', async () => {
     const from = await spread();
     const into = await spread();
     const body = { operation: 'merge', tag_id: from.tag, into_tag_id: into.tag };

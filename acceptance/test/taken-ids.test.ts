@@ -4,7 +4,7 @@ import { eventually } from '../src/eventually.js';
 import type { Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** A move to a workspace where an external id is taken is refused in words of the API, however large the subtree is. */
+/** Tests that a move to a workspace with a conflicting external id is refused, for any size of the subtree. */
 
 const INLINE = 10;
 

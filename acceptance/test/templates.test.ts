@@ -63,7 +63,7 @@ const use = async (templateId: string, by: Api = boss, more: object = {}) =>
   by.post<Made>('/workspaces', { name: 'Made', template_id: templateId, ...more });
 
 describe('a template of a workspace', () => {
-  test('holds what stands there, and a workspace made from it is like it', async () => {
+  test('contains everything in it, and a workspace created from it is equal', async () => {
     const source = await newWorkspace();
     const folder = await create(source, { name: 'Guides', icon: '📘', description: 'How to' });
     const page = await create(source, { type: 'document', name: 'Page', parent_id: folder.id, content: '# Page\n' });
@@ -87,7 +87,7 @@ describe('a template of a workspace', () => {
     const whole = (await boss.get<Template>(`/workspace-templates/${made.data.id}?include=tree`)).data;
     expect(whole.tree?.[0]).toMatchObject({ name: 'Guides', icon: '📘', description: 'How to' });
 
-    // What the workspace becomes afterwards is nothing to the template.
+    // Later changes of the workspace do not affect the template.
     await boss.patch(`/resources/${page.id}/content`, { content: 'changed' });
     const { status, data: copy } = await use(made.data.id);
     expect(status).toBe(201);
@@ -114,7 +114,7 @@ describe('a template of a workspace', () => {
     expect(await text(named(copies, 'Page').id)).toBe('# Page\n');
   });
 
-  test('without content it is the form alone', async () => {
+  test('without content contains only the structure', async () => {
     const source = await newWorkspace();
     const page = await create(source, { type: 'document', name: 'Page', content: 'Words' });
     await newFile(boss, { name: 'a.txt', parent_id: page.id }, Buffer.from('x'));
@@ -129,7 +129,7 @@ describe('a template of a workspace', () => {
     expect([table.columns.map(({ id }) => id), table.rows]).toEqual([['a'], []]);
   });
 
-  test('of some of its resources has these and what is below them', async () => {
+  test('of some of its resources contains these and everything below them', async () => {
     const source = await newWorkspace();
     const one = await create(source, { name: 'One' });
     await create(source, { name: 'Below', parent_id: one.id });
@@ -141,7 +141,7 @@ describe('a template of a workspace', () => {
     expect([wrong.status, wrong.error.param]).toEqual([400, 'root_resource_ids[0]']);
   });
 
-  test('above 200 resources it follows after the answer, and so does a workspace made from it', async () => {
+  test('of more than 200 resources follows after the response, and so does a workspace created from it', async () => {
     const source = await newWorkspace();
     const inside = await create(source, { name: 'Inside' });
     for (let at = 0; at < 240; at += 20) {
@@ -163,7 +163,7 @@ describe('a template of a workspace', () => {
   });
 });
 
-describe('who sees and uses templates', () => {
+describe('seeing and using templates', () => {
   let org: Org;
   let member: Person;
   let source: Workspace;
@@ -177,7 +177,7 @@ describe('who sees and uses templates', () => {
     await boss.post(`/workspaces/${source.id}/members`, { user_id: member.user.id, role: 'editor' });
   });
 
-  test('what its maker may not read is not in it', async () => {
+  test('resources that its author may not read are not in it', async () => {
     await create(source, { type: 'document', name: 'Open', content: 'x' });
     const secret = await create(source, { name: 'Secret', access_mode: 'restricted' });
     await create(source, { type: 'document', name: 'Plan', parent_id: secret.id, content: 'y' });
@@ -190,7 +190,7 @@ describe('who sees and uses templates', () => {
     expect(copy.data.template_status).toBe('completed');
   });
 
-  test('one for the Org is made by its administrators, and for all of its members', async () => {
+  test('one for the Org is created by its administrators, and for all of its members', async () => {
     const body = { name: 'For all', source_workspace_id: source.id, scope: 'org' };
     const refused = await template(body, member);
     expect([refused.status, refused.error.code]).toEqual([403, 'org_admin_required']);
@@ -220,8 +220,8 @@ describe('who sees and uses templates', () => {
   });
 });
 
-describe('templates that come with the product', () => {
-  test('are listed first, can be used, and stay', async () => {
+describe('bundled templates', () => {
+  test('are listed first, can be used, and cannot be deleted', async () => {
     const { items } = (await boss.get<List<Template>>('/workspace-templates?scope=system')).data;
     expect(items.length).toBeGreaterThanOrEqual(5);
     for (const one of items) {
@@ -246,7 +246,7 @@ describe('templates that come with the product', () => {
 });
 
 describe('a template of a tree', () => {
-  test('is made of what the request brings', async () => {
+  test('is created from the content of the request', async () => {
     const tree = [
       {
         type: 'folder',
@@ -263,7 +263,7 @@ describe('a template of a tree', () => {
     expect(await text(named(copies, 'Page').id)).toBe('Words');
   });
 
-  test('is refused with all that is wrong with it', async () => {
+  test('is refused with all its errors', async () => {
     const tree = [
       { type: 'file', name: 'a' },
       { type: 'document', extra: 1, children: [{ type: 'artifact', name: 'b', children: [{ name: 'c' }] }] },

@@ -6,7 +6,7 @@ import { hasJaeger, type Jaeger, type JaegerSpan, startJaeger } from '../src/jae
 import type { Resource, Workspace } from '../src/records.js';
 import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
-/** The span that a client makes of its own request. */
+/** Creates the span of a client's own request. */
 const CLIENT_SPAN = randomBytes(8).toString('hex');
 
 const suite = hasJaeger ? describe : describe.skip;
@@ -44,11 +44,11 @@ suite('a real trace store (scripts/tools/jaeger.sh)', () => {
     await jaeger?.close();
   });
 
-  test('gives back one trace from the request through gateway, resources, store, outbox and broker to the index', () => {
+  test('returns one trace from the request through gateway, resources, store, outbox and broker to the index', () => {
     const place = (span: JaegerSpan) =>
       mode === 'mesh' ? `${span.service}: ${span.operationName}` : span.operationName;
     const way = pathTo(spans, ({ operationName }) => operationName === 'process search-index').map(place);
-    const told = spans.map(place);
+    const places = spans.map(place);
     if (mode === 'mesh') {
       expect(way).toEqual([
         'gateway: POST /api/v1/resources',
@@ -56,32 +56,32 @@ suite('a real trace store (scripts/tools/jaeger.sh)', () => {
         'resources: commonplace.resources.v1.ResourceService/CreateResource',
         'search: process search-index',
       ]);
-      expect(told).toContain('resources: commit commonplace_resources');
-      expect(told).toContain('resources: send commonplace');
+      expect(places).toContain('resources: commit commonplace_resources');
+      expect(places).toContain('resources: send commonplace');
     } else {
       expect(way).toEqual([
         'POST /api/v1/resources',
         'commonplace.resources.v1.ResourceService/CreateResource',
         'process search-index',
       ]);
-      expect(told).toContain('commit resources');
-      expect(told).toContain('send commonplace');
+      expect(places).toContain('commit resources');
+      expect(places).toContain('send commonplace');
     }
   });
 
-  test('has no span without the one above it', () => {
+  test('has no span without its parent', () => {
     expect(looseIn(spans)).toEqual([]);
   });
 });
 
-/** Names of the spans without the one above them. */
+/** Returns the names of the spans whose parent is missing. */
 function looseIn(spans: readonly JaegerSpan[]): string[] {
   const ids = new Set([CLIENT_SPAN, ...spans.map(({ spanID }) => spanID)]);
   const loose = spans.filter(({ references }) => !references.some(({ spanID }) => ids.has(spanID)));
   return loose.map(({ operationName }) => operationName);
 }
 
-/** The spans above one of them, from the first down to itself. */
+/** Returns the ancestors of a span, from the first one down to the span itself. */
 function pathTo(spans: readonly JaegerSpan[], is: (span: JaegerSpan) => boolean): JaegerSpan[] {
   const way: JaegerSpan[] = [];
   let span = spans.find(is);

@@ -14,7 +14,7 @@ let workspace: Workspace;
 
 beforeAll(async () => {
   collector = await startCollector();
-  // Nothing is traced but what says so itself, as behind a proxy that decides.
+  // Only requests with the sampled flag are traced, as behind a proxy that decides.
   system = await startSystem({
     COMMONPLACE_OTLP_URL: collector.url,
     COMMONPLACE_TRACE_RATIO: '0',
@@ -29,7 +29,7 @@ afterAll(async () => {
   await collector?.close();
 });
 
-/** A new trace of a client, whose request is its only span. */
+/** Creates a new trace of a client, whose request is its only span. */
 function newTrace({ sampled }: { readonly sampled: boolean }) {
   const id = randomBytes(16).toString('hex');
   const spanId = randomBytes(8).toString('hex');
@@ -49,7 +49,7 @@ describe('the trace of a creation', () => {
   let spans: CollectedSpan[];
   const trace = newTrace({ sampled: true });
 
-  /** Spans without the one above them, which is sent later if it ends later. */
+  /** Spans whose parent is missing; a parent that ends later is sent later. */
   function looseIn(some: readonly CollectedSpan[]): readonly CollectedSpan[] {
     const ids = new Set([trace.spanId, ...some.map(({ spanId }) => spanId)]);
     return some.filter(({ parentSpanId }) => parentSpanId === undefined || !ids.has(parentSpanId));
@@ -60,7 +60,7 @@ describe('the trace of a creation', () => {
     spans = await eventually(() => {
       const found = spansOf(trace.id);
       const consumed = found.find(({ name }) => name === 'process search-index');
-      // What a consumer asks of the owner comes after its own beginning, from another process on a mesh.
+      // A consumer's calls to the owner start after the consumer, from another process on a mesh.
       const asked = found.some(({ parentSpanId }) => parentSpanId === consumed?.spanId);
       if (consumed === undefined || !asked || !found.some(({ kind }) => kind === 2)) throw new Error('not all yet');
       expect(looseIn(found)).toEqual([]);
@@ -71,7 +71,7 @@ describe('the trace of a creation', () => {
     });
   });
 
-  test('runs from the request to the consumer of the index, in one piece', () => {
+  test('runs from the request to the consumer of the index without interruption', () => {
     expect(looseIn(spans)).toEqual([]);
     const names = spans.map(({ name }) => name);
     expect(names).toEqual(
@@ -86,7 +86,7 @@ describe('the trace of a creation', () => {
     );
   });
 
-  test('says where each span was made, and of which kind it is', () => {
+  test('has the process and the kind of each span', () => {
     const embedded = mode === 'embedded';
     const of = (name: string) => spans.filter((span) => span.name === name).map(({ service, kind }) => [service, kind]);
     expect(of('POST /api/v1/resources')).toEqual([[embedded ? 'commonplace' : 'gateway', 2]]);
@@ -102,7 +102,7 @@ describe('the trace of a creation', () => {
     expect(of('send commonplace')).toContainEqual([embedded ? 'commonplace' : 'resources', 4]);
   });
 
-  test('is named by the semantic conventions', () => {
+  test('has names of the semantic conventions', () => {
     const http = spans.find(({ name }) => name === 'POST /api/v1/resources');
     expect(http?.attributes).toMatchObject({
       'http.request.method': 'POST',
@@ -124,19 +124,19 @@ describe('the trace of a creation', () => {
   });
 });
 
-describe('work that goes on after the answer', () => {
+describe('work that continues after the response', () => {
   const ofWorkspace = (path: string) => `/workspaces/${workspace.id}${path}`;
 
   test.each([
     ['an import', 'job files.imports', '/imports', { source_type: 'markdown', content: '# One' }],
     ['an export', 'job files.archives', '/archive', { mode: 'export' }],
-  ])('%s belongs to the trace that began it', async (_, job, path, body) => {
+  ])('%s belongs to the trace that started it', async (_, job, path, body) => {
     const { id, headers } = newTrace({ sampled: true });
     expect([201, 202]).toContain((await by.post(ofWorkspace(path), body, { headers })).status);
     await eventually(() => expect(spansOf(id).map(({ name }) => name)).toContain(job));
   });
 
-  test('the fetch of a URL belongs to the trace that began it', async () => {
+  test('the fetch of a URL belongs to the trace that started it', async () => {
     const { id, headers } = newTrace({ sampled: true });
     const body = { name: 'there.txt', source_url: 'https://files.example/there.txt', workspace_id: workspace.id };
     expect((await by.post('/files', body, { headers })).status).toBe(201);
@@ -144,8 +144,8 @@ describe('work that goes on after the answer', () => {
   });
 });
 
-describe('what is not sampled', () => {
-  test('a client that says so is believed, and so is the ratio', async () => {
+describe('sampling', () => {
+  test('respects the sampled flag of a trusted client, and the ratio', async () => {
     const unsampled = newTrace({ sampled: false });
     await create('Not traced', unsampled.headers);
     await create('By the ratio', {});
@@ -158,7 +158,7 @@ describe('what is not sampled', () => {
     expect(roots).toEqual([]);
   });
 
-  test('a trace that is none begins none, and nothing of it goes on', async () => {
+  test('an invalid trace starts none, and nothing of it is propagated', async () => {
     const traceparent = `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`;
     const before = collector.spans.length;
     await create('Odd', { traceparent });
@@ -170,7 +170,7 @@ describe('what is not sampled', () => {
   });
 });
 
-test('no span names a record of a user, but events do by their ids', async () => {
+test('no span of a read contains the id of its record', async () => {
   const trace = newTrace({ sampled: true });
   const { id } = await create('Read', {});
   await by.get(`/resources/${id}`, { headers: trace.headers });
@@ -178,7 +178,7 @@ test('no span names a record of a user, but events do by their ids', async () =>
   expect(JSON.stringify(spansOf(trace.id))).not.toContain(id);
 });
 
-test('a client that no proxy stands for does not decide what is sampled', async () => {
+test('a client without a trusted proxy does not decide whether a trace is sampled', async () => {
   const trace = newTrace({ sampled: true });
   for (let i = 0; i < 20; i++) expect(await statusFrom(STRANGER, trace.headers)).toBe(200);
   const marker = newTrace({ sampled: true });
@@ -187,10 +187,10 @@ test('a client that no proxy stands for does not decide what is sampled', async 
   expect(spansOf(trace.id)).toEqual([]);
 });
 
-/** An address of this machine that is none of the trusted proxies'. */
+/** An address of this machine that is not a trusted proxy. */
 const STRANGER = '127.0.0.2';
 
-/** The status of a request that comes from an address of this machine. */
+/** Returns the status of a request from an address of this machine. */
 function statusFrom(localAddress: string, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const authorization = `Bearer ${system.owner.apiKey}`;

@@ -4,7 +4,7 @@ import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, Org, Resource, TrashItem, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 
-/** A page of the trash holds what its reader may restore, its total counts that, and a restored folder its children. */
+/** Tests that pages and totals of the trash contain what the reader may restore, and a restored folder its children. */
 
 let owner: Person;
 let viewer: Person;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 const create = async (body: object) => (await owner.post<Resource>('/resources', { type: 'document', ...body })).data;
 const trashOf = (by: Person, query = '') => by.get<List<TrashItem>>(`/workspaces/${workspaceId}/trash?limit=2${query}`);
 
-test('the trash of somebody who may write little has full pages and their total', async () => {
+test('the trash of a person with few rights to write has full pages and their total', async () => {
   const mine: string[] = [];
   for (let i = 0; i < 9; i++) {
     const { id } = await create({ name: `D${i}`, workspace_id: workspaceId });
@@ -49,7 +49,7 @@ test('the trash of somebody who may write little has full pages and their total'
   expect((await trashOf(owner)).page.total).toBe(9);
 });
 
-test('the answer to a restore counts the children that come back', async () => {
+test('the response to a restore counts the restored children', async () => {
   const folder = await create({ type: 'folder', name: 'F', workspace_id: workspaceId });
   for (let i = 0; i < 3; i++) await create({ name: `C${i}`, parent_id: folder.id });
   await owner.del(`/resources/${(await create({ name: 'gone before', parent_id: folder.id })).id}`);
@@ -61,7 +61,7 @@ test('the answer to a restore counts the children that come back', async () => {
   expect((await owner.get<{ child_count: number }>(`/resources/${folder.id}`)).data.child_count).toBe(3);
 });
 
-test('facets are null unless they are asked for, and there is one of each that is', async () => {
+test('facets are null unless they are requested, and each requested one is present', async () => {
   const body = { query: 'nothingisfoundbythis', mode: 'keyword', workspace_ids: [workspaceId] };
   expect((await owner.post<{ facets: unknown }>('/search', body)).data.facets).toBeNull();
   const asked = await owner.post<{ facets: unknown }>('/search', { ...body, facets: ['type', 'tag'] });

@@ -4,14 +4,14 @@ import { newAddress, newKey, signIn, tokenOf } from '../src/people.js';
 import type { Member, Org, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 
-/** What opens something to whoever knows it can't be guessed: its random part has 128 bits and more. */
+/** Tests that secrets cannot be guessed: their random part has at least 128 bits. */
 
 const BITS = 128;
 const BASE62 = '[0-9A-Za-z]';
 const BASE64 = '[0-9A-Za-z_+/-]';
 const SIZES: Readonly<Record<string, number>> = { [BASE62]: 62, [BASE64]: 64 };
 
-/** A kind of secret: what comes before its random part, and the alphabet of that. */
+/** A kind of secret: its prefix, and the alphabet of its random part. */
 const KINDS = {
   'a session': ['', BASE64],
   'the token against forged requests': ['', BASE64],
@@ -22,7 +22,7 @@ const KINDS = {
   'the address of a webhook': ['', BASE64],
 } as const;
 
-test('each secret has at least 128 random bits, and none comes twice', async () => {
+test('each secret has at least 128 random bits and is unique', async () => {
   const system = await standingSystem();
   const made = new Map<keyof typeof KINDS, string[]>();
   const note = (kind: keyof typeof KINDS, value: string | null | undefined) =>

@@ -24,14 +24,14 @@ const isSearch = (row: Row) => row.endpoint.endsWith('/search');
 /** Records that have no version. */
 const unversioned = (row: Row) => /api-keys|notifications|trash$|\{agent_id\}\/memories$/.test(row.endpoint);
 
-/** What an answer is when it is given again: secrets are shown once. */
+/** Returns the expected replay of a response: secrets are shown once. */
 function replayOf({ key: _key, invite_url: _url, form, ...kept }: Record<string, unknown>): unknown {
   if (typeof form !== 'object' || form === null) return form === undefined ? kept : { ...kept, form };
   const hidden = { token: null, submit_url: null, public_url: null, webhook_token: null, webhook_url: null };
   return { ...kept, form: { ...form, ...hidden } };
 }
 
-describe('every write that is sent again with its Idempotency-Key', () => {
+describe('every write that is repeated with its Idempotency-Key', () => {
   test.each(named((row) => !isRead(row) && !isSearch(row)))('%s', async (_, row) => {
     const { path, body } = await row.request(world.closed, world.boss);
     const send = (sent: unknown) =>
@@ -49,7 +49,7 @@ describe('every write that is sent again with its Idempotency-Key', () => {
   });
 });
 
-describe('every change of a record whose version is another', () => {
+describe('every change of a record with another version', () => {
   const changes = named((row) => ['PATCH', 'DELETE'].includes(methodOf(row)) && !unversioned(row));
 
   test.each(changes)('%s', async (_, row) => {

@@ -7,7 +7,7 @@ import { type RunningProvider, startProvider } from '../src/provider.js';
 import type { List } from '../src/records.js';
 import { freePort, type OwnSystem, startSystem } from '../src/system.js';
 
-/** Sign-ins with a passkey and with an identity provider, as programs and browsers make them. */
+/** Tests sign-ins with a passkey and with an identity provider, by programs and browsers. */
 
 const client = { clientId: 'commonplace', clientSecret: 'a secret of the client' };
 const email = newAddress('from.elsewhere');
@@ -89,7 +89,7 @@ test('a passkey is added, signs in once for each challenge, and is removed', asy
   }, 30_000);
 }, 120_000);
 
-/** Goes to the identity provider and back, as a browser does. Returns the last answer. */
+/** Goes to the identity provider and back, like a browser. Returns the last response. */
 async function goAround(next: string): Promise<Response> {
   const start = await fetch(`${system.baseUrl}/auth/oidc/start?next=${encodeURIComponent(next)}`, {
     redirect: 'manual',
@@ -99,7 +99,7 @@ async function goAround(next: string): Promise<Response> {
   return fetch(url, { redirect: 'manual', headers: { cookie: cookieOf(start.headers) } });
 }
 
-test('an identity provider signs somebody in, and the browser goes on', async () => {
+test('an identity provider signs a person in, and the browser continues', async () => {
   expect((await api(system).get('/auth/sign-in')).text).toContain('/auth/oidc/start');
   const answer = await goAround('/auth/account');
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/auth/account']);
@@ -111,7 +111,7 @@ test('an identity provider signs somebody in, and the browser goes on', async ()
   await eventually(async () => expect(await actions(me)).toContainEqual(['session.started', 'oidc']), 30_000);
 }, 120_000);
 
-test('a sign-in at the identity provider begins where the person acts, not where another site leads there', async () => {
+test('a sign-in at the identity provider begins on a page of ours, not through a link of another site', async () => {
   const begin = (site: string) =>
     fetch(`${system.baseUrl}/auth/oidc/start?next=%2Fauth%2Faccount`, {
       redirect: 'manual',
@@ -131,7 +131,7 @@ test('a sign-in at the identity provider begins where the person acts, not where
   }
 }, 120_000);
 
-test('a way back without the cookie of the browser, a refusal and another site end at a page', async () => {
+test('a callback without the cookie of the browser, a refusal and another site end at an error page', async () => {
   const start = await fetch(`${system.baseUrl}/auth/oidc/start?next=https://evil.example`, { redirect: 'manual' });
   const back = new URL(await provider.allow(start.headers.get('location') ?? ''));
   const stolen = await fetch(`${system.baseUrl}${back.pathname}${back.search}`, { redirect: 'manual' });
@@ -146,6 +146,6 @@ test('a way back without the cookie of the browser, a refusal and another site e
   provider.denies(false);
 }, 120_000);
 
-test('the owner signs in by password beside both', async () => {
+test('the owner can still sign in by password', async () => {
   expect((await signIn(system, system.owner)).user.email).toBe(system.owner.email);
 });

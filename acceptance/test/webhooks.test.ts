@@ -8,7 +8,7 @@ import { signIn } from '../src/people.js';
 import type { List, Resource, Workspace } from '../src/records.js';
 import { LISTED_HOST as HOST, type StandingSystem, standingSystem } from '../src/standing.js';
 
-/** What leaves a form by webhooks, as the system that receives it sees it. */
+/** Tests the webhooks of a form from the receiver's side. */
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -40,7 +40,7 @@ let workspace: Workspace;
 let receiver: Server;
 let url: string;
 let port: number;
-/** Nobody may be led here. */
+/** A server that must not be called. */
 let canary: Server;
 let hits = 0;
 let received: Received[] = [];
@@ -77,7 +77,7 @@ async function newTable(): Promise<string> {
   return made.data.id;
 }
 
-/** A form with one webhook, whose secret is minted. */
+/** Creates a form with one webhook and a generated secret. */
 async function newForm() {
   const id = await newTable();
   const config = {
@@ -122,7 +122,7 @@ test('a submission arrives, signed with the secret that was shown once', async (
   expect(JSON.stringify(shown)).not.toContain(secret);
 });
 
-test('a delivery that has ended is sent again when it is asked for, under the same id', async () => {
+test('a completed delivery is sent again on request, under the same id', async () => {
   const { id, token } = await newForm();
   await submit(token, 'once');
   await arrived(1);
@@ -138,7 +138,7 @@ test('a delivery that has ended is sent again when it is asked for, under the sa
   expect(received[1]?.body).toBe(received[0]?.body);
 });
 
-test('for a day after a change of the secret both sign', async () => {
+test('both secrets sign for a day after a change', async () => {
   const { id, token, config, secret } = await newForm();
   const fresh = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
   const changed = await by.patch<FormAnswer>(`/resources/${id}/form`, {
@@ -153,7 +153,7 @@ test('for a day after a change of the secret both sign', async () => {
   }
 });
 
-test('a receiver that is gone is switched off, its form’s owner is told, and it is tried again when it is configured anew', async () => {
+test('a receiver that is gone is disabled, the owner of its form is notified, and a new configuration enables it', async () => {
   const { id, token, config } = await newForm();
   answer = (response) => response.writeHead(410).end();
   await submit(token, 'anyone?');
@@ -177,7 +177,7 @@ test('a receiver that is gone is switched off, its form’s owner is told, and i
   expect((await formOf(id)).config.webhooks).toMatchObject([{ is_active: true, disabled_reason: null }]);
 });
 
-test('one that fails is tried again after five seconds', async () => {
+test('a failed delivery is retried after five seconds', async () => {
   const { token } = await newForm();
   answer = (response) => response.writeHead(500).end();
   await submit(token, 'hello');
@@ -189,8 +189,8 @@ test('one that fails is tried again after five seconds', async () => {
   expect(Number(second.headers['webhook-timestamp'])).toBeGreaterThan(Number(first.headers['webhook-timestamp']));
 });
 
-describe('a target in the own network', () => {
-  test.each(hostileTargets(1).map((target, i) => [target, i]))('%s is called for nobody', async (_, i) => {
+describe('a target in the internal network', () => {
+  test.each(hostileTargets(1).map((target, i) => [target, i]))('%s is never called', async (_, i) => {
     const target = hostileTargets((canary.address() as AddressInfo).port)[i as number] as string;
     const id = await newTable();
     const form = await by.post(`/resources/${id}/form`, { config: { title: 'Feedback', webhooks: [{ url: target }] } });

@@ -3,7 +3,7 @@ import { eventually } from '../src/eventually.js';
 import { type Person, signUp } from '../src/people.js';
 import { standingSystem } from '../src/standing.js';
 
-/** What a client sees of work items, with all services behind it. */
+/** Tests work items from a client's side, with all services. */
 
 interface WorkItem {
   readonly id: string;
@@ -60,7 +60,7 @@ describe('a work item', () => {
     expect((await boss.patch(path, {})).error.code).toBe('no_update_field');
   });
 
-  test('stands in a tree, in an order that clients change', async () => {
+  test('is in a tree, in an order that clients change', async () => {
     const parent = await create({ title: 'Parent' });
     const [a, b] = [
       await create({ title: 'a', parent_id: parent.id }),
@@ -83,7 +83,7 @@ describe('a work item', () => {
     await eventually(async () => expect((await boss.get(`/work-items/${a.id}`)).status).toBe(404));
   });
 
-  test('is created once for each idempotency key, also by many at once', async () => {
+  test('is created once for each idempotency key, also by concurrent requests', async () => {
     const options = { headers: { 'Idempotency-Key': `once-${Date.now()}` } };
     const body = { workspace_id: workspaceId, title: 'Once only' };
     const send = () => boss.send<WorkItem>('POST', '/work-items', body, options);
@@ -93,7 +93,7 @@ describe('a work item', () => {
     expect((await send()).data.id).toBe([...ids][0]);
   });
 
-  test('names resources of its workspace', async () => {
+  test('refers to resources of its workspace', async () => {
     const body = { workspace_id: workspaceId, type: 'document', name: 'Notes' };
     const { id } = (await boss.post<{ id: string }>('/resources', body)).data;
     expect((await create({ resource_ids: [id] })).resource_ids).toEqual([id]);
@@ -103,7 +103,7 @@ describe('a work item', () => {
   });
 });
 
-test('a change has the limits of a creation', async () => {
+test('has the same limits when it is changed as when it is created', async () => {
   const { id } = await create();
   const faultOf = async (fields: object) => {
     const { status, error } = await boss.patch(`/work-items/${id}`, fields);
@@ -117,7 +117,7 @@ test('a change has the limits of a creation', async () => {
   expect(await get(id)).toMatchObject({ labels: [], version: 1 });
 });
 
-test('a run that somebody starts for a work item is one of its runs', async () => {
+test('a run that a person starts for a work item is one of its runs', async () => {
   const { id } = await create({ title: 'To be found out' });
   const request = { input: 'What is this workspace for?', work_item_id: id };
   const run = (await boss.post<{ id: string; workspace_id: string; work_item_id: string }>('/agent-runs', request))
@@ -133,7 +133,7 @@ test('a run that somebody starts for a work item is one of its runs', async () =
 });
 
 describe('an assignment', () => {
-  test('lets a viewer change the work item, and no other', async () => {
+  test('lets a viewer change the work item, but no other', async () => {
     const item = await create({ title: 'For you', assignee: { type: 'user', id: mate.user.id } });
     expect(item.assignee).toMatchObject({ type: 'user', id: mate.user.id });
     expect((await mate.patch(`/work-items/${item.id}`, { status: 'in_progress' })).status).toBe(200);
@@ -143,7 +143,7 @@ describe('an assignment', () => {
     expect(mine.data.items.map(({ id }) => id)).toEqual([item.id]);
   });
 
-  test('is to people of the workspace and agents of the caller alone', async () => {
+  test('is possible only to people of the workspace and agents of the caller', async () => {
     const system = await standingSystem();
     const stranger = await signUp(system, 'Stranger');
     const body = { workspace_id: workspaceId, title: 'x', assignee: { type: 'user', id: stranger.user.id } };
@@ -186,7 +186,7 @@ describe('a list', () => {
     expect(ids).toEqual(made.map(({ id }) => id));
   });
 
-  test('many creators at once get numbers of their own', async () => {
+  test('concurrent creations get distinct numbers', async () => {
     const all = await Promise.all(Array.from({ length: 25 }, () => create()));
     expect(new Set(all.map(({ number }) => number)).size).toBe(25);
   });

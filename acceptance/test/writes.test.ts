@@ -39,7 +39,7 @@ describe('versions', () => {
     expect(changed.headers.get('etag')).not.toBe(etag);
   });
 
-  test('a write answers the ETag of what it made, and any answer’s ETag will do for If-Match', async () => {
+  test('a write returns the ETag of its result, and If-Match accepts the ETag of any response', async () => {
     const { id } = await newDocument();
     const path = `/resources/${id}`;
     const first = await by.patch<Resource>(path, { name: 'One' });
@@ -56,7 +56,7 @@ describe('versions', () => {
     expect((await by.get<Resource>(path)).data.name).toBe('Two');
   });
 
-  test('base_version in the body means the same, and both have to agree', async () => {
+  test('base_version in the body means the same, and both must agree', async () => {
     const { id, version } = await newDocument();
     const path = `/resources/${id}`;
     expect((await by.patch(path, { name: 'One', base_version: version + 7 })).error.code).toBe('version_conflict');
@@ -67,7 +67,7 @@ describe('versions', () => {
     expect((await by.del(`${path}?base_version=${version + 1}`)).status).toBe(200);
   });
 
-  test('on content the version is the content’s', async () => {
+  test('on content, the version is that of the content', async () => {
     const { id } = await newDocument();
     const path = `/resources/${id}/content`;
     const before = await by.get<Content>(path);
@@ -89,7 +89,7 @@ describe('versions', () => {
 describe('Idempotency-Key', () => {
   const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 
-  test('the same request again is answered as the first was, and does nothing', async () => {
+  test('the same request again gets the first response, and does nothing', async () => {
     const body = { type: 'folder', name: 'Once', workspace_id: workspace.id };
     const key = randomUUID();
     const first = await by.post<Resource>('/resources', body, keyed(key));
@@ -112,7 +112,7 @@ describe('Idempotency-Key', () => {
     expect(elsewhere.status).toBe(201);
   });
 
-  test('a key is its credential’s own', async () => {
+  test('a key is separate for each credential', async () => {
     const body = { type: 'folder', name: 'Own', workspace_id: workspace.id };
     const key = randomUUID();
     const first = await by.post<Resource>('/resources', body, keyed(key));
@@ -121,7 +121,7 @@ describe('Idempotency-Key', () => {
     expect(second.data.id).not.toBe(first.data.id);
   });
 
-  test('secrets are not told again', async () => {
+  test('secrets are not returned again', async () => {
     const body = { name: 'Secret', scopes: ['org:read'] };
     const key = randomUUID();
     const first = await by.post<ApiKey>('/api-keys', body, keyed(key));
@@ -131,7 +131,7 @@ describe('Idempotency-Key', () => {
     expect(again.body.warnings).toMatchObject([{ code: 'secret_not_replayed' }]);
   });
 
-  test('of many at once one takes effect', async () => {
+  test('one of many concurrent requests takes effect', async () => {
     const body = { type: 'folder', name: 'Concurrent', workspace_id: workspace.id };
     const key = randomUUID();
     const replies = await Promise.all(
@@ -147,7 +147,7 @@ describe('Idempotency-Key', () => {
     expect((await by.get(`${list}?q=Concurrent`)).page.total).toBe(1);
   });
 
-  test('refusals of the object are kept, mistakes in the request are not', async () => {
+  test('refusals because of state are kept, and errors in the request are not', async () => {
     const { id } = await newDocument();
     const key = randomUUID();
     const stale = { headers: { 'Idempotency-Key': key, 'If-Match': '"v99"' } };

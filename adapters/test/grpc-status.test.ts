@@ -8,7 +8,7 @@ import { ofCode } from '../src/grpc/status.js';
 let server: Http2Server;
 afterEach(() => new Promise<void>((resolve) => server.close(() => resolve())));
 
-test('a call that the other side closes without a status may be made again', async () => {
+test('a call that the peer closes without a status can be retried', async () => {
   server = createServer();
   server.on('stream', (stream) => {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close(0));
 
-test('readiness is what was said last, liveness that the process answers', async () => {
+test('readiness is the last reported state, and liveness means that the process answers', async () => {
   const both = () => Promise.all([status(''), status('live')]);
   await expect(both()).resolves.toEqual(['NOT_SERVING', 'SERVING']);
   server.setReady(true);

@@ -93,8 +93,8 @@ async function changed(): Promise<void> {
   while (held?.token === before) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-describe('a store that several databases reach', () => {
-  test('is held by one that starts again and again, at once and after a crash', async () => {
+describe('a store that several databases can access', () => {
+  test('is held by a database that restarts repeatedly, at once and after a crash', async () => {
     const records = await original();
     for (let times = 0; times < 3; times++) {
       const hold = await start(records);
@@ -116,7 +116,7 @@ describe('a store that several databases reach', () => {
     expect(lost).toBe(0);
   });
 
-  test('refuses a copy of a database that runs, and says what to do', async () => {
+  test('refuses a copy of a running database, and says what to do', async () => {
     await original();
     const copy = await copyOf('copy.db');
     const live = await open('original.db');
@@ -139,7 +139,7 @@ describe('a store that several databases reach', () => {
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('goes to a copy once the one that held it has been silent for the whole lease', async () => {
+  test('goes to a copy once its holder has been silent for the whole lease', async () => {
     await original();
     const copy = await copyOf('copy.db');
     const live = await start(await open('original.db'));
@@ -148,7 +148,7 @@ describe('a store that several databases reach', () => {
     expect(await (await start(copy)).isHeld()).toBe(true);
   });
 
-  test('goes to all processes of a database that start together, when whoever held it is gone', async () => {
+  test('goes to all processes of a database that start together once the holder is gone', async () => {
     await original();
     const copy = await copyOf('copy.db');
     const live = await start(await open('original.db'));
@@ -158,7 +158,7 @@ describe('a store that several databases reach', () => {
     expect(await Promise.all(all.map((hold) => hold.isHeld()))).toEqual(all.map(() => true));
   });
 
-  test('is taken over at once where that is asked for, and the one that held it ends and deletes nothing', async () => {
+  test('is taken over at once on request, and the former holder ends and deletes nothing', async () => {
     await original();
     const copy = await copyOf('copy.db');
     let lost = 0;

@@ -32,7 +32,7 @@ installationContract('a file', async () => {
   };
 });
 
-describe('what starts', () => {
+describe('a start', () => {
   let folder: string;
   let database: SqliteDatabase;
   let records: InstallationRecords;
@@ -60,14 +60,14 @@ describe('what starts', () => {
     await work.commit();
   }
 
-  test('where nothing is, begins an installation and claims what is beside it', async () => {
+  test('without any data creates an installation and claims the stores beside it', async () => {
     const { installationId, origin } = await start(bothStores());
     expect(origin).toBe('new');
     for (const store of bothStores()) expect(await store.readId()).toBe(installationId);
     expect(await start(bothStores())).toMatchObject({ installationId, bound: ['files', 'index'] });
   });
 
-  test('on what a release without ids has stored claims all of it, also after it was cut off', async () => {
+  test('on data of a release without ids claims all of it, also after an interruption', async () => {
     await writeRecord();
     fill('files');
     fill('index');
@@ -77,7 +77,7 @@ describe('what starts', () => {
     for (const store of bothStores()) expect(await store.readId()).toBe(installationId);
   });
 
-  test('with a new database beside files, or beside those of another, is refused', async () => {
+  test('with a new database beside files, or beside those of another installation, is refused', async () => {
     fill('files');
     await expect(start(bothStores())).rejects.toThrow('COMMONPLACE_ADOPT=files');
     expect(await records.read()).toBeUndefined();
@@ -86,7 +86,7 @@ describe('what starts', () => {
     expect(await start(bothStores(), ['files'])).toMatchObject({ origin: 'new' });
   });
 
-  test('with a database of before beside a store of another is refused', async () => {
+  test('with an older database beside a store of another installation is refused', async () => {
     await writeRecord();
     await markIn(folder).claim(newId());
     await expect(start(bothStores())).rejects.toThrow('belongs to installation');
@@ -103,7 +103,7 @@ describe('what starts', () => {
     expect(await markIn(folder).readId()).toBe(installationId);
   });
 
-  test('on a store that holds something and was not there before is refused', async () => {
+  test('on a store that is not empty and was not there before is refused', async () => {
     await start(bothStores());
     rmSync(join(folder, 'files.json'));
     fill('files');
@@ -115,7 +115,7 @@ describe('what starts', () => {
     expect(await start([], ['keys'], ['secret.key'])).toMatchObject({ origin: 'new' });
   });
 
-  test('beside a process that claims and fills a store in between goes on', async () => {
+  test('beside a process that claims and fills a store meanwhile continues', async () => {
     const { installationId } = await start([]);
     const mark = markIn(folder);
     let reads = 0;
@@ -136,7 +136,7 @@ describe('what starts', () => {
     expect(new Set(started.map(({ installationId }) => installationId)).size).toBe(1);
   });
 
-  test('has to have one of the keys of before, so that a rotation passes', async () => {
+  test('needs one of the former keys, so that a rotation is accepted', async () => {
     await start([]);
     const [first, second, third] = ['1', '2', '3'].map((digit) => Buffer.alloc(32, digit)) as [Buffer, Buffer, Buffer];
     const given = (...keys: Buffer[]) => new Map([['COMMONPLACE_SECRET_KEY', keys]]);
@@ -154,7 +154,7 @@ describe('what starts', () => {
   });
 });
 
-test('an id proves which installation has made it', () => {
+test('an id proves which installation has created it', () => {
   const [mine, other] = [createOwnIds(newId()), createOwnIds(newId())];
   const made = [mine.create(), mine.create(), mine.derive('a'), mine.derive('b')];
   expect(new Set(made).size).toBe(4);

@@ -32,7 +32,7 @@ const claim = (key: string, count: number): Claim => ({
   rate: { count, windowMs: 10 * MINUTE, comesBack: 'gradually' },
 });
 
-test('grants as many at once as the rate says, over all replicas and however many come together', async () => {
+test('grants as many concurrent attempts as the rate allows, over all replicas', async () => {
   const [one, two] = [await replica(), await replica()];
   const all = await Promise.all(
     Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? one : two).reserve([claim('a', 10)])),
@@ -41,7 +41,7 @@ test('grants as many at once as the rate says, over all replicas and however man
   expect(await one.reserve([claim('b', 10)])).toMatchObject({ granted: true, left: [9] });
 });
 
-test('grants one more when the time of one has passed, and says when', async () => {
+test('grants one more attempt after the interval of one, and returns when', async () => {
   const limit = await replica();
   for (let i = 0; i < 10; i++) expect(await limit.reserve([claim('a', 10)])).toMatchObject({ left: [9 - i] });
   expect(await limit.reserve([claim('a', 10)])).toMatchObject({ granted: false, retryAfterSeconds: 60 });
@@ -54,7 +54,7 @@ test('grants one more when the time of one has passed, and says when', async () 
   expect(await limit.reserve([claim('a', 10)])).toMatchObject({ granted: true, left: [9] });
 });
 
-test('grants nothing until the window of the first is over, where attempts come back together', async () => {
+test('grants nothing until the window of the first attempt ends if attempts come back together', async () => {
   const limit = await replica();
   const whole: Claim = { key: ['a'], rate: { count: 3, windowMs: 10 * MINUTE, comesBack: 'together' } };
   const all = await Promise.all(Array.from({ length: 20 }, () => limit.reserve([whole])));
@@ -78,7 +78,7 @@ test('counts against all claims or none', async () => {
   expect(await limit.reserve([claim('fourth', 1), wide])).toMatchObject({ granted: false, claim: wide });
 });
 
-test('takes a released attempt back, and forgets what has come back', async () => {
+test('takes back a released attempt, and drops counts that are back to zero', async () => {
   const limit = await replica();
   const reserved = await limit.reserve([claim('a', 1)]);
   expect(await limit.reserve([claim('a', 1)])).toMatchObject({ granted: false });
@@ -93,7 +93,7 @@ test('takes a released attempt back, and forgets what has come back', async () =
   expect(await records.count({})).toBe(0);
 });
 
-test('processes take slices of one rate: never more than there is, and what was spent without asking counts', async () => {
+test('processes reserve batches of one rate: never more than it allows, and attempts spent beforehand count', async () => {
   const [one, two] = [await replica(), await replica()];
   const whole: Claim = { key: ['a'], rate: { count: 100, windowMs: MINUTE, comesBack: 'together' } };
   expect(await one.reserveBatch(whole, { wanted: 10, spent: 4 })).toEqual({ granted: 10, left: 86, resetMs: MINUTE });

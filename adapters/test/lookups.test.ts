@@ -3,7 +3,7 @@ import type { StoredDocument } from '../src/mongo/codec.js';
 import type { RawCollection } from '../src/mongo/collection.js';
 import { createLookups } from '../src/mongo/lookups.js';
 
-interface Asked {
+interface RecordedQuery {
   readonly ids: readonly string[];
   readonly maxTimeMS: number;
   answer(documents: readonly StoredDocument[]): void;
@@ -11,60 +11,60 @@ interface Asked {
 }
 
 /** Creates a fake collection that records its queries until the test answers them. */
-function playCollection(): { raw: RawCollection; asked: Asked[] } {
-  const asked: Asked[] = [];
+function playCollection(): { raw: RawCollection; queries: RecordedQuery[] } {
+  const queries: RecordedQuery[] = [];
   const find = ({ _id }: { _id: { $eq?: string; $in?: string[] } }, { maxTimeMS }: { maxTimeMS: number }) => ({
     toArray: () =>
       new Promise((answer, fail) => {
-        asked.push({ ids: _id.$in ?? [String(_id.$eq)], maxTimeMS, answer, fail });
+        queries.push({ ids: _id.$in ?? [String(_id.$eq)], maxTimeMS, answer, fail });
       }),
   });
-  return { raw: { find } as unknown as RawCollection, asked };
+  return { raw: { find } as unknown as RawCollection, queries };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const documentOf = (_id: string): StoredDocument => ({ _id, version: 1 });
 
-test('what is asked for in one turn is one query, which asks for each once and for as long as any may wait', async () => {
-  const { raw, asked } = playCollection();
+test('ids requested in one turn become one query, which asks for each id once and takes as long as any caller may wait', async () => {
+  const { raw, queries } = playCollection();
   const lookup = createLookups(raw);
   const found = ['a', 'b', 'a', 'c'].map((id, at) => lookup(id, 100 * (at + 1)));
   await turn();
-  expect(asked.map(({ ids, maxTimeMS }) => [ids, maxTimeMS])).toEqual([[['a', 'b', 'c'], 400]]);
-  asked[0]?.answer([documentOf('c'), documentOf('a')]);
+  expect(queries.map(({ ids, maxTimeMS }) => [ids, maxTimeMS])).toEqual([[['a', 'b', 'c'], 400]]);
+  queries[0]?.answer([documentOf('c'), documentOf('a')]);
   expect(await Promise.all(found)).toEqual([documentOf('a'), undefined, documentOf('a'), documentOf('c')]);
 });
 
-test('what is asked for while a query is under way is never answered by it', async () => {
-  const { raw, asked } = playCollection();
+test('a request during a query is never answered by it', async () => {
+  const { raw, queries } = playCollection();
   const lookup = createLookups(raw);
   const before = lookup('a', 1000);
   await turn();
   const after = lookup('a', 1000);
   await turn();
-  expect(asked.length).toBe(2);
-  asked[1]?.answer([{ ...documentOf('a'), version: 2 }]);
-  asked[0]?.answer([documentOf('a')]);
+  expect(queries.length).toBe(2);
+  queries[1]?.answer([{ ...documentOf('a'), version: 2 }]);
+  queries[0]?.answer([documentOf('a')]);
   expect([(await before)?.version, (await after)?.version]).toEqual([1, 2]);
 });
 
-test('a query asks for a hundred at the most', async () => {
-  const { raw, asked } = playCollection();
+test('a query asks for at most 100 ids', async () => {
+  const { raw, queries } = playCollection();
   const lookup = createLookups(raw);
   for (let at = 0; at < 250; at++) lookup(`id ${at}`, 1000);
   await turn();
-  expect(asked.map(({ ids }) => ids.length)).toEqual([100, 100, 50]);
+  expect(queries.map(({ ids }) => ids.length)).toEqual([100, 100, 50]);
 });
 
-test('a query that fails fails for those who asked in it, and for nobody else', async () => {
-  const { raw, asked } = playCollection();
+test('a failed query fails for its own callers only', async () => {
+  const { raw, queries } = playCollection();
   const lookup = createLookups(raw);
   const failing = Promise.allSettled([lookup('a', 1000), lookup('b', 1000)]);
   await turn();
   const other = lookup('c', 1000);
   await turn();
-  asked[0]?.fail(new Error('gone'));
-  asked[1]?.answer([documentOf('c')]);
+  queries[0]?.fail(new Error('gone'));
+  queries[1]?.answer([documentOf('c')]);
   expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(await other).toEqual(documentOf('c'));
 });

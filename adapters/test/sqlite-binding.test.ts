@@ -20,7 +20,7 @@ afterEach(() => {
 const untyped = (value: unknown): Param => value as Param;
 
 describe('the binding layer', () => {
-  test('opens files durable and distrustful', () => {
+  test('opens files durable and without trust in their schema', () => {
     const pragma = (name: string) => connection.get(`PRAGMA ${name}`)?.[0];
     expect(pragma('journal_mode')).toBe('wal');
     expect(pragma('synchronous')).toBe(2);
@@ -28,7 +28,7 @@ describe('the binding layer', () => {
     expect(pragma('trusted_schema')).toBe(0);
   });
 
-  test('keeps a file, and what the driver puts beside it, for its owner, also one that others could read before', () => {
+  test("keeps a file, and the driver's files beside it, private, also one that others could read before", () => {
     const modes = () => readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
     const closed = [
       ['a.db', 0o600],
@@ -49,7 +49,7 @@ describe('the binding layer', () => {
     }
   });
 
-  test('takes a lone buffer', () => {
+  test('accepts a lone buffer', () => {
     expect(connection.get('SELECT typeof(?)', [Buffer.from([1, 2])])).toEqual(['blob']);
     expect(connection.get('SELECT ?', [Buffer.from([0, 255])])?.[0]).toEqual(Buffer.from([0, 255]));
   });
@@ -68,32 +68,32 @@ describe('the binding layer', () => {
     }
   });
 
-  test('refuses NUL in a text, as a fault of the request', () => {
+  test('refuses NUL in a text as INVALID_ARGUMENT', () => {
     expect(() => connection.get('SELECT ?', ['a\0b'])).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', reason: 'invalid_value' }),
     );
   });
 
   test('refuses too few and too many parameters', () => {
-    expect(() => connection.get('SELECT ?, ?', ['a'])).toThrow('1 parameters for 2 places');
-    expect(() => connection.get('SELECT ?', ['a', 'b'])).toThrow('2 parameters for 1 places');
-    expect(() => connection.get('SELECT 1', ['a'])).toThrow('1 parameters for 0 places');
+    expect(() => connection.get('SELECT ?, ?', ['a'])).toThrow('1 parameters for 2 placeholders');
+    expect(() => connection.get('SELECT ?', ['a', 'b'])).toThrow('2 parameters for 1 placeholders');
+    expect(() => connection.get('SELECT 1', ['a'])).toThrow('1 parameters for 0 placeholders');
     expect(connection.get(`SELECT '?', "'?" FROM (SELECT ? AS "'?")`, ['a'])).toEqual(['?', 'a']);
   });
 
-  test('refuses places that it can not count', () => {
+  test('refuses placeholders that it cannot count', () => {
     for (const sql of ['SELECT ?1', 'SELECT :a', 'SELECT @a', 'SELECT $a']) {
       expect(() => connection.get(sql, ['x'])).toThrow(TypeError);
     }
   });
 
-  test('gives rows without anything added', () => {
+  test('returns rows without anything added', () => {
     expect(connection.get('SELECT 1 AS a, NULL AS b')).toEqual([1, null]);
     expect(connection.get('SELECT 1 WHERE 0')).toBeUndefined();
     expect(connection.all('SELECT value FROM json_each(?)', ['[1,"a"]'])).toEqual([[1], ['a']]);
   });
 
-  test('gives a row where the same statement gave an empty list just before', () => {
+  test('returns a row if the same statement returned an empty list just before', () => {
     connection.exec('CREATE TABLE t (a INTEGER PRIMARY KEY)');
     connection.run('INSERT INTO t VALUES (1)');
     const sql = 'SELECT a FROM t WHERE a < ? ORDER BY a LIMIT ?';
@@ -121,7 +121,7 @@ describe('the binding layer', () => {
     reader.close();
   });
 
-  test('keeps working when more statements are used than are kept', () => {
+  test('keeps working when more statements are used than are cached', () => {
     for (let round = 0; round < 2; round++) {
       for (let n = 0; n < 600; n++) expect(connection.get(`SELECT ${n} + ?`, [1])).toEqual([n + 1]);
     }

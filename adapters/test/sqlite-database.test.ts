@@ -39,14 +39,14 @@ async function insert(id: string, publish = false): Promise<void> {
 }
 
 describe('the database', () => {
-  test('is readable by its owner alone', async () => {
+  test('is readable by its owner only', async () => {
     await insert('a');
     for (const name of await readdir(join(folder, 'new'))) {
       expect((await stat(join(folder, 'new', name))).mode & 0o077).toBe(0);
     }
   });
 
-  test('takes up a collection that another process has made since it was opened', async () => {
+  test('opens a collection that another process has created meanwhile', async () => {
     const other = await openSqliteDatabase({ file: join(folder, 'new', 'a.db') });
     const later: CollectionSpec<Note> = { name: 'later', indexes: [{ fields: ['title'] }] };
     await other.store('unit').collection(later);
@@ -58,7 +58,7 @@ describe('the database', () => {
     await other.close();
   });
 
-  test('looks for a text in another thread, and finds what was just committed', async () => {
+  test('searches for a text in another thread, and finds what was just committed', async () => {
     await insert('abc');
     // A thread answers by a message, which no microtask brings; what this thread reads is there after a few of them.
     const read = async <R>(found: Promise<R>) => {
@@ -77,7 +77,7 @@ describe('the database', () => {
     expect(await read(notes.find({ where: same, limit: 9 }))).toEqual({ isAtOnce: true, result: found });
   });
 
-  test('makes a collection once, though many ask at the same time', async () => {
+  test('creates a collection once although many callers open it concurrently', async () => {
     const spec: CollectionSpec<Note> = {
       name: 'many',
       indexes: [{ fields: ['title'] }, { fields: ['tags'], many: true }],
@@ -86,7 +86,7 @@ describe('the database', () => {
     expect(await Promise.all(all.map((one) => one.count({})))).toEqual([0, 0, 0, 0]);
   });
 
-  test('fills an index of elements that is new from what is there', async () => {
+  test('fills a new index of elements from existing records', async () => {
     const unit = database.store('unit').begin();
     unit.insert(notes, { id: 'a', title: 'a', tags: ['x', 'y', 'x'] });
     unit.insert(notes, { id: 'b', title: 'b' });
@@ -109,7 +109,7 @@ describe('the database', () => {
     await expect(notes.sum(field, {})).rejects.toThrow(TypeError);
   });
 
-  test('finds prefixes at the ends of what Unicode has', async () => {
+  test('finds prefixes at the ends of the Unicode range', async () => {
     const titles = ['a\ud7ff', 'a\ud7ff!', 'a\ue000', '\u{10ffff}', '\u{10ffff}\u{10ffff}x', 'b\u{10ffff}y', 'c'];
     const unit = database.store('unit').begin();
     for (const [at, title] of titles.entries()) unit.insert(notes, { id: `${at}`, title });
@@ -125,12 +125,12 @@ describe('the database', () => {
     expect(await having('b\u{10ffff}')).toBe('5');
   });
 
-  test('a cursor of another list is the fault of the request', async () => {
+  test('a cursor of another list is refused as INVALID_ARGUMENT', async () => {
     const other = notes.find({ where: {}, sort: ['title'], limit: 1, after: ['a', 'b', 'c'] });
     await expect(other).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'invalid_pagination' });
   });
 
-  test('tells watchers of a commit before its author', async () => {
+  test('notifies watchers of a commit before its author', async () => {
     const order: string[] = [];
     await database.bus().watch(['commonplace.>'], ({ subject }) => order.push(`watch ${subject}`));
     await Promise.all(['a', 'b', 'c'].map((id) => insert(id, true).then(() => order.push(`done ${id}`))));
@@ -138,24 +138,24 @@ describe('the database', () => {
     expect(order).toHaveLength(6);
   });
 
-  test('a unit that fails takes none with it that is committed at the same time', async () => {
+  test('a unit that fails does not affect another one that is committed at the same time', async () => {
     await insert('taken');
     const results = await Promise.allSettled(['a', 'taken', 'b', 'taken', 'c'].map((id) => insert(id)));
     expect(results.map(({ status }) => status === 'fulfilled')).toEqual([true, false, true, false, true]);
     expect(await notes.count({})).toBe(4);
   });
 
-  test('closing commits what was given', async () => {
-    const given = Promise.all(['a', 'b', 'c'].map((id) => insert(id)));
+  test('closing commits pending units', async () => {
+    const pending = Promise.all(['a', 'b', 'c'].map((id) => insert(id)));
     await database.close();
-    await given;
+    await pending;
     await expect(insert('late')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     database = await openSqliteDatabase({ file: join(folder, 'new', 'a.db') });
     notes = await database.store('unit').collection(NOTES);
     expect(await notes.count({})).toBe(3);
   });
 
-  test('backs up a whole copy while it is written to', async () => {
+  test('backs up a complete copy during writes', async () => {
     await insert('a', true);
     const copy = join(folder, 'copy.db');
     await Promise.all([database.backup(copy), insert('b')]);
@@ -166,12 +166,12 @@ describe('the database', () => {
     opened.close();
     expect(await readdir(folder)).not.toContain('copy.db.part');
     expect((await stat(copy)).mode & 0o077).toBe(0);
-    await expect(database.backup(copy)).rejects.toThrow('is there already');
+    await expect(database.backup(copy)).rejects.toThrow('exists already');
   });
 });
 
 describe('pruning', () => {
-  test('deletes what is old and done by all, and nothing else', async () => {
+  test('deletes old events that all consumers have handled, and nothing else', async () => {
     const bus = database.bus();
     const done: string[] = [];
     const all = await bus.subscribe({ consumer: 'all', types: ['commonplace.>'] }, async ([event]) => {
@@ -192,7 +192,7 @@ describe('pruning', () => {
 });
 
 describe('a writer that dies', () => {
-  test('fails what waits and what comes, and is reported', async () => {
+  test('fails pending and later commits, and is reported', async () => {
     const deaths: unknown[] = [];
     const queue = await openWriteQueue(join(folder, 'b.db'), (cause) => deaths.push(cause));
     await queue.commit([plainStep('CREATE TABLE t (a)')]);
@@ -206,7 +206,7 @@ describe('a writer that dies', () => {
     await queue.close();
   });
 
-  test('a file that is no database is refused in words', async () => {
+  test('a file that is not a database is refused with a message', async () => {
     await expect(openSqliteDatabase({ file: folder })).rejects.toThrow();
     await expect(openWriteQueue(join(folder, 'none', 'c.db'), () => {})).rejects.toThrow('c.db can');
   });

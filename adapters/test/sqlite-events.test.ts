@@ -38,7 +38,7 @@ describe('the bus on sqlite', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('closes at once though an event waits ten minutes for its next try', async () => {
+  test('closes at once although an event waits ten minutes for its next attempt', async () => {
     let calls = 0;
     const subscription = await database.bus().subscribe({ ...OPTIONS, retryMs: 600_000 }, async () => {
       calls++;
@@ -59,7 +59,7 @@ describe('the bus on sqlite', () => {
     await eventually(() => expect(seen).toEqual(['from elsewhere']));
   });
 
-  test('passes over what no consumer asked for, however much it is', async () => {
+  test('skips events that no consumer subscribed to, however many there are', async () => {
     const bus = database.bus();
     const seen: string[] = [];
     const noise = Array.from({ length: 6_000 }, () => createEvent('noise', {}, 'elsewhere.thing.changed'));
@@ -70,7 +70,7 @@ describe('the bus on sqlite', () => {
     await eventually(async () => expect(await bus.lag('c')).toBe(0));
   });
 
-  test('a closed bus takes nothing more, and leaves the others', async () => {
+  test('a closed bus accepts nothing more, and does not affect the others', async () => {
     const [closed, open] = [database.bus(), database.bus()];
     await closed.close();
     await expect(closed.publish([createEvent('a')])).rejects.toMatchObject({ code: 'UNAVAILABLE' });

@@ -117,18 +117,18 @@ async function compare(where: Where<Note>): Promise<void> {
 
 describe('filters that no index serves', () => {
   test.each(FILTERS.map((where) => [JSON.stringify(where), where] as const))(
-    'match the same in a file: %s',
+    'match the same records in a file: %s',
     async (_, where) => {
       await compare(where);
     },
   );
 
-  test('match the same among records in memory', async () => {
+  test('match the same records in memory', async () => {
     await notes.getMany(Array.from({ length: COUNT }, (_, i) => noteOf(i).id));
     for (const where of FILTERS) await compare(where);
   });
 
-  test('run in another thread, by place, if they need many candidates', async () => {
+  test('run in another thread, grouped by place, if they need many candidates', async () => {
     const groups: string[] = [];
     const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
     const scanner = {

@@ -55,7 +55,7 @@ async function walk(query: Query<Page>): Promise<string[]> {
   return [...found.map(({ id }) => id), ...(await walk({ ...query, after: keyset(last, query.sort) }))];
 }
 
-describe('several values in front of an order', () => {
+describe('several values together with an order', () => {
   const spaces = [
     ['s1', 's4'],
     ['s1', 's2', 's6'],
@@ -74,12 +74,12 @@ describe('several values in front of an order', () => {
     }
   });
 
-  test('are merged by id where no order is asked for', async () => {
+  test('are merged by id if no order is requested', async () => {
     const query = { where: { space: { in: ['s1', 's5'] } }, limit: 7 };
     expect(await walk(query)).toEqual(expected(['open', 'shut'], ['s1', 's5'], []));
   });
 
-  test('keep the other conditions, of the field too', async () => {
+  test('keep the other conditions, also those on the same field', async () => {
     const where = {
       state: 'shut',
       space: { in: ['s1', 's2', 's3'], gt: 's1' },
@@ -95,7 +95,7 @@ describe('several values in front of an order', () => {
     expect(await pages.count(where)).toBe(wanted.length);
   });
 
-  test('are sorted where no index serves', async () => {
+  test('are sorted if no index serves', async () => {
     const query = { where: { space: { in: ['s1', 's5'] } }, sort: ['rank'] as const, limit: 99 };
     expect(await walk(query)).toEqual(expected(['open', 'shut'], ['s1', 's5'], ['rank']));
     expect(await pages.explain(query)).toMatchObject({ indexed: false });

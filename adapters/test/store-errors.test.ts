@@ -15,7 +15,7 @@ async function errorOfSocket(): Promise<unknown> {
   return failed;
 }
 
-test('an error of a socket that the driver lets out is a connection that broke', async () => {
+test('a socket error that the driver passes on means a broken connection', async () => {
   const error = await errorOfSocket();
   expect(error).toMatchObject({ code: 'EPIPE' });
   expect(isBroken(error)).toBe(true);
@@ -23,7 +23,7 @@ test('an error of a socket that the driver lets out is a connection that broke',
   expect(toKitError(error, 'write')).toMatchObject({ reason: 'timeout', cause: error });
 });
 
-test('a fault of our own is neither: a defect stays what it is, another error is internal', () => {
+test('a defect stays as it is, and any other error becomes internal', () => {
   const defect = new TypeError('x is not a function');
   expect(toKitError(defect, 'read')).toBe(defect);
   expect(isBroken(new Error('ENOENT'))).toBe(false);

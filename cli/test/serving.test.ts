@@ -115,7 +115,7 @@ test('an interrupted restore is detected as incomplete, and can be repeated', as
   writeFileSync(join(to, 'secret.key'), '');
   const { running } = await startOn(to);
   expect(await running.exited).toBe(78);
-  expect(running.stderr()).toContain('was not restored to the end');
+  expect(running.stderr()).toContain('was not restored completely');
   expect((await commonplace(['backup', '--to', join(home, 'none'), '--data-dir', to])).code).not.toBe(0);
   expect((await commonplace(['restore', '--from', from, '--to', to])).code).toBe(0);
   expect(existsSync(join(to, RESTORE_MARKER))).toBe(false);

@@ -2,7 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import type { Capabilities, Deprecation } from '@commonplace/proto/gateway/v1/capability_service.js';
 import { opens } from './middleware/scope.js';
 import { isWithinLimit } from './middleware/workspace-limit.js';
-import { type Policies, type PolicyName, STANDING, WINDOW_SECONDS } from './rate-limits.js';
+import { CONCURRENCY_POLICIES, type Policies, type PolicyName, WINDOW_SECONDS } from './rate-limits.js';
 import type { Route } from './routes.js';
 
 export interface CapabilityParts {
@@ -43,7 +43,7 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
       inline_file_bytes: parts.inlineFileBytes,
     },
     rateLimits: Object.entries(parts.policies)
-      .filter(([name]) => name !== 'auth' && !STANDING.has(name as PolicyName))
+      .filter(([name]) => name !== 'auth' && !CONCURRENCY_POLICIES.has(name as PolicyName))
       .map(([name, limit]) => ({ name, limit, windowSeconds: WINDOW_SECONDS })),
     deprecations: [...parts.deprecations],
     changelogUrl: `${parts.publicUrl}/docs/changelog`,

@@ -33,7 +33,7 @@ export const POLICY_NAMES = Object.keys(DEFAULTS) as readonly PolicyName[];
 export const WINDOW_SECONDS = 60;
 
 /** Policies without a window, which limit what is in progress or open at a time. */
-export const STANDING: ReadonlySet<PolicyName> = new Set(['concurrent', 'streams', 'tenant_streams']);
+export const CONCURRENCY_POLICIES: ReadonlySet<PolicyName> = new Set(['concurrent', 'streams', 'tenant_streams']);
 
 /** Parses `off`, or a list like `search=off,write=6000`. Policies that are not named keep their defaults. */
 export function parseRateLimits(value: string): Policies {

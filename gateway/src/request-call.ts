@@ -15,7 +15,7 @@ export class ReadCall implements CallOptions {
     private readonly response: ServerResponse,
   ) {}
 
-  get givenUp(): boolean {
+  get isCancelled(): boolean {
     return this.response.destroyed;
   }
 

@@ -24,7 +24,7 @@ const decide = (path: string, fields: Record<string, string>, headers: Record<st
   stage.form(path, { csrf: by.csrf, ...fields }, { cookie: by.cookie, ...headers });
 
 describe('the page of an approval', () => {
-  test('leads to signing in, and back', async () => {
+  test('requires signing in, and returns there', async () => {
     const path = addApproval(stage);
     const answer = await stage.get(path);
     expect([answer.status, answer.headers.get('location')]).toEqual([
@@ -49,7 +49,7 @@ describe('the page of an approval', () => {
       expect(html).toContain(part);
   });
 
-  test('escapes whatever the call, the title or a source contains', async () => {
+  test('escapes the content of the call, the title and the sources', async () => {
     const path = addApproval(stage, {
       title: HOSTILE,
       tool: { name: HOSTILE },
@@ -64,25 +64,25 @@ describe('the page of an approval', () => {
     expect(html).not.toMatch(/<script|<img/);
   });
 
-  test('is not found where there is none, or it is not the person’s to see', async () => {
+  test('is not found if it does not exist, or the person may not see it', async () => {
     expect((await read('/approvals/00000000-0000-4000-8000-000000000009')).status).toBe(404);
   });
 
-  test('has no form where somebody else decides, or it is decided', async () => {
+  test('has no form if another person decides, or after the decision', async () => {
     expect((await read(addApproval(stage, { canDecide: false }))).html).not.toContain('name="decision"');
     const ended = await read(addApproval(stage, { status: ApprovalStatus.EXPIRED }));
     expect(ended.html).toContain('Nobody decided in time.');
     expect(ended.html).not.toContain('name="decision"');
   });
 
-  test('offers to remember a decision only where that is allowed', async () => {
+  test('offers to remember a decision only if that is allowed', async () => {
     expect((await read(addApproval(stage))).html).toContain('name="remember"');
     expect((await read(addApproval(stage, { risk: ApprovalRisk.HIGH }))).html).not.toContain('name="remember"');
   });
 });
 
 describe('a decision', () => {
-  test('approves the input as it is, and says so', async () => {
+  test('approves the input unchanged, and confirms it', async () => {
     const path = addApproval(stage);
     const input = JSON.stringify(INPUT, undefined, 2).replace(/\n/g, '\r\n');
     const answer = await decide(path, { decision: 'approve', input, comment: ' Go on. ', remember: 'on' });
@@ -106,7 +106,7 @@ describe('a decision', () => {
     expect(stage.decisions[0]?.editedInput.toString()).toBe('{"resource_id":"b"}');
   });
 
-  test('to deny leaves an edited input out', async () => {
+  test('to deny omits an edited input', async () => {
     await decide(addApproval(stage), { decision: 'deny', input: 'no JSON', comment: 'Not now.' });
     expect(stage.decisions[0]).toMatchObject({ status: ApprovalStatus.DENIED, comment: 'Not now.' });
     expect(stage.decisions[0]?.editedInput).toHaveLength(0);
@@ -115,7 +115,7 @@ describe('a decision', () => {
   test.each([
     ['no JSON', 'is no JSON'],
     ['{}', 'does not follow the schema'],
-  ])('shows the form again, with what was entered, for the input %s', async (input, message) => {
+  ])('shows the form again with the entered values for the input %s', async (input, message) => {
     const answer = await decide(addApproval(stage), { decision: 'approve', input, comment: 'Kept words' });
     const html = await answer.text();
     expect(answer.status).toBe(400);
@@ -126,7 +126,7 @@ describe('a decision', () => {
     expect(stage.decisions).toEqual([]);
   });
 
-  test('answers a question with values of the types that it asks for', async () => {
+  test('answers a question with values of the requested types', async () => {
     const path = addApproval(stage, QUESTION);
     const { html } = await read(path);
     for (const part of ['Number of the ticket', 'Where it is filed.', '<option value="wishes">'])
@@ -137,7 +137,7 @@ describe('a decision', () => {
     expect(JSON.parse(answer?.toString() ?? '{}')).toEqual({ number: 12, queue: 'bugs', urgent: true });
   });
 
-  test('that came second is told so', async () => {
+  test('that came second shows the first decision', async () => {
     const path = addApproval(stage);
     await decide(path, { decision: 'approve' });
     const answer = await decide(path, { decision: 'deny' });
@@ -162,7 +162,7 @@ describe('a decision', () => {
   });
 });
 
-test('the list shows what waits', async () => {
+test('the list shows pending approvals', async () => {
   expect((await read('/approvals')).html).toContain('Nothing waits for you.');
   const path = addApproval(stage, { title: 'Delete Plans' });
   addApproval(stage, { title: 'Decided', status: ApprovalStatus.DENIED });

@@ -5,7 +5,7 @@ import type { AuthStage } from './auth-stage.js';
 export const HOSTILE = `"><script>alert('1')</script><img src=x onerror=alert(1)>`;
 export const INPUT = { resource_id: 'a', text: 'New words' };
 
-/** Adds an approval that waits. Returns the path of its page. */
+/** Adds a pending approval. Returns the path of its page. */
 export function addApproval(stage: AuthStage, fields: Parameters<typeof Approval.fromPartial>[0] = {}): string {
   const approval = Approval.fromPartial({
     id: randomUUID(),

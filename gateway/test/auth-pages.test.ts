@@ -30,7 +30,7 @@ describe('the pages', () => {
   });
 
   test.each(['/auth/sign-in', '/auth/sign-up', '/auth/reset-password?token=a'])(
-    '%s hides what is typed into a field for a password',
+    '%s hides the characters of passwords',
     async (path) => {
       const fields = [...(await htmlOf(path)).matchAll(/<input [^>]*>/g)].map(([field]) => field);
       const secret = fields.filter((field) => /name="[^"]*password"/.test(field));
@@ -39,7 +39,7 @@ describe('the pages', () => {
     },
   );
 
-  test('load a script of this server alone where browsers take its address for passkeys', async () => {
+  test('load a script of this server only, if browsers accept its address for passkeys', async () => {
     const named = await openAuthStage('https://wiki.example.com');
     try {
       const answer = await named.get('/auth/sign-in');
@@ -53,7 +53,7 @@ describe('the pages', () => {
     }
   });
 
-  test('tell who invites to what, and that a token is worth nothing', async () => {
+  test('show who invites to what, and that a token is invalid', async () => {
     const html = await htmlOf(`/auth/sign-up?invite=${TOKEN}`);
     for (const text of ['Grace', 'Acme &amp; Sons', 'Welcome &lt;all>']) expect(html).toContain(text);
     const answer = await stage.get('/auth/sign-up?invite=wrong');
@@ -61,13 +61,13 @@ describe('the pages', () => {
     expect(await answer.text()).toContain('This invitation is unknown, used up, revoked or expired.');
   });
 
-  test('keep the token of an invitation, also for who has an account', async () => {
+  test('keep the token of an invitation, also for people with an account', async () => {
     const html = await htmlOf('/auth/sign-up?invite=a%20b');
     expect(html).toContain('<input type="hidden" name="invitation_token" value="a b"/>');
     expect(html).toContain('href="/auth/sign-in?next=%2Fauth%2Fsign-up%3Finvite%3Da%2520b"');
   });
 
-  test('tell who is signed in, and show the way out', async () => {
+  test('show who is signed in, and a way to sign out', async () => {
     const { cookie, csrf } = await signedIn(stage);
     for (const path of ['/auth/sign-in', '/auth/sign-up', '/auth/sign-out']) {
       const html = await htmlOf(path, { cookie });
@@ -79,7 +79,7 @@ describe('the pages', () => {
     expect([signedOut.status, signedOut.headers.get('location')]).toEqual([303, '/auth/sign-in']);
   });
 
-  test('escape what comes from outside', async () => {
+  test('escape text from outside', async () => {
     const evil = encodeURIComponent(EVIL);
     const { cookie } = await signedIn(stage);
     for (const html of [
@@ -95,7 +95,7 @@ describe('the pages', () => {
     }
   });
 
-  test('say that identity is not there', async () => {
+  test('show that identity is unavailable', async () => {
     const { cookie } = await signedIn(stage);
     stage.identity.failures.set('getSession', new AppError('UNAVAILABLE', 'service_unavailable', 'Try again shortly.'));
     const answer = await stage.get('/auth/sign-in', { cookie });
@@ -105,8 +105,8 @@ describe('the pages', () => {
   });
 });
 
-describe('a form that is posted', () => {
-  test('signs in and leads on', async () => {
+describe('a posted form', () => {
+  test('signs in and continues', async () => {
     const answer = await stage.form('/auth/sign-in', { email: ADA.email, password: ADA.password });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/docs']);
     expect(cookieIn(answer)?.header).toMatch(/^session=\w+$/);
@@ -124,7 +124,7 @@ describe('a form that is posted', () => {
     expect(evil.headers.get('location')).toBe('/docs');
   });
 
-  test('comes back with what is wrong at each field, and never with the password', async () => {
+  test('is shown again with the error at each field, and never with the password', async () => {
     const fields = { name: '', email: 'nobody', password: 'secret1', invitation_token: TOKEN };
     const answer = await stage.form('/auth/sign-up', fields);
     const html = await answer.text();
@@ -150,7 +150,7 @@ describe('a form that is posted', () => {
     [404, new AppError('NOT_FOUND', 'expired_link', 'The link has expired.'), 'The link has expired.'],
     [409, new AppError('ALREADY_EXISTS', 'already_exists', 'There is one.'), 'There is one.'],
     [429, new AppError('RESOURCE_EXHAUSTED', 'rate_limited', 'Wait.', { retryAfter: 600 }), 'Try again in 10 minutes.'],
-  ])('tells a refusal with status %i', async (status, error, text) => {
+  ])('shows a refusal with status %i', async (status, error, text) => {
     stage.identity.failures.set('signIn', error);
     const answer = await stage.form('/auth/sign-in', { email: ADA.email, password: 'secret1', next: '/docs/errors' });
     const html = await answer.text();
@@ -162,7 +162,7 @@ describe('a form that is posted', () => {
     expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
   });
 
-  test('says nothing of a failure of ours, which is logged', async () => {
+  test('reveals nothing about an internal failure, which is logged', async () => {
     stage.identity.failures.set('signIn', new Error('secret detail'));
     const answer = await stage.form('/auth/sign-in', { email: ADA.email, password: 'x' });
     expect(answer.status).toBe(500);
@@ -177,7 +177,7 @@ describe('a form that is posted', () => {
     expect(await answer.text()).toContain('comes from a page of another address than http://127.0.0.1:8080.');
   });
 
-  test('tells what could not be set up after signing up', async () => {
+  test('shows what could not be set up after signing up', async () => {
     stage.identity.warnings = [{ code: 'sign_up_unsettled', message: 'Open the <invitation> again.' }];
     const fields = { name: 'Eve', email: 'eve@example.com', password: 'correct horse' };
     const answer = await stage.form('/auth/sign-up', fields);
@@ -199,13 +199,13 @@ describe('signing out by page', () => {
     expect(stage.identity.sessions.has(session)).toBe(false);
   });
 
-  test('is no fault twice', async () => {
+  test('succeeds a second time', async () => {
     const answer = await stage.form('/auth/sign-out', { csrf: 'x' }, { cookie: 'session=dead' });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/auth/sign-in']);
   });
 });
 
-describe('an invitation for somebody who is signed in', () => {
+describe('an invitation for a signed-in person', () => {
   test('is accepted by a button', async () => {
     const { cookie, csrf } = await signedIn(stage);
     const html = await htmlOf(`/auth/sign-up?invite=${TOKEN}`, { cookie });
@@ -216,7 +216,7 @@ describe('an invitation for somebody who is signed in', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/docs']);
   });
 
-  test('that is used up is told by a page', async () => {
+  test('that is used up leads to a page that says so', async () => {
     const { cookie, csrf } = await signedIn(stage);
     const answer = await stage.form('/auth/accept-invitation', { csrf, token: 'old' }, { cookie });
     expect(answer.status).toBe(404);
@@ -227,7 +227,7 @@ describe('an invitation for somebody who is signed in', () => {
 describe('safeNext', () => {
   const safe = (next: string) => safeNext(next, 'https://wiki.example.com');
 
-  test.each(['/docs', '/auth/sign-up?invite=a%20b', '/a?b=//c#d'])('takes %s', (next) => {
+  test.each(['/docs', '/auth/sign-up?invite=a%20b', '/a?b=//c#d'])('accepts %s', (next) => {
     expect(safe(next)).toBe(next);
   });
 
@@ -243,7 +243,7 @@ describe('safeNext', () => {
     '\\\\evil.example',
     'javascript:alert(1)',
     `/${'a'.repeat(3000)}`,
-  ])('leads %j home', (next) => {
+  ])('replaces %j by the home page', (next) => {
     expect(safe(next)).toBe('/docs');
   });
 

@@ -286,7 +286,7 @@ export function cookieIn(answer: Response): { value: string; header: string; att
   return { value: pair.slice(pair.indexOf('=') + 1), header: pair, attributes };
 }
 
-/** Signs somebody in. Returns what their requests need to send. */
+/** Signs a person in. Returns what their requests need to send. */
 export async function signedIn(stage: AuthStage): Promise<{ cookie: string; csrf: string; session: string }> {
   const answer = await stage.json('/auth/sign-in', { email: ADA.email, password: ADA.password });
   const { data } = (await answer.json()) as { data: { csrf_token: string } };

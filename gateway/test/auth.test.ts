@@ -24,7 +24,7 @@ const errorOf = async (answer: Response) => {
 const rpcs = () => stage.identity.calls.map(({ rpc }) => rpc);
 
 describe('signing up and in by JSON', () => {
-  test('answers the person and the CSRF token, and keeps the session for the cookie', async () => {
+  test('returns the person and the CSRF token, and keeps the session for the cookie', async () => {
     const answer = await stage.json('/auth/sign-up', BOB);
     expect(answer.status).toBe(201);
     const text = await answer.text();
@@ -40,7 +40,7 @@ describe('signing up and in by JSON', () => {
     expect((await stage.json('/auth/sign-in', GOOD)).status).toBe(200);
   });
 
-  test('gives a cookie that scripts, other sites and plain http do not get, until the session ends', async () => {
+  test('sets a cookie that scripts, other sites and plain http do not get, until the session ends', async () => {
     const cookie = cookieIn(await stage.json('/auth/sign-in', GOOD));
     expect(cookie?.header).toMatch(/^__Host-session=\w+$/);
     expect(cookie?.attributes.filter((each) => !each.startsWith('Max-Age'))).toEqual([
@@ -54,7 +54,7 @@ describe('signing up and in by JSON', () => {
     expect(maxAge).toBeLessThanOrEqual(30 * 86_400);
   });
 
-  test('tells identity where the client is', async () => {
+  test("passes the client's address to identity", async () => {
     await stage.json('/auth/sign-in', GOOD);
     expect(stage.identity.calls[0]).toEqual({
       rpc: 'signIn',
@@ -62,13 +62,13 @@ describe('signing up and in by JSON', () => {
     });
   });
 
-  test('ends the session that the browser had before', async () => {
+  test('ends the previous session of the browser', async () => {
     const { cookie, session } = await signedIn(stage);
     await stage.json('/auth/sign-in', GOOD, { cookie });
     expect(stage.identity.sessions.has(session)).toBe(false);
   });
 
-  test('passes on what identity warns of', async () => {
+  test('passes on warnings of identity', async () => {
     stage.identity.warnings = [{ code: 'sign_up_unsettled', message: 'Not all is set up.' }];
     const answer = await bodyOf(await stage.json('/auth/sign-up', { ...BOB, email: 'carol@example.com' }));
     expect(answer.warnings).toEqual(stage.identity.warnings);
@@ -93,8 +93,8 @@ describe('signing up and in by JSON', () => {
   });
 });
 
-describe('what is posted', () => {
-  test('is checked by the rules of the contract, all faults at once', async () => {
+describe('a posted body', () => {
+  test('is validated by the contract, all errors at once', async () => {
     const answer = await errorOf(
       await stage.json('/auth/sign-up', { email: 'nobody', password: 'short', client_ip: '192.0.2.1', x: 1 }),
     );
@@ -122,11 +122,11 @@ describe('what is posted', () => {
     expect(await errorOf(answer)).toMatchObject({ status: 400, code });
   });
 
-  test('may not have a query of its own', async () => {
+  test('must not have a query', async () => {
     expect(await errorOf(await stage.json('/auth/sign-in?email=a', GOOD))).toMatchObject({ code: 'unknown_parameter' });
   });
 
-  test('takes an invitation by body or by the query of its link', async () => {
+  test('accepts an invitation by body or by the query of its link', async () => {
     const tokens = async (path: string, more: object, email: string) => {
       const answer = await stage.json(path, { ...BOB, email, ...more });
       const { request } = stage.identity.calls.findLast(({ rpc }) => rpc === 'signUp') ?? { request: {} };
@@ -140,7 +140,7 @@ describe('what is posted', () => {
   });
 });
 
-describe('what a page of another site posts', () => {
+describe('a request from a page of another site', () => {
   test.each([
     [{ Origin: 'https://evil.example' }],
     [{ Origin: 'null' }],
@@ -159,12 +159,12 @@ describe('what a page of another site posts', () => {
     expect(rpcs()).toEqual([]);
   });
 
-  test('is told from what our own page posts', async () => {
+  test('is distinguished from a request from our own page', async () => {
     const own = { Origin: PUBLIC, 'Sec-Fetch-Site': 'same-origin' };
     expect((await stage.json('/auth/sign-in', GOOD, own)).status).toBe(200);
   });
 
-  test('is told from a server on this machine by its other name', async () => {
+  test('is distinguished from a request from this machine under its other name', async () => {
     const local = await openAuthStage('http://127.0.0.1:8080');
     try {
       const from = async (origin: string) => (await local.json('/auth/sign-in', GOOD, { Origin: origin })).status;
@@ -185,20 +185,20 @@ describe('what a page of another site posts', () => {
 });
 
 describe('a session', () => {
-  test('is told with its CSRF token', async () => {
+  test('is returned with its CSRF token', async () => {
     const { cookie, csrf } = await signedIn(stage);
     const answer = await stage.get('/auth/session', { cookie });
     expect(await bodyOf(answer)).toMatchObject({ data: { user: { email: ADA.email }, csrf_token: csrf } });
   });
 
-  test('is a 401 without a cookie; one that is worth nothing is taken back', async () => {
+  test('is a 401 without a cookie, and an invalid cookie is deleted', async () => {
     expect(await errorOf(await stage.get('/auth/session'))).toMatchObject({ status: 401, code: 'missing_credentials' });
     const dead = await stage.get('/auth/session', { cookie: `${stage.cookieName}=dead` });
     expect(cookieIn(dead)).toMatchObject({ value: '', attributes: expect.arrayContaining(['Max-Age=0', 'Secure']) });
     expect(dead.status).toBe(401);
   });
 
-  test('ends with its CSRF token alone', async () => {
+  test('is ended only with its CSRF token', async () => {
     const { cookie, csrf, session } = await signedIn(stage);
     for (const token of ['', 'another']) {
       const headers = { cookie, 'X-CSRF-Token': token };
@@ -217,7 +217,7 @@ describe('a session', () => {
     expect(stage.identity.sessions.has(session)).toBe(false);
   });
 
-  test('is over at once for the API, which remembers who it has let in', async () => {
+  test('ends at once for the API, which caches credentials', async () => {
     const { cookie, csrf } = await signedIn(stage);
     expect((await stage.get('/api/v1/me', { cookie })).status).toBe(200);
     await stage.json('/auth/sign-out', {}, { cookie, 'X-CSRF-Token': csrf });
@@ -228,7 +228,7 @@ describe('a session', () => {
 });
 
 describe('an invitation', () => {
-  test('becomes that of the person who is signed in', async () => {
+  test('is accepted for the signed-in person', async () => {
     const { cookie, csrf, session } = await signedIn(stage);
     const headers = { cookie, 'X-CSRF-Token': csrf };
     const answer = await stage.json('/auth/accept-invitation', { token: TOKEN }, headers);
@@ -236,7 +236,7 @@ describe('an invitation', () => {
     expect(stage.identity.calls.at(-1)?.request).toEqual({ session, invitationToken: TOKEN });
   });
 
-  test('needs a session, its CSRF token and a token that is good', async () => {
+  test('needs a session, its CSRF token and a valid token', async () => {
     const { cookie, csrf } = await signedIn(stage);
     const headers = { cookie, 'X-CSRF-Token': csrf };
     const outcome = async (body: object, sent: Record<string, string>) => {
@@ -251,13 +251,13 @@ describe('an invitation', () => {
   });
 });
 
-test('the metadata of the protected resource is open', async () => {
+test('the metadata of the protected resource is public', async () => {
   const answer = (await bodyOf(await stage.get('/.well-known/oauth-protected-resource'))) as Record<string, unknown>;
   expect(answer).toMatchObject({ resource: PUBLIC, bearer_methods_supported: ['header'] });
   expect(answer.scopes_supported).toContain('resource:read');
 });
 
-test('/ says what this server is, and its links lead somewhere', async () => {
+test('/ describes this server, and its links are valid', async () => {
   const page = await stage.get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   const html = await page.text();
@@ -293,7 +293,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('describes how sessions begin, are read and end', async () => {
+  test('describes how to begin, read and end sessions', async () => {
     const { paths, components } = await described();
     const matches = async (path: string, method: string, answer: Response) => {
       const schema = paths[path]?.[method]?.responses[answer.status]?.content['application/json']?.schema;

@@ -5,7 +5,7 @@ const parse = (text: string) => parseJsonBody(Buffer.from(text));
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 
 describe('parseJsonBody', () => {
-  test('reads an object, and nothing as an empty one', () => {
+  test('parses an object, and an empty body as an empty object', () => {
     expect(parse('{"a":[1,"ü",{"b":null}],"c":true}')).toEqual({ a: [1, 'ü', { b: null }], c: true });
     expect(parse('')).toEqual({});
     expect(parse(' {} ')).toEqual({});
@@ -41,19 +41,19 @@ describe('parseJsonBody', () => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', reason: 'invalid_json' }));
   });
 
-  test('refuses what is not UTF-8', () => {
+  test('refuses a body that is not UTF-8', () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
     expect(() => parseJsonBody(body)).toThrow(expect.objectContaining({ reason: 'invalid_json' }));
   });
 
-  test('takes equal keys in different objects, and brackets and quotes within strings', () => {
+  test('accepts equal keys in different objects, and brackets and quotes within strings', () => {
     expect(parse('{"a":{"a":[{"a":1},{"a":2}]},"b":"a"}')).toEqual({ a: { a: [{ a: 1 }, { a: 2 }] }, b: 'a' });
     const tricky = { 'a"b': '{"a":1,"a":2}', c: `${'['.repeat(200)}\\`, d: '\\"', 'e\\': ['"a"', '\\\\'] };
     expect(parse(JSON.stringify(tricky))).toEqual(tricky);
     expect(parse('{"a":"a","b":["a","a"]}')).toEqual({ a: 'a', b: ['a', 'a'] });
   });
 
-  test('takes as many levels as it says', () => {
+  test('accepts the maximum nesting', () => {
     expect(() => parse(nested(MAX_NESTING))).not.toThrow();
   });
 

@@ -31,20 +31,20 @@ async function clientOf(trustedProxies: string[], headers: Record<string, string
 const FORGED = { 'X-Forwarded-For': '203.0.113.9', Forwarded: 'for=203.0.113.9', 'X-Real-IP': '203.0.113.9' };
 
 describe('the address of a client', () => {
-  test('is that of the connection, whatever it claims, where no proxy is listed', async () => {
+  test('is that of the connection, whatever it claims, if no proxy is listed', async () => {
     expect(await clientOf([], FORGED)).toBe('127.0.0.1');
   });
 
-  test('is that of the connection where its sender is not a listed proxy', async () => {
+  test('is that of the connection if its sender is not a listed proxy', async () => {
     expect(await clientOf(['10.0.0.0/8'], FORGED)).toBe('127.0.0.1');
   });
 
-  test('is what the last listed proxy has seen, and not what the client has put before that', async () => {
+  test('is what the last listed proxy has seen, and not what the client wrote before that', async () => {
     const chain = { 'X-Forwarded-For': '203.0.113.9, 198.51.100.7, 10.1.2.3' };
     expect(await clientOf(['127.0.0.1', '10.0.0.0/8'], chain)).toBe('198.51.100.7');
   });
 
-  test('is taken from no other header than X-Forwarded-For', async () => {
+  test('is read from no header other than X-Forwarded-For', async () => {
     expect(await clientOf(['127.0.0.1'], { Forwarded: FORGED.Forwarded, 'X-Real-IP': '203.0.113.9' })).toBe(
       '127.0.0.1',
     );

@@ -9,14 +9,14 @@ afterAll(() => stage.close());
 
 const CALLBACK = '/auth/connectors/callback?code=a%26b&state=s';
 
-test('who is not signed in signs in first, and comes back with what they came with', async () => {
+test('a person without a session signs in first, and returns with the same parameters', async () => {
   const answer = await stage.get(CALLBACK);
   expect(answer.status).toBe(303);
   expect(answer.headers.get('location')).toBe(`/auth/sign-in?next=${encodeURIComponent(CALLBACK)}`);
   expect(stage.completions).toEqual([]);
 });
 
-test('who is signed in is connected, by their own session and no other', async () => {
+test('a signed-in person is connected, by their own session and no other', async () => {
   const { cookie } = await signedIn(stage);
   stage.completion.accountLabel = '<b>ada</b>';
   const answer = await stage.get(CALLBACK, { cookie });
@@ -30,7 +30,7 @@ test('who is signed in is connected, by their own session and no other', async (
 test.each([
   ['access_denied', 'The access was not given. Nothing is connected.'],
   ['invalid_grant', 'The other system did not give access (invalid_grant). Begin again.'],
-])('%s is told', async (error, words) => {
+])('%s is shown', async (error, words) => {
   const { cookie } = await signedIn(stage);
   Object.assign(stage.completion, { connectionId: undefined, error });
   const answer = await stage.get(CALLBACK, { cookie });

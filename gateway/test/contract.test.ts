@@ -31,11 +31,11 @@ const routes = createRoutes();
 const built: Endpoint[] = routes.map(({ method, path, scope }) => ({ method, path: path.slice(BASE.length), scope }));
 
 describe('the route table', () => {
-  test('is all below /api/v1', () => {
+  test('contains only paths below /api/v1', () => {
     expect(routes.filter(({ path }) => !path.startsWith(`${BASE}/`))).toEqual([]);
   });
 
-  test('is the one in proto/endpoints.tsv', () => {
+  test('equals proto/endpoints.tsv', () => {
     const listed = readTable(join(root, 'proto/endpoints.tsv')) as unknown as Endpoint[];
     expect(built.map(rowOf)).toEqual(listed.map(rowOf));
   });
@@ -80,19 +80,19 @@ if (specification === undefined) console.log("The specification's table is not h
     expect([...specified.values()]).not.toContain('?');
   });
 
-  test('has every endpoint that is built, with the same scope; the others are in preview', () => {
+  test('has every implemented endpoint, with the same scope; the others are in preview', () => {
     const same = built.filter((each) => specified.has(nameOf(each)));
     expect(same.map(rowOf)).toEqual(same.map((each) => rowOf({ ...each, scope: specified.get(nameOf(each)) ?? '' })));
     const added = routes.filter(({ method, path }) => !specified.has(`${method} ${path.slice(BASE.length)}`));
     expect(added.filter(({ preview }) => !preview).map(nameOf)).toEqual([]);
   });
 
-  test('is built as a whole', () => {
+  test('is implemented completely', () => {
     const names = built.map(nameOf);
     expect(names.filter((name) => specified.has(name)).sort()).toEqual([...specified.keys()].sort());
   });
 
-  test('has no endpoint that other scopes open, but for two', () => {
+  test('has no endpoint with other scopes, except for two', () => {
     for (const { method, path, also } of routes) {
       expect([path, also]).toEqual([path, ALSO[`${method} ${path.slice(BASE.length)}`] ?? []]);
     }

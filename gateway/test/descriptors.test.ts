@@ -35,7 +35,7 @@ describe('the contract', () => {
     expect(contract.http(lookUp)).toBeUndefined();
   });
 
-  test('has the rules of a field, and empty ones where it has none', () => {
+  test('has the rules of a field, and empty ones for a field without rules', () => {
     const { fields } = method('commonplace.search.v1.SearchService', 'Search').input;
     const rules = (name: string) => {
       const field = fields.find((each) => each.name === name);

@@ -12,7 +12,7 @@ const docs = createDocs();
 const bodyOf = async (path: string) => (await docs.find((each) => each.path === path)?.body())?.toString('utf8') ?? '';
 
 describe('createDocs', () => {
-  test('serves all that its pages load, from its own origin', async () => {
+  test('serves everything that its pages load, from its own origin', async () => {
     for (const { path, contentType } of docs.filter((each) => each.contentType.startsWith('text/html'))) {
       const html = await bodyOf(path);
       expect(contentType).toBe('text/html; charset=utf-8');
@@ -23,7 +23,7 @@ describe('createDocs', () => {
     expect(await bodyOf('/docs/explorer')).toContain('<title>Commonplace API · Commonplace</title>');
   });
 
-  test('has nothing inline, and a policy that says so', async () => {
+  test('has no inline code, and a policy that forbids it', async () => {
     expect(DOCS_CSP).toMatch(/default-src 'none'; script-src 'self'; style-src 'self'/);
     expect(DOCS_CSP).not.toMatch(/unsafe|\*|http/);
     for (const path of ['/docs/explorer', '/docs/errors']) {
@@ -32,7 +32,7 @@ describe('createDocs', () => {
     expect(docs.every((each) => each.contentSecurityPolicy === DOCS_CSP)).toBe(true);
   });
 
-  test('names the document to the page', async () => {
+  test('passes the name of the document to the page', async () => {
     expect(await bodyOf('/docs/explorer')).toContain('data-document="/api/v1/openapi.json"');
     expect(await bodyOf('/docs/swagger-ui-bundle.js')).toContain('SwaggerUIBundle');
     expect(await bodyOf('/docs/init.js')).toContain('document.body.dataset.document');
@@ -58,7 +58,7 @@ describe('createLibrary', () => {
   const read = async (path: string) =>
     (await (await library).find((page) => page.path === path)?.body())?.toString('utf8') ?? '';
 
-  test('has each page as HTML and as Markdown, and no link that leads nowhere', async () => {
+  test('has each page as HTML and as Markdown, and no broken link', async () => {
     const pages = await library;
     const paths = new Set([...pages, ...docs].map(({ path }) => path));
     const elsewhere = new Set([
@@ -93,7 +93,7 @@ describe('createLibrary', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('shows an operation with its own codes and the exchange that was recorded', async () => {
+  test('shows an operation with its own codes and its recorded exchange', async () => {
     const page = await read('/docs/api/resource.md');
     expect(page).toContain('## Creates a document, table, artifact or folder {#createResource}');
     expect(page).toContain('[`parent_not_container`](/docs/errors#parent_not_container)');
@@ -105,7 +105,7 @@ describe('createLibrary', () => {
     );
   });
 
-  test('lists the codes that each operation can give, and no others', async () => {
+  test('lists exactly the codes that each operation can return', async () => {
     const { paths, components } = document as unknown as {
       readonly paths: Record<
         string,
@@ -134,7 +134,7 @@ describe('createLibrary', () => {
       for (const [code, meaning] of Object.entries(codes)) expect(text).toContain(`| \`${code}\` | ${meaning} |`);
   });
 
-  test('writes the types out', async () => {
+  test('spells out the types', async () => {
     const page = await read('/docs/api/schemas.md');
     for (const name of ['Resource', 'TableColumn', 'Scope', 'FormField', 'DocumentBlock'])
       expect(page).toContain(`## ${name} {#${name}}`);
@@ -157,7 +157,7 @@ describe('createLibrary', () => {
     expect(item.flatMap((folder) => folder.item)).toHaveLength(Object.keys(examples).length);
   });
 
-  test('has a collection whose requests take the ids of variables, and whose answers were recorded', async () => {
+  test('has a collection whose requests use variables for ids, and whose responses were recorded', async () => {
     interface Item {
       readonly request: { readonly body?: { readonly raw: string } };
       readonly response: readonly { readonly code: number; readonly body: string }[];
@@ -184,7 +184,7 @@ describe('createLibrary', () => {
 });
 
 describe('docsHtml', () => {
-  test('escapes HTML, and follows links between files to their pages', () => {
+  test('escapes HTML, and turns links between files into links to their pages', () => {
     expect(docsHtml('<script>a</script>')).toContain('&lt;script&gt;');
     const html = docsHtml('[a](../chat.md#ask) [b](tables.md) [c](../decisions/0001-x.md)', 'guides/x.md');
     expect(html).toBe('<p><a href="/docs/topics/chat#ask">a</a> <a href="/docs/guides/tables">b</a> <a>c</a></p>\n');
@@ -203,7 +203,7 @@ describe('createWrittenPages', () => {
     expect(await page('/docs/api/nothing')).toBeUndefined();
   });
 
-  test('does not hold the event loop meanwhile', async () => {
+  test('does not block the event loop meanwhile', async () => {
     const other = createWrittenPages('https://b.example');
     const start = performance.eventLoopUtilization();
     const began = performance.now();

@@ -47,31 +47,31 @@ function openStreams(stallMs?: number) {
 
 const later = () => Date.now() + 60_000;
 
-test('a client that has left before its stream is opened takes no place', async () => {
+test('a client that leaves before its stream is opened occupies no slot', async () => {
   const { streams, count } = openStreams();
   const { ctx } = contextOf(true);
-  let asked = 0;
+  let opened = 0;
   const open: OpenEvents = async function* () {
-    asked += 1;
+    opened += 1;
     yield { id: '1' };
   };
   await streams.send(ctx as never, route, open, later());
   await new Promise(setImmediate);
-  expect([asked, count(), ctx.body]).toEqual([0, 0, undefined]);
+  expect([opened, count(), ctx.body]).toEqual([0, 0, undefined]);
 });
 
-test('a stream whose service goes away is opened again behind its last event', async () => {
+test('a stream whose service goes away is opened again after its last event', async () => {
   const { streams, count } = openStreams();
   const { ctx } = contextOf();
-  const asked: string[] = [];
+  const opened: string[] = [];
   const open: OpenEvents = async function* (lastEventId) {
-    asked.push(lastEventId);
-    yield { id: String(asked.length) };
-    if (asked.length < 3) throw Unavailable();
+    opened.push(lastEventId);
+    yield { id: String(opened.length) };
+    if (opened.length < 3) throw Unavailable();
   };
   await streams.send(ctx as never, route, open, later());
   const sent = await text(ctx.body as PassThrough);
-  expect(asked).toEqual(['', '1', '2']);
+  expect(opened).toEqual(['', '1', '2']);
   expect(sent.match(/^id: .$/gm)).toEqual(['id: 1', 'id: 2', 'id: 3']);
   expect(sent).not.toContain('event: error');
   expect(count()).toBe(0);
@@ -81,16 +81,16 @@ test('a stream ends without an error when its time is over', async () => {
   const { streams, count } = openStreams();
   const { ctx } = contextOf();
   const deadline = Date.now() + 1000;
-  let asked = 0;
+  let opened = 0;
   const open: OpenEvents = async function* () {
-    asked += 1;
+    opened += 1;
     yield { id: '1' };
     while (Date.now() <= deadline) await new Promise((resolve) => setTimeout(resolve, 10));
     throw Timeout();
   };
   await streams.send(ctx as never, route, open, deadline);
   const sent = await text(ctx.body as PassThrough);
-  expect(asked).toBe(1);
+  expect(opened).toBe(1);
   expect(sent).not.toContain('event: error');
   expect(count()).toBe(0);
 });
@@ -112,7 +112,7 @@ test('a client that leaves ends the stream of the service', async () => {
   await eventually(() => expect([ended, count()]).toEqual([true, 0]));
 });
 
-test('a client that takes nothing of what it was sent is disconnected, and its stream is given up', async () => {
+test('a client that reads nothing of what it was sent is disconnected, and its stream is cancelled', async () => {
   const { streams, count } = openStreams(50);
   const { ctx, res } = contextOf();
   const gone = new Promise<void>((resolve) => {
@@ -136,18 +136,18 @@ test('a client that takes nothing of what it was sent is disconnected, and its s
   expect(taken).toBeLessThan(100);
 });
 
-test('a stream that outlasts its caller token is opened again with the next one, and ends without an error if that is late', async () => {
+test('a stream that outlives its caller token is opened again with the next one, and ends without an error if that is late', async () => {
   const { streams } = openStreams();
   const { ctx } = contextOf();
-  const asked: string[] = [];
+  const opened: string[] = [];
   const open: OpenEvents = async function* (lastEventId) {
-    asked.push(lastEventId);
-    yield { id: String(asked.length) };
-    if (asked.length === 1) ctx.state.admitted = { token: 'second' };
+    opened.push(lastEventId);
+    yield { id: String(opened.length) };
+    if (opened.length === 1) ctx.state.admitted = { token: 'second' };
     throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The caller token is not valid.');
   };
   await streams.send(ctx as never, route, open, later());
   const sent = await text(ctx.body as PassThrough);
-  expect(asked).toEqual(['', '1', '2', '3', '4', '5', '6']);
-  expect(sent.match(/^event: .*$/gm)).toEqual(asked.map(() => 'event: thing.changed'));
+  expect(opened).toEqual(['', '1', '2', '3', '4', '5', '6']);
+  expect(sent.match(/^event: .*$/gm)).toEqual(opened.map(() => 'event: thing.changed'));
 }, 20_000);

@@ -22,7 +22,7 @@ const valuesSent = () => JSON.parse(stage.submitted.at(-1)?.values.toString('utf
 const hidden = (html: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
 
 describe('the page of a form', () => {
-  test('has every field with its label, and tells nobody its address', async () => {
+  test('has every field with its label, and sends no referrer', async () => {
     const answer = await stage.get(PATH);
     const html = await answer.text();
     expect(answer.status).toBe(200);
@@ -42,7 +42,7 @@ describe('the page of a form', () => {
     expect(hidden(html, 'f.source')).toBe('site');
   });
 
-  test('runs one script, which its policy names for this answer alone', async () => {
+  test('runs one script, which its policy allows for this response only', async () => {
     const policies = await Promise.all(
       [stage.get(PATH), stage.get(PATH)].map(async (answer) => {
         const { headers } = await answer;
@@ -67,7 +67,7 @@ describe('the page of a form', () => {
     expect(html.match(/name="f.gear"[^>]*checked/g)).toHaveLength(2);
   });
 
-  test('has every value as a form has it', async () => {
+  test('shows every value as a form does', async () => {
     const { faults } = stage.state;
     expect(faults).toEqual([]);
     const answer = await stage.post(PATH, {
@@ -101,7 +101,7 @@ describe('the page of a form', () => {
     });
   });
 
-  test('takes files', async () => {
+  test('accepts files', async () => {
     const body = new FormData();
     body.set('credential', 'a-credential');
     body.set('f.name', 'Ada');
@@ -116,7 +116,7 @@ describe('the page of a form', () => {
     expect(valuesSent()).toEqual({ name: 'Ada' });
   });
 
-  test('comes back with every fault beside its field, and what was typed', async () => {
+  test('is shown again with every error next to its field, and the entered values', async () => {
     stage.state.faults = [
       { param: 'values.mail', code: 'missing_field', message: 'E-mail is required.' },
       { param: 'values.gear', code: 'invalid_value', message: 'has no choice.' },
@@ -141,7 +141,7 @@ describe('the page of a form', () => {
     expect(stage.submitted).toEqual([]);
   });
 
-  test('keeps what was typed when it was open for too long', async () => {
+  test('keeps the entered values if it was open for too long', async () => {
     stage.state.failure = new AppError('UNAUTHENTICATED', 'credential_expired', 'The credential has ended.');
     const answer = await stage.post(PATH, { credential: 'old', 'f.name': 'Ada' });
     const html = await answer.text();
@@ -151,14 +151,14 @@ describe('the page of a form', () => {
     expect(hidden(html, 'credential')).toBe('a-credential');
   });
 
-  test('leads on where its form does', async () => {
+  test('redirects to the target of its form', async () => {
     stage.state.redirectUrl = 'https://example.org/thanks?a=1&b=2';
     const html = await (await stage.post(PATH, { credential: 'c' })).text();
     expect(html).toContain('<meta http-equiv="refresh" content="0;url=https://example.org/thanks?a=1&amp;b=2"/>');
     expect(html).toContain('Continue to example.org');
   });
 
-  test('takes nothing from another site', async () => {
+  test('accepts nothing from another site', async () => {
     const answer = await stage.post(PATH, { 'f.name': 'Ada' }, { 'Sec-Fetch-Site': 'cross-site' });
     expect([answer.status, stage.submitted]).toEqual([403, []]);
   });
@@ -167,7 +167,7 @@ describe('the page of a form', () => {
     [FormPageState.INACTIVE, 'takes no answers at the moment'],
     [FormPageState.CLOSED, 'is closed'],
     [FormPageState.FULL, 'as many answers as it takes'],
-  ])('says so when it is %s', async (state, words) => {
+  ])('shows that it is %s', async (state, words) => {
     stage.state.form = { ...FORM, state, fields: [] };
     const answer = await stage.get(PATH);
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining(words)]);
@@ -175,7 +175,7 @@ describe('the page of a form', () => {
     expect(stage.submitted).toEqual([]);
   });
 
-  test('is not found by a wrong token, and a broken body is told so', async () => {
+  test('is not found with a wrong token, and reports a malformed body', async () => {
     const missing = await stage.get('/f/nothing');
     expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('There is no such form')]);
     const broken = await fetch(stage.baseUrl + PATH, {

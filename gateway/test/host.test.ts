@@ -37,11 +37,11 @@ describe('a Host header', () => {
     'ä.example',
     '[::1',
     '\u0000',
-  ])('%j is nobody’s', (host) => {
+  ])('%j belongs to no host', (host) => {
     expect(hostOf({ host })).toBe('');
   });
 
-  test('is that of a URL by the URL’s own scheme', () => {
+  test('equals that of a URL by the URL’s own scheme', () => {
     const isIt = isHostOf('http://bytes.example.net');
     expect([isIt({ host: 'bytes.example.net:80' }), isIt({ host: 'bytes.example.net:443' })]).toEqual([true, false]);
     expect(isHostOf('https://Bytes.example.net:8443/x')({ host: 'BYTES.example.net.:8443' })).toBe(true);

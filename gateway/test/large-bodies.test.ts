@@ -41,7 +41,7 @@ describe('large bodies', () => {
     metadata: { words: Array.from({ length: 20_000 }, (_, i) => `w${i}`) },
   };
 
-  test('are read in a thread to the same message as at once', async () => {
+  test('are parsed in a thread to the same message as directly', async () => {
     const changes = { hashedWith: 'a=b' };
     const atOnce = readRequest(routeOf(taskOf(document)), taskOf(document, changes));
     const read = await bodies.read('a', taskOf(document, changes));
@@ -49,7 +49,7 @@ describe('large bodies', () => {
     expect(Buffer.isBuffer((read.request.message as { content: unknown }).content)).toBe(true);
   });
 
-  test('are handed over and not copied', async () => {
+  test('are transferred and not copied', async () => {
     const task = taskOf({ ...document, content: 'a'.repeat(200_000) });
     await bodies.read('a', task);
     expect(task.body.byteLength).toBe(0);
@@ -70,13 +70,13 @@ describe('large bodies', () => {
     await expect(bodies.read('a', taskOf(body))).rejects.toMatchObject(refusal);
   });
 
-  test('what the gateway fills in comes along', async () => {
+  test('include the values that the gateway fills in', async () => {
     const route = routes.find(({ facts }) => facts.includes('client_ip')) as (typeof routes)[number];
     expect(route.facts).toContain('client_ip');
   });
 });
 
-test('more than may wait of one tenant is refused, and another goes on', async () => {
+test('more waiting bodies of one tenant than allowed are refused, and another tenant continues', async () => {
   const bodies = openLargeBodies({ ...readConfig(config, {}), bodyThreads: 2, bodiesWaiting: 1 });
   try {
     const body = { type: 'folder', name: 'Folder', workspace_id: WORKSPACE };

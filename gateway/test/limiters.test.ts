@@ -9,23 +9,23 @@ import { createSharedLimiters, type Limiter, type TakeSlice } from '../src/middl
 
 let folder: string;
 let database: SqliteDatabase;
-let asked = 0;
+let batchRequests = 0;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'limiters-'));
   database = await openSqliteDatabase({ file: join(folder, 'limits.db') });
-  asked = 0;
+  batchRequests = 0;
 });
 afterEach(async () => {
   await database.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Creates the shared count that every gateway asks. */
+/** Creates the shared count that every gateway uses. */
 async function openCount(now: () => number = Date.now): Promise<TakeSlice> {
   const store = database.store('identity');
   const limits = createStoredLimit({ store, records: await store.collection(usageCollection('limits')), now });
   return ({ policy, counter, limit, windowMs, wanted, spent }) => {
-    asked++;
+    batchRequests++;
     const rate = { count: limit, windowMs, comesBack: 'together' as const };
     return limits.reserveBatch({ key: [policy, counter], rate }, { wanted, spent });
   };
@@ -44,29 +44,26 @@ async function passed(limiters: readonly Limiter[], requests: number, atOnce: bo
   return count;
 }
 
-test.each([false, true])(
-  'two gateways together let 20 failed authentications through (at once: %s)',
-  async (atOnce) => {
-    const take = await openCount();
-    const gateways = [createSharedLimiters(take)('auth', 20), createSharedLimiters(take)('auth', 20)];
-    expect(await passed(gateways, 60, atOnce)).toBe(20);
-    // From then on they know, and ask no more.
-    const before = asked;
-    expect(await passed(gateways, 20, atOnce)).toBe(0);
-    expect(asked).toBe(before);
-  },
-);
+test.each([false, true])('two gateways together allow 20 failed authentications (at once: %s)', async (atOnce) => {
+  const take = await openCount();
+  const gateways = [createSharedLimiters(take)('auth', 20), createSharedLimiters(take)('auth', 20)];
+  expect(await passed(gateways, 60, atOnce)).toBe(20);
+  // From then on they know the limit is used up, and request no further batches.
+  const before = batchRequests;
+  expect(await passed(gateways, 20, atOnce)).toBe(0);
+  expect(batchRequests).toBe(before);
+});
 
-test('gateways take slices of a large limit, and exceed it by no more than their credit', async () => {
+test('gateways reserve batches of a large limit, and exceed it at most by their credit', async () => {
   const take = await openCount();
   const gateways = [0, 1, 2].map(() => createSharedLimiters(take)('default', 3000));
   const count = await passed(gateways, 4000, true);
   expect(count).toBeGreaterThanOrEqual(3000 * 0.9);
   expect(count).toBeLessThanOrEqual(3000 * 1.03);
-  expect(asked).toBeLessThan(300);
+  expect(batchRequests).toBeLessThan(300);
 });
 
-test('a request waits neither for the first slice of a large limit, nor for the next', async () => {
+test('a request waits neither for the first batch of a large limit nor for the next', async () => {
   let answer: () => void = () => {};
   let answered = Promise.resolve();
   const count = await openCount();
@@ -80,14 +77,14 @@ test('a request waits neither for the first slice of a large limit, nor for the 
   });
   expect((await limiter.consume('somebody')).remainingPoints).toBe(2999);
   answer();
-  await eventually(() => expect(asked).toBe(1));
+  await eventually(() => expect(batchRequests).toBe(1));
   await limiter.consume('somebody');
   answered = new Promise(() => {});
-  // The next slice is asked for when half of this one is used, and does not arrive.
+  // The next batch is requested when half of this one is used, and does not arrive.
   for (let i = 0; i < 140; i++) await limiter.consume('somebody');
 });
 
-test('what is left and when it comes back is told, for all gateways together', async () => {
+test('the remaining count and the time of its reset are returned, for all gateways together', async () => {
   const take = await openCount();
   const [one, two] = [createSharedLimiters(take)('visitor', 20), createSharedLimiters(take)('visitor', 20)];
   for (let i = 0; i < 10; i++) await one.consume('somebody');
@@ -100,7 +97,7 @@ test('what is left and when it comes back is told, for all gateways together', a
   expect((await one.consume('another')).remainingPoints).toBe(19);
 });
 
-test('while the shared count does not answer, each gateway counts for itself', async () => {
+test('while the shared count is unavailable, each gateway counts by itself', async () => {
   const take: TakeSlice = () => Promise.reject(new Error('identity is down'));
   const gateways = [createSharedLimiters(take)('auth', 20), createSharedLimiters(take)('auth', 20)];
   expect(await passed(gateways, 60, false)).toBe(40);

@@ -11,7 +11,7 @@ const PAGE = { limits: ['form', 'visitor'], scope: 'public' };
 const HOOK = { limits: ['hook'], scope: 'public' };
 const FEW = parseRateLimits('form=4,visitor=3,hook=2');
 
-interface Asked {
+interface TestRequest {
   readonly type?: 'submission' | 'api_key';
   readonly id?: string;
   readonly token?: string;
@@ -26,7 +26,7 @@ function asker(policies = FEW) {
   const gate = createRateGate(policies);
   return async (
     route: { limits: string[]; scope: string },
-    { type, id = 'a', token = 't', clientIp = '::1' }: Asked,
+    { type, id = 'a', token = 't', clientIp = '::1' }: TestRequest,
   ) => {
     const admitted = type && { credentialId: id, caller: { userId: '', credential: { type, scopes: [] } } };
     const state = { clientIp, clientNetwork: countedNetwork(clientIp), admitted };
@@ -60,7 +60,7 @@ describe('submissions of people without an account', () => {
     expect(await ask(PAGE, { clientIp: '192.0.2.9', token: 'other' })).toBe('passed');
   });
 
-  test('are none of those by key', async () => {
+  test('with a key are not counted that way', async () => {
     const ask = asker();
     for (let i = 0; i < 10; i++) expect(await ask(SUBMIT, { type: 'api_key' })).toBe('passed');
   });
@@ -69,7 +69,7 @@ describe('submissions of people without an account', () => {
 describe('addresses of one IPv6 network', () => {
   const addresses = Array.from({ length: 300 }, (_, i) => `2001:db8:0:1::${(i + 1).toString(16)}`);
 
-  test('are one visitor and one reader, also where all come at the same moment', async () => {
+  test('are one visitor and one reader, also if all arrive at the same moment', async () => {
     const ask = asker(parseRateLimits('form=off,visitor=3,reader=5'));
     const submitted = await Promise.all(addresses.map((clientIp) => ask(PAGE, { clientIp })));
     expect(submitted.filter((outcome) => outcome === 'passed')).toHaveLength(3);
@@ -99,7 +99,7 @@ describe('event streams', () => {
     }
   };
 
-  test('are 20 of a credential and 500 of a tenant, unless the operator says otherwise', () => {
+  test('are limited to 20 per credential and 500 per tenant, unless the operator configures other limits', () => {
     expect(parseRateLimits('')).toMatchObject({ streams: 20, tenant_streams: 500 });
     expect(parseRateLimits('streams=2,tenant_streams=off')).toMatchObject({ streams: 2, tenant_streams: undefined });
   });
@@ -118,7 +118,7 @@ describe('event streams', () => {
     expect(refusal(() => streams.open(by('d', 'org')))).toBe('concurrency_limited tenant_streams');
   });
 
-  test('of a person who acts in no Org are theirs, over all their sessions', () => {
+  test('of a person who acts in no Org are counted for the person, over all their sessions', () => {
     const streams = createOpenStreams(parseRateLimits('tenant_streams=2'));
     streams.open(by('a', null));
     streams.open(by('b', null));
@@ -135,7 +135,7 @@ test('deliveries to a webhook are counted by its token', async () => {
   expect(await ask(HOOK, { token: 'other' })).toBe('passed');
 });
 
-test('what stands for nobody opens nothing that asks for no scope', () => {
+test('a credential without a person does not open endpoints that need no scope', () => {
   const pass = (scope: string, userId: string) => {
     const ctx = { state: { admitted: { caller: { userId, credential: { scopes: ['form:submit'] } } } } };
     try {
@@ -151,7 +151,7 @@ test('what stands for nobody opens nothing that asks for no scope', () => {
   expect(pass('none', 'ada')).toBe('passed');
 });
 
-test('policies that depend on what a request asks for count beside those of its route', async () => {
+test('policies that depend on the content of a request count in addition to those of its route', async () => {
   const gate = createRateGate(parseRateLimits('ai=2'));
   const admitted = { credentialId: 'a', caller: { userId: '', credential: { type: 'session', scopes: [] } } };
   const ask = async (...policies: string[]) => {

@@ -18,14 +18,14 @@ describe.each([
     expect(Object.keys(codes).sort()).toEqual(CODES);
   });
 
-  test('has every rule of the others, with the same placeholders', () => {
+  test('has every rule of the other languages, with the same placeholders', () => {
     expect(Object.keys(rules)).toEqual(Object.keys(GERMAN.rules));
     for (const [text, template] of Object.entries(rules))
       expect(placeholdersOf(template)).toEqual(placeholdersOf(text));
   });
 });
 
-test('a known text is translated with its values', () => {
+test('translates a known text with its values', () => {
   const error = invalidFields([
     { param: 'name', code: 'invalid_value', message: 'name must have 1 to 255 characters.' },
     { param: 'type', code: 'invalid_value', message: 'type must be one of document, table.' },
@@ -41,7 +41,7 @@ test('a known text is translated with its values', () => {
   });
 });
 
-test('of any other text, the meaning of its code is told', () => {
+test('returns the meaning of the code for any other text', () => {
   const error = new AppError('NOT_FOUND', 'not_found', 'There is no agent of this name.', { param: 'agent_id' });
   expect(localize(error, 'fr').message).toBe('agent_id: Cela n’existe pas, ou vous ne pouvez pas le voir.');
   expect(localize(error, 'en').message).toBe('There is no agent of this name.');

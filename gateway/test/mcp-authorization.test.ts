@@ -9,14 +9,14 @@ afterAll(() => stage.close());
 
 const CALLBACK = '/auth/mcp/callback?code=a%26b&state=s&iss=https%3A%2F%2Fissuer.example';
 
-test('whoever is not signed in signs in first, and returns to the same address', async () => {
+test('a person without a session signs in first, and returns to the same address', async () => {
   const answer = await stage.get(CALLBACK);
   expect(answer.status).toBe(303);
   expect(answer.headers.get('location')).toBe(`/auth/sign-in?next=${encodeURIComponent(CALLBACK)}`);
   expect(stage.authorizations).toEqual([]);
 });
 
-test('what the authorization server says is passed on as the person who is signed in', async () => {
+test('the response of the authorization server is passed on as the signed-in person', async () => {
   const { cookie } = await signedIn(stage);
   const answer = await stage.get(CALLBACK, { cookie });
   expect(answer.status).toBe(200);

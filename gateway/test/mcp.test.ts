@@ -17,7 +17,7 @@ const routes = routesOf();
 const operations = indexOperations(routes);
 const tools = [...FIND, ...WRITE, ...WORK];
 
-describe('the operations that `call` reaches', () => {
+describe('operations that `call` reaches', () => {
   test('are those of the contract in the OpenAPI document, and no others', () => {
     const { paths } = createOpenApi(routes, { title: 'API', serverVersion: '1' });
     const described = Object.values(paths as Record<string, Record<string, Record<string, unknown>>>)
@@ -38,7 +38,7 @@ describe('the operations that `call` reaches', () => {
     }
   });
 
-  test('are described by a schema that has the arguments of path, query and body, and keeps within its length', () => {
+  test('are described by a schema that has the arguments of path, query and body, within its maximum length', () => {
     for (const route of routes) {
       const { schema, summary } = describeOperation(route);
       expect(summary).not.toBe('');
@@ -52,7 +52,7 @@ describe('the operations that `call` reaches', () => {
     }
   }, 120_000);
 
-  test('are refused without an id, and reads with an argument that they do not know', () => {
+  test('are refused without an id, and reads with an unknown argument', () => {
     const route = operations.get('getResource');
     if (route === undefined) throw new Error('the contract has no getResource');
     expect(() => requestOf(route, {})).toThrow(
@@ -83,7 +83,7 @@ describe('the operations that `call` reaches', () => {
   });
 });
 
-describe('the tools that were picked by hand', () => {
+describe('the hand-picked tools', () => {
   /** Arguments that the tool itself reads, and that no operation has. */
   const OWN = new Set(['read.offset', 'add_file.text']);
 
@@ -123,7 +123,7 @@ describe('the key of a tool call', () => {
   const call = { meta: {}, header: undefined, id: 1, tool: 'comment', args: { body: 'x' } };
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-  test('is the one that the client gives, differs by step, and can be sent as a header whatever it contains', () => {
+  test("is the client's key, differs by step, and can be sent as a header whatever it contains", () => {
     const meta = { 'commonplace.dev/idempotency-key': 'é\r\n'.repeat(1000) };
     expect(keyOfStep({ ...call, meta }, 1)).toMatch(/^mcp-[\w-]{43}$/);
     expect(keyOfStep({ ...call, meta, id: 2, args: {} }, 1)).toBe(keyOfStep({ ...call, meta }, 1));
@@ -141,7 +141,7 @@ describe('the key of a tool call', () => {
 });
 
 describe('a result', () => {
-  test('is cut at its limit between characters, says so, and leaves longer structured content out', () => {
+  test('is cut at its limit between characters, reports it, and omits longer structured content', () => {
     const structured = { data: { text: 'x'.repeat(3_000) }, request_id: 'req_1' };
     const { content, structuredContent } = resultOf({ text: `${'x'.repeat(1_999)}😀`.repeat(2), structured }, 2_000);
     const [part] = content as { text: string }[];
@@ -150,7 +150,7 @@ describe('a result', () => {
     expect(structuredContent).toEqual({ truncated: true, request_id: 'req_1' });
   });
 
-  test('is whole within its limit', () => {
+  test('is complete within its limit', () => {
     const answer = { text: 'x', structured: { data: {}, request_id: 'req_1' } };
     expect(resultOf(answer, 2_000)).toEqual({
       content: [{ type: 'text', text: 'x' }],

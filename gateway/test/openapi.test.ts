@@ -45,7 +45,7 @@ describe('createOpenApi', () => {
     for (const tag of tags as object[]) expect(tag).toHaveProperty('description');
   });
 
-  test('has every route once, with scope and a name of its own', () => {
+  test('has every route once, with its scope and a unique name', () => {
     const endpoints = Object.entries(document.paths ?? {}).filter(([path]) => path.startsWith('/api/v1/'));
     const found = endpoints.flatMap(([path, item]) =>
       Object.entries(item).map(([method, each]) => [method.toUpperCase(), path, each['x-scope']]),
@@ -78,7 +78,7 @@ describe('createOpenApi', () => {
     expect(unnamed).toEqual([]);
   });
 
-  test('has the envelope, the page beside the data, and the errors', () => {
+  test('has the envelope, the page next to the data, and the errors', () => {
     const responses = operation('get', '/workspaces/{workspace_id}/resources')?.responses;
     expect(responses?.['200']?.content?.['application/json']?.schema).toMatchObject({
       required: ['data', 'request_id', 'page'],
@@ -111,7 +111,7 @@ describe('createOpenApi', () => {
     expect(schema('NewThing')?.properties?.secret).toMatchObject({ format: 'password', writeOnly: true });
   });
 
-  test('describes what `fields` selects beside the whole record', () => {
+  test('describes what `fields` selects in addition to the whole record', () => {
     const whole = operation('get', '/resources/{resource_id}')?.responses?.['200']?.content?.['application/json'];
     expect(whole?.schema?.properties?.data).toEqual({
       anyOf: [{ $ref: '#/components/schemas/Resource' }, { $ref: '#/components/schemas/ResourceFields' }],
@@ -154,7 +154,7 @@ describe('createOpenApi', () => {
     expect(valid('UpdateResourceRequest', {})).toBe(false);
   });
 
-  test('describes the parts of a multipart body: a file, and the fields that go with its bytes', () => {
+  test('describes the parts of a multipart body: a file, and the fields that belong to its bytes', () => {
     const { paths, components } = parsed(createOpenApi(createRoutes(), options));
     const partsOf = (path: string) => paths?.[path]?.post?.requestBody?.content?.['multipart/form-data']?.schema;
     const valid = (path: string, value: unknown) => {
@@ -174,7 +174,7 @@ describe('createOpenApi', () => {
     expect(partsOf('/api/v1/resources')).toBeUndefined();
   });
 
-  test('has an answer of the client’s fault for every operation, and for each body of sign-in an example that fits', () => {
+  test('has a client error for every operation, and a valid example for each body of sign-in', () => {
     const { paths, components } = parsed(createOpenApi(createRoutes(), options));
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const bodies: string[] = [];
@@ -194,7 +194,7 @@ describe('createOpenApi', () => {
     expect(Object.keys(paths ?? {})).toEqual(expect.arrayContaining(['/auth/passkeys', '/auth/passkeys/{passkey_id}']));
   });
 
-  test('narrows no request that needs no credential, and takes no blank for a name', () => {
+  test('restricts no request that needs no credential, and accepts no blank name', () => {
     const { paths, components } = parsed(createOpenApi(createRoutes(), options));
     const narrowing = (path: string) => JSON.stringify(paths?.[path]?.post?.parameters).includes('parameters/Tenant');
     expect([narrowing('/api/v1/hooks/forms/{webhook_token}'), narrowing('/api/v1/resources')]).toEqual([false, true]);
@@ -234,7 +234,7 @@ describe('createOpenApi', () => {
     expect(valid('UpdateFormRequest', { config: null })).toBe(false);
   });
 
-  test('lists exactly the codes that each operation answers', () => {
+  test('lists exactly the codes that each operation returns', () => {
     const product = parsed(createOpenApi(createRoutes(), options));
     const codesOf = (method: string, path: string) => {
       const responses = product.paths?.[path]?.[method]?.responses as unknown as Record<string, { $ref?: string }>;
@@ -273,7 +273,7 @@ describe('createOpenApi', () => {
     expect(every.filter((code) => !catalogue.includes(code))).toEqual([]);
   });
 
-  test('has items in every array, defaults outside of what is required, and no body that is null', () => {
+  test('has items in every array, defaults of optional fields only, and no null body', () => {
     const product = parsed(createOpenApi(createRoutes(), options));
     const wrong: string[] = [];
     const walk = (node: unknown, at: string) => {
@@ -302,7 +302,7 @@ describe('createOpenApi', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('tells input from output', () => {
+  test('distinguishes input from output', () => {
     expect(schema('PartInput')).toMatchObject({ required: ['title'], additionalProperties: false });
     expect(schema('Part')?.required).toEqual(['title', 'note', 'part']);
     expect(schema('Part')?.properties?.part).toEqual({

@@ -10,7 +10,7 @@ const get = parserOf(routes, 'GetResource');
 const page = (query: Record<string, string | string[]>) => list({ query }).message.page;
 
 describe('a GET', () => {
-  test('reads its query', () => {
+  test('parses its query', () => {
     const query = {
       colours: ['red', 'dark_blue,red'],
       isActive: '1',
@@ -36,7 +36,7 @@ describe('a GET', () => {
     expect([fields, baseVersion]).toEqual([undefined, undefined]);
   });
 
-  test('ignores what it does not know, and its body', () => {
+  test('ignores unknown parameters and its body', () => {
     const query = { nope: '1', ['__proto__']: 'x', base_version: 'x', constructor: 'y' };
     expect(list({ query, body: { nope: 1, q: 5 } }).message).toMatchObject({ q: '', count: 0 });
     expect(get({ params: { resource_id: ID }, query: { resource_id: OTHER } }).message.resourceId).toBe(ID);
@@ -103,7 +103,7 @@ describe('pages', () => {
     expect(faultsOf(() => page(query))).toEqual([[param, code]]);
   });
 
-  test('of a POST are asked for in its body, by numbers', () => {
+  test('of a POST are requested in its body, by numbers', () => {
     expect(find({ body: { limit: 7, offset: 3 } }).message.page).toStrictEqual({ limit: 7, offset: 3, cursor: '' });
     expect(find({ body: { limit: null, cursor: 'x' } }).message.page).toMatchObject({ limit: 50, cursor: 'x' });
     expect(faultsOf(() => find({ body: { limit: '7' } }))).toEqual([['limit', 'invalid_pagination']]);
@@ -112,7 +112,7 @@ describe('pages', () => {
     expect(faultsOf(() => find({ body: { page: { limit: 7 } } }))).toEqual([['page', 'unknown_field']]);
   });
 
-  test('have the bounds that the contract sets', () => {
+  test('have the limits of the contract', () => {
     const search = parserOf(routes, 'Search');
     expect(search({ body: { query: 'x' } }).message.page).toMatchObject({ limit: 20 });
     expect(search({ body: { query: 'x', limit: 100 } }).message.page).toMatchObject({ limit: 50 });
@@ -120,7 +120,7 @@ describe('pages', () => {
 });
 
 describe('fields', () => {
-  test('names the fields of a record, or of the items of a list', () => {
+  test('select the fields of a record, or of the items of a list', () => {
     const one = get({ params: { resource_id: ID }, query: { fields: 'id,name' } });
     expect(one.fields).toEqual(new Set(['id', 'name']));
     expect(list({ query: { fields: ['id', 'colour'] } }).fields).toEqual(new Set(['id', 'colour']));
@@ -130,7 +130,7 @@ describe('fields', () => {
     expect(faultsOf(() => list({ query: { fields } }))).toEqual([['fields', 'invalid_value']]);
   });
 
-  test('are for GET alone', () => {
+  test('are for GET only', () => {
     expect(faultsOf(() => find({ query: { fields: 'id' } }))).toEqual([['fields', 'unknown_parameter']]);
   });
 });

@@ -36,7 +36,7 @@ function underHost(
 }
 
 describe('a published document', () => {
-  test('tells machines what it is, and browsers how long it holds', async () => {
+  test('describes itself to machines, and its lifetime to browsers', async () => {
     const answer = await stage.get('/p/handbook');
     const html = await answer.text();
     expect(answer.status).toBe(200);
@@ -78,7 +78,7 @@ describe('a published document', () => {
     expect([callsOf('readPage').length, callsOf('getRevision').length]).toEqual([2, 1]);
   });
 
-  test('is gone soon after it was taken back', async () => {
+  test('disappears soon after it is unpublished', async () => {
     expect((await stage.get('/p/handbook')).status).toBe(200);
     Object.assign(stage.state, { missing: true, gone: true, revision: 'gone' });
     await later();
@@ -89,7 +89,7 @@ describe('a published document', () => {
     expect(await answer.text()).toContain('This page is no longer here');
   });
 
-  test('is gone with the answer to the change that took it back', async () => {
+  test('disappears with the response to the change that unpublished it', async () => {
     expect((await stage.get('/p/handbook')).status).toBe(200);
     stage.change({ missing: true, revision: 'restricted' });
     expect((await stage.get('/p/handbook')).status).toBe(404);
@@ -105,7 +105,7 @@ describe('a published document', () => {
     }
   });
 
-  test('asks once for many who come at the same time', async () => {
+  test('causes one call for many concurrent readers', async () => {
     await stage.get('/p/handbook');
     await later();
     stage.calls.length = 0;
@@ -114,14 +114,14 @@ describe('a published document', () => {
     expect([callsOf('readPage').length, callsOf('getRevision').length]).toEqual([0, 1]);
   });
 
-  test('is not listed unless its publisher says so', async () => {
+  test('is listed only if its publisher wants it', async () => {
     stage.state.indexed = false;
     const answer = await stage.get('/p/handbook');
     expect(answer.headers.get('x-robots-tag')).toBe('noindex, nofollow');
     expect(await answer.text()).toContain('<meta name="robots" content="noindex, nofollow"/>');
   });
 
-  test('is there as Markdown', async () => {
+  test('exists as Markdown', async () => {
     const answer = await stage.get('/p/handbook?format=md');
     expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     expect(answer.headers.get('x-robots-tag')).toBe('noindex, nofollow');
@@ -138,7 +138,7 @@ describe('a published document', () => {
   });
 });
 
-test('a table has its rows by pages', async () => {
+test('a table shows its rows by pages', async () => {
   const first = await (await stage.get('/p/handbook/prices')).text();
   expect(first).toContain('Rows 1 to 100 of 250');
   expect(first).toContain('<a rel="next" href="/p/handbook/prices?offset=100">');
@@ -148,7 +148,7 @@ test('a table has its rows by pages', async () => {
   expect(last).not.toContain('rel="next"');
 });
 
-test('an artifact is in a frame that can not script on the product’s own host', async () => {
+test('an artifact is in a frame that cannot script on the product’s own host', async () => {
   const html = await (await stage.get('/p/handbook/dial')).text();
   expect(html).toContain('src="/p/handbook/dial?frame=1"');
   expect(html).toMatch(/<iframe[^>]* sandbox(=""|\s|>)/);
@@ -187,7 +187,7 @@ describe('an artifact with an origin for users’ bytes', () => {
   });
 
   test.each([there, 'BYTES.Example.net', 'bytes.example.net.', 'bytes.example.net:443'])(
-    'has nothing of the server beside it: %s',
+    'is the only content of that origin: %s',
     async (host) => {
       for (const path of [
         '/p/handbook',
@@ -205,7 +205,7 @@ describe('an artifact with an origin for users’ bytes', () => {
     },
   );
 
-  test('of what has a password, is opened by an address that is good for it alone, and for no proof', async () => {
+  test('of a publication with a password is opened by an address for it alone, and by no proof', async () => {
     apart.state.locked = true;
     apart.state.revision = 'locked';
     await later();
@@ -240,12 +240,12 @@ describe('a password', () => {
     stage.state.locked = true;
   });
 
-  test('opens the page that was asked for, in one browser', async () => {
+  test('opens the requested page, in one browser', async () => {
     const gate = await stage.get('/p/handbook/prices');
     expect(gate.status).toBe(403);
-    const asked = await gate.text();
-    expect(asked).toContain('<input type="hidden" name="next" value="/p/handbook/prices"/>');
-    expect(asked).not.toContain('Price list');
+    const form = await gate.text();
+    expect(form).toContain('<input type="hidden" name="next" value="/p/handbook/prices"/>');
+    expect(form).not.toContain('Price list');
     const opened = await stage.post('/p/handbook', { password: PASSWORD, next: '/p/handbook/prices' });
     expect([opened.status, opened.headers.get('location')]).toEqual([303, '/p/handbook/prices']);
     const cookie = opened.headers.getSetCookie()[0] ?? '';
@@ -258,7 +258,7 @@ describe('a password', () => {
     expect((await stage.get('/p/handbook/prices')).status).toBe(403);
   });
 
-  test('that is wrong, or was tried too often, is told so', async () => {
+  test('that is wrong, or was tried too many times, shows the reason', async () => {
     const wrong = await stage.post('/p/handbook', { password: 'wrong' });
     expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('That is not the password.')]);
     const tooOften = await stage.post('/p/handbook', { password: 'again' });
@@ -266,14 +266,14 @@ describe('a password', () => {
   });
 
   test.each(['//evil.example/', '/\\evil.example', 'https://evil.example/', '/auth/sign-in', '/p/handbook-2', ''])(
-    'leads nowhere else: %s',
+    'redirects nowhere else: %s',
     async (next) => {
       const answer = await stage.post('/p/handbook', { password: PASSWORD, next });
       expect(answer.headers.get('location')).toBe('/p/handbook');
     },
   );
 
-  test('is taken from no other site', async () => {
+  test('is accepted from no other site', async () => {
     const foreign: Record<string, string>[] = [
       { Origin: 'https://evil.example' },
       { Origin: 'null' },
@@ -286,7 +286,7 @@ describe('a password', () => {
   });
 });
 
-test('a file is sent with its name, in parts where they are asked for, and runs nothing', async () => {
+test('a file is sent with its name, by ranges on request, and runs nothing', async () => {
   const path = '/p/handbook/files/plan/0123456789abcdef/plan.png';
   const answer = await stage.get(path);
   expect(answer.headers.get('content-type')).toBe('image/png');
@@ -298,19 +298,19 @@ test('a file is sent with its name, in parts where they are asked for, and runs 
   expect((await stage.get('/p/handbook/files/other/0123456789abcdef/x')).status).toBe(404);
 });
 
-test('a search has what was found, with its words marked', async () => {
+test("a search shows the results with the query's words marked", async () => {
   const html = await (await stage.get('/p/handbook?q=Price')).text();
   expect(html).toContain('<a href="/p/handbook/prices">');
   expect(html).toContain('<mark>Price</mark>');
   expect(await (await stage.get('/p/handbook?q=%3Cb%3E')).text()).toContain('“&lt;b>”');
 });
 
-test('a search marks whole words alone', async () => {
+test('a search marks whole words only', async () => {
   const html = await (await stage.get('/p/handbook?q=Price+r')).text();
   expect(html).not.toContain('<mark>r</mark>');
 });
 
-test('a search with more results leads on to them, and back', async () => {
+test('a search with more results links to the next and previous pages', async () => {
   const first = await (await stage.get('/p/handbook?q=every')).text();
   expect(first).toContain('<a rel="next" href="/p/handbook?q=every&amp;offset=2">');
   expect(first).not.toContain('rel="prev"');
@@ -320,13 +320,13 @@ test('a search with more results leads on to them, and back', async () => {
   expect(last).not.toContain('rel="next"');
 });
 
-test('an old address leads on', async () => {
+test('a former address redirects', async () => {
   const answer = await stage.get('/p/handbook/old');
   expect([answer.status, answer.headers.get('location')]).toEqual([301, 'https://wiki.example.com/p/handbook']);
 });
 
 describe('search engines', () => {
-  test('may fetch what is listed, and know where it is', async () => {
+  test('may fetch listed pages, and find out where they are', async () => {
     const robots = await (await stage.get('/robots.txt')).text();
     expect(robots.split('\n')).toEqual([
       'User-agent: *',
@@ -345,7 +345,7 @@ describe('search engines', () => {
     );
   });
 
-  test('may fetch nothing where nothing is listed', async () => {
+  test('may fetch nothing if nothing is listed', async () => {
     stage.state.indexed = false;
     expect(await (await stage.get('/robots.txt')).text()).toBe('User-agent: *\nDisallow: /\n');
   });
@@ -361,7 +361,7 @@ describe('a publication’s own domain', () => {
   });
 
   test.each(['DOCS.Example.Com', 'docs.example.com.', 'docs.example.com:443', 'docs.example.com.:443'])(
-    'is the same however it is written: %s',
+    'is the same in every spelling: %s',
     async (host) => {
       expect((await underHost(host, '/')).text).toContain('<h1>Field handbook</h1>');
       expect(callsOf('readPage').map((call) => (call.request as { address: { host: string } }).address.host)).toEqual([
@@ -371,7 +371,7 @@ describe('a publication’s own domain', () => {
   );
 
   test.each(['docs.example.com/x', 'docs.example.com:port', 'docs.example.com..', ' ', '*', '\x7f'])(
-    'is no host that is none: %s',
+    'does not match a malformed host: %s',
     async (host) => {
       const { status, text } = await underHost(host, '/').catch(() => ({ status: 400, text: '' }));
       expect([400, 404]).toContain(status);
@@ -379,14 +379,14 @@ describe('a publication’s own domain', () => {
     },
   );
 
-  test('is none that was not asked for: unknown hosts see what they always saw', async () => {
+  test('does not apply to unknown hosts, which see the same as before', async () => {
     const answer = await underHost('unknown.example.org', '/docs/errors');
     expect([answer.status, answer.text.includes('<h1>Errors</h1>')]).toEqual([200, true]);
     expect((await underHost('unknown.example.org', '/')).status).toBe(404);
   });
 });
 
-test('views are told, added up', async () => {
+test('views are counted and reported in sums', async () => {
   const own = await openPagesStage({ publicUrl: 'https://wiki.example.com' });
   await own.get('/p/handbook');
   await own.get('/p/handbook');

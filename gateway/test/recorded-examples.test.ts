@@ -36,7 +36,7 @@ function faultOf(schema: Schema, value: unknown): string | undefined {
   return ajv.validate(JSON.parse(text), value) ? undefined : ajv.errorsText();
 }
 
-test('every operation has an example, and no example is of an operation that is gone', () => {
+test('every operation has an example, and no example is of a removed operation', () => {
   expect(Object.keys(examples).sort()).toEqual(operations.map(({ operationId }) => operationId).sort());
 });
 
@@ -44,7 +44,7 @@ test('every example is a success', () => {
   expect(Object.entries(examples).flatMap(([id, { response }]) => (response.status >= 400 ? [id] : []))).toEqual([]);
 });
 
-test('every example is a request of its operation, and an answer as described', () => {
+test('every example is a request of its operation, and a response as described', () => {
   const wrong: string[] = [];
   for (const { operationId, path, requestBody, responses } of operations) {
     const { request, response } = examples[operationId] ?? { request: { path: '' }, response: { status: 0 } };
@@ -65,7 +65,7 @@ test('every example is a request of its operation, and an answer as described', 
   expect(wrong).toEqual([]);
 });
 
-test('examples hold no secret and no address of the server that they were recorded on', () => {
+test('examples contain no secret and no address of the recorded server', () => {
   const text = JSON.stringify(examples);
   expect(text.match(/127\.0\.0\.1|localhost:/)).toBeNull();
   for (const [key] of text.matchAll(/wsk_\w+/g)) expect(key).toMatch(/^wsk_[a-z]_Rx4mPle7oKen/);

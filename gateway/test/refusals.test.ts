@@ -12,7 +12,7 @@ const from = (clientIp: string, requestId: string) =>
     state: { clientIp, requestId },
   }) as unknown as ParameterizedContext<State>;
 
-test('attempts to pass a control are logged, repeated ones together, without whole addresses', async () => {
+test('attempts to bypass a control are logged, repeated ones together, without whole addresses', async () => {
   const lines: object[] = [];
   const log = { warn: (name: string, fields: object) => lines.push({ name, ...fields }) } as unknown as Log;
   const refusals = createRefusals(log);

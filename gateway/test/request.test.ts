@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import type { ParsedRequest } from '../src/request/reading.js';
 import { createRoutes } from '../src/routes.js';
 import { fixtureContract } from './fixture.js';
-import { type Asked, faultsOf, ID, OTHER, parserOf } from './request-helpers.js';
+import { faultsOf, ID, OTHER, parserOf, type RequestParts } from './request-helpers.js';
 
 const routes = createRoutes(fixtureContract());
 const parser = (rpc: string) => parserOf(routes, rpc);
 const create = parser('CreateThing');
 const update = parser('UpdateThing');
 const replace = parser('ReplaceThing');
-const withBody = (body: Record<string, unknown>): Asked => ({ params: { thing_id: ID }, body });
+const withBody = (body: Record<string, unknown>): RequestParts => ({ params: { thing_id: ID }, body });
 
 describe('values in a body', () => {
   test.each<[string, Record<string, unknown>, string, string]>([
@@ -109,11 +109,11 @@ describe('values in a body', () => {
     ['2024-01-31t10:00:00.5z', '2024-01-31T10:00:00.500Z'],
     ['2024-01-31T10:00:00.123999+05:30', '2024-01-31T04:30:00.123Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-  ])('takes the time %p', (at, expected) => {
+  ])('accepts the time %p', (at, expected) => {
     expect(create(withBody({ at })).message.at).toBe(expected);
   });
 
-  test('tells all faults at once, at most 100 of them', () => {
+  test('reports all errors at once, at most 100 of them', () => {
     const body = { colour: 'no', small: 'x', name: 1 };
     const all = faultsOf(() => create({ params: { thing_id: 'x' }, query: { a: '1' }, body }));
     expect(all).toEqual([
@@ -127,7 +127,7 @@ describe('values in a body', () => {
     expect(faultsOf(() => create(withBody(many)))).toHaveLength(100);
   });
 
-  test('a single fault gives the error its code, and lists the choices', () => {
+  test('a single error determines the code, and lists the choices', () => {
     expect(() => create(withBody({ colour: 'no' }))).toThrow(
       expect.objectContaining({
         reason: 'invalid_value',
@@ -138,13 +138,13 @@ describe('values in a body', () => {
     expect(() => create(withBody({ a: 1, b: 2 }))).toThrow(expect.objectContaining({ reason: 'validation_failed' }));
   });
 
-  test('never repeats a long name or half a pair', () => {
+  test('never repeats a long name or half a surrogate pair', () => {
     const [[param] = []] = faultsOf(() => create(withBody({ [`${'x'.repeat(5000)}\ud800`]: 1 })));
     expect(param).toBe(`${'x'.repeat(200)}…`);
     expect(faultsOf(() => create(withBody({ '\ud800': 1 })))).toEqual([['\ufffd', 'unknown_field']]);
   });
 
-  test('gives each value as the generated code has it', () => {
+  test('converts each value to the form of the generated code', () => {
     const body = {
       id: ID,
       thing_id: ID,
@@ -194,7 +194,7 @@ describe('values in a body', () => {
     expect([baseVersion, fields]).toEqual([undefined, undefined]);
   });
 
-  test('what is absent or null is empty, in a POST', () => {
+  test('absent and null are empty in a POST', () => {
     const nothing = create(withBody({})).message;
     expect(nothing).toMatchObject({ name: undefined, big: 0, colour: 'COLOUR_UNSPECIFIED', colours: [], labels: {} });
     expect(nothing.object).toStrictEqual(Buffer.alloc(0));
@@ -211,7 +211,7 @@ describe('values in a body', () => {
     expect(b).toMatchObject({ colours: [], labels: {} });
   });
 
-  test('both spellings with one value are one', () => {
+  test('both spellings with one value are one field', () => {
     expect(create(withBody({ is_active: false, isActive: false })).message.isActive).toBe(false);
   });
 });
@@ -230,12 +230,12 @@ describe('a PATCH', () => {
     expect(message.updateMask).toEqual(['name', 'is_active', 'part.title', 'part.part.title', 'parts', 'any']);
   });
 
-  test('does not ask for what a nested message leaves out, but for all of an item', () => {
+  test('does not select what a nested message omits, but selects all of an item', () => {
     expect(parse({ part: { note: 'x' } }).message).toMatchObject({ updateMask: ['part.note'] });
     expect(faultsOf(() => parse({ parts: [{ note: 'x' }] }))).toEqual([['parts[0].title', 'missing_field']]);
   });
 
-  test('null clears what may be cleared', () => {
+  test('null clears a clearable field', () => {
     const { message } = parse({ small: null, any: null, part: { note: null } });
     expect(message).toMatchObject({ updateMask: ['small', 'any', 'part.note'], small: undefined });
     expect(message.any).toStrictEqual(Buffer.alloc(0));
@@ -250,11 +250,11 @@ describe('a PATCH', () => {
     expect(() => parse(body)).toThrow(expect.objectContaining({ reason: 'no_update_field' }));
   });
 
-  test('takes no mask from a client', () => {
+  test('accepts no mask from a client', () => {
     expect(faultsOf(() => parse({ update_mask: ['name'] }))).toEqual([['update_mask', 'unknown_field']]);
   });
 
-  test('takes base_version beside the fields', () => {
+  test('accepts base_version next to the fields', () => {
     expect(parse({ name: 'abc', base_version: 3 })).toMatchObject({
       baseVersion: 3,
       message: { updateMask: ['name'] },
@@ -266,7 +266,7 @@ describe('a PATCH', () => {
     expect(faultsOf(() => parse({ name: 'abc', base_version: 1.5 }))).toEqual([['base_version', 'invalid_value']]);
   });
 
-  test('of a record takes nothing by query', () => {
+  test('of a record accepts nothing by query', () => {
     const asked = { ...withBody({ name: 'abc' }), query: { small: '3', base_version: '1' } };
     expect(faultsOf(() => update(asked))).toEqual([
       ['small', 'unknown_parameter'],
@@ -289,7 +289,7 @@ describe('selectors', () => {
     expect(remove(both).message).toStrictEqual(wanted);
   });
 
-  test('that say different things are ambiguous', () => {
+  test('that differ between query and body are ambiguous', () => {
     expect(faultsOf(() => remove({ params: at, query: { pin_id: ID }, body: { pin_id: OTHER } }))).toEqual([
       ['pin_id', 'ambiguous_target'],
     ]);
@@ -297,7 +297,7 @@ describe('selectors', () => {
     expect(faultsOf(() => remove(versions))).toEqual([['base_version', 'ambiguous_target']]);
   });
 
-  test('that are mistyped do not widen a DELETE', () => {
+  test('that are misspelt do not widen a DELETE', () => {
     expect(faultsOf(() => remove({ params: at, query: { pin: ID } }))).toEqual([['pin', 'unknown_parameter']]);
     expect(faultsOf(() => remove({ params: at, query: { thing_id: ID } }))).toEqual([
       ['thing_id', 'unknown_parameter'],
@@ -309,19 +309,19 @@ describe('selectors', () => {
     expect(faultsOf(() => remove({ params: at, query: { pin_id: 'x' } }))).toEqual([['pin_id', 'invalid_value']]);
   });
 
-  test('a DELETE takes base_version by query as well', () => {
+  test('a DELETE accepts base_version by query as well', () => {
     expect(remove({ params: at, query: { base_version: '7' } }).baseVersion).toBe(7);
     expect(faultsOf(() => remove({ params: at, query: { base_version: 'x' } }))).toEqual([
       ['base_version', 'invalid_type'],
     ]);
   });
 
-  test('of a PATCH of a part come by query too, and it must name something', () => {
+  test('of a PATCH of a part are also accepted by query, and it must name something', () => {
     expect(move({ params: at, query: { pin_id: OTHER } }).message).toMatchObject({ pinId: OTHER });
     expect(() => move({ params: at })).toThrow(expect.objectContaining({ reason: 'no_update_field' }));
   });
 
-  test('a PATCH of a record without a mask may be empty, and takes nothing by query', () => {
+  test('a PATCH of a record without a mask may be empty, and accepts nothing by query', () => {
     expect(detach({ params: at }).message).toStrictEqual({ thingId: ID, pinId: undefined, ids: [] });
     expect(faultsOf(() => detach({ params: at, query: { ids: ID } }))).toEqual([['ids', 'unknown_parameter']]);
   });

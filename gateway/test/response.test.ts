@@ -67,7 +67,7 @@ describe('writeResponse', () => {
     expect(page).toBeUndefined();
   });
 
-  test('writes what is empty', () => {
+  test('writes empty values', () => {
     const empty = { ...thing, at: undefined, part: undefined, ids: undefined, colours: [], labels: {}, parts: [] };
     expect(write({ ...empty, colour: 'COLOUR_UNSPECIFIED', isActive: undefined, big: 0, id: '' })).toMatchObject({
       id: '',
@@ -84,7 +84,7 @@ describe('writeResponse', () => {
     expect(write({ ...thing, ids: { values: [] } }).ids).toEqual([]);
   });
 
-  test('writes what is shown once only where there is something', () => {
+  test('writes secrets that are shown once only if they are present', () => {
     expect(write({ ...thing, secret: 'wsk' }).secret).toBe('wsk');
     expect(write({ ...thing, secret: '' })).not.toHaveProperty('secret');
     expect(write(thing)).not.toHaveProperty('secret');
@@ -118,7 +118,7 @@ describe('writeResponse', () => {
     expect(routeOf('UpdateThing').writeResponse({ ...thing, name }).data).toContain(`"name":${JSON.stringify(name)},`);
   });
 
-  test('lifts the page out of a list', () => {
+  test('moves the page out of a list', () => {
     const page = { limit: 50, offset: 0, total: 1, totalIsEstimate: false, hasMore: false };
     const response = routeOf('ListThings').writeResponse({ items: [thing], note: 'n', page });
     expect(JSON.parse(response.data)).toEqual({ items: [written], note: 'n' });
@@ -133,7 +133,7 @@ describe('writeResponse', () => {
     });
   });
 
-  test('trims records to the fields asked for', () => {
+  test('reduces records to the requested fields', () => {
     expect(write(thing, new Set(['colour', 'id']))).toEqual({ id: ID, colour: 'dark_blue' });
     const list = routeOf('ListThings').writeResponse({ items: [thing, thing], note: 'n' }, new Set(['version']));
     expect(JSON.parse(list.data)).toEqual({ items: [{ version: 4 }, { version: 4 }], note: 'n' });
@@ -174,14 +174,14 @@ describe('fields of some kinds only', () => {
     return { fields: JSON.parse(data), page };
   };
 
-  test('are left out where they are empty', () => {
+  test('are omitted if they are empty', () => {
     const { fields, page } = content({ type: ResourceType.DOCUMENT, content: Buffer.from('""'), wordCount: 0 });
     expect(Object.keys(fields).sort()).toEqual([...common, ...ofWrites, 'content', 'word_count'].sort());
     expect(fields).toMatchObject({ content: '', word_count: 0, snapshot_id: null });
     expect(page).toBeUndefined();
   });
 
-  test('are written where they are there, empty or not', () => {
+  test('are written if they are present, empty or not', () => {
     const rows = { columns: Buffer.from('[{"id":"a"}]'), rows: Buffer.from('[]'), rowCount: 0 };
     const page = { limit: 100, offset: 0, total: 0, totalIsEstimate: false, hasMore: false };
     const table = content({ ...rows, page: { ...page, nextOffset: undefined, nextCursor: undefined } });
@@ -194,7 +194,7 @@ describe('fields of some kinds only', () => {
 });
 
 describe('versionOf', () => {
-  test('is that of the record', () => {
+  test('returns that of the record', () => {
     expect(routeOf('UpdateThing').versionOf(thing)).toBe(4);
     expect(routeOf('ListThings').versionOf({ items: [thing], note: '' })).toBeUndefined();
   });

@@ -12,7 +12,7 @@ const UNSCOPED = {
 };
 
 describe('createRoutes', () => {
-  test('tells all that the contract says about an endpoint', () => {
+  test('returns everything that the contract specifies about an endpoint', () => {
     const route = createRoutes().find(({ rpc: name }) => name === 'UpdateResource');
     expect(route).toMatchObject({
       method: 'PATCH',
@@ -30,7 +30,7 @@ describe('createRoutes', () => {
     });
   });
 
-  test('takes limits, statuses and ages from the contract', () => {
+  test('reads limits, statuses and ages from the contract', () => {
     const of = (name: string) => createRoutes().find((route) => route.rpc === name);
     expect(of('Search')?.limits).toEqual(['search']);
     expect(of('GetResource')?.limits).toEqual([]);
@@ -39,14 +39,14 @@ describe('createRoutes', () => {
     expect(of('GetContent')?.content).toBe(true);
   });
 
-  test('makes a route of every binding', () => {
+  test('creates a route for every binding', () => {
     const routes = build(
       rpc('Get', { get: '/api/v1/a', additionalBindings: [{ get: '/api/v1/b' }] }, ['Ids', 'Things'], 'thing:read'),
     ).filter(({ service }) => service === 'test.v1.ThingService');
     expect(routes.map(({ path }) => path)).toEqual(['/api/v1/a', '/api/v1/b']);
   });
 
-  test('puts words before parameters', () => {
+  test('prefers words to parameters', () => {
     const routes = build(
       rpc('One', { delete: '/api/v1/things/{thing_id}' }, types),
       rpc('Two', { delete: '/api/v1/things/all' }, types),
@@ -70,7 +70,7 @@ describe('createRoutes', () => {
     expect(() => build(method)).toThrow(message);
   });
 
-  test('refuses two methods with one route, whatever their parameters are called', () => {
+  test('refuses two methods with one route, whatever the names of their parameters', () => {
     expect(() =>
       build(rpc('One', { delete: '/api/v1/x/{thing_id}' }, types), rpc('Two', { delete: '/api/v1/x/{pin_id}' }, types)),
     ).toThrow(/there is another method for DELETE/);
@@ -97,7 +97,7 @@ describe('createRoutes', () => {
 
 const isRead = ({ fullMethod }: Route) => factsOf(fullMethod).isRead;
 
-test('what the mesh tries again when a peer is away are reads: every GET, and the search', () => {
+test('the calls that the mesh retries if a peer is unavailable are reads: every GET, and the search', () => {
   const tried = createRoutes().filter(isRead);
   expect(tried.filter(({ method }) => method !== 'GET').map(({ rpc: name }) => name)).toEqual(['Search']);
   const reads = createRoutes().filter(({ method }) => method === 'GET');

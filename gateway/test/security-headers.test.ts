@@ -74,17 +74,17 @@ describe('every answer', () => {
     expect(policy.join()).not.toMatch(/unsafe|\*|http:/);
   });
 
-  test.each(PATHS)('of %s (%i) names its type, and the charset of what is text', async (path) => {
+  test.each(PATHS)('of %s (%i) has a content type, and a charset if it is text', async (path) => {
     const { headers } = await ask(path);
     expect(headers['content-type']).toMatch(/^(text\/|application\/json|image\/svg\+xml).*; charset=utf-8$/);
   });
 
-  test('under a domain of a customer leaves its subdomains alone', async () => {
+  test("under a customer's domain does not apply to its subdomains", async () => {
     const { headers } = await ask('/health/live', { host: 'docs.customer.example' });
     expect(headers['strict-transport-security']).toBe('max-age=31536000');
   });
 
-  test('to what is no request has them as well', async () => {
+  test('to an invalid request has them as well', async () => {
     const answer = await askRaw('NONSENSE\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toMatch(/^X-Content-Type-Options: nosniff\r$/m);
@@ -94,26 +94,23 @@ describe('every answer', () => {
   });
 });
 
-test.each(['/api/v1/me', '/auth/sign-in', '/docs', '/nothing'])(
-  'TRACE %s does not tell what was sent',
-  async (path) => {
-    const answer = await ask(path, {
-      method: 'TRACE',
-      headers: { 'x-canary': 'canary-8341', cookie: 'a=canary-8341' },
-    });
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(JSON.stringify(answer)).not.toContain('canary-8341');
-  },
-);
+test.each(['/api/v1/me', '/auth/sign-in', '/docs', '/nothing'])('TRACE %s does not echo the request', async (path) => {
+  const answer = await ask(path, {
+    method: 'TRACE',
+    headers: { 'x-canary': 'canary-8341', cookie: 'a=canary-8341' },
+  });
+  expect(answer.status).toBeGreaterThanOrEqual(400);
+  expect(JSON.stringify(answer)).not.toContain('canary-8341');
+});
 
-test('a request with two lengths is refused, and what follows it is not read as another', async () => {
+test('a request with two lengths is refused, and what follows it is not parsed as another', async () => {
   const lines = ['POST /auth/sign-in HTTP/1.1', `Host: ${HOST}`, 'Content-Length: 4', 'Transfer-Encoding: chunked'];
   const answer = await askRaw(`${lines.join('\r\n')}\r\n\r\n0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: a\r\n\r\n`);
   expect(answer.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 400']);
 });
 
 test.each(['/docs/', '/assets/', '/assets', '/auth/', '/health/', '/blobs/', '/.git/HEAD', '/package.json'])(
-  '%s lists and tells nothing of files',
+  '%s lists and reveals no files',
   async (path) => {
     const { status, body } = await ask(path);
     if (status === 200) expect(body).toContain('id="explorer"');
@@ -122,8 +119,8 @@ test.each(['/docs/', '/assets/', '/assets', '/auth/', '/health/', '/blobs/', '/.
   },
 );
 
-describe('what a browser keeps of a person', () => {
-  test.each(['json', 'form'] as const)('is dropped by signing out (%s)', async (how) => {
+describe('the data that a browser stores about a person', () => {
+  test.each(['json', 'form'] as const)('is cleared by signing out (%s)', async (how) => {
     const { cookie, csrf } = await signedIn(stage);
     const answer =
       how === 'json'
@@ -134,12 +131,12 @@ describe('what a browser keeps of a person', () => {
     expect(answer.headers.get('set-cookie')).toMatch(/^__Host-session=; Path=\/; Max-Age=0;/);
   });
 
-  test('is dropped when its session is over', async () => {
+  test('is cleared when its session is over', async () => {
     const answer = await stage.get('/auth/session', { cookie: '__Host-session=worth-nothing' });
     expect([answer.status, answer.headers.get('clear-site-data')]).toEqual([401, '"cache", "storage"']);
   });
 
-  test('stays while it is signed in, and no answer to it is stored', async () => {
+  test('stays during a session, in which no response is stored', async () => {
     const { cookie } = await signedIn(stage);
     for (const path of ['/auth/session', '/api/v1/me', '/auth/sign-in', '/auth/sign-out']) {
       const answer = await stage.get(path, { cookie });
@@ -149,7 +146,7 @@ describe('what a browser keeps of a person', () => {
   });
 });
 
-test('an unexpected failure says nothing of its cause', async () => {
+test('an unexpected failure reveals nothing about its cause', async () => {
   stage.identity.failures.set('signIn', new Error('SELECT secret FROM users at /srv/app/db.ts:12'));
   const answer = await stage.json('/auth/sign-in', { email: ADA.email, password: ADA.password });
   const text = await answer.text();

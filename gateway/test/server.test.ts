@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import Koa from 'koa';
 import { openHttpServer } from '../src/server.js';
 
-test('a server that closes finishes what is under way, and says that nothing more is to be sent on its connection', async () => {
+test('a closing server finishes running requests, and announces the end of their connections', async () => {
   let finish = () => {};
   let begun = () => {};
   const running = new Promise<void>((resolve) => {

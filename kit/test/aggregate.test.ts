@@ -22,7 +22,7 @@ function opened(maxKeys = 10) {
 }
 
 describe('an aggregator', () => {
-  test('reports the first of a kind at once, and those of its window together', async () => {
+  test('reports the first occurrence of a key at once, and further ones of its window together', async () => {
     const { aggregator, reports, pass } = opened();
     for (let i = 0; i < 1000; i++) aggregator.note('a', `a${i}`);
     aggregator.note('b', 'b0');
@@ -40,7 +40,7 @@ describe('an aggregator', () => {
     expect(reports).toHaveLength(4);
   });
 
-  test('keeps what was counted when it closes', async () => {
+  test('reports what was counted when it closes', async () => {
     const { aggregator, reports } = opened();
     for (const occurrence of ['1', '2', '3']) aggregator.note('a', occurrence);
     await aggregator.close();
@@ -50,7 +50,7 @@ describe('an aggregator', () => {
     ]);
   });
 
-  test('counts what is too various as one', async () => {
+  test('counts occurrences beyond the maximum number of keys as one', async () => {
     const { aggregator, reports } = opened(3);
     for (let i = 0; i < 500; i++) aggregator.note(`key ${i}`, `of ${i}`);
     await aggregator.close();

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../src/cache/index.js';
 
-test('a cache keeps no more entries than it has room for, the latest used ones', () => {
+test('a cache keeps at most its maximum number of entries, the most recently used ones', () => {
   const cache = new LRUCache<string, number>(maxEntries(3));
   for (const [i, key] of ['a', 'b', 'c'].entries()) cache.set(key, i);
   cache.get('a');
@@ -10,7 +10,7 @@ test('a cache keeps no more entries than it has room for, the latest used ones',
   expect([...cache.keys()].sort()).toEqual(['a', 'c', 'd']);
 });
 
-test('a cache takes no room for entries that it does not have', () => {
+test('a cache allocates no memory for entries that it does not have', () => {
   const caches = (options: object) => {
     const before = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
     const made = Array.from({ length: 10 }, () => new LRUCache<string, number>(options as { max: number }));

@@ -21,7 +21,7 @@ afterEach(() => server.reset());
 afterAll(() => server.close());
 
 describe('the scripted chat server', () => {
-  test("speaks to the vendor's client: text, calls of tools, the usage, whole replies", async () => {
+  test("supports the vendor's client: text, tool calls, usage, whole replies", async () => {
     const reply = { text: 'a b c', toolCalls: [{ id: 'x', name: 'read', arguments: { id: 'a long identifier' } }] };
     server.next(reply, reply);
     const streamed = await client.chat.completions.stream(ask()).finalChatCompletion();
@@ -54,7 +54,7 @@ describe('the scripted chat server', () => {
     ]);
   });
 
-  test('bills what was generated when a client goes away', async () => {
+  test('bills the generated tokens when a client disconnects', async () => {
     server.next({ text: 'word '.repeat(500), delayMs: 20 });
     for await (const _ of await client.chat.completions.create(ask())) break;
     await eventually(() => expect(server.calls[0]?.state).toBe('aborted'));

@@ -9,7 +9,7 @@ describe('a URL of several servers', () => {
     'mongodb://a.data:27017,b.data:27017,c.data:27017/?replicaSet=rs0',
     'mongodb://user:p%40ss@a:27017,b:27017/admin?tls=true',
     'mongodb+srv://user:secret@cluster.example.com',
-  ])('%s is taken as it is', (url) => {
+  ])('%s is accepted unchanged', (url) => {
     expect(parse(url)).toBe(url);
   });
 

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { makeFolder, writeSmallFile } from '../src/durable/index.js';
 
-describe('what has to outlive a power cut', () => {
+describe('files that survive a power cut', () => {
   let home: string;
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'commonplace-durable-'));
   });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  test('a folder is made with those above it, for its owner alone, and may be there already', () => {
+  test('a folder is created with its missing parents, accessible to its owner only, and may exist already', () => {
     const folder = join(home, 'a/b/c');
     for (let i = 0; i < 2; i++) makeFolder(folder);
     for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(home, each)).mode & 0o777).toBe(0o700);
   });
 
-  test('a folder that can not be made is an error with its path', () => {
+  test('a folder that cannot be created is an error with its path', () => {
     const file = join(home, 'a-file');
     writeSmallFile(file, '');
     const codeOf = (path: string) => {
@@ -35,7 +35,7 @@ describe('what has to outlive a power cut', () => {
     if (existsSync('/proc/self')) expect(codeOf('/proc/nowhere/below')).toEqual(['ENOENT', '/proc/nowhere']);
   });
 
-  test('a file replaces the one before, is for its owner alone, and leaves nothing beside it', () => {
+  test('a file replaces the previous one, is accessible to its owner only, and leaves no temporary file', () => {
     const folder = join(home, 'files');
     makeFolder(folder);
     const file = join(folder, 'secret.key');
@@ -45,7 +45,7 @@ describe('what has to outlive a power cut', () => {
     expect(readdirSync(folder)).toEqual(['secret.key']);
   });
 
-  test('a file in a folder that is not there is refused', () => {
+  test('a file in a missing folder is refused', () => {
     expect(() => writeSmallFile(join(home, 'nowhere/file'), '')).toThrow('ENOENT');
     expect(existsSync(join(home, 'nowhere'))).toBe(false);
   });

@@ -8,7 +8,7 @@ import { expect, test } from '@jest/globals';
 import { ConfigError } from '../src/config/index.js';
 import { lockFolder } from '../src/folder-lock/index.js';
 
-test('a folder is one process’s, which is named, until that is killed', async () => {
+test('a folder belongs to one process, which the error names, until that process is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'commonplace-lock-'));
   const holder = fileURLToPath(new URL('./folder-lock-holder.js', import.meta.url));
   const child = spawn(process.execPath, [holder, folder], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -15,7 +15,7 @@ let base = '';
 let guard: Guard;
 /** Addresses that a name resolves to, one answer after the other; the last one is repeated. */
 const names = new Map<string, string[][]>();
-let asked: string[] = [];
+let resolvedHosts: string[] = [];
 
 async function listen(server: Server, host: string): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
@@ -33,7 +33,7 @@ beforeAll(async () => {
   guard = openGuard({
     allowlist: ['trusted.example'],
     resolve: async (host) => {
-      asked.push(host);
+      resolvedHosts.push(host);
       const answers = names.get(host) ?? [];
       const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
       return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   hits = 0;
-  asked = [];
+  resolvedHosts = [];
   names.clear();
   names.set('trusted.example', [['127.0.0.1']]);
 });
@@ -54,7 +54,7 @@ afterAll(async () => {
 
 const signal = () => AbortSignal.timeout(1000);
 
-test('the canary tells when it is reached', async () => {
+test('the canary detects when it is reached', async () => {
   await fetch(`http://127.0.0.1:${port}/`).then((response) => response.text());
   expect(hits).toBe(1);
 });
@@ -82,17 +82,17 @@ describe('a name', () => {
     expect(hits).toBe(0);
   });
 
-  test('is resolved once: an answer that changes behind the check is never asked for', async () => {
+  test('is resolved once: an answer that changes after the check is never requested', async () => {
     names.set('rebinding.example', [['192.88.99.1'], ['127.0.0.1']]);
     names.set('rebinding2.example', [['8.8.8.8'], ['127.0.0.1']]);
     for (const host of ['rebinding.example', 'rebinding2.example']) {
       await expect(guard.fetch(`https://${host}:${port}/`, { signal: signal() })).rejects.toThrow();
     }
-    expect(asked).toEqual(['rebinding.example', 'rebinding2.example']);
+    expect(resolvedHosts).toEqual(['rebinding.example', 'rebinding2.example']);
     expect(hits).toBe(0);
   });
 
-  test('that is checked again for each call does not pass on the check of a former one', async () => {
+  test('that is checked again for each call does not reuse an earlier check', async () => {
     names.set('later.example', [['8.8.8.8'], ['127.0.0.1']]);
     await expect(guard.fetch(`https://later.example:${port}/`, { signal: signal() })).rejects.toThrow();
     await expect(guard.fetch(`https://later.example:${port}/`, { signal: signal() })).rejects.toThrow(UrlNotAllowed);
@@ -101,7 +101,7 @@ describe('a name', () => {
 });
 
 describe('a trusted host', () => {
-  test.each([301, 302, 303, 307, 308])('can not lead elsewhere by %s', async (status) => {
+  test.each([301, 302, 303, 307, 308])('cannot redirect elsewhere by %s', async (status) => {
     for (const to of [
       `https://127.0.0.1:${port}/`,
       `http://127.0.0.1:${port}/`,
@@ -117,22 +117,22 @@ describe('a trusted host', () => {
     expect(hits).toBe(0);
   });
 
-  test('that redirects for ever is given up', async () => {
+  test('that redirects endlessly is refused', async () => {
     let redirects = 0;
     answer = (response) => {
       redirects++;
       response.writeHead(302, { location: base }).end('x'.repeat(100_000));
     };
-    await expect(guard.fetch(base, { signal: signal() })).rejects.toThrow('too often');
+    await expect(guard.fetch(base, { signal: signal() })).rejects.toThrow('too many times');
     expect(redirects).toBe(4);
   });
 
-  test('that never answers is given up when the caller says so', async () => {
+  test('that never answers is cancelled when the caller cancels', async () => {
     answer = () => {};
     await expect(guard.fetch(base, { signal: AbortSignal.timeout(100) })).rejects.toThrow('timeout');
   });
 
-  test('whose answer has no end can be left', async () => {
+  test('whose answer has no end can be abandoned', async () => {
     let closed = false;
     answer = (response) => {
       const more = () => {

@@ -33,7 +33,7 @@ test('each entry is one line of JSON with its time in UTC, whatever is logged', 
   }
 });
 
-test('nothing that is logged begins a line of its own or speaks to a terminal', () => {
+test('logged text can neither begin a new line nor control a terminal', () => {
   for (const line of linesOf()) {
     expect(line.startsWith('{"level":')).toBe(true);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.

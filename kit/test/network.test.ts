@@ -21,7 +21,7 @@ describe('the network that limits count', () => {
     expect(countedNetwork(address)).toBe(network);
   });
 
-  test('is as wide as the setting says, and IPv4 is counted whole', () => {
+  test('has the prefix length of the setting, and a whole IPv4 address', () => {
     expect(countedNetwork('2001:db8:12:3456::1', 48)).toBe('2001:db8:12::/48');
     expect(countedNetwork('2001:db8:12:3456::1', 128)).toBe('2001:db8:12:3456::1/128');
     expect(countedNetwork('192.0.2.1', 16)).toBe('192.0.2.1');

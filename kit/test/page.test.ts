@@ -11,7 +11,7 @@ import {
   totalOf,
 } from '../src/store/index.js';
 
-test('a page says where the list goes on, by offset or by cursor as it was asked', () => {
+test('a page returns where the list continues, by offset or by cursor as requested', () => {
   const all = ['a', 'b', 'c'].map((id) => ({ id, version: 1 }));
   const first = pageOf(parsePageRequest({ limit: 2, offset: 0, cursor: '' }), all, 3);
   expect(first.items.map(({ id }) => id)).toEqual(['a', 'b']);
@@ -26,7 +26,7 @@ test('a page says where the list goes on, by offset or by cursor as it was asked
   expect(() => parsePageRequest({ limit: 1, offset: 0, cursor: 'nope' })).toThrow(/cursor/);
 });
 
-test('a total is exact up to a number, and an estimate above', () => {
+test('a total is exact up to a limit, and an estimate above', () => {
   const slice = { limit: 1, offset: 0 };
   expect(toPage(slice, totalOf(EXACT_TOTAL), undefined)).toMatchObject({ total: EXACT_TOTAL, totalIsEstimate: false });
   expect(toPage(slice, totalOf(EXACT_TOTAL + 1), undefined)).toMatchObject({
@@ -35,7 +35,7 @@ test('a total is exact up to a number, and an estimate above', () => {
   });
 });
 
-test('a list at hand is paged as a store would page it', () => {
+test('a list in memory is paged as a store pages it', () => {
   const names = ['b', 'a', '😀', '\uFF5E', 'a'];
   const all = names.map((name, at) => ({ id: `${at}`, version: 1, name }));
   const slice = { limit: 9, offset: 0 };
@@ -48,7 +48,7 @@ test('a list at hand is paged as a store would page it', () => {
   expect(() => pageOfAll({ limit: 2, offset: 0, after: ['x'] }, all, ['name'])).toThrow(/cursor/);
 });
 
-test('a list at hand that is sorted by a number is in the order of numbers', () => {
+test('a list in memory that is sorted by a number is in numeric order', () => {
   const all = [10, 9, 100, -1].map((size, at) => ({ id: `${at}`, version: 1, size }));
   const sizes = (sort: ['size'] | ['-size'], after?: [number, string]) =>
     pageOfAll({ limit: 9, offset: 0, after }, all, sort).items.map(({ size }) => size);
@@ -57,7 +57,7 @@ test('a list at hand that is sorted by a number is in the order of numbers', () 
   expect(sizes(['size'], [9, '1'])).toEqual([10, 100]);
 });
 
-test('a list that people put in order goes on behind the last item of a page, whatever was removed', () => {
+test('a list that people put in order continues after the last item of a page, whatever was removed', () => {
   const all = [...'abcdefgh'].map((id) => ({ id }));
   const page = (items: typeof all, cursor = '', limit = 3) => pageInOrder({ limit, offset: 0, cursor }, items);
   const idsOf = (items: readonly { readonly id: string }[]) => items.map(({ id }) => id).join('');

@@ -26,7 +26,7 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((child) => child.kill()));
 });
 
-test('it does one task after the other, with bytes as bytes and nothing of the environment', async () => {
+test('a process runs one task at a time, passes bytes as bytes and inherits no environment', async () => {
   const child = start();
   for (const byte of [1, 2]) {
     const reply = await child.do({ say: new Uint8Array([byte]) }, PATIENCE_MS);
@@ -35,7 +35,7 @@ test('it does one task after the other, with bytes as bytes and nothing of the e
   expect(child.isGone).toBe(false);
 });
 
-test('a task that ends it is told how it ended', async () => {
+test('a task that ends its process rejects with how it ended', async () => {
   const child = start();
   await expect(child.do({ exit: 7 }, PATIENCE_MS)).rejects.toThrow('ended 7');
   expect(child.isGone).toBe(true);
@@ -47,15 +47,15 @@ test('a task that takes too long ends with the process', async () => {
   expect(child.isGone).toBe(true);
 });
 
-test('a task that it is killed over is told so', async () => {
+test('a task whose process is killed rejects', async () => {
   const child = start();
   const task = child.do({ wait: true }, PATIENCE_MS);
-  const told = expect(task).rejects.toThrow('closed');
+  const rejection = expect(task).rejects.toThrow('closed');
   await child.kill();
-  await told;
+  await rejection;
   expect(child.isGone).toBe(true);
 });
 
-test('a script that is not there ends it', async () => {
+test('a missing script ends the process', async () => {
   await expect(start('./nowhere.js').do({ wait: true }, PATIENCE_MS)).rejects.toThrow('ended 1');
 });

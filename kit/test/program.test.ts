@@ -19,16 +19,16 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-test('a bundle is taken while all that it was made of is as it was', () => {
+test('a bundle is used while none of its files has changed', () => {
   expect(freshBundle('search', folder(), root)).toBe(pathToFileURL(join(folder(), 'search.js')).href);
 });
 
-test('one that was written again is not, be it as long as it was', () => {
+test('a bundle is not used after a file was written again, even with the same length', () => {
   utimesSync(part(), new Date(), new Date(Date.now() + 5000));
   expect(freshBundle('search', folder(), root)).toBeUndefined();
 });
 
-test('nor is it with a part that has another length or is gone', () => {
+test('a bundle is not used if a file has another length or is missing', () => {
   const { atime, mtime } = statSync(part());
   writeFileSync(part(), 'export {}; ');
   utimesSync(part(), atime, mtime);
@@ -37,7 +37,7 @@ test('nor is it with a part that has another length or is gone', () => {
   expect(freshBundle('search', folder(), root)).toBeUndefined();
 });
 
-test('where none was made, or by halves, there is none', () => {
+test('there is no bundle if none was created, or only a part of it', () => {
   writeFileSync(join(folder(), 'made-of.json'), '[["part.js", 1');
   expect(freshBundle('search', folder(), root)).toBeUndefined();
   expect(freshBundle('search', join(root, 'nowhere'), root)).toBeUndefined();

@@ -23,7 +23,7 @@ function facts({ name, kind, status, attributes, links, events, ended, resource:
 
 const ms = ([seconds, nanoseconds]: readonly [number, number]) => seconds * 1000 + nanoseconds / 1e6;
 
-test('an exporter reads of it what it reads of a span of the SDK', () => {
+test('an exporter reads from a recorded span what it reads from a span of the SDK', () => {
   const own = ended();
   const span = new RecordedSpan(
     { resource, instrumentationScope, ids, processor: own.processor },
@@ -60,7 +60,7 @@ test('an exporter reads of it what it reads of a span of the SDK', () => {
   expect(one.parentSpanContext).toBeUndefined();
 });
 
-test('it hangs below its parent, and its end is not moved by a clock that is set', () => {
+test('a recorded span is a child of its parent, and a clock that is set does not change its end', () => {
   const { spans, processor } = ended();
   const origin = { resource, instrumentationScope, ids, processor };
   const parent = new RecordedSpan(origin, 'parent', SpanKind.SERVER, {}, undefined);
@@ -79,7 +79,7 @@ test('it hangs below its parent, and its end is not moved by a clock that is set
   expect(ms(first.endTime) - ms(first.startTime)).toBeLessThan(60_000);
 });
 
-test('an exporter reads of it the spans that it links to', () => {
+test('an exporter reads the links of a recorded span', () => {
   const { spans, processor } = ended();
   const origin = { resource, instrumentationScope, ids, processor };
   const cause = { traceId: ids.generateTraceId(), spanId: ids.generateSpanId() };

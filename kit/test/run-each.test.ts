@@ -8,7 +8,7 @@ const failing =
     done.push(item);
   };
 
-test('what fails keeps nothing behind it from being done, and is told at the end', async () => {
+test('a failure does not prevent later items, and is reported at the end', async () => {
   const done: string[] = [];
   await expect(runEach(['a', 'b', 'c'], failing(done, 'a'))).rejects.toThrow('no a');
   expect(done).toEqual(['b', 'c']);
@@ -18,7 +18,7 @@ test('what fails keeps nothing behind it from being done, and is told at the end
   expect(done).toEqual(['b', 'c', 'c']);
 });
 
-test('items may come one after the other', async () => {
+test('items may arrive one after another', async () => {
   const done: string[] = [];
   async function* items() {
     yield 'a';

@@ -7,7 +7,7 @@ const envelope = createEnvelope([master]);
 const owner = { tenant: 'acme', record: 'connector-1' };
 
 describe('a sealed secret', () => {
-  test('opens for its record, and is another text each time', () => {
+  test('opens for its record, and is a different text each time', () => {
     const sealed = envelope.seal('pass phräse', owner);
     expect(envelope.open(sealed, owner)).toBe('pass phräse');
     expect(sealed).not.toContain('pass');
@@ -24,7 +24,7 @@ describe('a sealed secret', () => {
     expect(() => envelope.rewrap(envelope.seal('secret', owner), other)).toThrow(SecretUnreadable);
   });
 
-  test('is refused when any of its characters was changed', () => {
+  test('is refused if any of its characters was changed', () => {
     const sealed = envelope.seal('secret', owner);
     for (let at = 0; at < sealed.length; at++) {
       const other = sealed[at] === 'A' ? 'B' : 'A';
@@ -41,11 +41,11 @@ describe('a sealed secret', () => {
     }
   });
 
-  test.each(['', 'v1', 'v1.a.b', 'v2.a.b.c', 'v1.a.b.c.d', 'plain text'])('is not %j', (text) => {
+  test.each(['', 'v1', 'v1.a.b', 'v2.a.b.c', 'v1.a.b.c.d', 'plain text'])('is refused if it is %j', (text) => {
     expect(() => envelope.open(text, owner)).toThrow(SecretUnreadable);
   });
 
-  test('mixed of two of the same owner does not open', () => {
+  test('is refused if it is mixed from two secrets of the same owner', () => {
     const [a, b] = [envelope.seal('one', owner), envelope.seal('two', owner)].map((sealed) => sealed.split('.'));
     const mixed = [...(a ?? []).slice(0, 3), (b ?? [])[3]].join('.');
     expect(() => envelope.open(mixed, owner)).toThrow(SecretUnreadable);
@@ -56,13 +56,13 @@ describe('rotation', () => {
   const next = randomBytes(32);
   const both = createEnvelope([next, master]);
 
-  test('the old key still opens, and the new one seals', () => {
+  test('the old key still decrypts, and the new one encrypts', () => {
     const old = envelope.seal('secret', owner);
     expect(both.open(old, owner)).toBe('secret');
     expect([both.isCurrent(old), both.isCurrent(both.seal('secret', owner))]).toEqual([false, true]);
   });
 
-  test('what is wrapped again needs the old key no more', () => {
+  test('a secret that is wrapped again no longer needs the old key', () => {
     const again = both.rewrap(envelope.seal('secret', owner), owner);
     expect(both.isCurrent(again)).toBe(true);
     expect(createEnvelope([next]).open(again, owner)).toBe('secret');
@@ -76,7 +76,7 @@ describe('master keys', () => {
     expect(parseMasterKeys(text)).toEqual([master, master, master]);
   });
 
-  test.each(['', ',', 'short', 'correct horse battery staple correct horse'])('are not %j', (text) => {
+  test.each(['', ',', 'short', 'correct horse battery staple correct horse'])('are refused if they are %j', (text) => {
     expect(() => parseMasterKeys(text)).toThrow();
   });
 });

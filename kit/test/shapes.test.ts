@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { flag, integer, oneOf, serversUrl, shapeOf, text, url } from '../src/config/index.js';
 import { CIDR_PATTERN, NETWORK_PATTERN } from '../src/network/index.js';
 
-describe('what parsers say that they accept', () => {
-  it('comes with the parsers of the kit', () => {
+describe('accepted values of parsers', () => {
+  it('are noted for the parsers of the kit', () => {
     expect(shapeOf(integer(1, 5))).toEqual({ kind: 'integer', min: 1, max: 5 });
     expect(shapeOf(oneOf('a', 'b'))).toEqual({ kind: 'choice', choices: ['a', 'b'] });
     expect(shapeOf(flag)).toEqual({ kind: 'flag' });
@@ -11,7 +11,7 @@ describe('what parsers say that they accept', () => {
     expect(shapeOf(text)).toEqual({ kind: 'text' });
   });
 
-  it('is unknown where a parser has no note', () => {
+  it('are unknown for a parser without a note', () => {
     expect(shapeOf(serversUrl('nats'))).toBeUndefined();
   });
 });
@@ -28,12 +28,12 @@ describe('patterns of addresses', () => {
     '2001:db8::/32',
     'fe80::1/128',
     '::ffff:10.0.0.1/96',
-  ])('take %s', (one) => {
+  ])('accept %s', (one) => {
     expect(one).toMatch(network);
     expect(one).toMatch(cidr);
   });
 
-  it.each(['10.0.0.1', '::1', '::', '1::', '1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7::'])('take the address %s', (one) => {
+  it.each(['10.0.0.1', '::1', '::', '1::', '1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7::'])('accept the address %s', (one) => {
     expect(one).toMatch(network);
     expect(one).not.toMatch(cidr);
   });

@@ -19,7 +19,7 @@ describe('JSON in slices', () => {
     ['a long text', 'x'.repeat(200_000)],
     ['an object without a list', { a: text.repeat(100), b: null, c: 'x'.repeat(200_000) }],
     ['one long element', [text.repeat(200)]],
-  ])('%s is read as JSON.parse reads it', async (_, value) => {
+  ])('%s is parsed as JSON.parse does', async (_, value) => {
     expect(await parse(value)).toEqual(value);
   });
 
@@ -34,7 +34,7 @@ describe('JSON in slices', () => {
     expect(await parseJsonInSlices(Buffer.from(JSON.stringify({ rows }, null, 2)), never)).toEqual({ rows });
   });
 
-  test('a long list is read with pauses', async () => {
+  test('a long list is parsed with pauses', async () => {
     let pauses = 0;
     const bytes = Buffer.from(JSON.stringify(rows));
     await parseJsonInSlices(bytes, async () => void pauses++);
@@ -42,7 +42,7 @@ describe('JSON in slices', () => {
   });
 });
 
-test('of several computations one goes on in each turn of the event loop', async () => {
+test('one of several computations continues in each turn of the event loop', async () => {
   const turns: string[] = [];
   const compute = async (name: string) => {
     const breathe = createBreathe();
@@ -64,7 +64,7 @@ test('of several computations one goes on in each turn of the event loop', async
   expect(others).toBeGreaterThanOrEqual(3);
 });
 
-test('pieces of a text are the text, and no pair of surrogates is divided', () => {
+test('pieces of a text add up to the text, and no surrogate pair is split', () => {
   const text = `${'a'.repeat(128 * 1024 - 1)}${'😀'.repeat(200_000)}b`;
   const pieces = [...piecesOf(text)];
   expect(pieces.length).toBeGreaterThan(2);
@@ -73,7 +73,7 @@ test('pieces of a text are the text, and no pair of surrogates is divided', () =
   expect([...piecesOf('')]).toEqual([]);
 });
 
-test('a text is encoded in slices as at once', async () => {
+test('a text encoded in slices equals the text encoded at once', async () => {
   const cut = 128 * 1024;
   const texts = ['', 'a', `${'a'.repeat(cut - 1)}😀ä`, `${'ä'.repeat(cut - 1)}\ud800a\udc00`, '😀'.repeat(cut)];
   for (const text of texts) {

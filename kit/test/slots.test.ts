@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { SlotMap } from '../src/slots/index.js';
 
-test('what waits is taken once, by its number, which another has then', () => {
+test('a value is taken once by its number, which is then reused', () => {
   const slots = new SlotMap<{ readonly name: string }>();
   const [a, b] = ['a', 'b'].map((name) => slots.put({ name }));
   expect([a, b, slots.size]).toEqual([1, 2, 2]);
@@ -11,14 +11,14 @@ test('what waits is taken once, by its number, which another has then', () => {
   expect(slots.take(1)).toEqual({ name: 'c' });
 });
 
-test('a number that was never given has nothing', () => {
+test('a number that was never returned has no value', () => {
   const slots = new SlotMap<object>();
   slots.put({});
   for (const number of [0, -1, 2, 1.5, Number.NaN]) expect(slots.take(number)).toBeUndefined();
   expect(slots.size).toBe(1);
 });
 
-test('all are taken in the order of their numbers, and their numbers are free', () => {
+test('takeAll returns all values in the order of their numbers, and frees the numbers', () => {
   const slots = new SlotMap<{ readonly name: string }>();
   for (const name of ['a', 'b', 'c']) slots.put({ name });
   slots.take(2);

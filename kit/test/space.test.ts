@@ -41,7 +41,7 @@ const isRefused = (): boolean => {
   }
 };
 
-test('growth is refused below the reserve, and let in again some way above it', async () => {
+test('writes are refused below the reserve, and accepted again some way above it', async () => {
   await open(1000);
   expect(isRefused()).toBe(false);
   free = 63 * MIB;
@@ -55,7 +55,7 @@ test('growth is refused below the reserve, and let in again some way above it', 
   expect([isRefused(), logged]).toEqual([false, ['storage.full', 'storage.has_room']]);
 });
 
-test('a small disk has a small reserve, and 0 is none', async () => {
+test('a small disk has a small reserve, and 0 means none', async () => {
   await open(10, { diskMib: 100 });
   expect(isRefused()).toBe(false);
   free = 4 * MIB;
@@ -67,7 +67,7 @@ test('a small disk has a small reserve, and 0 is none', async () => {
   expect(existsSync(join(folder, BALLAST_FILE))).toBe(false);
 });
 
-test('what later writes reuse counts, as long as the disk has some room', async () => {
+test('space that later writes can reuse counts as long as the disk has some space', async () => {
   await open(30, { reusable: () => 500 * MIB });
   expect(isRefused()).toBe(false);
   free = 10 * MIB;
@@ -75,7 +75,7 @@ test('what later writes reuse counts, as long as the disk has some room', async 
   expect(isRefused()).toBe(true);
 });
 
-test('a write that the disk refuses is tried again once, with the room of the reserve', async () => {
+test('a write that the disk refuses is retried once with the space of the reserve', async () => {
   await open(1000);
   const ballast = join(folder, BALLAST_FILE);
   expect(statSync(ballast).size).toBe(8 * MIB);

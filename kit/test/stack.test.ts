@@ -17,13 +17,13 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('a place with a map beside it is told as that of its source', () => {
+test('a position with a source map is mapped to its source', () => {
   const stack = `Error: no\n    at act (${url('bundled.js')}:1:1)\n    at ${url('bundled.js')}:1:1`;
   const source = `${url('../src/part.ts')}:3:5`;
   expect(inSources(stack)).toBe(`Error: no\n    at act (${source})\n    at ${source}`);
 });
 
-test('any other stays as it is', () => {
+test('any other position is kept', () => {
   const stack = `Error: no\n    at act (${url('plain.js')}:1:1)\n    at node:internal/main:5:3`;
   expect(inSources(stack)).toBe(stack);
 });

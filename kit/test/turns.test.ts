@@ -3,7 +3,7 @@ import { createTurns } from '../src/rpc/turns.js';
 
 const NEVER = 600_000;
 
-test('those who wait for one record come one after another, in their order', async () => {
+test('calls that wait for one record run one after another, in their order', async () => {
   const turns = createTurns();
   const seen: string[] = [];
   const first = await turns.take('a', NEVER);
@@ -21,7 +21,7 @@ test('those who wait for one record come one after another, in their order', asy
   expect(seen).toEqual([1, 2, 3].flatMap((i) => [`${i} begins`, `${i} ends`]));
 });
 
-test('nobody waits for longer than they may', async () => {
+test('a call waits no longer than its limit', async () => {
   const turns = createTurns();
   const first = await turns.take('a', NEVER);
   const second = await turns.take('a', 1);

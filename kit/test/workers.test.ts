@@ -50,7 +50,7 @@ describe('a fair queue', () => {
     expect(begun).toEqual(['slow', ...Array(5).fill('quick'), 'slow', 'slow']);
   });
 
-  test('a job that has not begun in time is refused, and one that has begun goes on', async () => {
+  test('a job that has not started in time is refused, and one that has started continues', async () => {
     const queue = createFairQueue({ concurrency: 1, concurrencyPerTenant: 1, maxWaitingPerTenant: 10 });
     const begun: string[] = [];
     const first = createJob('a1', begun);
@@ -63,7 +63,7 @@ describe('a fair queue', () => {
     expect(await next).toBe('b1');
   });
 
-  test('one tenant leaves a place to others', async () => {
+  test('one tenant leaves a slot to others', async () => {
     const queue = createFairQueue({ concurrency: 2, concurrencyPerTenant: 1, maxWaitingPerTenant: 10 });
     const begun: string[] = [];
     const [first, second] = [createJob('a1', begun), createJob('a2', begun)];
@@ -79,7 +79,7 @@ describe('a fair queue', () => {
     await Promise.all(all);
   });
 
-  test('what a tenant has waiting is bounded, and others are not refused for it', async () => {
+  test('the waiting jobs of a tenant are limited, and others are not refused because of them', async () => {
     const queue = createFairQueue({ concurrency: 1, concurrencyPerTenant: 1, maxWaitingPerTenant: 1 });
     const running = createJob('a', []);
     const all = [queue.run('a', running.job), queue.run('a', async () => 'waited')];
@@ -93,7 +93,7 @@ describe('a fair queue', () => {
     expect(await Promise.all([...all, other])).toEqual(['a', 'waited', 'b']);
   });
 
-  test('a job that fails gives its place back', async () => {
+  test('a job that fails releases its slot', async () => {
     const queue = createFairQueue({ concurrency: 1, concurrencyPerTenant: 1, maxWaitingPerTenant: 1 });
     await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await queue.run('a', async () => 'next')).toBe('next');
@@ -126,7 +126,7 @@ describe('a pool of threads', () => {
   };
   afterEach(() => pool.close());
 
-  test('does tasks, and keeps its threads for the next ones', async () => {
+  test('runs tasks, and keeps its threads for the next ones', async () => {
     open(1);
     for (const say of ['one', 'two']) expect(await pool.do('a', { say }, PATIENCE_MS)).toBe(say);
     expect(started).toBe(1);
@@ -148,7 +148,7 @@ describe('a pool of threads', () => {
     expect(await pool.do('a', { say: 'again' }, PATIENCE_MS)).toBe('again');
   });
 
-  test('answers others while all tasks of one tenant run for ever', async () => {
+  test('serves other tenants while all tasks of one tenant run endlessly', async () => {
     open(2);
     const spinning = [1, 2, 3].map(() =>
       pool.do('a', { spin: true }, PATIENCE_MS).catch((error: Error) => error.message),
@@ -158,7 +158,7 @@ describe('a pool of threads', () => {
     expect(await Promise.all(spinning)).toEqual(['closed', 'closed', 'closed']);
   });
 
-  test('ends threads that have nothing to do, and starts them again', async () => {
+  test('ends idle threads, and starts them again', async () => {
     open(1, 1);
     await pool.do('a', { say: 'one' }, PATIENCE_MS);
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -15,7 +15,7 @@ import { contracts } from '../src/contracts/index.js';
 const peers = createPeerTokens(Buffer.alloc(32), 'test');
 const options = () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 10_000 });
 
-describe('tries', () => {
+describe('retries', () => {
   let server: Http2Server;
   let asked: string[] = [];
   const opened: { close(): Promise<void> }[] = [];
@@ -59,7 +59,7 @@ describe('tries', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('no more is tried again than the budget has, which all clients of a service share', async () => {
+  test('retries stay within a budget that all clients of a service share', async () => {
     const channel = open(target('localhost'));
     const [orgs, workspaces] = [channel.client(contracts.orgs), channel.client(contracts.workspaces)];
     // Each client takes over the budget when it first reaches its peer.
@@ -81,7 +81,7 @@ describe('tries', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('what a service answers itself is not asked again: those before it would multiply', async () => {
+  test('an error that a service itself returned is not retried: retries would multiply', async () => {
     const methods = new Map<string, ServedMethod>();
     let served = 0;
     for (const { path, responseStream } of Object.values(contracts.orgs.definition)) {
@@ -106,7 +106,7 @@ describe('tries', () => {
   });
 });
 
-test('a service refuses what it has no room for, background work first', async () => {
+test('an overloaded service refuses calls, background work first', async () => {
   const methods = new Map<string, ServedMethod>();
   const release: (() => void)[] = [];
   for (const { path, responseStream } of Object.values(contracts.orgs.definition)) {
@@ -147,14 +147,14 @@ describe('work for a call', () => {
     await expect(before(Date.now() + 20, hang())).rejects.toMatchObject({ reason: 'timeout' });
   });
 
-  test('ends when the call is given up', async () => {
+  test('ends when the call is cancelled', async () => {
     const caller = new AbortController();
     const work = servedWithin({ deadline: Date.now() + 60_000, signal: caller.signal }, () => withinCall(hang()));
     caller.abort();
     await expect(work).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 
-  test('is not waited for at all where the call is over before', async () => {
+  test('is not waited for at all if the call is already over', async () => {
     const caller = new AbortController();
     caller.abort();
     const begun = { gone: false, late: false };
@@ -174,7 +174,7 @@ describe('work for a call', () => {
     expect(begun).toEqual({ gone: false, late: false });
   });
 
-  test('has as much time as is left, and no more than usual', async () => {
+  test('has the time that is left, but no more than usual', async () => {
     const left = (ms: number) => servedWithin({ deadline: Date.now() + ms, signal }, async () => timeLeft(1000));
     expect(await left(60_000)).toBe(1000);
     expect(await left(500)).toBeLessThanOrEqual(500);
@@ -184,7 +184,7 @@ describe('work for a call', () => {
     expect(await apart).toBe(1000);
   });
 
-  test('that goes on behind its answer is not ended with the call', async () => {
+  test('that continues after its answer does not end with the call', async () => {
     let begin: (text: string) => void = () => {};
     const begun = new Promise<string>((resolve) => {
       begin = resolve;
@@ -214,33 +214,33 @@ describe('work for a call', () => {
     expect(await Promise.all([before, behind])).toEqual(['done', 'done']);
   });
 
-  test('a call makes its signal, and the reason of its end, where somebody asks for them', () => {
-    let asked = 0;
+  test('a call creates its signal, and the reason of its end, on demand', () => {
+    let reasonReads = 0;
     const reason = () => {
-      asked++;
-      return new AppError('CANCELLED', 'timeout', 'The caller did not wait.');
+      reasonReads++;
+      return new AppError('CANCELLED', 'timeout', 'The caller cancelled the call.');
     };
     const arrived = () => new ArrivedCall({ metadata: { requestId: 'r' }, deadline: 1000 }, undefined, true);
-    const unheard = arrived();
-    unheard.abort(reason);
-    expect([unheard.givenUp, asked]).toEqual([true, 0]);
-    expect(unheard.signal).toMatchObject({ aborted: true, reason: { code: 'CANCELLED' } });
-    const heard = arrived();
-    const { signal } = heard;
-    expect([heard.givenUp, signal.aborted]).toEqual([false, false]);
-    heard.abort(reason);
+    const unused = arrived();
+    unused.abort(reason);
+    expect([unused.isCancelled, reasonReads]).toEqual([true, 0]);
+    expect(unused.signal).toMatchObject({ aborted: true, reason: { code: 'CANCELLED' } });
+    const used = arrived();
+    const { signal } = used;
+    expect([used.isCancelled, signal.aborted]).toEqual([false, false]);
+    used.abort(reason);
     expect(signal).toMatchObject({ aborted: true, reason: { code: 'CANCELLED' } });
-    expect(asked).toBe(2);
+    expect(reasonReads).toBe(2);
   });
 
-  test('options with a sooner deadline are given up with the others', () => {
+  test('options with a sooner deadline are cancelled with the others', () => {
     const caller = new AbortController();
     const own = { metadata: { requestId: 'r' }, deadline: 1000, signal: caller.signal };
     expect(sooner(own, 2000).deadline).toBe(1000);
     const some = sooner(own, 500);
-    expect(some).toMatchObject({ deadline: 500, givenUp: false });
+    expect(some).toMatchObject({ deadline: 500, isCancelled: false });
     caller.abort();
-    expect(some).toMatchObject({ givenUp: true });
+    expect(some).toMatchObject({ isCancelled: true });
     expect(some.signal?.aborted).toBe(true);
   });
 });
@@ -257,7 +257,7 @@ describe('shedding', () => {
     }
   };
 
-  test('background work goes first, then writes, reads last; what ends makes room', () => {
+  test('background work is refused first, then writes, reads last; calls that end free capacity', () => {
     const shedding = opened(10, 0);
     const admitted = () =>
       (['read', 'write', 'background'] as const).filter((load) => caught(() => shedding.require(load)) === undefined);
@@ -272,7 +272,7 @@ describe('shedding', () => {
     expect(admitted()).toHaveLength(3);
   });
 
-  test('a loop that is late all the time is overloaded, one that was late once is not', async () => {
+  test('an event loop that is always late is overloaded, and one that was late once is not', async () => {
     const shedding = opened(0, 20);
     const block = (ms: number) => {
       for (const until = performance.now() + ms; performance.now() < until; );

@@ -56,7 +56,7 @@ describe('the callers of a method', () => {
     expect(new Set(callers).size).toBe(callers.length);
   });
 
-  test('a token for somebody is given to the five processes that work for people later', () => {
+  test('the five processes that later work for people can get a token for a person', () => {
     expect([...callersOf('/commonplace.identity.v1.AuthService/ActAs')].sort()).toEqual([
       'agents',
       'automations',
@@ -66,7 +66,7 @@ describe('the callers of a method', () => {
     ]);
   });
 
-  test('a service with a method that names none does not start', async () => {
+  test('a service with a method that names no callers does not start', async () => {
     const definition = { ask: { ...contracts.auth.definition.actAs, path: '/commonplace.test.v1.Service/Ask' } };
     const unnamed = { owner: 'test', name: 'commonplace.test.v1.Service', definition } as never;
     await expect(serveMethods(unnamed, { ask: async () => ({}) } as never, parts)).rejects.toThrow(/names no callers/);
@@ -115,7 +115,7 @@ describe('a served method', () => {
   }
 
   const callers = [...Object.keys(FOLDERS), 'operator', 'stranger'];
-  test.each(callers)('is open to %s where it names that process alone, in one process', async (caller) => {
+  test.each(callers)('is open to %s if it names that process alone, in one process', async (caller) => {
     const channel = createLocalChannel(served, createPeerTokens(key, caller));
     for (const { path } of methods) {
       const open = callersOf(path).includes(caller) || callersOf(path).includes('*');
@@ -123,7 +123,7 @@ describe('a served method', () => {
     }
   });
 
-  test.each(callers)('is open to %s where it names that process alone, on the mesh', async (caller) => {
+  test.each(callers)('is open to %s if it names that process alone, on the mesh', async (caller) => {
     const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, createPeerTokens(key, caller));
     opened.push(channel);
     for (const { path } of methods.filter(({ owner }) => owner === 'identity')) {
@@ -159,7 +159,7 @@ function usesOf(process: string): Set<string> {
 }
 
 describe('the code of', () => {
-  test.each(Object.keys(FOLDERS))('%s calls what names it, and all of that', (process) => {
+  test.each(Object.keys(FOLDERS))('%s calls exactly the methods that name it as a caller', (process) => {
     const uses = usesOf(process);
     const onHttp = (path: string) => process === 'gateway' && callersOf(path)[0] === 'gateway';
     const open = ({ path }: { path: string }) => callersOf(path).includes(process) || callersOf(path).includes('*');

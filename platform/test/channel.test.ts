@@ -30,7 +30,7 @@ afterAll(() => gone.close());
 test.each([
   ['local', createLocalChannel(new Map(), peers)],
   ['grpc', gone],
-])('%s: a peer that is not there is unavailable', async (_, channel) => {
+])('%s: a missing peer is unavailable', async (_, channel) => {
   const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
   const asked = channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
   await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable' });

@@ -43,11 +43,14 @@ describe('a consumer', () => {
     await expect(subscribed[0]?.deliver([left({}), left({})])).rejects.toThrow('2 events');
   });
 
-  test.each(['leavers', 'test.', 'test.two_words', 'Test.leavers', 'test-leavers'])('is not called %s', (consumer) => {
-    const { bus } = playBus();
-    const subscribe = () => consume(bus, { consumer, events: ['tenancy.org.purged'] }, async () => {});
-    expect(subscribe).toThrow(`${consumer} is no name of a consumer`);
-  });
+  test.each(['leavers', 'test.', 'test.two_words', 'Test.leavers', 'test-leavers'])(
+    'is refused if its name is %s',
+    (consumer) => {
+      const { bus } = playBus();
+      const subscribe = () => consume(bus, { consumer, events: ['tenancy.org.purged'] }, async () => {});
+      expect(subscribe).toThrow(`${consumer} is not a valid consumer name`);
+    },
+  );
 });
 
 test('an event without a payload in the contract is not read', () => {

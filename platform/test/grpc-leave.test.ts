@@ -12,7 +12,7 @@ const { definition } = contracts.index;
 /** Milliseconds after which a keepalive was due on every connection. */
 const KEEPALIVE_MS = 11_000;
 
-test('a server that leaves finishes its calls, and serves whoever knows of no other', async () => {
+test('a server that leaves finishes its calls, and serves clients that know no other', async () => {
   let finish = () => {};
   let begun = () => {};
   const running = new Promise<void>((resolve) => {

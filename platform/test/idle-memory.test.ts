@@ -10,12 +10,12 @@ function hold(how: string): { readonly before: number; readonly after: number } 
   return JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }));
 }
 
-test('an idle process gives the room of its young generation back', () => {
+test('an idle process returns the memory of its young generation to the system', () => {
   const { before, after } = hold('gives');
   expect(before).toBeGreaterThan(16 * MIB);
   expect(after).toBeLessThan(4 * MIB);
 });
 
-test('the engine keeps that room by itself', () => {
+test('the engine keeps that memory by itself', () => {
   expect(hold('keeps').after).toBeGreaterThan(16 * MIB);
 });

@@ -33,7 +33,7 @@ async function openServer() {
   };
 }
 
-test('nothing that a person has named begins a header, a recipient or an element of an e-mail', async () => {
+test('a text from a person cannot begin a header, a recipient or an element of an e-mail', async () => {
   const server = await openServer();
   const transport = createSmtpTransport(server.url, 'wiki@example.com');
   const written = writeMail({

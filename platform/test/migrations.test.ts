@@ -31,7 +31,7 @@ function recorded(...names: string[]) {
   return { ran, migrations };
 }
 
-test('a store is noted with the form of the release that is first at it', async () => {
+test('a store records the format of the first release that opens it', async () => {
   await requireFormat('notes', store(), []);
   expect(await formatOf(store(), [])).toEqual({ format: 1, latest: 1, pending: [] });
   const { ran, migrations } = recorded('one');
@@ -40,10 +40,12 @@ test('a store is noted with the form of the release that is first at it', async 
   expect(await formatOf(database.store('others'), migrations)).toMatchObject({ format: 2, pending: [] });
 });
 
-test('a service does not start on what is to be migrated first, nor on what a newer release has stored', async () => {
+test('a service does not start on data that must be migrated first, nor on data of a newer release', async () => {
   await requireFormat('notes', store(), []);
   const { ran, migrations } = recorded('one', 'two');
-  await expect(requireFormat('notes', store(), migrations)).rejects.toThrow(/notes .* \(one, two\): migrate it/);
+  await expect(requireFormat('notes', store(), migrations)).rejects.toThrow(
+    /notes must be migrated first \(one, two\)/,
+  );
   expect(ran).toEqual([]);
   expect(await migrate(store(), migrations)).toEqual(['one', 'two']);
   expect(await migrate(store(), migrations)).toEqual([]);
@@ -53,7 +55,7 @@ test('a service does not start on what is to be migrated first, nor on what a ne
   expect(ran).toEqual(['one', 'two']);
 });
 
-test('what is cut off is run again, and what was done is not', async () => {
+test('an interrupted migration runs again, and a completed one does not', async () => {
   await requireFormat('notes', store(), []);
   const { ran, migrations } = recorded('one', 'two', 'three');
   let broken = true;
@@ -79,7 +81,7 @@ test('what is cut off is run again, and what was done is not', async () => {
   expect(ran).toEqual(['one', 'two', 'three']);
 });
 
-test('of several at a time one runs each, and all find it done', async () => {
+test('of several processes at once one runs each migration, and all find it done', async () => {
   await requireFormat('notes', store(), []);
   const { ran, migrations } = recorded('one', 'two');
   const slow = migrations.map((migration) => ({

@@ -126,7 +126,7 @@ test.each([
   expect((await exported()).spans).toHaveLength(count);
 });
 
-test('settings of our own win over variables of OpenTelemetry', async () => {
+test('settings of our own take precedence over variables of OpenTelemetry', async () => {
   await start({
     COMMONPLACE_OTLP_URL: url,
     COMMONPLACE_TRACE_RATIO: '1',
@@ -137,7 +137,7 @@ test('settings of our own win over variables of OpenTelemetry', async () => {
   expect((await exported()).spans).toHaveLength(1);
 });
 
-test('what OpenTelemetry is told to leave off stays off', async () => {
+test('signals that variables of OpenTelemetry disable stay disabled', async () => {
   await start({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'TRUE' });
   expect(requestSpan('GET', 'http', SAMPLED, true)).toBeUndefined();
   await telemetry?.close();
@@ -150,7 +150,7 @@ test('OTEL_METRICS_EXPORTER=prometheus opens the page', async () => {
   expect((await fetch(`http://127.0.0.1:${telemetry?.metricsPort}/metrics`)).status).toBe(200);
 });
 
-test('values that are not supported are ignored, and named', () => {
+test('unsupported values are ignored and reported', () => {
   const { ignored, ratio, tracecontext } = readOtelSettings({
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
@@ -174,7 +174,7 @@ test('values that are not supported are ignored, and named', () => {
   expect([ratio, tracecontext]).toEqual([undefined, true]);
 });
 
-test('tracestate goes with the trace: to calls, to other servers and to the collector', async () => {
+test('tracestate is propagated with the trace: to calls, other servers and the collector', async () => {
   await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
   const given = receivedTrace({ traceparent: SAMPLED, tracestate: `vendor=a:b , other@x=1` });
   const span = requestSpan('GET', 'http', given, false);
@@ -190,7 +190,7 @@ test('tracestate goes with the trace: to calls, to other servers and to the coll
   expect(spans.map(({ traceState }) => traceState)).toEqual([STATE, STATE]);
 });
 
-test('an unsampled trace keeps its tracestate, and an invalid one is left out', () => {
+test('an unsampled trace keeps its tracestate, and an invalid one is dropped', () => {
   expect(passedOn(undefined, `${SAMPLED};${STATE}`, false)).toBe(`${SAMPLED.replace(/01$/, '00')};${STATE}`);
   for (const state of [undefined, '', ' , ', 'a', '=b', 'A=b', 'a=b\u0001', `a=${'x'.repeat(600)}`]) {
     expect(traceContext(SAMPLED, state)).toBe(SAMPLED);
@@ -200,7 +200,7 @@ test('an unsampled trace keeps its tracestate, and an invalid one is left out', 
   expect(traceContext(`${SAMPLED};a=b`, undefined)).toBeUndefined();
 });
 
-test('without the propagator traces begin here, and are not told to others', async () => {
+test('without the propagator traces begin here and are not propagated', async () => {
   await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1', OTEL_PROPAGATORS: 'none' });
   const given = receivedTrace({ traceparent: SAMPLED });
   expect(given).toBeUndefined();
@@ -242,7 +242,7 @@ test('spans of libraries join our traces, and ours are children of theirs', asyn
   expect(spans.filter(({ parentSpanId }) => parentSpanId === byName.get('of a library')?.spanId)).toHaveLength(1);
 });
 
-test('libraries make no spans outside of a sampled request, nor after telemetry has ended', async () => {
+test('libraries create no spans outside of a sampled request, nor after telemetry has ended', async () => {
   await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
   const alone = trace.getTracer('library').startSpan('alone');
   expect(alone.isRecording()).toBe(false);
@@ -251,7 +251,7 @@ test('libraries make no spans outside of a sampled request, nor after telemetry 
   expect(trace.getTracer('library').startSpan('late').isRecording()).toBe(false);
 });
 
-test('the page as OpenMetrics has exemplars of sampled requests, and the names of the plain page', async () => {
+test('the OpenMetrics page has exemplars of sampled requests, and the names of the plain page', async () => {
   await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_METRICS_PORT: '0', COMMONPLACE_TRACE_RATIO: '1' });
   const durations = histogram({ name: 'test.exemplar.duration', unit: 's', description: 'd' }, [0.1, 1]);
   const series = durations.bind({ 'test.route': '/a/{b}', kind: 'x "y"' });

@@ -39,7 +39,7 @@ describe('COMMONPLACE_PLAIN_CONNECTIONS=refuse', () => {
   };
   const env = { STORE: 'http://user:secret@store:1', SHOWN: 'http://wiki:80' };
 
-  test('refuses to start with a URL to connect to that is not encrypted, and says nothing of its secrets', () => {
+  test('refuses to start with a URL to connect to that is not encrypted, and reveals none of its secrets', () => {
     expect(readConfig(table, env)).toEqual({ store: env.STORE, shown: env.SHOWN });
     const refusing = { ...env, COMMONPLACE_PLAIN_CONNECTIONS: 'refuse' };
     expect(() => readConfig(table, refusing)).toThrow(
@@ -48,7 +48,7 @@ describe('COMMONPLACE_PLAIN_CONNECTIONS=refuse', () => {
     expect(readConfig(table, { ...refusing, STORE: 'https://store:1' }).store).toBe('https://store:1');
   });
 
-  test('goes for MongoDB, NATS and the collector of every process', () => {
+  test('applies to MongoDB, NATS and the collector of every process', () => {
     const plain = {
       COMMONPLACE_PLAIN_CONNECTIONS: 'refuse',
       COMMONPLACE_MONGODB_URL: 'mongodb://mongo:27017',

@@ -10,14 +10,14 @@ import { nodeProblem } from '@commonplace/kit/program';
 import { describe, expect, test } from '@jest/globals';
 import { startFailureOf } from '../src/runtime/start-failure.js';
 
-describe('why a process can not start is one line and an exit code', () => {
+describe('the reason why a process cannot start is one line and an exit code', () => {
   const failing = (facts: object) => Object.assign(new Error('it does not work'), facts);
   const listen = { syscall: 'listen', address: '127.0.0.1', port: 80 };
   test.each([
     [{ ...listen, code: 'EADDRINUSE' }, 69, 'Port 80 of 127.0.0.1 is in use'],
     [{ ...listen, code: 'EADDRNOTAVAIL', address: '10.9.9.9' }, 69, 'no address 10.9.9.9'],
     [{ ...listen, code: 'EACCES' }, 77, 'ports below 1024 need a right'],
-    [{ syscall: 'mkdir', code: 'EACCES', path: '/data' }, 73, '/data can not be written (this user may not)'],
+    [{ syscall: 'mkdir', code: 'EACCES', path: '/data' }, 73, '/data cannot be written (this user may not)'],
     [{ syscall: 'open', code: 'EROFS', path: '/data/x' }, 73, 'the file system is read-only'],
     [{ syscall: 'mkdir', code: 'EEXIST', path: '/data' }, 73, 'it is no folder'],
   ])('%j', (facts, exitCode, words) => {
@@ -27,7 +27,7 @@ describe('why a process can not start is one line and an exit code', () => {
     expect(startFailureOf(new Error('above', { cause: failing(facts) }))).toEqual(failure);
   });
 
-  test('a full disk is one, and what nobody knows is none', () => {
+  test('a full disk is such a reason, and an unknown error is not', () => {
     expect(startFailureOf(StorageFull())).toMatchObject({ exitCode: 73 });
     expect(startFailureOf(Unavailable())).toBeUndefined();
     expect(startFailureOf(new TypeError('x is not a function'))).toBeUndefined();
@@ -45,7 +45,7 @@ describe('why a process can not start is one line and an exit code', () => {
   });
 });
 
-test('a misspelt setting is named with the nearest right one', () => {
+test('a misspelt setting is reported with the most similar one', () => {
   const known = ['COMMONPLACE_PORT', 'COMMONPLACE_HOST', 'COMMONPLACE_SIGN_UP'];
   expect(nearestName('COMMONPLACE_POTR', known)).toBe('COMMONPLACE_PORT');
   expect(nearestName('COMMONPLACE_SIGNUP', known)).toBe('COMMONPLACE_SIGN_UP');
@@ -63,7 +63,7 @@ test('a misspelt setting is named with the nearest right one', () => {
   ]);
 });
 
-test('the short help has what most people need, the long one everything once', () => {
+test('the short help has what most people need, and the long one has every setting once', () => {
   const one: Table = {
     port: {
       variable: 'COMMONPLACE_PORT',
@@ -86,7 +86,7 @@ test('the short help has what most people need, the long one everything once', (
   expect(long).not.toContain('hidden');
 });
 
-test('a signal that comes while the start keeps the process busy ends it', async () => {
+test('a signal that arrives while the start keeps the process busy ends it', async () => {
   const home = mkdtempSync(join(tmpdir(), 'commonplace-start-'));
   const script = fileURLToPath(new URL('./busy-start.js', import.meta.url));
   const env = { ...process.env, COMMONPLACE_DATA_DIR: home, COMMONPLACE_LOG_LEVEL: 'error' };

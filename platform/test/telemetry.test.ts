@@ -51,7 +51,10 @@ async function page(): Promise<string> {
 }
 
 /** Starts a server that receives exports and responds with `status`. */
-async function startCollector(status: number, told: (body: string, path: string) => void = () => {}): Promise<string> {
+async function startCollector(
+  status: number,
+  onExport: (body: string, path: string) => void = () => {},
+): Promise<string> {
   const server = createServer(async (request, response) => {
     let body = '';
     try {
@@ -60,7 +63,7 @@ async function startCollector(status: number, told: (body: string, path: string)
       // The test has ended.
       return;
     }
-    told(body, request.url ?? '');
+    onExport(body, request.url ?? '');
     response.writeHead(status).end('{}');
   });
   collector = server;
@@ -68,15 +71,15 @@ async function startCollector(status: number, told: (body: string, path: string)
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe('where nothing is switched on', () => {
-  test('there is no page, no span, and nothing is loaded', async () => {
+describe('if nothing is enabled', () => {
+  test('there is no page and no span, and nothing is loaded', async () => {
     telemetry = await start({});
     expect(telemetry.metricsPort).toBeUndefined();
     expect(requestSpan('GET', 'http', SAMPLED, true)).toBeUndefined();
     expect(await within(undefined, async () => currentSpan())).toBeUndefined();
   });
 
-  test('a trace goes on as not sampled, unless its client decides, and what is none does not go on', () => {
+  test('a trace continues as not sampled unless its client decides, and an invalid one does not continue', () => {
     expect(passedOn(undefined, SAMPLED, false)).toBe(SAMPLED.replace(/01$/, '00'));
     expect(passedOn(undefined, SAMPLED, true)).toBe(SAMPLED);
     for (const odd of ['', 'x', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, `${SAMPLED}${'-x'.repeat(100)}`]) {
@@ -86,7 +89,7 @@ describe('where nothing is switched on', () => {
   });
 });
 
-test('settings that can not be used are refused', () => {
+test('invalid settings are refused', () => {
   for (const [variable, value] of [
     ['OTLP_URL', 'collector:4317'],
     ['OTLP_URL', 'http://user:secret@collector:4318'],
@@ -100,7 +103,7 @@ test('settings that can not be used are refused', () => {
 });
 
 describe('traceparent', () => {
-  test('tells whether it is sampled', () => {
+  test('determines whether it is sampled', () => {
     expect(readTraceparent(SAMPLED)).toEqual({ traceId: TRACE, spanId: 'b7ad6b7169203331', sampled: true });
     expect(readTraceparent(SAMPLED.replace(/01$/, '00'))?.sampled).toBe(false);
     // A later version may append further fields.
@@ -108,7 +111,7 @@ describe('traceparent', () => {
   });
 
   test.each([`ff-${TRACE}-b7ad6b7169203331-01`, `00-${TRACE.toUpperCase()}-b7ad6b7169203331-01`, `00-${TRACE}-01`])(
-    '%s is none',
+    '%s is invalid',
     (text) => {
       expect(readTraceparent(text)).toBeUndefined();
     },
@@ -116,7 +119,7 @@ describe('traceparent', () => {
 });
 
 describe('the page for Prometheus', () => {
-  test('has what was measured, with units in names, and nothing else is served there', async () => {
+  test('has the measured values, with units in names, and serves nothing else', async () => {
     const durations = histogram({ name: 'test.page.duration', unit: 's', description: 'd' }, [0.1, 1]);
     const hits = counter({ name: 'test.page.hits', unit: '{hit}', description: 'd' }).bind({ kind: 'a' });
     const level = gauge({ name: 'test.page.level', unit: 'By', description: 'd' });
@@ -148,7 +151,7 @@ describe('the page for Prometheus', () => {
     expect(other.status).toBe(404);
   });
 
-  test('attributes without end become one series', async () => {
+  test('an unlimited number of attributes becomes one series', async () => {
     const many = counter({ name: 'test.many', unit: '1', description: 'd' });
     for (let i = 0; i < 3000; i++) many.bind({ i }).add();
     telemetry = await start({ COMMONPLACE_METRICS_PORT: '0' });
@@ -171,7 +174,7 @@ describe('traces', () => {
     ...(traceparent === undefined ? {} : { traceparent }),
   });
 
-  test('are begun by the ratio, whatever a client says that is not trusted to decide', async () => {
+  test('begin by the ratio, whatever an untrusted client says', async () => {
     const url = await startCollector(200);
     telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
     for (let i = 0; i < 100; i++) expect(requestSpan('GET', 'http', SAMPLED, false)).toBeUndefined();
@@ -182,7 +185,7 @@ describe('traces', () => {
     expect(span?.traceparent).toMatch(/-01$/);
   });
 
-  test('are begun by the ratio, and below a client that is trusted by what that says', async () => {
+  test('begin by the ratio, and below a trusted client by what the client says', async () => {
     const url = await startCollector(200);
     telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
     expect(requestSpan('GET', 'http', undefined, false)).toBeUndefined();
@@ -195,7 +198,7 @@ describe('traces', () => {
     expect(requestSpan('GET', 'http', SAMPLED.replace(/01$/, '00'), true)).toBeUndefined();
   });
 
-  test('go on in later work and in consumers, and work of another request stays out of them', async () => {
+  test('continue in later work and in consumers, and work of another request stays out of them', async () => {
     const url = await startCollector(200);
     telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
     const seen: (string | undefined)[] = [];
@@ -298,8 +301,8 @@ async function serveIndex(
   return { methods: served, call, unary: pathOf(false), stream: pathOf(true) };
 }
 
-describe('a collector that is dead', () => {
-  test.each(['is gone', 'refuses'])('holds up nothing, and no trace is begun for a while: it %s', async (how) => {
+describe('an unreachable collector', () => {
+  test.each(['is gone', 'refuses'])('blocks nothing, and no trace begins for a while: it %s', async (how) => {
     const url = how === 'refuses' ? await startCollector(400) : 'http://127.0.0.1:9';
     telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
     expect(requestSpan('GET', 'http', undefined, false)).toBeDefined();

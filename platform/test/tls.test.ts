@@ -62,7 +62,7 @@ function issued(name: string, names: string[], by: Authority = authority, truste
 
 const REFUSED = { code: 'UNAVAILABLE', reason: 'service_unavailable' };
 
-test('a service with its own certificate is let in', async () => {
+test('a service with its own certificate is admitted', async () => {
   await expect(ask('search', issued('search', ['search.mesh.test']))).resolves.toBeDefined();
 });
 
@@ -107,7 +107,7 @@ test('a client with a certificate of another authority is refused', async () => 
   await expect(ask('search', tls)).rejects.toMatchObject(REFUSED);
 });
 
-test('a client with the certificate of another service than it says is refused', async () => {
+test('a client with the certificate of another service than it claims to be is refused', async () => {
   await expect(ask('tenancy', issued('other', ['search.mesh.test']))).rejects.toMatchObject(REFUSED);
 });
 
@@ -122,7 +122,7 @@ test('a service of another authority is not called', async () => {
   await expect(ask('search', tls)).rejects.toMatchObject(REFUSED);
 });
 
-test('probes ask for health without a certificate, and for nothing else', async () => {
+test('probes read health without a certificate, and nothing else', async () => {
   const port = server.healthPort as number;
   const Health = makeGenericClientConstructor(service, 'Health');
   const client = new Health(`127.0.0.1:${port}`, credentials.createInsecure());
@@ -140,7 +140,7 @@ test('probes ask for health without a certificate, and for nothing else', async 
   await expect(asked).rejects.toMatchObject({ code: 'INTERNAL' });
 });
 
-test('new connections use new certificates, of another authority too; files that do not fit change nothing', async () => {
+test('new connections use new certificates, also of another authority; mismatched files change nothing', async () => {
   const next = createAuthority();
   const old = issued('old', ['search.mesh.test'], authority, [authority, next]);
   const fresh = issued('fresh', ['search.mesh.test'], next, [next]);
@@ -153,7 +153,7 @@ test('new connections use new certificates, of another authority too; files that
   await expect(ask('search', old)).resolves.toBeDefined();
 });
 
-test('a start with files that can not be used says so', () => {
+test('a start with unusable files reports them', () => {
   expect(() => openTls({ ...files, ca: join(folder, 'none'), name: NAME }, silentLog)).toThrow(/can't be used/);
 });
 

@@ -7,23 +7,23 @@ const seed = randomBytes(32);
 const caller = personCalled('Ada');
 
 describe('caller tokens', () => {
-  test('say who is calling to whom has the keys', async () => {
+  test('identify the caller to whoever has the keys', async () => {
     const signer = createTokenSigner([seed]);
     const verify = createTokenVerifier(async () => signer.jwks);
     expect(await verify(await signer.sign(caller))).toEqual(caller);
   });
 
-  test('hand on each scope, and all of them', async () => {
+  test('pass on each scope, and all of them', async () => {
     const signer = createTokenSigner([seed]);
     const verify = createTokenVerifier(async () => signer.jwks);
     for (const scopes of [[], ...KNOWN_SCOPES.map((scope) => [scope]), [...KNOWN_SCOPES]]) {
       const scoped = { ...caller, credential: { ...caller.credential, scopes } };
       expect(await verify(await signer.sign(scoped))).toEqual(scoped);
     }
-    await expect(async () => signer.sign(personCalled('Eve', ['no:such']))).rejects.toThrow('no scope');
+    await expect(async () => signer.sign(personCalled('Eve', ['no:such']))).rejects.toThrow('is not a scope');
   });
 
-  test('many at once wait for one fetch of the keys', async () => {
+  test('many concurrent verifications wait for one fetch of the keys', async () => {
     const signer = createTokenSigner([seed]);
     let fetches = 0;
     const verify = createTokenVerifier(async () => {
@@ -36,7 +36,7 @@ describe('caller tokens', () => {
     expect(fetches).toBe(1);
   });
 
-  test('signed by a newer key are good as soon as its set is fetched, at most once a second', async () => {
+  test('signed by a newer key are valid as soon as its set is fetched, at most once a second', async () => {
     let clock = Date.now();
     const before = createTokenSigner([seed]);
     const after = createTokenSigner([randomBytes(32), seed]);
@@ -57,7 +57,7 @@ describe('caller tokens', () => {
     expect(fetches).toBe(2);
   });
 
-  test('end, and are those of one key only', async () => {
+  test('expire, and are valid for one key only', async () => {
     let clock = Date.now();
     const signer = createTokenSigner([seed]);
     const token = await signer.sign(caller);
@@ -77,11 +77,11 @@ describe('caller tokens', () => {
 describe('peer tokens', () => {
   const key = randomBytes(32);
 
-  test('name the process that made them', () => {
+  test('name the process that created them', () => {
     expect(createPeerTokens(key, 'b').verify(createPeerTokens(key, 'a').mint())).toBe('a');
   });
 
-  test('of another installation, changed or ended are refused', () => {
+  test('of another installation, changed or expired are refused', () => {
     let clock = Date.now();
     const peers = createPeerTokens(key, 'a', () => clock);
     const token = peers.mint();

@@ -16,8 +16,8 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'commonplace-end-'));
   file = join(folder, 'commonplace.db');
   logged = [];
-  const tell = (event: string) => void logged.push(event);
-  log = { ...silentLog, info: tell, warn: tell, error: tell };
+  const record = (event: string) => void logged.push(event);
+  log = { ...silentLog, info: record, warn: record, error: record };
   const database = await openSqliteDatabase({ file });
   const things = await database.store('s').collection<{ id: string; version: number; text: string }>({
     name: 'things',
@@ -33,14 +33,14 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('nothing is checked after a process that ended well', async () => {
+test('nothing is checked after a process that ended cleanly', async () => {
   await watchEnd(folder, file, log).close();
   await watchEnd(folder, file, log).close();
   expect([logged, readCheckReport(folder)]).toEqual([[], undefined]);
   expect(existsSync(join(folder, 'running'))).toBe(false);
 });
 
-test('after one that did not, a whole database is found whole', async () => {
+test('after an unclean end, an intact database is found intact', async () => {
   watchEnd(folder, file, log);
   const next = watchEnd(folder, file, log);
   await eventually(async () => expect(logged).toEqual(['store.checked']));
@@ -50,7 +50,7 @@ test('after one that did not, a whole database is found whole', async () => {
   expect(logged).toEqual(['store.checked']);
 });
 
-test('and a damaged one is told of, and again after the next start', async () => {
+test('after an unclean end, a damaged database is reported, and again after the next start', async () => {
   const bytes = readFileSync(file);
   // A page in the middle of the table.
   bytes.fill(0xff, 8 * 4096, 9 * 4096);
@@ -62,7 +62,7 @@ test('and a damaged one is told of, and again after the next start', async () =>
   await next.close();
 });
 
-test('a check that was stopped is begun anew', async () => {
+test('a check that was stopped starts again', async () => {
   watchEnd(folder, file, log);
   await watchEnd(folder, file, log).close();
   if (readCheckReport(folder) === undefined) expect(existsSync(join(folder, 'running'))).toBe(true);

@@ -41,7 +41,7 @@ test('a start without a wait logs nothing and opens no port', async () => {
   expect(lines).toEqual([]);
 });
 
-test('a start does not wait for what will not pass', async () => {
+test('a start does not wait for a permanent failure', async () => {
   const wrong = new AppError('UNAUTHENTICATED', 'invalid_credentials', 'wrong password');
   await expect(openWhenThere('MongoDB', () => Promise.reject(wrong), { log: silentLog })).rejects.toBe(wrong);
 });
@@ -55,7 +55,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('a process that waits is alive and not ready, and frees its port', async () => {
+test('a waiting process is live and not ready, and frees its port', async () => {
   const port = await freePort();
   const end = await openWaitingHealth(`127.0.0.1:${port}`);
   const Client = makeGenericClientConstructor(service as unknown as ServiceDefinition, 'health');

@@ -117,7 +117,7 @@ function verify({ headers, body }: Received, secret: string): unknown {
 }
 
 describe('a delivery', () => {
-  test('is signed as the standard says, is sent once, and is then done', async () => {
+  test('is signed according to the standard, is sent once, and is then done', async () => {
     says(204);
     await send(1);
     await inUnit(async (work) => {
@@ -133,7 +133,7 @@ describe('a delivery', () => {
     expect(last).toMatchObject({ status: 'delivered', attempts: 1, last: { status: 204 } });
   });
 
-  test('that is asked for again after a restart is known', async () => {
+  test('that is requested again after a restart is known', async () => {
     says(200);
     await send(1);
     await webhooks.runDue();
@@ -142,7 +142,7 @@ describe('a delivery', () => {
     expect(work.dirty).toBe(false);
   });
 
-  test('carries the signature of the former secret beside that of the present', async () => {
+  test('has the signature of the former secret next to that of the current one', async () => {
     const former = mintWebhookSecret();
     secrets = [secrets[0] as string, former];
     says(200);
@@ -154,7 +154,7 @@ describe('a delivery', () => {
   });
 
   test.each([500, 404, 301, 429])(
-    'answered %s is tried by the schedule, with the same id and fresh timestamps',
+    'answered %s is retried by the schedule, with the same id and fresh timestamps',
     async (status) => {
       says(status, { location: `${url}/elsewhere` });
       await send(1);
@@ -193,7 +193,7 @@ describe('a delivery', () => {
     expect(delivery).toMatchObject({ status: 'delivered', attempts: 2, last: { status: 200, head: 'thanks' } });
   });
 
-  test('waits as long as the target asks for, in seconds or by a date, but not for ever', async () => {
+  test('waits as long as the target asks for, in seconds or by a date, but not endlessly', async () => {
     for (const [header, ms] of [
       ['120', 120_000],
       [new Date(clock + HOUR).toUTCString(), HOUR],
@@ -209,7 +209,7 @@ describe('a delivery', () => {
     }
   });
 
-  test('is no longer tried where nobody answers in time, or the connection breaks', async () => {
+  test('stays pending if there is no answer in time, or the connection breaks', async () => {
     answer = (response) => response.destroy();
     await send(1);
     await webhooks.runDue();
@@ -220,7 +220,7 @@ describe('a delivery', () => {
     });
   });
 
-  test('reads no more than the beginning of an answer without an end', async () => {
+  test('reads only the beginning of an endless answer', async () => {
     answer = (response) => {
       const more = () => {
         while (response.write('x'.repeat(4096)));
@@ -235,7 +235,7 @@ describe('a delivery', () => {
     expect(delivery?.last?.head).toBe('x'.repeat(1024));
   });
 
-  test('goes nowhere where its target is gone, or leads into the own network', async () => {
+  test('is not sent if its target is gone, or its URL leads into the own network', async () => {
     await send(1, ['moved']);
     await webhooks.runDue();
     expect((await webhooks.latest('form', 1))[0]).toMatchObject({ status: 'canceled', attempts: 0 });
@@ -262,7 +262,7 @@ describe('a delivery', () => {
 });
 
 describe('a target', () => {
-  test('that answers 410 is switched off at once, until it is taken up again', async () => {
+  test('that answers 410 is disabled at once, until it is enabled again', async () => {
     says(410);
     await send(1);
     await webhooks.runDue();
@@ -279,7 +279,7 @@ describe('a target', () => {
     expect(received).toHaveLength(2);
   });
 
-  test('is switched off after five days of nothing but failures', async () => {
+  test('is disabled after five days of failures only', async () => {
     says(500);
     for (let hour = 0; disabled.length === 0 && hour < 24 * 7; hour++) {
       if (hour % 24 === 0) await send(hour);
@@ -292,7 +292,7 @@ describe('a target', () => {
     expect(days).toBeLessThan(6);
   });
 
-  test('that has answered well in between is not', async () => {
+  test('that has answered successfully in between stays enabled', async () => {
     for (let hour = 0; hour < 24 * 7; hour++) {
       says(hour === 24 * 4 ? 200 : 500);
       if (hour % 24 === 0) await send(hour);
@@ -302,7 +302,7 @@ describe('a target', () => {
     expect(disabled).toEqual([]);
   });
 
-  test('that is slow does not hold up others', async () => {
+  test('that is slow does not delay others', async () => {
     const held: ServerResponse[] = [];
     answer = (response) => void held.push(response);
     for (let i = 0; i < 40; i++) await send(i, ['slow']);
@@ -316,7 +316,7 @@ describe('a target', () => {
   });
 });
 
-test('an owner is shown so many of the latest', async () => {
+test('an owner sees a limited number of the latest deliveries', async () => {
   says(200);
   for (let i = 0; i < KEPT + 20; i++) {
     clock++;
@@ -331,7 +331,7 @@ test('an owner is shown so many of the latest', async () => {
   expect(await webhooks.latest('form', 10)).toEqual([]);
 });
 
-test('an owner with more deliveries than one query reads is forgotten whole', async () => {
+test('an owner with more deliveries than one query reads is deleted completely', async () => {
   await inUnit(async (work) => {
     for (let i = 0; i < 2_150; i++) await webhooks.send(work, { ...message(i), ownerId: 'large' }, ['hook']);
   });
@@ -339,7 +339,7 @@ test('an owner with more deliveries than one query reads is forgotten whole', as
   expect(await webhooks.latest('large', 10)).toEqual([]);
 });
 
-test('a secret is told from other texts', () => {
+test('a secret is distinguished from other texts', () => {
   expect(isWebhookSecret(mintWebhookSecret())).toBe(true);
   const bytes = (n: number) => `whsec_${Buffer.alloc(n, 7).toString('base64')}`;
   expect([24, 64].map((n) => isWebhookSecret(bytes(n)))).toEqual([true, true]);

@@ -42,7 +42,7 @@ function skip(name) {
 }
 
 /** Counts a check that must refuse something broken. */
-const refuses = (name, faults) => check(`${name} (seen refusing)`, faults.length > 0 ? [] : ['lets it pass']);
+const refuses = (name, faults) => check(`${name} (seen refusing)`, faults.length > 0 ? [] : ['it is accepted']);
 
 const work = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));
 try {
@@ -79,11 +79,11 @@ async function checkCommitted(all, rendered) {
     check(`${file} is current`, committed === text ? [] : ['run `npm run chart`']);
   }
   const golden = goldens(all, rendered);
-  check('rendered scenarios are as committed', outdated(golden));
+  check('rendered scenarios equal the committed ones', outdated(golden));
   const left = (await readdir(FOLDER)).filter((file) => !golden.has(join(FOLDER, file)));
-  check('no rendering is left of a scenario that is gone', left);
+  check('no rendering of a removed scenario is left', left);
   const [[file, text]] = golden;
-  refuses('rendered scenarios are as committed', outdated(new Map([[file, `${text}# more\n`]])));
+  refuses('rendered scenarios equal the committed ones', outdated(new Map([[file, `${text}# more\n`]])));
 }
 
 async function checkSchemas(rendered) {
@@ -179,14 +179,14 @@ async function checkValues(all) {
   const said = await complaintOf(base, keys.values);
   for (const { path, key } of keys.places) {
     const line = said.find((one) => one.includes(`'${path}'`) && one.includes(`'${key}'`));
-    check(`mistyped key ${path}/${key} is refused`, line === undefined ? ['it is taken'] : []);
+    check(`mistyped key ${path}/${key} is refused`, line === undefined ? ['it is accepted'] : []);
   }
   for (const lists of [false, true]) {
     const types = wrongTypes(schema, lists);
     const complaints = await complaintOf(base, types.values);
     for (const { path } of types.places) {
       const found = complaints.some((one) => one.includes(`'${path}'`));
-      check(`wrong type at ${path} is refused`, found ? [] : ['it is taken']);
+      check(`wrong type at ${path} is refused`, found ? [] : ['it is accepted']);
     }
   }
   await checkWrongValues(base);
@@ -207,7 +207,7 @@ async function checkWrongValues(base) {
     const said = await complaintOf(base, valuesOf(round));
     for (const [place, value] of round) {
       const found = said.some((line) => isAbout(line, place));
-      check(`${place} of ${JSON.stringify(value)} is refused`, found ? [] : ['it is taken']);
+      check(`${place} of ${JSON.stringify(value)} is refused`, found ? [] : ['it is accepted']);
     }
   }
   const [right] = roundsOf(rightValues);

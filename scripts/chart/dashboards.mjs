@@ -119,7 +119,7 @@ const DASHBOARDS = {
         [
           'Share of calls that fails',
           'percentunit',
-          'Calls that got no answer, or one that tells of a fault.',
+          'Calls without a response, or with an error.',
           'CommonplaceServiceFails',
           ['{{rpc_method}}', top(10, `commonplace:rpc_faults:ratio5m{${SCOPE}} > 0`)],
         ],
@@ -302,7 +302,7 @@ const DASHBOARDS = {
         [
           'Targets disabled',
           'short',
-          'Targets that were switched off within a day, because they are gone or failed for days. Their owners are told.',
+          'Targets that were switched off within a day, because they are gone or failed for days. Their owners are notified.',
           'CommonplaceJobsGivenUp',
           ['{{reason}}', `sum by (reason) (increase(webhook_disabled_total{${SCOPE}}[1d]))`],
         ],

@@ -31,7 +31,7 @@ export async function checkOwnerPassword(check, files) {
 
   const first = await render({ [GIVEN]: whole }, []);
   const password = Buffer.from(first.generated?.data[KEY] ?? '', 'base64').toString();
-  check('an owner’s password is generated where there is none', [
+  check('an owner’s password is generated if there is none', [
     ...faultsOf(first, GENERATED),
     ...(/^[A-Za-z0-9]{32}$/.test(password) ? [] : [`it is ${password.length} characters long`]),
     ...(first.generated?.metadata.annotations['helm.sh/resource-policy'] === 'keep' ? [] : ['uninstalling deletes it']),
@@ -40,19 +40,19 @@ export async function checkOwnerPassword(check, files) {
   check('NOTES.txt says how to read a generated password', said.includes(`get secret ${GENERATED} -o`) ? [] : [said]);
   const other = await render({ [GIVEN]: whole }, []);
   const isSame = other.generated?.data[KEY] === first.generated?.data[KEY];
-  check('a generated password is another one for each installation', isSame ? ['it is the same'] : []);
+  check('a generated password differs for each installation', isSame ? ['it is the same'] : []);
 
   const there = { [GIVEN]: whole, [GENERATED]: { [KEY]: password } };
   for (const args of [['--is-upgrade'], []]) {
     const again = await render(there, args);
     const stays = again.generated?.data[KEY] === base64(password);
-    check(`a generated password stays with ${args.join() || 'another installation'}`, [
+    check(`a generated password is kept with ${args.join() || 'another installation'}`, [
       ...faultsOf(again, GENERATED),
       ...(stays ? [] : ['it is another one']),
     ]);
   }
   const upgraded = await render({ [GIVEN]: whole }, ['--is-upgrade']);
-  check('no password is generated beside an owner who is there already', [
+  check('no password is generated if there is an owner already', [
     ...faultsOf(upgraded, GIVEN),
     ...(upgraded.generated === undefined ? [] : ['one is generated']),
   ]);
@@ -71,7 +71,7 @@ export async function checkSecretsReplacePods(check, files) {
   const changed = await render({ [GIVEN]: { ...secrets[GIVEN], 'mesh-key': 'd' } });
   const differing = (after) => [...before].filter(([name, sum]) => after.get(name) !== sum).map(([name]) => name);
   check('pods that read Secrets carry their checksum', before.size > 0 ? [] : ['none does']);
-  check('pods stay where no Secret of theirs has changed', [...differing(same), ...differing(other)]);
+  check('pods are kept if none of their Secrets has changed', [...differing(same), ...differing(other)]);
   const kept = [...before.keys()].filter((name) => !differing(changed).includes(name));
   check('an upgrade replaces the pods whose Secret has changed', kept);
 }
@@ -97,7 +97,7 @@ export async function checkReplicas(check, files) {
     check(`an upgrade to autoscaling makes ${ran} replicas ${expected}`, now === expected ? [] : [`there are ${now}`]);
   }
   const fixed = await after(0, ['--set', 'services.gateway.replicas=3']);
-  check('an upgrade brings back what was scaled to 0', fixed === 3 ? [] : [`there are ${fixed}`]);
+  check('an upgrade restores replicas that were scaled to 0', fixed === 3 ? [] : [`there are ${fixed}`]);
   const stopped = await after(5, [...scaled, '--set', 'stopped=true']);
   check('stopped scales to 0', stopped === 0 ? [] : [`there are ${stopped}`]);
 }

@@ -85,9 +85,9 @@ async function live({ name, file, set, kept }) {
     .stdout;
   await step('strict on the server', kubectl, strict, { input });
   const unknown = input.replace('revisionHistoryLimit:', 'revisionHistory:');
-  await step('which refuses an unknown field', kubectl, strict, { input: unknown, code: 1, says: 'unknown field' });
+  await step('an unknown field is refused', kubectl, strict, { input: unknown, code: 1, says: 'unknown field' });
   const rooted = stringify(pod('rooted'));
-  await step('and a pod that is not restricted', kubectl, strict, {
+  await step('a pod that is not restricted is refused', kubectl, strict, {
     input: rooted,
     code: 1,
     says: 'violates PodSecurity',
@@ -136,7 +136,7 @@ async function live({ name, file, set, kept }) {
     '--set',
     'podLabels.outcome=fail',
   ]);
-  await step('is told as such', helm, ['test', ...release, ...TIMEOUT], { code: 1 });
+  await step('is reported as failed', helm, ['test', ...release, ...TIMEOUT], { code: 1 });
   await step('uninstall', helm, ['uninstall', ...release, '--wait', ...TIMEOUT]);
   await gone(space, kept);
 }
@@ -174,10 +174,16 @@ async function backedUp(space, values) {
   await settled(space);
   const job = await firstJob(space);
   expect('the schedule starts a job', job !== '', job);
-  await step('which ends', kubectl, ['wait', '--for=condition=complete', job, ...space, '--timeout=60s']);
+  await step('the backup completes', kubectl, ['wait', '--for=condition=complete', job, ...space, '--timeout=60s']);
   const byHand = ['create', 'job', 'backup-now', '--from=cronjob/commonplace-backup', ...space];
   await step('a backup by hand', kubectl, byHand);
-  await step('ends', kubectl, ['wait', '--for=condition=complete', 'job/backup-now', ...space, '--timeout=60s']);
+  await step('the backup by hand completes', kubectl, [
+    'wait',
+    '--for=condition=complete',
+    'job/backup-now',
+    ...space,
+    '--timeout=60s',
+  ]);
   const ran = await nodesOf(space, 'backup');
   const served = await nodesOf(space, 'all');
   expect(
@@ -234,7 +240,7 @@ async function switched(space, values) {
   await step('upgrade with TLS', helm, upgrade);
   await settled(space);
   expect('which issues none again', (await certificates(space)) === issued);
-  await step('TLS is not turned off by the way', helm, [...upgrade, '--set', 'mesh.tls.mode=off'], {
+  await step('TLS is not turned off accidentally', helm, [...upgrade, '--set', 'mesh.tls.mode=off'], {
     code: 1,
     says: 'mesh.tls.switch',
   });
@@ -312,7 +318,7 @@ async function drain(space) {
   const args = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=180s'];
   await step('drain a node', kubectl, ['drain', 'node-a', ...args], { show: /^node\/\S+ drained/gm });
   await settled(space);
-  await step('and take it back', kubectl, ['uncordon', 'node-a']);
+  await step('uncordon the node', kubectl, ['uncordon', 'node-a']);
 }
 
 async function gone(space, kept) {

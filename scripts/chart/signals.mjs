@@ -17,7 +17,7 @@ export async function checkSignals({ check, refuses, skip, work }) {
   check('each alert has a page', withoutPage(rules, page));
   refuses('each alert has a page', withoutPage(rules, page.replaceAll('### Commonplace', '### Other')));
   const panels = await dashboardPanels();
-  check('each panel says what it shows, and links to a runbook', mutePanels(panels, page));
+  check('each panel has a description, and links to a runbook', mutePanels(panels, page));
   const [first] = structuredClone(panels);
   refuses('each panel links to a runbook', mutePanels([{ ...first, links: [] }], page));
   check('panels of processes name pod and service', anonymousPanels(panels));
@@ -58,7 +58,10 @@ async function checkStrangers({ check, refuses, rules, tests, work, promtoolFaul
   await writeFile(file, JSON.stringify({ ...tests, rule_files: ['strangers-rules.yaml'], tests: beside }));
   const own = join(work, 'strangers-rules.yaml');
   await writeFile(own, rules);
-  check(`alerts beside ${strangers.length} series of a stranger`, await promtoolFaults('test', 'rules', file));
+  check(
+    `alerts next to ${strangers.length} series of another installation`,
+    await promtoolFaults('test', 'rules', file),
+  );
   await writeFile(own, rules.replaceAll('job=~"commonplace(/.+)?"', 'job!=""'));
   refuses('alerts beside series of a stranger', await promtoolFaults('test', 'rules', file));
 }

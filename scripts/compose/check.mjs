@@ -33,7 +33,7 @@ function check(name, faults) {
   else failed += 1;
   for (const fault of faults) console.log(`✕ ${name}: ${fault}`);
 }
-const refuses = (name, faults) => check(`${name} (seen refusing)`, faults.length > 0 ? [] : ['lets it pass']);
+const refuses = (name, faults) => check(`${name} (seen refusing)`, faults.length > 0 ? [] : ['it is accepted']);
 
 const work = await mkdtemp(join(tmpdir(), 'commonplace-compose-'));
 try {
@@ -111,7 +111,7 @@ function imageFaults(name, { image }) {
   const [, repository = '', tag = ''] = /^(.+):([^:/]+)$/.exec(image) ?? [];
   if (tag === '' || tag === 'latest') return [`${name} runs ${image}, which is not pinned`];
   const own = repository.startsWith('commonplace-') && NAMES.includes(repository.slice('commonplace-'.length));
-  return own || SERVERS.includes(repository) ? [] : [`${name} runs ${image}, which nobody builds`];
+  return own || SERVERS.includes(repository) ? [] : [`${name} runs ${image}, which is not built here`];
 }
 
 function restrictionFaults(name, service) {

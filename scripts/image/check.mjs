@@ -57,12 +57,12 @@ try {
     const packages = assemble(service, app);
     const files = readdirSync(app, { recursive: true });
     console.log(`commonplace-${service}: ${packages.length} packages, ${files.length} files, ${sizeOf(app)}`);
-    await check(`${service}: nothing that does not run`, () => nothingStrange(files));
+    await check(`${service}: contains only what runs`, () => nothingStrange(files));
     await check(`${service}: its bill of materials`, () => bill(app, packages));
     await check(`${service}: starts with Node alone`, () => startsAlone(node, app));
     if (service !== 'all') rmSync(app, { recursive: true });
   }
-  await check('nothing that does not run (seen refusing)', () =>
+  await check('contains only what runs (seen refusing)', () =>
     refuse(() => nothingStrange(['node_modules/typescript/lib/tsc.js'])),
   );
   await check('all: migrates, serves, is written to, read and searched', () => serves(node, join(folder, 'all')));
@@ -80,7 +80,7 @@ async function refuse(act) {
       () => false,
       () => true,
     );
-  if (!refused) throw new Error('lets it pass');
+  if (!refused) throw new Error('it is accepted');
 }
 
 async function lint(text) {

@@ -9,7 +9,7 @@ export interface Target {
   readonly by?: Api;
 }
 
-/** Ids in example bodies that stand for a workspace of the caller and for a document in it. */
+/** Ids in example bodies that are replaced by a workspace of the caller and a document in it. */
 export const EXAMPLE_WORKSPACE = '00000000-0000-4000-8000-000000000001';
 export const EXAMPLE_DOCUMENT = '00000000-0000-4000-8000-000000000002';
 

@@ -73,7 +73,7 @@ export async function checkKilled(mesh: LinkedMesh, probes: readonly Probe[], se
 }
 
 /**
- * Services that can't work without a given service, as documented on the operations page: without identity nobody is
+ * Services that can't work without a given service, as documented on the operations page: without identity no caller is
  * authenticated, without tenancy no role is known, and without the permission of resources no contents of files and no
  * search results are shown.
  */

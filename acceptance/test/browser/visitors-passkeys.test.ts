@@ -23,7 +23,7 @@ inBrowser(`passkeys in a browser (skipped without ${CHROMIUM})`, () => {
     await system?.stop();
   });
 
-  test('one is added on the account page and signs in on the sign-in page', async () => {
+  test('a passkey is added on the account page and used on the sign-in page', async () => {
     const { user } = await signUp(system, 'Ada', { email: newAddress('ada') });
     const context = await browser.newContext({ baseURL: origin });
     const page = await context.newPage();

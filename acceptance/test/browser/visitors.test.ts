@@ -84,7 +84,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     return handbook;
   }
 
-  test('read a published document with its pictures and links, on a phone, with scripts off', async () => {
+  test('read a published document with its pictures and links, on a phone, without scripts', async () => {
     await publishHandbook('handbook');
     const page = await visit({ javaScriptEnabled: false, viewport: PHONE, colorScheme: 'dark' });
     await page.goto('/p/handbook');
@@ -111,7 +111,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     expect(visitor?.answers.filter(({ status }) => status >= 400)).toEqual([]);
   }, 120_000);
 
-  test('find no barriers, in either theme', async () => {
+  test('find accessible pages, in both themes', async () => {
     await publishHandbook('barriers');
     const { form } = await newForm(by, workspace.id, {
       title: 'Apply',
@@ -144,7 +144,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     }
   }, 300_000);
 
-  test('open what has a password, and nothing once it is taken back', async () => {
+  test('open a publication with a password, and nothing once it is unpublished', async () => {
     const handbook = await publishHandbook('closed', { visibility: 'password', password: 'open sesame' });
     const page = await visit({ javaScriptEnabled: false });
     await page.goto('/p/closed');
@@ -161,7 +161,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
   }, 120_000);
 
   test.each([true, false])(
-    'fill a form, are told what is wrong, and send it (scripts: %s)',
+    'fill in a form, see the errors, and send it (scripts: %s)',
     async (javaScriptEnabled) => {
       const fields = EVERY_FIELD.filter(({ type }) => type !== 'file');
       const { form } = await newForm(by, workspace.id, { title: 'Apply', fields, success_message: 'Welcome aboard.' });
@@ -197,7 +197,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
         Licence: 'L-7',
         'I know the risks': true,
       });
-      // Sent again by a reload, it is no second row.
+      // A reload sends it again, which adds no second row.
       await page.reload();
       expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
       expect(await system.said()).not.toContain(form.token);
@@ -205,7 +205,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     120_000,
   );
 
-  test('hand in a file, and do the work that keeps machines out', async () => {
+  test('upload a file, and solve the captcha', async () => {
     const fields = [
       { id: 'photo', type: 'file', label: 'A photo', max_files: 1, required: true },
       { id: 'sign', type: 'signature', label: 'Signature', required: true },
@@ -222,7 +222,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
   }, 120_000);
 
-  test('are told that a form is closed, or is none', async () => {
+  test('see that a form is closed, or does not exist', async () => {
     const { form }: FormAnswer = await newForm(by, workspace.id, { title: 'Closed', fields: [EVERY_FIELD[0]] });
     await by.patch(`/resources/${form.resource_id}/form`, { is_active: false });
     const page = await visit();

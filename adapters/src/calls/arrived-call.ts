@@ -30,7 +30,7 @@ export class ArrivedCall implements IncomingCall {
     return this.#controller.signal;
   }
 
-  get givenUp(): boolean {
+  get isCancelled(): boolean {
     return this.#reason !== undefined;
   }
 

@@ -1,4 +1,4 @@
-import { cancelled, isGivenUp } from '@commonplace/kit/deadline';
+import { cancelled, isCancelled } from '@commonplace/kit/deadline';
 import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
 
@@ -10,5 +10,5 @@ export function refusalOf(options: CallOptions): AppError | undefined {
   if (!Number.isFinite(options.deadline)) {
     return new AppError('INVALID_ARGUMENT', 'deadline_missing', 'A call needs a deadline.');
   }
-  return isGivenUp(options) ? cancelled() : undefined;
+  return isCancelled(options) ? cancelled() : undefined;
 }

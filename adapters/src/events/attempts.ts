@@ -24,7 +24,7 @@ export function countFailure(failures: Failures, error: unknown): void {
   else failures.attempts += 1;
 }
 
-/** Returns the milliseconds before an event is tried again: `retryMs`, doubled with each failure up to `mostMs`. */
-export function retryDelay({ attempts, waits }: Failures, retryMs: number, mostMs: number): number {
-  return Math.min(retryMs * 2 ** (attempts + waits - 1), mostMs);
+/** Returns the milliseconds before an event is tried again: `retryMs`, doubled with each failure up to `maxMs`. */
+export function retryDelay({ attempts, waits }: Failures, retryMs: number, maxMs: number): number {
+  return Math.min(retryMs * 2 ** (attempts + waits - 1), maxMs);
 }

@@ -25,9 +25,9 @@ export interface Relay {
 /** Number of events that are read, published and marked at a time. */
 const BATCH = 256;
 /** Milliseconds between renewals of the lead. */
-const RENEW = 1000;
+const RENEW_INTERVAL_MS = 1000;
 /** First and maximum backoff in milliseconds after a failed round; it is doubled each time. */
-const [FIRST_PAUSE, MOST_PAUSE] = [100, 5000];
+const [MIN_BACKOFF_MS, MAX_BACKOFF_MS] = [100, 5000];
 
 /**
  * Publishes the events of an outbox in order, with their ids. One of several instances does the work; if two do for a
@@ -44,7 +44,7 @@ export function startRelay(options: RelayOptions): Relay {
   let unwatch: (() => void) | undefined;
 
   const lead = async (): Promise<boolean> => {
-    if (leading && performance.now() - renewed < RENEW) return true;
+    if (leading && performance.now() - renewed < RENEW_INTERVAL_MS) return true;
     leading = await outbox.lead(instance);
     renewed = performance.now();
     if (leading) unwatch ??= outbox.onCommit(signal.wake);
@@ -75,14 +75,14 @@ export function startRelay(options: RelayOptions): Relay {
     : () => {};
 
   const run = async (): Promise<void> => {
-    for (let pause = FIRST_PAUSE; !closing; ) {
+    for (let pause = MIN_BACKOFF_MS; !closing; ) {
       try {
         if (!(await round()) && !closing) await signal.wait(pollMs);
-        pause = FIRST_PAUSE;
+        pause = MIN_BACKOFF_MS;
       } catch (error) {
         log.warn('relay.failed', { error });
         if (!closing) await signal.sleep(pause);
-        pause = Math.min(pause * 2, MOST_PAUSE);
+        pause = Math.min(pause * 2, MAX_BACKOFF_MS);
       }
     }
   };

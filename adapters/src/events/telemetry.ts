@@ -37,7 +37,7 @@ const parked = gauge({
 export type Handler = (events: readonly DomainEvent[]) => Promise<void>;
 
 /** Maximum number of events in one delivery that get a span of their own. */
-const MOST_SPANS = 32;
+const MAX_SPANS = 32;
 /** Name of the destination of all events, as operators know it. */
 const DESTINATION = 'commonplace';
 
@@ -66,7 +66,7 @@ export function observeHandler(system: string, { consumer }: SubscribeOptions, h
     const started = performance.now();
     const spans: Span[] = [];
     for (const { id, type, traceparent } of events) {
-      if (spans.length === MOST_SPANS) break;
+      if (spans.length === MAX_SPANS) break;
       const facts = { ...about, 'messaging.message.id': id, 'commonplace.event.type': type };
       const span = continuedSpan(traceparent, name, 'consumer', facts);
       if (span !== undefined) spans.push(span);

@@ -48,8 +48,8 @@ export function openCertificates(files: CertificateFiles, log: Log, lookMs = LOO
       const next = read(files);
       if (isSame(next, current)) return;
       current = next;
-      for (const tell of cas) tell({ caCertificate: current.ca });
-      for (const tell of identities) tell(identity());
+      for (const listener of cas) listener({ caCertificate: current.ca });
+      for (const listener of identities) listener(identity());
       log.info('tls.renewed', { file: files.cert });
     } catch (error) {
       log.warn('tls.unreadable', { file: files.cert, error });
@@ -59,17 +59,17 @@ export function openCertificates(files: CertificateFiles, log: Log, lookMs = LOO
   const unobserve = expiry.observe(() => [{ attributes: {}, value: endOf(current.cert) }]);
   return {
     provider: {
-      addCaCertificateListener: (tell) => {
-        cas.add(tell);
+      addCaCertificateListener: (listener) => {
+        cas.add(listener);
         // A server subscribes to its credentials only after they have requested certificates.
-        queueMicrotask(() => tell({ caCertificate: current.ca }));
+        queueMicrotask(() => listener({ caCertificate: current.ca }));
       },
-      removeCaCertificateListener: (tell) => void cas.delete(tell),
-      addIdentityCertificateListener: (tell) => {
-        identities.add(tell);
-        queueMicrotask(() => tell(identity()));
+      removeCaCertificateListener: (listener) => void cas.delete(listener),
+      addIdentityCertificateListener: (listener) => {
+        identities.add(listener);
+        queueMicrotask(() => listener(identity()));
       },
-      removeIdentityCertificateListener: (tell) => void identities.delete(tell),
+      removeIdentityCertificateListener: (listener) => void identities.delete(listener),
     },
     close() {
       clearInterval(timer);

@@ -1,5 +1,5 @@
 import type { PeerTokens } from '@commonplace/kit/auth';
-import { cancelled, isGivenUp, whenGivenUp } from '@commonplace/kit/deadline';
+import { cancelled, isCancelled, onCancelled } from '@commonplace/kit/deadline';
 import type { AppError } from '@commonplace/kit/errors';
 import type { CallOptions, Channel, Client, MethodDefinition, Reply, ServiceContract } from '@commonplace/kit/rpc';
 import { factsOf, observeCalled, tracedOptions } from '@commonplace/kit/rpc';
@@ -84,7 +84,7 @@ function send(
     { deadline: waiting.deadline },
     (error, answer) => waiting.settle(error, answer),
   );
-  call.on('status', (status: StatusObject) => waiting.tell(status.metadata));
+  call.on('status', (status: StatusObject) => waiting.readTrailer(status.metadata));
   waiting.until(() => call.cancel());
 }
 
@@ -107,10 +107,10 @@ class Waiting {
 
   /** Cancels the call with `cancel` when its caller cancels. */
   until(cancel: () => void): void {
-    if (this.#waits !== undefined) this.#over = whenGivenUp(this.#waits.options, cancel);
+    if (this.#waits !== undefined) this.#over = onCancelled(this.#waits.options, cancel);
   }
 
-  tell(metadata: Metadata): void {
+  readTrailer(metadata: Metadata): void {
     if (this.#reply !== undefined) readReply(metadata, this.#reply);
   }
 
@@ -120,9 +120,9 @@ class Waiting {
     this.#waits = undefined;
     this.#over?.();
     this.#over = undefined;
-    if (error?.metadata !== undefined) this.tell(error.metadata);
+    if (error?.metadata !== undefined) this.readTrailer(error.metadata);
     if (error === null) waits.resolve(answer);
-    else waits.reject(isGivenUp(waits.options) ? cancelled() : received(error));
+    else waits.reject(isCancelled(waits.options) ? cancelled() : received(error));
   }
 }
 

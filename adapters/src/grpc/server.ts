@@ -60,7 +60,7 @@ export interface GrpcServerOptions {
 }
 
 /**
- * Metadata key that tells a client after how many milliseconds to retry; a negative value forbids retries (gRFC A6).
+ * Metadata key for the milliseconds after which a client retries; a negative value forbids retries (gRFC A6).
  */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
@@ -152,7 +152,7 @@ function implement(definition: ServiceDefinition, options: GrpcServerOptions): U
   const implementation: UntypedServiceImplementation = {};
   for (const [name, { path }] of Object.entries(definition)) {
     const method = options.methods.get(path);
-    if (method === undefined) throw new Error(`nobody serves ${path}`);
+    if (method === undefined) throw new Error(`no service implements ${path}`);
     const gate = createGate(path, options);
     implementation[name] = method.streams ? streaming(path, method, gate) : unary(method, gate);
   }

@@ -83,6 +83,6 @@ export function ofCode(code: number, cause: Error): AppError {
   }
   if (code === status.DEADLINE_EXCEEDED) return Timeout({}, { cause });
   if (code === status.UNAVAILABLE) return Unavailable({}, { cause, retryAfter: 1 });
-  if (code === status.CANCELLED) return new AppError('CANCELLED', 'timeout', 'The call was given up.', { cause });
+  if (code === status.CANCELLED) return new AppError('CANCELLED', 'timeout', 'The call was cancelled.', { cause });
   return Internal({}, { cause });
 }

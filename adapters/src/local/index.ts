@@ -1,5 +1,5 @@
 import type { PeerTokens } from '@commonplace/kit/auth';
-import { at, cancelled, whenGivenUp } from '@commonplace/kit/deadline';
+import { at, cancelled, onCancelled } from '@commonplace/kit/deadline';
 import { type AppError, asAppError, Timeout, Unavailable } from '@commonplace/kit/errors';
 import type { CallOptions, Channel, Client, ServedMethod, ServedMethods } from '@commonplace/kit/rpc';
 import { ArrivedCall } from '../calls/arrived-call.js';
@@ -32,7 +32,7 @@ function call(
   const refusal = refusalOf(options);
   if (refusal !== undefined) return failing(refusal);
   const method = methods.get(path);
-  if (method === undefined) return failing(Unavailable({}, { cause: new Error(`nobody serves ${path}`) }));
+  if (method === undefined) return failing(Unavailable({}, { cause: new Error(`no service implements ${path}`) }));
   return method.streams ? boundedStream(method, request, options, peers) : bounded(method, request, options, peers);
 }
 
@@ -54,7 +54,7 @@ function bounded(method: ServedMethod, request: unknown, options: CallOptions, p
       reject(error);
     };
     const inTime = at(options.deadline, () => giveUp(Timeout()));
-    const wanted = whenGivenUp(options, () => giveUp(cancelled()));
+    const wanted = onCancelled(options, () => giveUp(cancelled()));
     const done = () => {
       inTime();
       wanted();
@@ -88,7 +88,7 @@ async function* boundedStream(
     fail(error);
   };
   const inTime = at(options.deadline, () => giveUp(Timeout()));
-  const wanted = whenGivenUp(options, () => giveUp(cancelled()));
+  const wanted = onCancelled(options, () => giveUp(cancelled()));
   const messages = method.stream(request, incoming)[Symbol.asyncIterator]();
   const next = () =>
     new Promise<IteratorResult<unknown>>((resolve, reject) => {
@@ -108,6 +108,6 @@ async function* boundedStream(
     inTime();
     wanted();
     const stopped = messages.return?.();
-    if (!incoming.givenUp) await stopped;
+    if (!incoming.isCancelled) await stopped;
   }
 }

@@ -25,7 +25,7 @@ const LONE_SURROGATE = /\p{Cs}/u;
 /** Returns the path of a field in the database. Throws TypeError for an invalid field name. */
 export function pathOf(field: string): string {
   if (field === 'id') return '_id';
-  if (!FIELD.test(field)) throw new TypeError(`${JSON.stringify(field)} can not be the name of a field`);
+  if (!FIELD.test(field)) throw new TypeError(`${JSON.stringify(field)} is not a valid field name`);
   return field;
 }
 

@@ -11,11 +11,11 @@ import { createLookups, documentsOf } from './lookups.js';
 export type RawCollection = MongoCollection<StoredDocument>;
 
 /** Maximum time in milliseconds that the server works on one read. */
-const MAX_TIME = 10_000;
+const MAX_READ_MS = 10_000;
 
 /** Returns options that make the server stop when the caller's deadline passes. */
 function limits(): { maxTimeMS: number } {
-  return { maxTimeMS: timeLeft(MAX_TIME) };
+  return { maxTimeMS: timeLeft(MAX_READ_MS) };
 }
 
 const raws = new WeakMap<object, RawCollection>();
@@ -82,13 +82,13 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
     spec,
     get: (id) =>
       reading(async () => {
-        const found = await lookup(id, timeLeft(MAX_TIME));
+        const found = await lookup(id, timeLeft(MAX_READ_MS));
         return found === undefined ? undefined : decodeRecord<T>(found);
       }),
     getMany: (ids) =>
       reading(async () => {
         if (ids.length === 0) return [];
-        const found = await documentsOf(raw, ids, timeLeft(MAX_TIME));
+        const found = await documentsOf(raw, ids, timeLeft(MAX_READ_MS));
         return ids.flatMap((id) => {
           const document = found.get(id);
           return document === undefined ? [] : [decodeRecord<T>(document)];

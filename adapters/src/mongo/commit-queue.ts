@@ -20,9 +20,9 @@ export interface CommitQueue {
 }
 
 /** Maximum number of concurrent transactions; no two of them write to the same record. */
-const MOST_GROUPS = 4;
+const MAX_GROUPS = 4;
 /** Maximum number of units in one transaction, and of changes in all of them. */
-const [MOST_UNITS, MOST_CHANGES] = [32, 500];
+const [MAX_UNITS, MAX_CHANGES] = [32, 500];
 
 interface Waiting extends Work {
   /** Records that must still be as they were read, and records that are only incremented. */
@@ -43,7 +43,7 @@ export function createCommitQueue(sessions: Sessions, outbox: OutboxWriter): Com
 
   function pump(): void {
     due = false;
-    while (waiting.length > 0 && underWay.size < MOST_GROUPS) {
+    while (waiting.length > 0 && underWay.size < MAX_GROUPS) {
       const group = takeGroup(waiting, [...underWay].flat());
       if (group.length === 0) return;
       underWay.add(group);
@@ -96,9 +96,9 @@ function takeGroup(waiting: Waiting[], underWay: readonly Waiting[]): Waiting[] 
   const group: Waiting[] = [];
   const held = [...underWay];
   let changes = 0;
-  for (let at = 0; at < waiting.length && group.length < MOST_UNITS; ) {
+  for (let at = 0; at < waiting.length && group.length < MAX_UNITS; ) {
     const unit = waiting[at] as Waiting;
-    const full = group.length > 0 && changes + unit.changes > MOST_CHANGES;
+    const full = group.length > 0 && changes + unit.changes > MAX_CHANGES;
     if (full || held.some((other) => touches(unit, other)) || group.some((other) => excludes(unit, other))) {
       held.push(unit);
       at++;

@@ -59,7 +59,7 @@ function conditionOf(field: string, name: keyof Condition, operand: unknown): Do
     case 'not':
       return { [path]: { $exists: true, $ne: operand } };
     default:
-      throw new TypeError(`${String(name)} is no condition`);
+      throw new TypeError(`${String(name)} is not a condition`);
   }
 }
 

@@ -26,7 +26,7 @@ export interface InspectOptions {
   readonly databasePrefix?: string;
 }
 
-const MOST = 10_000;
+const MAX_COUNT = 10_000;
 
 /**
  * Reads facts about MongoDB servers without changing anything. Rejects with the driver's error, because operators see
@@ -39,9 +39,9 @@ export async function inspectMongo(options: InspectOptions): Promise<MongoFacts>
     await client.connect();
     const admin = client.db('admin');
     const { version } = await admin.command({ buildInfo: 1 });
-    const asked = performance.now();
+    const startedAt = performance.now();
     const { setName, localTime } = await admin.command({ hello: 1 });
-    const tookMs = performance.now() - asked;
+    const tookMs = performance.now() - startedAt;
     const outboxes = await Promise.all(
       services.map((service) => inspectOutbox(client, `${databasePrefix}${service}`, service)),
     );
@@ -58,7 +58,7 @@ export async function inspectMongo(options: InspectOptions): Promise<MongoFacts>
 
 async function inspectOutbox(client: MongoClient, database: string, service: string): Promise<OutboxFacts> {
   const outbox = client.db(database).collection('outbox');
-  const pending = await outbox.countDocuments({ pending: true }, { limit: MOST });
+  const pending = await outbox.countDocuments({ pending: true }, { limit: MAX_COUNT });
   const first = await outbox.find({ pending: true }).sort({ at: 1, n: 1 }).limit(1).next();
   const oldest = first === null ? undefined : (JSON.parse(String(first.event)) as { time: string }).time;
   return { service, pending, oldest };

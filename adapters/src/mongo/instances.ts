@@ -17,14 +17,14 @@ const BEAT_MS = 1000;
 /** The instances of one service, each of which announces its sessions to the others. */
 export interface Instances {
   /** Announces the sessions of this instance; resolves when the others can read them. */
-  tell(): Promise<void>;
+  announce(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
  * Joins the instances of a service. MongoDB keeps the open transaction of a killed process for a minute, during which
- * nobody can write its records. So each instance stores which sessions it uses, and the others end the sessions of an
- * instance whose heartbeat stops. An instance that was only paused finds its transaction aborted and runs it again.
+ * other processes cannot write its records. So each instance stores which sessions it uses, and the others end those
+ * of an instance whose heartbeat stops. An instance that was only paused finds its transaction aborted and repeats it.
  */
 export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Log): Instances {
   const instances = db.collection<Instance>('instances');
@@ -32,15 +32,15 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
   const silence = createSilence();
   const closing = new AbortController();
   const service = db.databaseName;
-  let told: Promise<unknown> = Promise.resolve();
+  let announced: Promise<unknown> = Promise.resolve();
 
   /** Updates run one after another, so that none overwrites a later one. */
-  const tell = (): Promise<void> => {
-    const telling = told.then(async () => {
+  const announce = (): Promise<void> => {
+    const announcing = announced.then(async () => {
       await instances.updateOne({ _id }, { $set: { sessions: sessions() }, $inc: { beat: 1 } }, { upsert: true });
     });
-    told = telling.catch(() => {});
-    return telling;
+    announced = announcing.catch(() => {});
+    return announcing;
   };
   const endSilent = async (): Promise<void> => {
     for (const { _id: other, sessions: left, beat } of await instances.find({ _id: { $ne: _id } }).toArray()) {
@@ -54,7 +54,7 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
   const beating = (async () => {
     for (let failing = false; !closing.signal.aborted; ) {
       try {
-        if (sessions().length > 0) await tell();
+        if (sessions().length > 0) await announce();
         await endSilent();
         failing = false;
       } catch (error) {
@@ -65,7 +65,7 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
     }
   })();
   return {
-    tell,
+    announce,
     close: async () => {
       closing.abort();
       await beating;

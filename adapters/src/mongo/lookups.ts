@@ -8,7 +8,7 @@ import type { RawCollection } from './collection.js';
 export type Lookup = (id: string, maxTimeMS: number) => Promise<StoredDocument | undefined>;
 
 /** Maximum number of ids in one query. */
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
 interface Waiting {
   readonly id: string;
@@ -28,7 +28,7 @@ export function createLookups(raw: RawCollection): Lookup {
   function send(): void {
     const all = waiting;
     waiting = [];
-    for (let from = 0; from < all.length; from += MOST_IDS) void answer(raw, all.slice(from, from + MOST_IDS));
+    for (let from = 0; from < all.length; from += MAX_IDS) void answer(raw, all.slice(from, from + MAX_IDS));
   }
 
   return (id, maxTimeMS) =>

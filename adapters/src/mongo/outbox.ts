@@ -39,7 +39,7 @@ export interface MongoOutbox extends Outbox, OutboxWriter {
 }
 
 /** Seconds that published entries are kept. */
-const KEEP = 7 * 24 * 3600;
+const RETENTION_SECONDS = 7 * 24 * 3600;
 const MAX_BACKLOG = 10_000;
 const NAME = 'outbox';
 const ORDER = { at: 1, n: 1 } as const;
@@ -136,7 +136,7 @@ async function prepare(db: Db): Promise<void> {
   await db.collection(NAME).createIndexes([
     { key: ORDER, name: 'pending', partialFilterExpression: { pending: true } },
     { key: { seq: 1 }, name: 'seq', sparse: true },
-    { key: { sentAt: 1 }, name: 'sentAt', expireAfterSeconds: KEEP },
+    { key: { sentAt: 1 }, name: 'sentAt', expireAfterSeconds: RETENTION_SECONDS },
   ]);
 }
 

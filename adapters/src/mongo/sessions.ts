@@ -33,7 +33,7 @@ export function createSessions(client: MongoClient, db: Db, log: Log): Sessions 
       open.add(session);
       try {
         // The other instances must know the session before it holds any lock.
-        await instances.tell();
+        await instances.announce();
         return session;
       } catch (error) {
         drop(session);

@@ -1,5 +1,5 @@
 /** Milliseconds without a heartbeat after which an instance is considered dead. */
-const MOST_SILENCE = 3000;
+const MAX_SILENCE_MS = 3000;
 
 /**
  * Detects instances whose heartbeat has stopped, measured by this process's own clock. Clocks of different processes
@@ -10,7 +10,7 @@ export function createSilence() {
   return {
     isSilent(id: string, beat: string): boolean {
       const before = seen.get(id);
-      if (before?.beat === beat) return performance.now() - before.since > MOST_SILENCE;
+      if (before?.beat === beat) return performance.now() - before.since > MAX_SILENCE_MS;
       seen.set(id, { beat, since: performance.now() });
       return false;
     },

@@ -5,12 +5,12 @@ import { isAway, isBroken, isTransient, isUnknownCommit } from './errors.js';
 import type { Sessions } from './sessions.js';
 
 /** Milliseconds within which a transaction is retried. */
-const PATIENCE = 10_000;
+const RETRY_WINDOW_MS = 10_000;
 /**
  * Limits of the backoff between tries in milliseconds: a random time below 5 at first, half as much more each time, up
  * to 250.
  */
-const [FIRST_PAUSE, MOST_PAUSE] = [5, 250];
+const [MIN_BACKOFF_MS, MAX_BACKOFF_MS] = [5, 250];
 
 /**
  * Runs work in one transaction, and retries it while nothing was written for reasons outside of the work. Rejects with
@@ -22,14 +22,14 @@ export async function inTransaction(
   sessions: Sessions,
   work: (session: ClientSession) => Promise<void>,
 ): Promise<void> {
-  const end = performance.now() + PATIENCE;
+  const end = performance.now() + RETRY_WINDOW_MS;
   for (let attempt = 0; ; attempt++) {
     try {
       return await once(sessions, work, end);
     } catch (error) {
       if (!(error instanceof NothingDone)) throw error;
       if (performance.now() > end) throw error.cause;
-      await sleep(Math.random() * Math.min(FIRST_PAUSE * 1.5 ** attempt, MOST_PAUSE));
+      await sleep(Math.random() * Math.min(MIN_BACKOFF_MS * 1.5 ** attempt, MAX_BACKOFF_MS));
     }
   }
 }
@@ -72,7 +72,7 @@ async function commit(session: ClientSession, end: number): Promise<void> {
       if (isTransient(error)) throw unknown ? Timeout({}, { cause: error }) : new NothingDone('', { cause: error });
       if (!isUnknownCommit(error) && !isBroken(error) && !isAway(error)) throw error;
       if (performance.now() > end) throw Timeout({}, { cause: error });
-      await sleep(Math.random() * MOST_PAUSE);
+      await sleep(Math.random() * MAX_BACKOFF_MS);
     }
   }
 }

@@ -1,23 +1,23 @@
 import type { ChangeStream, Db } from 'mongodb';
 
 /** Milliseconds before a failed change stream is opened again. */
-const PAUSE = 1000;
+const REOPEN_DELAY_MS = 1000;
 
 /**
  * Calls back when any process inserts into a collection, between `start` and `stop`. The callback is a hint and may be
  * missed.
  */
-export function watchInserts(db: Db, name: string, told: () => void) {
+export function watchInserts(db: Db, name: string, onInsert: () => void) {
   let stream: ChangeStream | undefined;
   let timer: NodeJS.Timeout | undefined;
   let wanted = false;
   const open = (): void => {
     const opened = db.collection(name).watch([{ $match: { operationType: 'insert' } }, { $project: { _id: 1 } }]);
     stream = opened;
-    opened.on('change', told);
+    opened.on('change', onInsert);
     opened.on('error', () => {
       opened.close().catch(() => {});
-      if (wanted) timer = setTimeout(open, PAUSE);
+      if (wanted) timer = setTimeout(open, REOPEN_DELAY_MS);
     });
   };
   return {

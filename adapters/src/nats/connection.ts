@@ -35,7 +35,7 @@ export interface Connection {
 }
 
 /** Milliseconds that a call waits for the first connection, and for an answer. */
-const PATIENCE = 5000;
+const TIMEOUT_MS = 5000;
 
 export interface LinkOptions {
   readonly names: Names;
@@ -103,7 +103,7 @@ export function openConnection(
     link: async () => {
       if (closed) throw Unavailable();
       if (current !== undefined) return current;
-      const link = await within(PATIENCE, connecting);
+      const link = await within(TIMEOUT_MS, connecting);
       if (refused !== undefined) throw refused;
       if (link === undefined) throw Unavailable();
       return link;
@@ -143,13 +143,13 @@ async function openLink(url: string, streams: StreamOptions): Promise<Link> {
     reconnectTimeWait: 250,
     reconnectJitter: 250,
     pingInterval: 10_000,
-    timeout: PATIENCE,
+    timeout: TIMEOUT_MS,
     ignoreAuthErrorAbort: true,
   });
   try {
     return await calling(async () => {
-      const js = jetstream(nc, { timeout: PATIENCE });
-      const jsm = await jetstreamManager(nc, { timeout: PATIENCE });
+      const js = jetstream(nc, { timeout: TIMEOUT_MS });
+      const jsm = await jetstreamManager(nc, { timeout: TIMEOUT_MS });
       const link = { nc, js, jsm, ensureStreams: () => ensureStreams(jsm, streams) };
       await link.ensureStreams();
       return link;

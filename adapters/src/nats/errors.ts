@@ -18,7 +18,7 @@ const AWAY = new Set([
 ]);
 
 /** Names of client errors that mean that no stream accepts a subject. */
-const NOBODY = new Set(['NoRespondersError', 'JetStreamNotEnabled', 'JetStreamError']);
+const NO_STREAM = new Set(['NoRespondersError', 'JetStreamNotEnabled', 'JetStreamError']);
 
 /** Converts an error to an AppError, so that no error of the client leaves the adapter. */
 export function toKitError(error: unknown): AppError {
@@ -51,7 +51,7 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 
 /** Returns whether a published event was not stored because the stream is missing. */
 export function isUnkept(error: unknown): boolean {
-  return isNotFound(error) || (error instanceof Error && NOBODY.has(error.name));
+  return isNotFound(error) || (error instanceof Error && NO_STREAM.has(error.name));
 }
 
 function isNotFound(error: unknown): boolean {

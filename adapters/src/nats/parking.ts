@@ -4,7 +4,7 @@ import { calling, ifThere } from './errors.js';
 import type { Names } from './names.js';
 
 /** Milliseconds that an acknowledgement may take. */
-const PATIENCE = 5000;
+const ACK_TIMEOUT_MS = 5000;
 
 type Link = Pick<ConnectedLink, 'js' | 'jsm'>;
 
@@ -27,7 +27,7 @@ export function createParking(connection: { link(): Promise<Link> }, names: Name
   const using = <T>(work: (link: Link) => Promise<T>): Promise<T> => calling(async () => work(await connection.link()));
   const put = (subject: string, value: unknown): Promise<void> =>
     using(async ({ js }) => {
-      await js.publish(subject, JSON.stringify(value), { timeout: PATIENCE });
+      await js.publish(subject, JSON.stringify(value), { timeout: ACK_TIMEOUT_MS });
     });
   return {
     park: (consumer, parked) => put(names.parked(consumer, parked.event.id), parked),
@@ -41,7 +41,7 @@ export function createParking(connection: { link(): Promise<Link> }, names: Name
           // The message id makes this idempotent: a second caller does not publish the event again.
           const msgID = `${parked.event.id}/${consumer}/${seq}`;
           const payload = JSON.stringify(parked.event);
-          await link.js.publish(names.again(consumer), payload, { msgID, timeout: PATIENCE });
+          await link.js.publish(names.again(consumer), payload, { msgID, timeout: ACK_TIMEOUT_MS });
           await ifThere(link.jsm.streams.deleteMessage(names.parkedStream, seq, false));
         }
         return chosen.length;
@@ -89,7 +89,7 @@ async function places(link: Link, names: Names, consumer: string): Promise<Place
   if (count === 0) return [];
   const reader = await link.js.consumers.get(names.parkedStream, { filter_subjects: [filter] });
   const found: Place[] = [];
-  const messages = await reader.fetch({ max_messages: count, expires: PATIENCE });
+  const messages = await reader.fetch({ max_messages: count, expires: ACK_TIMEOUT_MS });
   for await (const message of messages) {
     found.push({ seq: message.seq, parked: message.json<ParkedEvent>() });
     if (message.info.pending === 0) break;

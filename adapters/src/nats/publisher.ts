@@ -9,11 +9,11 @@ import { calling, ifThere, isUnkept } from './errors.js';
 import { isType, type Names } from './names.js';
 
 /** Maximum number of events that wait for an acknowledgement at a time; at most one per subject. */
-const IN_FLIGHT = 256;
+const MAX_IN_FLIGHT = 256;
 /** Milliseconds that an acknowledgement may take: acknowledgements on their way are lost with the connection. */
-const PATIENCE = 2500;
+const ACK_TIMEOUT_MS = 2500;
 /** Maximum size of a message's headers in bytes. */
-const HEADERS = 1024;
+const MAX_HEADER_BYTES = 1024;
 
 export interface Publisher {
   /** Publishes events to the stream, those of one subject sequentially. Returns the position of each. */
@@ -47,7 +47,7 @@ export function createPublisher(connection: Connection, names: Names): Publisher
   const publishOne = async (link: Link, event: DomainEvent): Promise<Position> => {
     const span = sendSpan('nats', event);
     try {
-      const options = { msgID: event.id, timeout: PATIENCE, headers: headersOf(event, span?.traceparent) };
+      const options = { msgID: event.id, timeout: ACK_TIMEOUT_MS, headers: headersOf(event, span?.traceparent) };
       const { seq } = await link.js.publish(names.subject(event.type), JSON.stringify(event), options);
       const position = { log: await createdOf(link), seq };
       span?.end();
@@ -61,7 +61,7 @@ export function createPublisher(connection: Connection, names: Names): Publisher
     publish: async (events) => {
       if (events.length === 0) return [];
       const link = await connection.link();
-      const limit = (link.nc.info?.max_payload ?? 1 << 20) - HEADERS;
+      const limit = (link.nc.info?.max_payload ?? 1 << 20) - MAX_HEADER_BYTES;
       for (const event of events) refuseUnfit(event, limit);
       return calling(async () => {
         try {
@@ -92,10 +92,10 @@ export function createPublisher(connection: Connection, names: Names): Publisher
 function refuseUnfit(event: DomainEvent, limit: number): void {
   const fault = (reason: string, message: string) =>
     new AppError('INVALID_ARGUMENT', reason, message, { details: { id: event.id } });
-  if (!isType(event.type)) throw fault('invalid_event_type', `${event.type} is not a type of event`);
+  if (!isType(event.type)) throw fault('invalid_event_type', `${event.type} is not a valid event type`);
   const size = Buffer.byteLength(JSON.stringify(event));
   if (size > limit)
-    throw fault('event_too_large', `an event of ${size} bytes is more than the broker takes (${limit})`);
+    throw fault('event_too_large', `an event of ${size} bytes exceeds the broker's maximum of ${limit} bytes`);
 }
 
 function headersOf(event: DomainEvent, context = event.traceparent) {
@@ -121,7 +121,7 @@ async function inChains(
       }
     }
   };
-  const lanes = Array.from({ length: Math.min(IN_FLIGHT, chains.length) }, () =>
+  const lanes = Array.from({ length: Math.min(MAX_IN_FLIGHT, chains.length) }, () =>
     lane().catch((error: unknown) => {
       failed = true;
       throw error;

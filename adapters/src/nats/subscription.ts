@@ -7,9 +7,9 @@ import type { Parking } from './parking.js';
 import type { Item } from './queue.js';
 
 /** Maximum backoff before an event is tried again, in milliseconds. */
-const MOST_RETRY = 60_000;
+const MAX_RETRY_MS = 60_000;
 /** Milliseconds between two checks whether this instance may start. */
-const SETTLE = 100;
+const SETTLE_INTERVAL_MS = 100;
 
 export interface SubscriptionOptions extends Omit<IntakeOptions, 'arrived'> {
   readonly parking: Parking;
@@ -32,7 +32,7 @@ export async function openSubscription(given: SubscriptionOptions): Promise<Subs
 
   const step = async (): Promise<void> => {
     if (queue.size === 0) return signal.wait(Number.POSITIVE_INFINITY);
-    if (!(await intake.settled())) return signal.sleep(SETTLE);
+    if (!(await intake.settled())) return signal.sleep(SETTLE_INTERVAL_MS);
     const now = performance.now();
     const items = queue.next(options.batch ?? 1, now);
     if (items.length === 0) return signal.wait(queue.due(now) - now);
@@ -98,7 +98,7 @@ function createAttempts(
   const recall = async (item: Item): Promise<boolean> => {
     item.attempts ??= await parking.attempts(consumer, item.event);
     if (item.attempts >= maxAttempts) {
-      await park(item, 'the process ended in each try, or was told to');
+      await park(item, 'the process ended at each attempt, or was told to end');
       return false;
     }
     await note(item, item.attempts + 1);
@@ -111,7 +111,7 @@ function createAttempts(
       const failures = { attempts: item.attempts ?? 0, waits: item.waits };
       countFailure(failures, error);
       Object.assign(item, failures);
-      item.due = performance.now() + retryDelay(failures, retryMs, MOST_RETRY);
+      item.due = performance.now() + retryDelay(failures, retryMs, MAX_RETRY_MS);
       if (items.length > 1) item.alone = true;
       else if (failures.attempts >= maxAttempts) await park(item, reason);
     }

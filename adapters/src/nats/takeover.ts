@@ -11,17 +11,17 @@ export const GROUP = 'lead';
 
 /**
  * Milliseconds between two checks of another instance's lead, and the number of consecutive checks that must find
- * nobody.
+ * no lead.
  */
-const LOOK = 1000;
+const CHECK_INTERVAL_MS = 1000;
 const MISSES = 2;
 /** Milliseconds after which lost deliveries are redelivered while the lead changes. */
-const HURRY = 250;
+const HURRY_MS = 250;
 
 /**
  * Distinguishes a lead whose connection has closed from one that is only idle. The lead listens on a subject of its
- * own. Once its connection is gone, the server answers at once that nobody listens, and a waiting instance takes over
- * without waiting for the silence timeout.
+ * own. Once its connection is gone, the server answers at once that there is no listener, and a waiting instance takes
+ * over without waiting for the silence timeout.
  */
 export interface Takeover {
   /** Sets the pin id under which this instance leads on the server; undefined if it does not lead. */
@@ -46,7 +46,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
   const durable = names.durable(consumer);
   const pause = createWakeSignal();
   let mine: string | undefined;
-  let heard: Subscription | undefined;
+  let leadSubscription: Subscription | undefined;
   let closed = false;
 
   const consumerInfo = async (): Promise<PinnedInfo | undefined> => {
@@ -63,7 +63,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
   const answers = async (pin: string): Promise<boolean> => {
     const { nc } = await connection.link();
     try {
-      await nc.request(names.lead(consumer, pin), undefined, { timeout: LOOK });
+      await nc.request(names.lead(consumer, pin), undefined, { timeout: CHECK_INTERVAL_MS });
       return true;
     } catch (error) {
       // Any other error is no proof: the lead may be busy.
@@ -74,7 +74,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
   const look = async (): Promise<void> => {
     let gone: string | undefined;
     for (let misses = 0; misses < MISSES; misses++) {
-      if (misses > 0) await pause.sleep(LOOK);
+      if (misses > 0) await pause.sleep(CHECK_INTERVAL_MS);
       const pin = pinOf(await consumerInfo());
       const same = gone === undefined || pin === gone;
       if (closed || pin === undefined || pin === mine || !same || (await answers(pin))) return;
@@ -86,7 +86,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
 
   const looking = (async (): Promise<void> => {
     while (!closed) {
-      await pause.sleep(LOOK);
+      await pause.sleep(CHECK_INTERVAL_MS);
       if (!closed) await look().catch((error: unknown) => log.debug('events.takeover_failed', { consumer, error }));
     }
   })();
@@ -94,15 +94,15 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
   const listen = async (pin: string): Promise<void> => {
     const { nc } = await connection.link();
     if (mine !== pin || closed) return;
-    heard = nc.subscribe(names.lead(consumer, pin), { callback: (_, message) => void message.respond() });
+    leadSubscription = nc.subscribe(names.lead(consumer, pin), { callback: (_, message) => void message.respond() });
   };
 
   return {
     lead(pin) {
       if (pin === mine) return;
       mine = pin;
-      heard?.unsubscribe();
-      heard = undefined;
+      leadSubscription?.unsubscribe();
+      leadSubscription = undefined;
       if (pin !== undefined) listen(pin).catch(() => {});
     },
     async resign(givenBack) {
@@ -110,7 +110,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
       pause.close();
       await looking;
       // Until here this instance answers as the lead, because it had events in work.
-      heard?.unsubscribe();
+      leadSubscription?.unsubscribe();
       if (mine === undefined) return;
       const info = await consumerInfo();
       if (pinOf(info) === mine) await handOver((info?.num_ack_pending ?? 0) > givenBack);
@@ -128,8 +128,8 @@ function pinOf(info: PinnedInfo | undefined): string | undefined {
  */
 async function deliverAgain(jsm: JetStreamManager, stream: string, durable: string, silenceMs: number): Promise<void> {
   try {
-    await jsm.consumers.update(stream, durable, { ack_wait: nanos(HURRY) });
-    await new Promise((resolve) => setTimeout(resolve, 2 * HURRY));
+    await jsm.consumers.update(stream, durable, { ack_wait: nanos(HURRY_MS) });
+    await new Promise((resolve) => setTimeout(resolve, 2 * HURRY_MS));
   } finally {
     await jsm.consumers.update(stream, durable, { ack_wait: nanos(silenceMs) });
   }

@@ -6,7 +6,7 @@ import { calling } from './errors.js';
 import { disjoint, type Names } from './names.js';
 
 /** Number of ids that a watcher remembers, so that it reports an event that is published again only once. */
-const REMEMBERED = 2000;
+const MAX_SEEN_IDS = 2000;
 
 /** Reports events as they are published, without a durable position. */
 export function openWatch(
@@ -16,12 +16,12 @@ export function openWatch(
   handler: (event: DomainEvent) => void,
   log: Log,
 ): Promise<Subscription> {
-  const told = new LRUCache<string, true>({ max: REMEMBERED });
-  const tell = (payload: string): void => {
+  const seenIds = new LRUCache<string, true>({ max: MAX_SEEN_IDS });
+  const deliver = (payload: string): void => {
     try {
       const event = JSON.parse(payload) as DomainEvent;
-      if (told.has(event.id)) return;
-      told.set(event.id, true);
+      if (seenIds.has(event.id)) return;
+      seenIds.set(event.id, true);
       handler(event);
     } catch (error) {
       log.warn('events.watcher_failed', { types, error });
@@ -32,7 +32,7 @@ export function openWatch(
     const subscriptions = disjoint(types).map((pattern) =>
       nc.subscribe(names.subject(pattern), {
         callback: (error, message) => {
-          if (error === null) tell(message.string());
+          if (error === null) deliver(message.string());
           else log.warn('events.watcher_failed', { types, error });
         },
       }),

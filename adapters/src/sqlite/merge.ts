@@ -19,7 +19,7 @@ export interface Merge<T> {
  * Maximum number of values to merge; with more, the records are sorted. SQLite allows up to 500 arms, and each has to
  * be prepared.
  */
-const MOST_VALUES = 64;
+const MAX_VALUES = 64;
 
 /** Returns how a query can be merged; undefined if no index gives the order of each value, or no merge is needed. */
 export function findMerge<T>(shape: TableShape, where: Where<T>, terms: readonly SortTerm[]): Merge<T> | undefined {
@@ -32,7 +32,7 @@ export function findMerge<T>(shape: TableShape, where: Where<T>, terms: readonly
     const { in: list, ...others } = entry;
     const values = [...new Set(list)];
     const plain = values.every((value) => valueExpression(value).sql === '?');
-    if (values.length < 2 || values.length > MOST_VALUES || !plain) continue;
+    if (values.length < 2 || values.length > MAX_VALUES || !plain) continue;
     const serves = (fields: readonly string[]): boolean => {
       const index = inOrder(fields);
       const head = index.slice(0, index.length - order.length);

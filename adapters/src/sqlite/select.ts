@@ -79,6 +79,6 @@ function keysetCondition<T>(shape: TableShape, terms: readonly SortTerm[], { aft
 
 /** Returns a limit or offset. Throws RangeError for any value that is not a count. */
 export function checkCount(count: number): number {
-  if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`${count} is no number of records`);
+  if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`${count} is not a number of records`);
   return count;
 }

@@ -2,7 +2,7 @@ import type { Condition, Scalar, Where } from '@commonplace/kit/store';
 import { afterPrefix } from '../store/prefix.js';
 import type { Param } from './file/binding.js';
 import { columnOf, elementTable, type TableShape } from './schema.js';
-import { elementsQuery, fieldExpression, LEAST_BLOB, LEAST_TEXT, LIST, listParam, valueExpression } from './values.js';
+import { elementsQuery, fieldExpression, LIST, listParam, MIN_BLOB, MIN_TEXT, valueExpression } from './values.js';
 
 /** A piece of SQL with the parameters of its placeholders, in order. */
 export interface Sql {
@@ -38,8 +38,8 @@ export function translate<T>(shape: TableShape, where: Where<T>, chosen = false)
       pieces.push(anyOf((entry as Where<T>[]).map((part) => translate(shape, part, within))));
     } else pieces.push(...translateField(shape, name, entry as Scalar | Condition, chosen));
   }
-  const asked = pieces.filter((piece) => piece !== ALL);
-  return asked.length === 0 ? ALL : join(asked, ' AND ');
+  const conditions = pieces.filter((piece) => piece !== ALL);
+  return conditions.length === 0 ? ALL : join(conditions, ' AND ');
 }
 
 /** Returns whether a filter names the value of a field that has an index. */
@@ -86,7 +86,7 @@ function translateField(shape: TableShape, field: string, entry: Scalar | Condit
       case 'lte':
         return below(left, '<=', operand as Scalar, entry);
       default:
-        throw new TypeError(`there is no condition ${JSON.stringify(name)}`);
+        throw new TypeError(`${JSON.stringify(name)} is not a condition`);
     }
   });
   return pieces;
@@ -102,7 +102,7 @@ function above(left: string, operator: string, value: Scalar, { lt, lte }: Condi
   const bound = compare(left, operator, value);
   if (lt !== undefined || lte !== undefined || typeof value === 'boolean') return bound;
   return {
-    sql: `${bound.sql} AND ${left} < ${typeof value === 'string' ? LEAST_BLOB : LEAST_TEXT}`,
+    sql: `${bound.sql} AND ${left} < ${typeof value === 'string' ? MIN_BLOB : MIN_TEXT}`,
     params: bound.params,
   };
 }
@@ -110,7 +110,7 @@ function above(left: string, operator: string, value: Scalar, { lt, lte }: Condi
 function below(left: string, operator: string, value: Scalar, { gt, gte }: Condition): Sql {
   const bound = compare(left, operator, value);
   if (gt !== undefined || gte !== undefined || typeof value === 'number') return bound;
-  const least = typeof value === 'string' ? LEAST_TEXT : LEAST_BLOB;
+  const least = typeof value === 'string' ? MIN_TEXT : MIN_BLOB;
   return { sql: `${bound.sql} AND ${left} >= ${least}`, params: bound.params };
 }
 
@@ -128,7 +128,7 @@ export function oneOf(left: string, values: readonly Scalar[]): Sql {
 function beginning(left: string, prefix: string): Sql {
   const from = compare(left, '>=', prefix);
   const end = afterPrefix(prefix);
-  const to = end === undefined ? { sql: `${left} < ${LEAST_BLOB}`, params: [] } : compare(left, '<', end);
+  const to = end === undefined ? { sql: `${left} < ${MIN_BLOB}`, params: [] } : compare(left, '<', end);
   return join([from, to], ' AND ');
 }
 

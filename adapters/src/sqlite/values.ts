@@ -8,10 +8,10 @@ import type { Param } from './file/binding.js';
 const FALSE = `x'00'`;
 const TRUE = `x'01'`;
 
-/** The least text; every number sorts before it. */
-export const LEAST_TEXT = `''`;
-/** The least blob; every text sorts before it. */
-export const LEAST_BLOB = `x''`;
+/** The smallest text; every number sorts before it. */
+export const MIN_TEXT = `''`;
+/** The smallest blob; every text sorts before it. */
+export const MIN_BLOB = `x''`;
 
 /** Returns an expression for a top-level field of a document; NULL if the field is absent or null. */
 export function fieldExpression(field: string, doc = 'doc'): string {

@@ -1,4 +1,4 @@
-/** Returns the least text, by code point, that is greater than all texts with a prefix; undefined if there is none. */
+/** Returns the smallest text, by code point, that is greater than all texts with a prefix; undefined without one. */
 export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

@@ -38,14 +38,14 @@ async function writeRecord(service: string): Promise<void> {
   await work.commit();
 }
 
-test('services that start at the same moment are one installation, and so is one that comes later', async () => {
+test('services that start at the same moment are one installation, and so is a later one', async () => {
   const ids = await Promise.all(['identity', 'tenancy', 'files', 'search'].map(start));
   expect(new Set(ids).size).toBe(1);
   expect(await start('messaging')).toBe(ids[0]);
   expect(await (await open()).installationOf('files').read()).toMatchObject({ origin: 'new' });
 });
 
-test('databases of a release without ids are claimed, one by one', async () => {
+test('databases of a release without ids are claimed one by one', async () => {
   await writeRecord('identity');
   await writeRecord('files');
   const id = await start('identity');
@@ -53,7 +53,7 @@ test('databases of a release without ids are claimed, one by one', async () => {
   expect(await (await open()).installationOf('files').read()).toMatchObject({ installationId: id, origin: 'upgrade' });
 });
 
-test('where what all share is lost, the id of the services is the one that goes on', async () => {
+test('if the shared record is lost, the id of the services is kept', async () => {
   const id = await start('identity');
   await dropDatabases(`${prefix}installation`);
   expect(await start('files')).toBe(id);

@@ -24,7 +24,7 @@ function killedSuite(): void {
     await dropDatabases(databasePrefix);
   });
 
-  test('the record that a killed process was about to change can be written', async () => {
+  test('a record that a killed process was about to change can be written', async () => {
     const store = database.store('orphans');
     const records = await store.collection<Signed>({ name: 'records', indexes: [] });
     const first = store.begin();

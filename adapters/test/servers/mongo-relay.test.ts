@@ -76,7 +76,7 @@ function relaySuite(): void {
     await dropDatabases(databasePrefix);
   });
 
-  test('publishes what is committed, before and after it starts, in order', async () => {
+  test('publishes committed events, from before and after its start, in order', async () => {
     const service = `s${++services}`;
     const { bus, list } = createListBus();
     const events = row(600);
@@ -88,7 +88,7 @@ function relaySuite(): void {
     await eventually(async () => expect(await database.outbox(service).backlog()).toMatchObject({ pending: 0 }));
   });
 
-  test('goes on in order when the bus was away', async () => {
+  test('continues in order after the bus was unavailable', async () => {
     const service = `s${++services}`;
     const { bus, list, fails } = createListBus();
     const events = row(30);
@@ -110,7 +110,7 @@ function relaySuite(): void {
     expect(idsOf(await database.outbox(service).kept())).toEqual(idsOf(events));
   });
 
-  test('of several instances one leads, and another when it is gone', async () => {
+  test('one of several instances leads, and another one when it is gone', async () => {
     const service = `s${++services}`;
     const { bus, list } = createListBus();
     const counts = [0, 0];
@@ -133,7 +133,7 @@ function relaySuite(): void {
     expect(counts).toEqual([10, 10]);
   });
 
-  test('publishes again what the bus has lost: its end, or all of it', async () => {
+  test('republishes what the bus has lost: its end, or all of it', async () => {
     const service = `s${++services}`;
     const { bus, list, fails, reconnect } = createListBus();
     const events = row(40);
@@ -153,7 +153,7 @@ function relaySuite(): void {
     await eventually(() => expect(idsOf(list)).toEqual(idsOf(events)));
   });
 
-  test('closes after publishing what was committed', async () => {
+  test('publishes committed events before it closes', async () => {
     const service = `s${++services}`;
     const { bus, list } = createListBus();
     const relay = start(service, bus);
@@ -167,7 +167,7 @@ function relaySuite(): void {
 
 /** Tests the path from a unit of work to a consumer over the real broker, which loses its streams meanwhile. */
 function brokerSuite(): void {
-  test('a consumer gets every event, though the broker loses its streams', async () => {
+  test('a consumer gets every event although the broker loses its streams', async () => {
     const name = newId().slice(-12);
     const database = await openMongoDatabase({ url: mongoUrl, databasePrefix: `test_${name}_` });
     const bus = await openNatsBus({ url: natsUrl, stream: `TEST_${name}` });

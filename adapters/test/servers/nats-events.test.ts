@@ -47,8 +47,8 @@ function killedSuite(): void {
     const script = fileURLToPath(new URL('./nats-instance.js', import.meta.url));
     const child = fork(script, [url, stream, consumer, String(at), how]);
     await new Promise<void>((resolve) => {
-      child.on('message', (told) => {
-        if ((told as { n?: number }).n === at) resolve();
+      child.on('message', (message) => {
+        if ((message as { n?: number }).n === at) resolve();
       });
       child.on('exit', () => resolve());
     });
@@ -63,7 +63,7 @@ function killedSuite(): void {
     await deleteStreams(stream);
   });
 
-  test('what it had in hand comes to another, in order and before what follows', async () => {
+  test('hands its unfinished events to another process, in order and before later ones', async () => {
     const events = Array.from({ length: 40 }, (_, n) => createEvent(`s${n % 4}`, { n }));
     await bus.publish(events.slice(0, 30));
     const child = await start('killed', 9, 'hang');
@@ -81,7 +81,7 @@ function killedSuite(): void {
     }
   });
 
-  test('an event that ends its process each time is parked, and no other', async () => {
+  test('an event that ends its process at each attempt is parked, and no other event is', async () => {
     seen = [];
     // The first attempt leaves no record; from the second on, each attempt is recorded before it is made.
     for (let run = 0; run < 2; run++) await start('ending', 1, 'exit');

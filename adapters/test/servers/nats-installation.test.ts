@@ -36,7 +36,7 @@ installationContract('streams of events', async () => {
   };
 });
 
-test('a bus whose streams belong to another installation does not open, and makes none', async () => {
+test('a bus whose streams belong to another installation does not open and creates no streams', async () => {
   const stream = `I${newId().slice(-8).toUpperCase()}`;
   const verify = async () => {
     throw new ConfigError(['they are those of another']);
@@ -49,7 +49,7 @@ test('a bus whose streams belong to another installation does not open, and make
 });
 
 describe('servers that lost their disk', () => {
-  test('are marked again before their streams are made again, so that new processes open them', async () => {
+  test('are marked again before their streams are created again, so that new processes open them', async () => {
     const stream = `I${newId().slice(-8).toUpperCase()}`;
     const folder = mkdtempSync(join(tmpdir(), 'nats-installation-'));
     const database = await openSqliteDatabase({ file: join(folder, 'records.db') });

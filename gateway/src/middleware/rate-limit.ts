@@ -3,7 +3,7 @@ import { fingerprint } from '@commonplace/kit/id';
 import { rateLimited } from '@commonplace/kit/telemetry';
 import type { Middleware, ParameterizedContext } from 'koa';
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
-import { type Policies, type PolicyName, STANDING, WINDOW_SECONDS } from '../rate-limits.js';
+import { CONCURRENCY_POLICIES, type Policies, type PolicyName, WINDOW_SECONDS } from '../rate-limits.js';
 import type { Route } from '../routes.js';
 import { type CreateLimiter, createLocalLimiter, type Limiter } from './limiters.js';
 import type { State } from './state.js';
@@ -131,7 +131,7 @@ export function tooManyAtOnce(policy: PolicyName, limit: number, message: string
 
 function limiterOf(name: PolicyName, policies: Policies, create: CreateLimiter): Limiter | undefined {
   const points = policies[name];
-  if (points === undefined || STANDING.has(name)) return undefined;
+  if (points === undefined || CONCURRENCY_POLICIES.has(name)) return undefined;
   return create(name, points);
 }
 

@@ -63,7 +63,7 @@ function queryRules({ contract, descriptor, method }: Route, shapes: readonly Fi
 
 const SCOPES: Readonly<Record<string, string>> = {
   none: 'Needs a credential, but no scope.',
-  public: 'Needs no credential but what stands in the path.',
+  public: 'Needs no credential other than the token or id in the path.',
 };
 
 const LIMITS: Partial<Record<WorkspaceLimit, string>> = {

@@ -32,7 +32,7 @@ inBrowser(`approvals in a browser (skipped without ${CHROMIUM})`, () => {
     expect(trouble).toEqual([]);
   });
 
-  /** Opens a page as somebody who follows a link of a notification: over the sign-in. */
+  /** Opens a page as a person who follows a link of a notification, through the sign-in. */
   const open = async (path: string, options: Parameters<Browser['newContext']>[0] = {}) => {
     context = await browser.newContext({ baseURL: stage.baseUrl, ...options });
     page = await context.newPage();
@@ -50,7 +50,7 @@ inBrowser(`approvals in a browser (skipped without ${CHROMIUM})`, () => {
     await page.waitForURL(`**${path}`);
   };
 
-  /** Presses Tab until an element has the focus, as somebody without a mouse does. */
+  /** Presses Tab until an element has the focus, as a person without a mouse does. */
   const tabTo = async (name: string) => {
     for (let i = 0; i < 40; i++) {
       await page.keyboard.press('Tab');
@@ -76,7 +76,7 @@ inBrowser(`approvals in a browser (skipped without ${CHROMIUM})`, () => {
     expect(stage.decisions[0]?.comment).toBe('Only this one.');
   });
 
-  test('is denied, although a field of the answer is required', async () => {
+  test('is denied although a field of the answer is required', async () => {
     await open(addApproval(stage, QUESTION), { javaScriptEnabled: false });
     await page.getByRole('button', { name: 'Answer' }).click();
     expect(stage.decisions).toEqual([]);
@@ -84,7 +84,7 @@ inBrowser(`approvals in a browser (skipped without ${CHROMIUM})`, () => {
     await page.getByText('This was denied by').waitFor();
   });
 
-  test('runs nothing of what a call contains', async () => {
+  test('runs nothing that a call contains', async () => {
     const texts = { text: `+${HOSTILE}`, targets: [HOSTILE], recipients: [HOSTILE], hosts: [HOSTILE] };
     await open(addApproval(stage, { title: HOSTILE, preview: texts, tainted: true }));
     expect(await page.locator('h1').textContent()).toBe(HOSTILE);
@@ -96,7 +96,7 @@ inBrowser(`approvals in a browser (skipped without ${CHROMIUM})`, () => {
       ['a call', {}],
       ['a question', QUESTION],
       ['a tainted call', { tainted: true, taintSources: [{ type: 'web', id: 'https://a.example', name: 'A page' }] }],
-    ])('%s has no barriers and fits a phone', async (_, fields) => {
+    ])('%s is accessible and fits a phone', async (_, fields) => {
       await open(addApproval(stage, fields), { colorScheme, viewport: PHONE });
       for (const details of await page.locator('details').all())
         await details.evaluate('(one) => { one.open = true; }');

@@ -122,7 +122,7 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
   let unguarded: number[] = [];
   const textsOf = (indices: readonly number[]) => indices.map((index) => PAYLOADS[index]?.text);
 
-  test('there are many of them, and most run where nothing guards', async () => {
+  test('there are many payloads, and most run without protection', async () => {
     for (const kind of ['html', 'svg', 'markdown']) {
       expect(PAYLOADS.filter((payload) => payload.kind === kind).length).toBeGreaterThanOrEqual(30);
     }
@@ -131,17 +131,17 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
     expect(unguarded.length).toBeGreaterThanOrEqual(150);
   }, 300_000);
 
-  test('none runs with the sanitiser alone', async () => {
+  test('no payload runs with the sanitiser alone', async () => {
     expect(textsOf(await runAll({ sanitised: true, policy: undefined }))).toEqual([]);
   }, 300_000);
 
   // A policy only takes away: a script that did not run without one does not run with it, so only the others are tried.
-  test('none runs with the policy of a published page alone', async () => {
+  test('no payload runs with the policy of a published page alone', async () => {
     const policy = readerPolicy();
     expect(textsOf(await runAll({ sanitised: false, policy: inFrames(policy) }, unguarded))).toEqual([]);
   }, 300_000);
 
-  test('none runs in the frame of an artifact on the product’s own host', async () => {
+  test('no payload runs in the frame of an artifact on the product’s own host', async () => {
     const policy = framePolicy({ scripts: false, pictures: "'self'", ancestors: ["'self'"] });
     expect(textsOf(await runAll({ sanitised: false, policy }, unguarded))).toEqual([]);
   }, 300_000);

@@ -56,7 +56,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   };
 
-  test('signs up, in, over an invitation and out, without scripts', async () => {
+  test('signs up, in, through an invitation and out, without scripts', async () => {
     await open({ javaScriptEnabled: false, viewport: PHONE });
     await page.goto('/auth/sign-up');
     await page.getByLabel('Name').fill('Bob');
@@ -79,7 +79,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     expect(await context?.cookies()).toEqual([]);
   });
 
-  test('puts the focus on what is wrong', async () => {
+  test('focuses the invalid field', async () => {
     await open();
     await page.goto('/auth/sign-in');
     await page.getByLabel('E-mail address').fill(ADA.email);
@@ -121,7 +121,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     return { headers: await request.allHeaders(), body: request.postData(), status: response?.status() };
   };
 
-  test('sends the examples with the ids of who tries them out', async () => {
+  test('sends the examples with ids of the person who tries them out', async () => {
     await open();
     const [workspace, document] = ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002'];
     const answer = (id: string) => ({ json: { data: { items: [{ id }] }, request_id: 'req_a' } });
@@ -132,7 +132,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     expect(JSON.parse(body ?? '{}')).toMatchObject({ type: 'document', workspace_id: workspace });
   });
 
-  test('tries endpoints out with a key, and the session stays out of it', async () => {
+  test('tries out endpoints with a key and without the session', async () => {
     await open();
     await page.goto('/auth/sign-in');
     await signIn();
@@ -148,7 +148,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     expect(status).toBe(200);
   });
 
-  test('tries endpoints out with the session and its token', async () => {
+  test('tries out endpoints with the session and its token', async () => {
     await open();
     await page.goto('/auth/sign-in');
     await signIn();

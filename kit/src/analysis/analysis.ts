@@ -8,7 +8,7 @@ import { stemOf } from './stem.js';
  */
 export const ANALYSER_VERSION = `1/${process.versions.unicode}`;
 
-/** Characters beyond which words are truncated: nobody types such words, and encoded data is full of them. */
+/** Characters beyond which words are truncated: people do not type such words, and encoded data is full of them. */
 export const MAX_TERM = 64;
 
 /** Holds one term of a text. Offsets are UTF-16 units of the folded text. */

@@ -32,7 +32,7 @@ interface Output {
   units: Uint16Array;
   length: number;
   origins: Int32Array | undefined;
-  /** Bitwise union of all units, which tells whether each fits into one byte. */
+  /** Bitwise union of all units, which shows whether each fits into one byte. */
   seen: number;
   /** Where the last cluster began, in the output and in the original. */
   clusterAt: number;

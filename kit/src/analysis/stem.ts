@@ -40,7 +40,7 @@ export function isStopWord(word: string): boolean {
 
 const PARTICLES = new Set(['down', 'off', 'out', 'over', 'under', 'up']);
 
-/** Returns whether a word is a particle, which tells little beside many others. */
+/** Returns whether a word is a particle, which says little about a text among many other words. */
 export function isParticle(word: string): boolean {
   return PARTICLES.has(word);
 }

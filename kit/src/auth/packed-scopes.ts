@@ -8,7 +8,7 @@ export function packScopes(scopes: readonly string[]): string {
   const bits = Buffer.alloc(Math.ceil(KNOWN_SCOPES.length / 8));
   for (const scope of scopes) {
     const place = (KNOWN_SCOPES as readonly string[]).indexOf(scope);
-    if (place < 0) throw new Error(`${scope} is no scope`);
+    if (place < 0) throw new Error(`${scope} is not a scope`);
     bits[place >> 3] = (bits[place >> 3] as number) | (1 << (place & 7));
   }
   return bits.toString('base64url');

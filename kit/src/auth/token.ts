@@ -175,8 +175,8 @@ export function createPeerTokens(key: Buffer, service: string, now: () => number
       if (known !== undefined && known.expires > now()) return known.service;
       const [name = '', until = '', signature = ''] = token.split('.');
       const expected = Buffer.from(mac(`${name}.${until}`));
-      const given = Buffer.from(signature);
-      if (given.length !== expected.length || !timingSafeEqual(given, expected) || !(Number(until) > now())) {
+      const received = Buffer.from(signature);
+      if (received.length !== expected.length || !timingSafeEqual(received, expected) || !(Number(until) > now())) {
         throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The peer token is not valid.');
       }
       remembered.set(token, { service: name, expires: Number(until) });

@@ -1,10 +1,10 @@
-/** Maximum number of single-character changes between a misspelling and the name it stands for. */
-const MOST_CHANGES = 3;
+/** Maximum number of single-character changes between a misspelling and the intended name. */
+const MAX_CHANGES = 3;
 
 /** Returns the known name that is most similar to a misspelt one; undefined if none is similar. */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let nearest: string | undefined;
-  let fewest = MOST_CHANGES + 1;
+  let fewest = MAX_CHANGES + 1;
   for (const other of known) {
     const changes = Math.abs(other.length - name.length) >= fewest ? fewest : distance(name, other);
     if (changes < fewest) [nearest, fewest] = [other, changes];

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type AppError, Timeout } from '../errors/index.js';
-import { cancelled, type GivenUp, isGivenUp, whenGivenUp } from './given-up.js';
+import { type Cancellable, cancelled, isCancelled, onCancelled } from './cancellation.js';
 import { at } from './slices.js';
 
-export { cancelled, type GivenUp, isGivenUp, whenGivenUp } from './given-up.js';
+export { type Cancellable, cancelled, isCancelled, onCancelled } from './cancellation.js';
 export { at } from './slices.js';
 
 /** The deadline of a call, and its cancellation. */
-export interface Bounds extends GivenUp {
+export interface Bounds extends Cancellable {
   /** Deadline in milliseconds since 1970. */
   readonly deadline: number;
 }
@@ -45,10 +45,10 @@ function servedNow(): Served | undefined {
   return call?.answered ? undefined : call;
 }
 
-/** Returns the number of milliseconds that work may take: `most` or the time left of its call, but at least 1. */
-export function timeLeft(most: number): number {
+/** Returns the number of milliseconds that work may take: `maxMs` or the time left of its call, but at least 1. */
+export function timeLeft(maxMs: number): number {
   const call = servedNow();
-  return call === undefined ? most : Math.max(1, Math.min(most, call.bounds.deadline - Date.now()));
+  return call === undefined ? maxMs : Math.max(1, Math.min(maxMs, call.bounds.deadline - Date.now()));
 }
 
 /** Waits for work until the deadline or cancellation of its call, and then rejects with `timeout`. */
@@ -69,7 +69,7 @@ function raced<T>(work: Promise<T>, call: Served): Promise<T> {
       if (!call.answered) reject(error);
     };
     const inTime = at(call.bounds.deadline, () => end(Timeout()));
-    const wanted = whenGivenUp(call.bounds, () => end(cancelled()));
+    const wanted = onCancelled(call.bounds, () => end(cancelled()));
     const done = () => {
       inTime();
       wanted();
@@ -85,7 +85,7 @@ function raced<T>(work: Promise<T>, call: Served): Promise<T> {
       },
     );
     // A call that has ended already rejects at once; otherwise a commit could start before the next check.
-    if (isGivenUp(call.bounds)) end(cancelled());
+    if (isCancelled(call.bounds)) end(cancelled());
     else if (call.bounds.deadline <= Date.now()) end(Timeout());
   });
 }

@@ -105,7 +105,7 @@ export const Timeout = defineError(
 /** Seconds after which disk space may have been freed. */
 const ROOM_SECONDS = 30;
 const NO_ROOM =
-  'The server has no room left. Nothing was stored; what is there can be read and deleted. Try again when there is room.';
+  'The server has no disk space left. Nothing was stored; existing data can be read and deleted. Try again later.';
 
 /** Returns the error for a call whose data do not fit on the disk. */
 export function StorageFull(options: Omit<AppErrorOptions, 'details'> = {}): AppError {

@@ -71,16 +71,16 @@ export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_
   const isAllowlisted = (host: string) => allowlist.some((pattern) => matches(host, pattern.toLowerCase()));
 
   const check = (text: string): URL => {
-    if (!URL.canParse(text)) throw new UrlNotAllowed('This is no absolute URL.');
+    if (!URL.canParse(text)) throw new UrlNotAllowed('The URL is not absolute.');
     const url = new URL(text);
     const host = hostOf(url);
     const listed = isAllowlisted(host);
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && listed)) {
-      throw new UrlNotAllowed(`Only https URLs are called. ${BY_OPERATOR}`);
+      throw new UrlNotAllowed(`Only https URLs are allowed. ${BY_OPERATOR}`);
     }
-    if (url.username !== '' || url.password !== '') throw new UrlNotAllowed('A URL must not hold credentials.');
+    if (url.username !== '' || url.password !== '') throw new UrlNotAllowed('A URL must not contain credentials.');
     const port = Number(url.port || 443);
-    if (port < 1024 && port !== 80 && port !== 443) throw new UrlNotAllowed(`Port ${port} is not called.`);
+    if (port < 1024 && port !== 80 && port !== 443) throw new UrlNotAllowed(`Port ${port} is not allowed.`);
     if (listed) return url;
     if (isIP(host) !== 0 ? !isPublicAddress(host) : LOCAL_NAMES.test(host) || !host.includes('.')) {
       throw new UrlNotAllowed(NOT_PUBLIC);
@@ -106,17 +106,17 @@ export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_
       let url = check(text);
       for (let left = redirects; ; left--) {
         const answer = await observeRequest(method, url.hostname, (trace) => {
-          const asked = { dispatcher: agent(), method, headers: { ...headers, ...trace }, body, signal };
-          return undici().request(url, asked).catch(unwrapped);
+          const requestOptions = { dispatcher: agent(), method, headers: { ...headers, ...trace }, body, signal };
+          return undici().request(url, requestOptions).catch(unwrapped);
         });
-        // Destroying a body that nobody reads yet emits an error event, which would end the process.
+        // Destroying a body that has no reader yet emits an error event, which would end the process.
         answer.body.on('error', () => {});
         const location = answer.headers.location;
         if (manual || !REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') {
           return { url, status: answer.statusCode, headers: answer.headers, body: answer.body };
         }
         await answer.body.dump({ limit: REDIRECT_BYTES });
-        if (left <= 0) throw new UrlNotAllowed('The URL redirects too often.');
+        if (left <= 0) throw new UrlNotAllowed('The URL redirects too many times.');
         url = check(new URL(location, url).href);
       }
     },

@@ -59,7 +59,7 @@ function streamOf(body: Fetched['body'], { maxBytes, onBytes }: WebFetchOptions)
         bytes += value.length;
         if (bytes > maxBytes) {
           body.destroy();
-          throw new Error(`the answer has more than ${maxBytes} bytes`);
+          throw new Error(`the response has more than ${maxBytes} bytes`);
         }
         onBytes?.();
         controller.enqueue(value);

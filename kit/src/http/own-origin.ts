@@ -5,8 +5,8 @@
 export function isOwnOrigin(origin: string, publicOrigin: string): boolean {
   if (origin === publicOrigin) return true;
   if (!URL.canParse(origin)) return false;
-  const [given, own] = [new URL(origin), new URL(publicOrigin)];
-  return isLoopback(given) && isLoopback(own) && given.port === own.port && given.protocol === own.protocol;
+  const [claimed, own] = [new URL(origin), new URL(publicOrigin)];
+  return isLoopback(claimed) && isLoopback(own) && claimed.port === own.port && claimed.protocol === own.protocol;
 }
 
 function isLoopback({ hostname }: URL): boolean {

@@ -16,7 +16,8 @@ export const MAX_NAMES = 2000;
 function parseFormBody(body: Buffer): Record<string, unknown> {
   const fields = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(body.toString('utf8'))) {
-    if (fields.size >= MAX_NAMES || name === '__proto__') throw invalidJson('The form can not be read.');
+    if (fields.size >= MAX_NAMES || name === '__proto__')
+      throw invalidJson(`A form has at most ${MAX_NAMES} field names, none of which is __proto__.`);
     const there = fields.get(name);
     if (there === undefined) fields.set(name, [value]);
     else there.push(value);

@@ -312,6 +312,6 @@ const MAX_MESSAGE_LENGTH = 500;
 function describeError(error: unknown): { code: string; message: string } {
   if (!(error instanceof Error)) return { code: 'unknown', message: String(error).slice(0, MAX_MESSAGE_LENGTH) };
   const { reason, code, name, message } = error as Error & { reason?: unknown; code?: unknown };
-  const told = [reason, code].find((one) => typeof one === 'string');
-  return { code: (told as string | undefined) ?? name, message: message.slice(0, MAX_MESSAGE_LENGTH) };
+  const stableCode = [reason, code].find((one) => typeof one === 'string');
+  return { code: (stableCode as string | undefined) ?? name, message: message.slice(0, MAX_MESSAGE_LENGTH) };
 }

@@ -101,7 +101,7 @@ export interface StoredLimitParts {
 }
 
 /** Maximum number of changes in one commit, and of tries against concurrent processes. */
-const MOST_AT_ONCE = 256;
+const MAX_BATCH_CHANGES = 256;
 const MAX_TRIES = 30;
 const DROP_BATCH = 500;
 
@@ -136,7 +136,7 @@ export function createStoredLimit({ store, records, now, oneQueue = false }: Sto
 
   async function drain(key: string, queue: Waiting[]): Promise<void> {
     while (queue.length > 0) {
-      const batch = queue.splice(0, MOST_AT_ONCE);
+      const batch = queue.splice(0, MAX_BATCH_CHANGES);
       try {
         const results = await commit(batch.map(({ change }) => change));
         for (const [i, { resolve }] of batch.entries()) resolve(results[i]);

@@ -35,7 +35,7 @@ export function createLog(
       messageKey: 'event',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: told },
+      serializers: { error: errorFields },
     },
     pino.destination({ dest: 2, sync: false, minLength: 0 }),
   );
@@ -43,7 +43,7 @@ export function createLog(
 }
 
 /** Returns the log fields of an error, with positions in the source files. */
-function told(error: Error): object {
+function errorFields(error: Error): object {
   const fields = pino.stdSerializers.err(error);
   return typeof fields?.stack === 'string' ? { ...fields, stack: inSources(fields.stack) } : fields;
 }

@@ -14,7 +14,7 @@ export function writeLastWords(
   try {
     writeSync(process.stderr.fd, `${JSON.stringify(line)}\n`);
   } catch {
-    // Standard error is closed, so nobody can read the line.
+    // Standard error is closed, so the line has no reader.
   }
 }
 

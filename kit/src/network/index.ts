@@ -6,7 +6,7 @@ export { CIDR_PATTERN, IPV4_PATTERN, IPV6_PATTERN, NETWORK_PATTERN } from './pat
 /** Setting for the prefix length by which limits count IPv6 addresses, the same for every service with limits. */
 export const IPV6_PREFIX = {
   variable: 'COMMONPLACE_LIMITS_IPV6_PREFIX',
-  help: 'leading bits of an IPv6 address that limits count as one client: a subscriber has a /64 at least',
+  help: 'leading bits of an IPv6 address that limits count as one client: a subscriber has at least a /64',
   parse: integer(16, 128),
   fallback: 64,
 };

@@ -3,7 +3,11 @@ import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
 import { defineError } from '../errors/index.js';
 
-const Busy = defineError('RESOURCE_EXHAUSTED', 'concurrency_limited', 'Too many passwords are looked at at once.');
+const Busy = defineError(
+  'RESOURCE_EXHAUSTED',
+  'concurrency_limited',
+  'Too many passwords are being checked at the same time.',
+);
 
 /** Argon2id with the parameters of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 const ARGON2ID = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;

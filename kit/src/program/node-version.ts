@@ -1,14 +1,14 @@
 /** Oldest supported version of Node.js. */
-const LEAST: readonly [major: number, minor: number] = [20, 19];
+const MIN_VERSION: readonly [major: number, minor: number] = [20, 19];
 /** EX_UNAVAILABLE */
 const EXIT_UNAVAILABLE = 69;
 
 /** Returns one line that says why a version of Node.js is not supported; undefined for a supported version. */
 export function nodeProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
-  const [leastMajor, leastMinor] = LEAST;
-  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return undefined;
-  return `Commonplace needs Node.js ${LEAST.join('.')} or newer; this is ${version}.`;
+  const [minMajor, minMinor] = MIN_VERSION;
+  if (major > minMajor || (major === minMajor && minor >= minMinor)) return undefined;
+  return `Commonplace needs Node.js ${MIN_VERSION.join('.')} or newer; this is ${version}.`;
 }
 
 /** Ends the process with one line if its Node.js is too old. */

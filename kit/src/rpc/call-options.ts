@@ -1,4 +1,4 @@
-import { isGivenUp } from '../deadline/given-up.js';
+import { isCancelled } from '../deadline/cancellation.js';
 import type { CallMetadata, CallOptions, Reply } from './port.js';
 
 /**
@@ -26,7 +26,7 @@ export class AlongWith implements CallOptions {
     return this.#other.signal;
   }
 
-  get givenUp(): boolean {
-    return isGivenUp(this.#other);
+  get isCancelled(): boolean {
+    return isCancelled(this.#other);
   }
 }

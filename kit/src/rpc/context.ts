@@ -1,5 +1,5 @@
 import { type Actor, actorOf, type Caller } from '../auth/caller.js';
-import { isGivenUp } from '../deadline/given-up.js';
+import { isCancelled } from '../deadline/cancellation.js';
 import { AppError } from '../errors/index.js';
 import { createEvent } from '../events/envelope.js';
 import type { DomainEvent } from '../events/port.js';
@@ -151,7 +151,7 @@ class Onward implements CallOptions {
     return this.call.signal;
   }
 
-  get givenUp(): boolean {
-    return isGivenUp(this.call);
+  get isCancelled(): boolean {
+    return isCancelled(this.call);
   }
 }

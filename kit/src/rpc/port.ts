@@ -64,7 +64,7 @@ export interface CallOptions {
   readonly deadline: number;
   readonly signal?: AbortSignal | undefined;
   /** Whether the signal was aborted. Present if the signal is created on demand. */
-  readonly givenUp?: boolean;
+  readonly isCancelled?: boolean;
   /** Receives the handler's reply metadata. */
   readonly reply?: Reply;
 }
@@ -160,7 +160,7 @@ export interface IncomingCall {
   readonly deadline: number;
   readonly signal: AbortSignal;
   /** Whether the signal was aborted. Present if the signal is created on demand. */
-  readonly givenUp?: boolean;
+  readonly isCancelled?: boolean;
   readonly reply: Reply;
   /** Whether the call came from another process. */
   readonly remote?: boolean;

@@ -1,6 +1,6 @@
 import type { MethodFacts } from '@commonplace/proto/methods.js';
 import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
-import { isGivenUp } from '../deadline/given-up.js';
+import { isCancelled } from '../deadline/cancellation.js';
 import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
 import type { Log } from '../log/index.js';
 import type { SpaceGuard } from '../space/index.js';
@@ -235,7 +235,7 @@ function spaceFor({ path }: { readonly path: string }, { space }: ServerParts): 
 async function commitRun(run: Run, call: IncomingCall, space: SpaceGuard | undefined): Promise<void> {
   if (!run.worked || !run.work.dirty) return;
   space?.requireRoom();
-  if (call.deadline <= Date.now() || isGivenUp(call)) throw Timeout();
+  if (call.deadline <= Date.now() || isCancelled(call)) throw Timeout();
   await run.work.commit();
   for (const effect of run.effects) effect();
 }
@@ -277,9 +277,14 @@ function commitError(error: unknown): unknown {
     return Unavailable({}, { retryAfter: 1, cause: error });
   }
   if (error instanceof UniqueTaken) {
-    return new AppError('ALREADY_EXISTS', 'already_exists', 'A value of the request has to be unique, and is taken.', {
-      cause: error,
-    });
+    return new AppError(
+      'ALREADY_EXISTS',
+      'already_exists',
+      'A value of the request must be unique, but is already in use.',
+      {
+        cause: error,
+      },
+    );
   }
   return error;
 }
@@ -303,7 +308,7 @@ async function runOnce(
     const known = await outcomes.get(idempotency.id);
     if (known !== undefined && known.expiresAt > new Date().toISOString()) {
       if (known.fingerprint !== idempotency.fingerprint) throw keyReused();
-      await askGates(handler, request, call, caller, parts, method);
+      await checkAdmission(handler, request, call, caller, parts, method);
       replayed.add();
       return method.responseDeserialize(replay(known, call.reply));
     }
@@ -350,14 +355,14 @@ function without(answer: Record<string, unknown>, fields: ReadonlySet<string>, p
 }
 
 /** Thrown by the first write or effect of a run that only checks whether the caller is still admitted. */
-class Admitted extends Error {}
+class AdmissionConfirmed extends Error {}
 
 /**
  * Repeats the permission checks before a replay: the handler runs up to its first write, and errors about roles or
  * visibility are thrown again. Records that the request deleted the first time are missing now, so the replay of a
  * deletion may not find its record.
  */
-async function askGates(
+async function checkAdmission(
   handler: Unary,
   request: unknown,
   call: IncomingCall,
@@ -366,7 +371,7 @@ async function askGates(
   method: MethodDefinition,
 ): Promise<void> {
   const stop = (): never => {
-    throw new Admitted();
+    throw new AdmissionConfirmed();
   };
   const begun = parts.store.begin();
   const work: UnitOfWork = {
@@ -381,12 +386,12 @@ async function askGates(
     dirty: false,
     commit: async () => {},
   };
-  const asked: IncomingCall = { ...call, signal: call.signal, reply: {} };
-  const context = contextOf(asked, caller, new Run(() => work, stop), parts);
+  const incoming: IncomingCall = { ...call, signal: call.signal, reply: {} };
+  const context = contextOf(incoming, caller, new Run(() => work, stop), parts);
   try {
     await handler(request, context);
   } catch (error) {
-    if (error instanceof Admitted || !(error instanceof AppError)) return;
+    if (error instanceof AdmissionConfirmed || !(error instanceof AppError)) return;
     const { deletes } = factsOf(method.path);
     if (error.code === 'PERMISSION_DENIED' || (error.code === 'NOT_FOUND' && !deletes)) throw error;
   }

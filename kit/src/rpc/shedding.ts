@@ -41,7 +41,7 @@ const LOOK_MS = 50;
  */
 const WINDOW_MS = 1000;
 /** Maximum number of seconds after which a refused client should retry; the number is random. */
-const MOST_RETRY_SECONDS = 3;
+const MAX_RETRY_SECONDS = 3;
 
 /**
  * Creates load shedding by two signs of overload: the number of concurrent calls, and the minimum delay of the event
@@ -112,7 +112,7 @@ function byClass<T>(value: (load: LoadClass) => T): Record<LoadClass, T> {
 }
 
 function overloaded(): AppError {
-  const retryAfter = Math.ceil(Math.random() * MOST_RETRY_SECONDS) || 1;
-  const message = 'There is more to do than can be done right now. Nothing was done; try again shortly.';
+  const retryAfter = Math.ceil(Math.random() * MAX_RETRY_SECONDS) || 1;
+  const message = 'The server is overloaded. The request was not carried out; try again shortly.';
   return new AppError('UNAVAILABLE', 'service_unavailable', message, { details: { reason: 'overloaded' }, retryAfter });
 }

@@ -1,6 +1,6 @@
 import type { Breathe } from './index.js';
 
-/** Characters of a piece: encoding one as UTF-8 or JSON takes a millisecond at the most. */
+/** Characters of a piece: encoding one as UTF-8 or JSON takes at most a millisecond. */
 const PIECE_CHARS = 128 * 1024;
 
 /** Cuts a text into pieces for slices of work on it. No piece ends between the halves of a surrogate pair. */

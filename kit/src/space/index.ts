@@ -40,9 +40,9 @@ export interface SpaceOptions {
 }
 
 /** Maximum share of the disk for the reserve. */
-const MOST_SHARE = 0.05;
+const MAX_RESERVE_SHARE = 0.05;
 /** Maximum size in bytes of the file that reserves space for a deletion when the disk is full. */
-const MOST_BALLAST_BYTES = 8 * 2 ** 20;
+const MAX_BALLAST_BYTES = 8 * 2 ** 20;
 /** Free space, as a multiple of the reserve, above which writes that need space are accepted again. */
 const ENOUGH_SHARE = 1.1;
 const LOOK_MS = 1000;
@@ -83,7 +83,7 @@ export async function openSpaceGuard(options: SpaceOptions): Promise<SpaceGuard>
     const { bavail, blocks, bsize } = await statfs(folder);
     freeBytes = bavail * bsize;
     sizeBytes = blocks * bsize;
-    reserve = Math.min(options.reserveBytes, Math.floor(blocks * bsize * MOST_SHARE));
+    reserve = Math.min(options.reserveBytes, Math.floor(blocks * bsize * MAX_RESERVE_SHARE));
     const isShort = freeBytes < reserve * (full ? ENOUGH_SHARE : 1);
     // The log of a database needs some disk space even if its pages are reused.
     const room = isShort && freeBytes >= reserve / 4 ? freeBytes + reusableBytes() : freeBytes;
@@ -142,7 +142,7 @@ export function withRoom<T>(space: SpaceGuard | undefined, write: () => Promise<
   });
 }
 
-const ballastOf = (reserve: number): number => Math.min(MOST_BALLAST_BYTES, Math.floor(reserve / 2));
+const ballastOf = (reserve: number): number => Math.min(MAX_BALLAST_BYTES, Math.floor(reserve / 2));
 
 /** Reserves space with random bytes, which no file system can compress. */
 function takeRoom(file: string, bytes: number, log: Log): boolean {

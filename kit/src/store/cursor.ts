@@ -38,7 +38,7 @@ export function decodeCursor(text: string): Scalar[] {
 
 /** Returns the error for a cursor that does not belong to the list it is used with. */
 export function invalidCursor(): AppError {
-  const message = 'The cursor is not one that this list gave.';
+  const message = 'The cursor does not belong to this list.';
   const fault = { param: 'cursor', code: 'invalid_pagination', message };
   return new AppError('INVALID_ARGUMENT', 'invalid_pagination', message, { param: 'cursor', faults: [fault] });
 }

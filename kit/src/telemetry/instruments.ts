@@ -58,7 +58,7 @@ export type Gathered =
  * Maximum number of series of one instrument; all others share one series, so that attributes cannot exhaust the
  * memory.
  */
-const MOST_SERIES = 2000;
+const MAX_SERIES = 2000;
 const OVERFLOW: Attributes = { 'otel.metric.overflow': true };
 
 /** Milliseconds that reading a gauge may take. */
@@ -111,11 +111,11 @@ function seriesOf<S>(make: (attributes: Attributes) => S): { all: Map<string, S>
   return {
     all,
     bind(attributes) {
-      const told = all.size < MOST_SERIES ? attributes : OVERFLOW;
-      const key = JSON.stringify(Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)));
+      const reported = all.size < MAX_SERIES ? attributes : OVERFLOW;
+      const key = JSON.stringify(Object.entries(reported).sort(([a], [b]) => (a < b ? -1 : 1)));
       const known = all.get(key);
       if (known !== undefined) return known;
-      const made = make(told);
+      const made = make(reported);
       all.set(key, made);
       return made;
     },

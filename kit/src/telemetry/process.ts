@@ -4,15 +4,15 @@ import { type Gauge, gauge, type NumberPoint } from './instruments.js';
 const seconds = (name: string, description: string): Gauge => gauge({ name, unit: 's', description });
 
 const delays = {
-  mean: seconds('nodejs.eventloop.delay.mean', 'Mean delay of the event loop since it was last asked for.'),
+  mean: seconds('nodejs.eventloop.delay.mean', 'Mean delay of the event loop since the last reading.'),
   p50: seconds('nodejs.eventloop.delay.p50', 'Half of the delays of the event loop were shorter.'),
   p99: seconds('nodejs.eventloop.delay.p99', '99 of 100 delays of the event loop were shorter.'),
-  max: seconds('nodejs.eventloop.delay.max', 'Longest delay of the event loop since it was last asked for.'),
+  max: seconds('nodejs.eventloop.delay.max', 'Longest delay of the event loop since the last reading.'),
 };
 const utilization = gauge({
   name: 'nodejs.eventloop.utilization',
   unit: '1',
-  description: 'Share of time in which the event loop was busy since it was last asked for.',
+  description: 'Share of time in which the event loop was busy since the last reading.',
 });
 const memory = gauge({ name: 'process.memory.usage', unit: 'By', description: 'Memory that the process holds.' });
 const cpu = gauge(
@@ -26,13 +26,13 @@ const RESOLUTION_MS = 20;
  * Minimum length in milliseconds of the period for which delays are reported. A period normally ends when a reader
  * asks, and there may be two readers.
  */
-const LEAST_MS = 5000;
+const MIN_PERIOD_MS = 5000;
 
 /** Reports metrics of the process itself. Returns a function that ends the reports. */
 export function observeProcess(): () => void {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   histogram.enable();
-  let told = readDelays();
+  let reported = readDelays();
   let utilized = performance.eventLoopUtilization();
   let busy = 0;
   let at = performance.now();
@@ -50,9 +50,9 @@ export function observeProcess(): () => void {
     };
   }
   function refresh() {
-    if (performance.now() - at < LEAST_MS) return;
+    if (performance.now() - at < MIN_PERIOD_MS) return;
     at = performance.now();
-    told = readDelays();
+    reported = readDelays();
     histogram.reset();
     const now = performance.eventLoopUtilization();
     busy = performance.eventLoopUtilization(now, utilized).utilization;
@@ -63,7 +63,7 @@ export function observeProcess(): () => void {
     ...(Object.keys(delays) as (keyof typeof delays)[]).map((name) =>
       delays[name].observe(() => {
         refresh();
-        return one(told[name]);
+        return one(reported[name]);
       }),
     ),
     utilization.observe(() => {

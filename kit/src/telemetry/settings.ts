@@ -42,7 +42,8 @@ const httpUrl = url('http', 'https');
 
 function collectorUrl(value: string): string {
   const { username, password } = new URL(httpUrl(value));
-  if (username !== '' || password !== '') throw new Error('must not hold credentials: COMMONPLACE_OTLP_HEADERS may');
+  if (username !== '' || password !== '')
+    throw new Error('must not contain credentials: put them into COMMONPLACE_OTLP_HEADERS');
   return httpUrl(value);
 }
 

@@ -9,11 +9,11 @@ import { exporterOptions, ratioOf } from './targets.js';
 import type { SpanKind, Tracer } from './trace.js';
 
 /** Maximum number of spans that wait for export, and in one export; further spans are dropped. */
-const [MOST_WAITING, MOST_TOGETHER] = [2048, 512];
+const [MAX_QUEUED_SPANS, MAX_BATCH_SPANS] = [2048, 512];
 /** Milliseconds between exports, timeout of one export, and timeout of a process's last export. */
 const [EXPORT_EVERY_MS, EXPORT_MS, LAST_MS] = [2000, 5000, 3000];
 /** First and maximum pause in milliseconds without new traces after a failed export; it is doubled each time. */
-const [FIRST_REST_MS, MOST_REST_MS] = [5000, 120_000];
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [5000, 120_000];
 
 const KINDS: Readonly<Record<SpanKind, Kind>> = {
   internal: Kind.INTERNAL,
@@ -30,11 +30,11 @@ export function openTracing(options: TelemetryOptions): { readonly tracer: Trace
   const traceRatio = ratioOf(options);
   const health = createHealth(log);
   const exporter = new OTLPTraceExporter({ ...exporterOptions(options, 'traces', EXPORT_MS), concurrencyLimit: 2 });
-  const maxQueueSize = limits.maxQueueSize ?? MOST_WAITING;
+  const maxQueueSize = limits.maxQueueSize ?? MAX_QUEUED_SPANS;
   const processor = new BatchSpanProcessor({
     exporter: health.watch(exporter),
     maxQueueSize,
-    maxExportBatchSize: Math.min(maxQueueSize, limits.maxExportBatchSize ?? MOST_TOGETHER),
+    maxExportBatchSize: Math.min(maxQueueSize, limits.maxExportBatchSize ?? MAX_BATCH_SPANS),
     scheduledDelayMillis: limits.scheduleDelayMs ?? EXPORT_EVERY_MS,
     exportTimeoutMillis: EXPORT_MS,
   });
@@ -77,7 +77,7 @@ function createHealth(log: Log) {
           const failed = result.code !== 0;
           if (failed && restMs === 0) log.warn('telemetry.export_failed', { error: result.error });
           if (!failed && restMs > 0) log.info('telemetry.export_succeeded');
-          restMs = failed ? Math.min(Math.max(restMs * 2, FIRST_REST_MS), MOST_REST_MS) : 0;
+          restMs = failed ? Math.min(Math.max(restMs * 2, MIN_PAUSE_MS), MAX_PAUSE_MS) : 0;
           restUntil = Date.now() + restMs;
           done(result);
         }),

@@ -194,13 +194,14 @@ export function traceparentNow(): string | undefined {
 }
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
-/** Maximum length; no version so far defines longer ones. */
-const MOST_CHARS = 128;
+/** Maximum length of a `traceparent`; no version so far defines longer ones. */
+const MAX_TRACEPARENT_CHARS = 128;
 
 /** Parses a trace context; returns undefined if its `traceparent` is invalid. */
 export function readTraceparent(context: string): (SpanPlace & { readonly sampled: boolean }) | undefined {
   const { traceparent = '', tracestate } = traceHeaders(context);
-  const [, traceId, spanId, flags] = (traceparent.length <= MOST_CHARS && TRACEPARENT.exec(traceparent)) || [];
+  const [, traceId, spanId, flags] =
+    (traceparent.length <= MAX_TRACEPARENT_CHARS && TRACEPARENT.exec(traceparent)) || [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   const place = { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
   return tracestate === undefined ? place : { ...place, tracestate };

@@ -71,7 +71,7 @@ function createKeys(): Keys {
   };
 }
 
-interface Wish {
+interface CertificateRequest {
   readonly keys: Keys;
   readonly subject: forge.pki.CertificateField[];
   readonly issuer: forge.pki.CertificateField[];
@@ -79,7 +79,7 @@ interface Wish {
   readonly by: Keys;
 }
 
-function sign({ keys, subject, issuer, extensions, by }: Wish): forge.pki.Certificate {
+function sign({ keys, subject, issuer, extensions, by }: CertificateRequest): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys.publicKey;
   certificate.serialNumber = `01${forge.util.bytesToHex(forge.random.getBytesSync(8))}`;

@@ -6,7 +6,7 @@ import { createDuties } from './suite/duties.js';
 export interface InstallationHarness {
   /** Opens the store once more, as another process does. */
   open(): Promise<IdentifiedStore>;
-  /** Whether several databases can reach the store, so that it has to tell copies of one apart. */
+  /** Whether several databases can reach the store, so that it must distinguish copies of one. */
   readonly isShared?: boolean;
   /** Adds data of an installation to the store, apart from its id. */
   fill(): Promise<void>;
@@ -48,7 +48,7 @@ export function installationContract(name: string, openHarness: () => Promise<In
       expect([await again.readId(), await again.isEmpty()]).toEqual([id, true]);
     });
 
-    duty('is not empty once something was put into it, claimed or not', async () => {
+    duty('is not empty once something is stored in it, claimed or not', async () => {
       await harness.fill();
       const store = await open();
       expect([await store.readId(), await store.isEmpty()]).toEqual([undefined, false]);
@@ -63,7 +63,7 @@ export function installationContract(name: string, openHarness: () => Promise<In
       expect(await (await open()).readId()).toBe(first);
     });
 
-    duty('gives several claims at the same moment the same id', async () => {
+    duty('gives several concurrent claims the same id', async () => {
       const stores = await Promise.all(Array.from({ length: 5 }, open));
       const ids = stores.map(() => newId());
       const claimed = new Set(await Promise.all(stores.map((store, i) => store.claim(ids[i] as string))));
@@ -72,14 +72,14 @@ export function installationContract(name: string, openHarness: () => Promise<In
       expect(await (await open()).readId()).toBe([...claimed][0]);
     });
 
-    duty('is taken over only by a claim that says so', async () => {
+    duty('changes its id only for a claim with replace', async () => {
       const [first, second] = [newId(), newId()];
       await (await open()).claim(first);
       expect(await (await open()).claim(second, true)).toBe(second);
       expect(await (await open()).readId()).toBe(second);
     });
 
-    duty('is held by one of several that write over the same value, and is no fuller for it', async () => {
+    duty('is held by one of several that write over the same value, and stays empty', async () => {
       const { hold } = await open();
       expect(hold !== undefined || harness.isShared !== true).toBe(true);
       // If only one process can access the store, there is nothing to hold.

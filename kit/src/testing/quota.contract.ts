@@ -69,42 +69,40 @@ export function quotaDuties(duty: Duties, use: () => Bench): void {
   const fresh = () => `q${++opened}_${Math.trunc(performance.timeOrigin).toString(36)}`;
 
   for (const slots of [1, 8]) {
+    duty(`of 50 concurrent reservations from two processes, as many succeed as fit (${slots} slots)`, async () => {
+      const { harness, store } = use();
+      const name = fresh();
+      const beds = [await open(store, name, 10, slots), await open(harness.store('contract'), name, 10, slots)];
+      const results = await Promise.allSettled(Array.from({ length: 50 }, (_, at) => (beds[at % 2] as Bed).take('k')));
+      expect(outcomes(results)).toEqual({ taken: 10, Full: 40 });
+      expect(await (beds[0] as Bed).places.count({ key: 'k' })).toBe(10);
+    });
+
     duty(
-      `of 50 who reserve at once from two processes, as many succeed as there is room for (${slots} slots)`,
+      `existing items count before the first reservation, and deleted items free quota (${slots} slots)`,
       async () => {
-        const { harness, store } = use();
+        const { store } = use();
         const name = fresh();
-        const beds = [await open(store, name, 10, slots), await open(harness.store('contract'), name, 10, slots)];
-        const results = await Promise.allSettled(
-          Array.from({ length: 50 }, (_, at) => (beds[at % 2] as Bed).take('k')),
-        );
-        expect(outcomes(results)).toEqual({ taken: 10, Full: 40 });
-        expect(await (beds[0] as Bed).places.count({ key: 'k' })).toBe(10);
+        const places = await store.collection<Place>({ name: `places_${name}`, indexes: [{ fields: ['key'] }] });
+        const unit = store.begin();
+        for (let at = 0; at < 7; at++) unit.insert(places, { id: `before-${at}`, key: 'k' });
+        await unit.commit();
+        const bed = await open(store, name, 10, slots);
+        expect(outcomes(await Promise.allSettled(Array.from({ length: 9 }, () => bed.take('k'))))).toEqual({
+          taken: 3,
+          Full: 6,
+        });
+        await bed.leave('k', 4);
+        expect(outcomes(await Promise.allSettled(Array.from({ length: 9 }, () => bed.take('k'))))).toEqual({
+          taken: 4,
+          Full: 5,
+        });
+        await bed.take('other', 10);
+        await expect(bed.take('other')).rejects.toBeInstanceOf(Full);
       },
     );
 
-    duty(`what is there before the first reservation counts, and what goes leaves room (${slots} slots)`, async () => {
-      const { store } = use();
-      const name = fresh();
-      const places = await store.collection<Place>({ name: `places_${name}`, indexes: [{ fields: ['key'] }] });
-      const unit = store.begin();
-      for (let at = 0; at < 7; at++) unit.insert(places, { id: `before-${at}`, key: 'k' });
-      await unit.commit();
-      const bed = await open(store, name, 10, slots);
-      expect(outcomes(await Promise.allSettled(Array.from({ length: 9 }, () => bed.take('k'))))).toEqual({
-        taken: 3,
-        Full: 6,
-      });
-      await bed.leave('k', 4);
-      expect(outcomes(await Promise.allSettled(Array.from({ length: 9 }, () => bed.take('k'))))).toEqual({
-        taken: 4,
-        Full: 5,
-      });
-      await bed.take('other', 10);
-      await expect(bed.take('other')).rejects.toBeInstanceOf(Full);
-    });
-
-    duty(`several are reserved together or not at all, also in parts of one unit (${slots} slots)`, async () => {
+    duty(`several items are reserved together or not at all, also in parts of one unit (${slots} slots)`, async () => {
       const { store } = use();
       const bed = await open(store, fresh(), 10, slots);
       await bed.take('k', 6);
@@ -117,7 +115,7 @@ export function quotaDuties(duty: Duties, use: () => Bench): void {
       await expect(bed.quota.reserve(work, 'k', 1)).rejects.toBeInstanceOf(Full);
     });
 
-    duty(`a limit that is lowered holds at once, and one that is raised gives room (${slots} slots)`, async () => {
+    duty(`a lowered or raised limit applies at once (${slots} slots)`, async () => {
       const { store } = use();
       const name = fresh();
       await (await open(store, name, 100, slots)).take('k', 20);
@@ -131,7 +129,7 @@ export function quotaDuties(duty: Duties, use: () => Bench): void {
     });
   }
 
-  duty('what a unit reserves that is never committed stands in nobody’s way', async () => {
+  duty('a reservation of a unit that is never committed does not block others', async () => {
     const { store } = use();
     const bed = await open(store, fresh(), 10_000, 8);
     await bed.quota.reserve(store.begin(), 'k', 10);
@@ -141,7 +139,7 @@ export function quotaDuties(duty: Duties, use: () => Bench): void {
     await expect(bed.take('k')).rejects.toBeInstanceOf(Full);
   });
 
-  duty('a limit far away is kept, too, once it is near', async () => {
+  duty('a limit far away is also enforced once it is near', async () => {
     const { harness, store } = use();
     const name = fresh();
     const beds = [await open(store, name, 1200, 8), await open(harness.store('contract'), name, 1200, 8)];
@@ -152,7 +150,7 @@ export function quotaDuties(duty: Duties, use: () => Bench): void {
     expect(await (beds[0] as Bed).places.count({ key: 'k' })).toBe(1200);
   });
 
-  duty('of 50 amounts that are reserved at once, as many take effect as fit', async () => {
+  duty('of 50 amounts that are reserved concurrently, as many take effect as fit', async () => {
     const { store } = use();
     const records = await store.collection<Account>({ name: `accounts_${fresh()}`, indexes: [] });
     const reserve = (amount: number) =>

@@ -15,7 +15,7 @@ export interface FairQueueOptions {
 export interface FairQueue {
   /**
    * Runs a job when it is its tenant's turn; resolves or rejects as the job does. A job that has not started by
-   * `startBy`, in milliseconds since 1970, is refused, because nobody would wait for its result any more.
+   * `startBy`, in milliseconds since 1970, is refused, because its caller no longer waits for the result.
    */
   run<T>(tenant: string, job: () => Promise<T>, startBy?: number): Promise<T>;
   /** Returns how many jobs run, and how many wait. */
@@ -129,11 +129,12 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 }
 
 function waitedTooLong(): AppError {
-  const message = 'Other work of this Org took the time that this request has. Send fewer such requests at a time.';
+  const message =
+    'Other work of this Org used up the time for this request. Send fewer such requests at the same time.';
   return new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', message, { retryAfter: 1 });
 }
 
 function tooManyJobs(limit: number): AppError {
-  const message = `More than ${limit} pieces of work of this Org wait already. Try again in a moment.`;
+  const message = `More than ${limit} jobs of this Org are waiting already. Try again in a moment.`;
   return new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', message, { details: { limit }, retryAfter: 1 });
 }

@@ -50,7 +50,7 @@ export function consumeBatches<const Name extends EventName>(
   handle: (events: readonly TypedEvent<Name>[]) => Promise<void>,
 ): Promise<Subscription> {
   const { consumer } = options;
-  if (!NAME.test(consumer) && !FORMER_NAMES.has(consumer)) throw new Error(`${consumer} is no name of a consumer`);
+  if (!NAME.test(consumer) && !FORMER_NAMES.has(consumer)) throw new Error(`${consumer} is not a valid consumer name`);
   const types = names.map((name) => `commonplace.${name}`);
   return bus.subscribe({ ...options, types }, (events) => handle(events.map((event) => readEvent<Name>(event))));
 }

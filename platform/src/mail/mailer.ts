@@ -9,7 +9,7 @@ import { createSmtpTransport, MailRefused, type MailTransport } from './transpor
 /** An e-mail in the outbox. It is deleted when the mail server has accepted it. */
 export interface MailRecord extends JobRecord {
   /**
-   * Recipient; empty for an e-mail to nobody, which is only stored so that the request takes as long as for a real
+   * Recipient; empty for an e-mail that is only stored so that the request takes as long as for a real
    * recipient.
    */
   readonly to: string;

@@ -31,7 +31,7 @@ export interface MembershipCache {
 /** Maximum age of a cached membership in milliseconds, even if events are lost. */
 const MAX_AGE_MS = 2000;
 
-/** Caches memberships from the tenancy service until an event announces a change, for two seconds at most. */
+/** Caches memberships from the tenancy service until an event announces a change, for at most two seconds. */
 export async function createMembershipCache(
   directory: Client<DirectoryService>,
   bus: EventBus,
@@ -43,10 +43,10 @@ export async function createMembershipCache(
   });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
   const fresh = (userId: string, options: CallOptions): Promise<PersonMemberships> => {
-    const asked = directory.getMemberships({ userId }, options).then(index);
-    cache.set(userId, asked);
-    asked.catch(() => cache.delete(userId));
-    return asked;
+    const fetched = directory.getMemberships({ userId }, options).then(index);
+    cache.set(userId, fetched);
+    fetched.catch(() => cache.delete(userId));
+    return fetched;
   };
   return { of: (userId, options) => cache.get(userId) ?? fresh(userId, options), fresh };
 }

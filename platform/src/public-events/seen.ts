@@ -31,10 +31,10 @@ export interface Sight {
   reaches(workspaceId: string): boolean;
 }
 
-type ToldEvent = Pick<EventDraft, 'orgId' | 'workspaceId' | 'audience' | 'data'> & { readonly tenant: string };
+type PublicEvent = Pick<EventDraft, 'orgId' | 'workspaceId' | 'audience' | 'data'> & { readonly tenant: string };
 
 /** Returns the data of an event that a person may see; undefined if they may see nothing. */
-export function seenData(event: ToldEvent, sight: Sight): EventDraft['data'] | undefined {
+export function seenData(event: PublicEvent, sight: Sight): EventDraft['data'] | undefined {
   const { audience, data } = event;
   if (sight.person !== undefined && admitsPerson(event, sight.person)) return data;
   if (audience.resources !== undefined) return ofResources(audience.resources, data, sight);
@@ -44,18 +44,18 @@ export function seenData(event: ToldEvent, sight: Sight): EventDraft['data'] | u
 }
 
 /** Returns whether a person belongs to an audience as a member or by name. */
-function admitsPerson({ audience, tenant, orgId, workspaceId = '' }: ToldEvent, person: PersonMemberships): boolean {
+function admitsPerson({ audience, tenant, orgId, workspaceId = '' }: PublicEvent, person: PersonMemberships): boolean {
   const { people = [], workspace, org } = audience;
   const belongs = orgId === '' ? person.workspaces.has(tenant) : person.orgs.has(orgId);
   if (belongs && people.includes(person.userId)) return true;
   const held = person.workspaces.get(workspaceId)?.role;
   if (workspace !== undefined && isWorkspaceRoleAtLeast(held, workspace)) return true;
   const inOrg = person.orgs.get(orgId)?.role;
-  return org !== undefined && inOrg !== undefined && orgRoleToNumber(inOrg) >= orgRoleToNumber(LEAST_IN_ORG[org]);
+  return org !== undefined && inOrg !== undefined && orgRoleToNumber(inOrg) >= orgRoleToNumber(MIN_ORG_ROLE[org]);
 }
 
-const LEAST_IN_ORG = { member: OrgRole.MEMBER, admin: OrgRole.ADMIN } as const;
-const LEAST = { viewer: ResourceRole.VIEWER, manager: ResourceRole.MANAGER } as const;
+const MIN_ORG_ROLE = { member: OrgRole.MEMBER, admin: OrgRole.ADMIN } as const;
+const MIN_RESOURCE_ROLE = { viewer: ResourceRole.VIEWER, manager: ResourceRole.MANAGER } as const;
 
 /** Returns the data of an event about resources for a person who may see some of them. */
 function ofResources(
@@ -65,7 +65,7 @@ function ofResources(
 ): EventDraft['data'] | undefined {
   const isSeen = (access: ResourceAccess | undefined): boolean => {
     if (access === undefined || !reaches(access.workspaceId)) return false;
-    const needed = access.trashed && !trashed ? ResourceRole.EDITOR : LEAST[least];
+    const needed = access.trashed && !trashed ? ResourceRole.EDITOR : MIN_RESOURCE_ROLE[least];
     return resourceRoleToNumber(access.role) >= resourceRoleToNumber(needed);
   };
   const seen = ids.filter((id) => isSeen(resources.get(id)));

@@ -108,7 +108,7 @@ export const RESTORE_MARKER = 'restore.unfinished';
 /** Throws ConfigError if an interrupted restore has left a data folder with keys and records that may be incomplete. */
 export function requireRestored(dataDir: string): void {
   if (!existsSync(join(dataDir, RESTORE_MARKER))) return;
-  throw new ConfigError([`${dataDir} was not restored to the end: restore it again`]);
+  throw new ConfigError([`${dataDir} was not restored completely: restore it again`]);
 }
 
 async function openEmbedded(parts: Parts): Promise<Adapters> {

@@ -41,15 +41,15 @@ export async function isWithoutNats(
   patience: WaitOptions,
 ): Promise<boolean> {
   const { openEventInstallation } = await import('@commonplace/adapters/nats');
-  const ask = () => using(openEventInstallation(nats), async () => {});
+  const readStreams = () => using(openEventInstallation(nats), async () => {});
   const installation = await openWhenThere('MongoDB', () => records.read(), patience);
   const isClaimed = installation?.bound.includes('events') === true;
-  const failure = isClaimed ? await ask().catch((error: unknown) => error) : undefined;
+  const failure = isClaimed ? await readStreams().catch((error: unknown) => error) : undefined;
   if (failure instanceof AppError && failure.code === 'UNAVAILABLE') {
     patience.log.warn('start.without_server', { server: 'NATS', error: failure.cause ?? failure });
     return true;
   }
-  await openWhenThere('NATS', ask, patience);
+  await openWhenThere('NATS', readStreams, patience);
   return false;
 }
 

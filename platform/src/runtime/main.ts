@@ -45,7 +45,7 @@ export async function main(
   for (const signal of SIGNALS) process.on(signal, () => end());
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   try {
-    if (modules.length > 1) tellUnknown(modules);
+    if (modules.length > 1) reportUnknownSettings(modules);
     prepare?.(process.env);
     const running = await run(modules);
     giveBackIdleMemory();
@@ -65,7 +65,7 @@ function tablesOf(modules: readonly ServiceModule[]): Table[] {
  * Prints environment variables that no setting reads, each with the most similar name. It runs only in the process with
  * all modules, which knows every setting.
  */
-function tellUnknown(modules: readonly ServiceModule[]): void {
+function reportUnknownSettings(modules: readonly ServiceModule[]): void {
   const known = new Set(tablesOf(modules).flatMap((table) => Object.values(table).map(({ variable }) => variable)));
   for (const { name, nearest } of unknownSettings(process.env, known)) {
     const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;

@@ -55,7 +55,7 @@ export async function requireFormat(service: string, store: Store, migrations: r
   if (format === undefined) await migrate(store, migrations);
   else if (format > latest) throw newer(service, format, latest);
   else if (pending.length > 0) {
-    throw new ConfigError([`what ${service} has stored is to be changed first (${pending.join(', ')}): migrate it`]);
+    throw new ConfigError([`the stored data of ${service} must be migrated first (${pending.join(', ')})`]);
   }
 }
 

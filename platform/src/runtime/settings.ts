@@ -17,7 +17,7 @@ export const processSettings = {
   diskReserveBytes: {
     variable: 'COMMONPLACE_DISK_RESERVE_BYTES',
     common: 'free disk kept for deletions',
-    help: 'bytes of free disk below which the data folder only takes deletions; 5 % of the disk at most; 0: none',
+    help: 'bytes of free disk below which the data folder only takes deletions; at most 5 % of the disk; 0: none',
     parse: integer(0, 2 ** 40),
     fallback: 64 * 2 ** 20,
   },
@@ -29,7 +29,7 @@ export const processSettings = {
   },
   adopt: {
     variable: 'COMMONPLACE_ADOPT',
-    help: 'for one start: what to take over although it is not known to belong to this installation: files, index, events, keys, separated by commas',
+    help: 'for one start: what to take over although it is not known to belong to this installation: files, index, events, keys; comma-separated',
     parse: shaped({ kind: 'text', pattern: `${ADOPTABLES}( *, *${ADOPTABLES})*` }, adoptable),
     fallback: [] as Adoptable[],
   },
@@ -53,7 +53,7 @@ export const processSettings = {
   },
   natsReplicas: {
     variable: 'COMMONPLACE_NATS_REPLICAS',
-    help: 'servers of a NATS cluster that keep each event, told when its streams are made: 3 where one may fail',
+    help: 'servers of a NATS cluster that store each event, applied when its streams are created: 3 if one may fail',
     parse: integer(1, 5),
     fallback: 1,
   },
@@ -66,9 +66,9 @@ export const processSettings = {
   meshKey: {
     variable: 'COMMONPLACE_MESH_KEY',
     common: 'secret that processes of a mesh share',
-    help: 'secret that all processes of one installation share, 32 characters or more',
+    help: 'secret that all processes of one installation share, at least 32 characters',
     parse: (value: string) => {
-      if (value.length < 32) throw new Error('is too short');
+      if (value.length < 32) throw new Error('must have at least 32 characters');
       return value;
     },
     fallback: undefined as string | undefined,
@@ -88,7 +88,7 @@ export const processSettings = {
   },
   healthPort: {
     variable: 'COMMONPLACE_HEALTH_PORT',
-    help: 'port on which a service with a certificate tells its health to probes, which have none',
+    help: 'port on which a service with a certificate reports its health to probes, which have none',
     parse: integer(0, 65535),
     fallback: 9091,
   },
@@ -106,19 +106,19 @@ export const processSettings = {
   },
   tlsCa: {
     variable: 'COMMONPLACE_TLS_CA',
-    help: 'file with the authorities that the certificates of the others come from',
+    help: 'file with the authorities that issue the certificates of the others',
     parse: text,
     fallback: undefined as string | undefined,
   },
   tlsName: {
     variable: 'COMMONPLACE_TLS_NAME',
-    help: 'DNS name in the certificate of each process of the mesh; {service} stands for its name',
+    help: 'DNS name in the certificate of each process of the mesh; {service} is replaced by its name',
     parse: text,
     fallback: '{service}',
   },
   maxConcurrent: {
     variable: 'COMMONPLACE_MAX_CONCURRENT',
-    help: 'calls under way at the same time; more are refused, background work and writes first; 0: no limit',
+    help: 'maximum number of concurrent calls; more are refused, background work and writes first; 0: no limit',
     parse: integer(0, 1_000_000),
     fallback: 1000,
   },
@@ -130,7 +130,7 @@ export const processSettings = {
   },
   serviceAddress: {
     variable: 'COMMONPLACE_SERVICE_ADDRESS',
-    help: 'gRPC target of the other services; {service} stands for the name',
+    help: 'gRPC target of the other services; {service} is replaced by their name',
     parse: text,
     fallback: 'dns:///{service}:9090',
   },
@@ -146,7 +146,7 @@ export const processSettings = {
   logLevel: {
     variable: 'COMMONPLACE_LOG_LEVEL',
     common: 'debug, info, warn, error or silent',
-    help: 'least level that is logged',
+    help: 'minimum level that is logged',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
     fallback: 'info' as const,
   },
@@ -157,7 +157,7 @@ export const processSettings = {
 export function adoptable(value: string): Adoptable[] {
   const named = list(value);
   const strange = named.find((one) => !(ADOPTABLE as readonly string[]).includes(one));
-  if (strange !== undefined) throw new Error(`must be some of ${ADOPTABLE.join(', ')}, separated by commas`);
+  if (strange !== undefined) throw new Error(`must be one or more of ${ADOPTABLE.join(', ')}; comma-separated`);
   return named as Adoptable[];
 }
 

@@ -36,7 +36,7 @@ export function startFailureOf(error: unknown): StartFailure | undefined {
     return { line: 'The disk of the data folder is full: make room on it.', exitCode: START_EXIT.cantCreate };
   }
   if (path === undefined || !FILE_CODES.has(code)) return undefined;
-  return { line: `${path} can not be written (${REASONS[code] ?? code}).`, exitCode: START_EXIT.cantCreate };
+  return { line: `${path} cannot be written (${REASONS[code] ?? code}).`, exitCode: START_EXIT.cantCreate };
 }
 
 /** Returns the system error that caused an error of the program. */

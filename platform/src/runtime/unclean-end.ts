@@ -34,7 +34,7 @@ const damaged = gauge({
 
 /**
  * Records that a database is open. If its last process did not end cleanly, the database is checked in the background,
- * because a power cut or a faulty disk may have damaged data that nobody reads for months.
+ * because a power cut or a faulty disk may have damaged data that is not read for months.
  */
 export function watchEnd(dataDir: string, file: string, log: Log): EndWatch {
   const marker = join(dataDir, MARKER);

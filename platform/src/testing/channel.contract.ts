@@ -186,7 +186,7 @@ export function channelContract(name: string, open: OpenChannel): void {
       expect(failed).toEqual({ replayOf: 'req_0' });
     });
 
-    test('a deadline that passes is a timeout, though the handler hangs', async () => {
+    test('a deadline that passes is a timeout although the handler hangs', async () => {
       let aborted: AbortSignal | undefined;
       play = (_, call) => {
         aborted = call.signal;
@@ -196,7 +196,7 @@ export function channelContract(name: string, open: OpenChannel): void {
       await eventually(async () => expect(aborted?.aborted).toBe(true));
     });
 
-    test('an answer that was given is not held on to until its deadline', async () => {
+    test('an answer is not retained until the deadline', async () => {
       play = async () => ({ entries: [entry('a')], leftIds: [] });
       const given = await (async () => new WeakRef(await ask({ deadline: Date.now() + 60_000 })))();
       await eventually(async () => {
@@ -239,7 +239,7 @@ export function channelContract(name: string, open: OpenChannel): void {
       expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => String(i)));
     });
 
-    test('a stream whose deadline passes is a timeout, though its handler hangs', async () => {
+    test('a stream whose deadline passes is a timeout although its handler hangs', async () => {
       playStream = async function* () {
         yield { entries: [entry('a')], leftIds: [] };
         await new Promise(() => {});
@@ -290,7 +290,7 @@ function streamCommits(open: OpenChannel): void {
         ? (_: unknown, context: CallContext) => play(context)
         : () => Promise.reject(new Error('is not called'));
     }
-    const verifyCaller = () => Promise.reject(new Error('nobody is behind these calls'));
+    const verifyCaller = () => Promise.reject(new Error('these calls have no caller'));
     const parts = { service: 'stream', store, verifyCaller, peers, log: silentLog };
     const methods = await serveMethods(contracts.index, handlers as unknown as Handlers<IndexService>, parts);
     const harness = await open(methods, peers);
@@ -312,7 +312,7 @@ function streamCommits(open: OpenChannel): void {
   const written = async (id: string) => (await records.get(id)) !== undefined;
   const message = (id: string) => ({ entries: [entry(id)], leftIds: [] });
 
-  test('is committed when the stream has ended, before its reader knows', async () => {
+  test('is committed when the stream has ended, before its reader sees the end', async () => {
     const effects: string[] = [];
     play = async function* ({ work }) {
       work.insert(records, { id: 'before' });
@@ -343,7 +343,7 @@ function streamCommits(open: OpenChannel): void {
     expect(await written('failed')).toBe(false);
   });
 
-  test('is not committed when the reader stops or gives the call up', async () => {
+  test('is not committed when the reader stops or cancels the call', async () => {
     let ended = 0;
     play = async function* ({ work, signal }) {
       try {
@@ -371,7 +371,7 @@ function streamCommits(open: OpenChannel): void {
     expect(await written('stopped')).toBe(false);
   });
 
-  test('ends the stream with an error when it can not be committed', async () => {
+  test('ends the stream with an error when it cannot be committed', async () => {
     play = async function* ({ work }) {
       work.insert(records, { id: 'taken' });
       yield message('one');

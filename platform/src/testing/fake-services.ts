@@ -17,7 +17,7 @@ export function fake<S>(contract: ServiceContract<S>, handlers: Partial<Handlers
   const all: Record<string, unknown> = { ...handlers };
   for (const name of Object.keys(contract.definition)) {
     all[name] ??= async () => {
-      throw new Error(`nobody plays ${contract.name}/${name}`);
+      throw new Error(`no fake implements ${contract.name}/${name}`);
     };
   }
   return { contract: contract as ServiceContract<unknown>, handlers: all };

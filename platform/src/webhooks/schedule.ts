@@ -23,7 +23,7 @@ const JITTER = 0.2;
 /** Milliseconds of failures without a success after which a target is disabled. */
 export const FAILING_MS = 5 * DAY_MS;
 /** Maximum of the time for which a target may ask not to be called. */
-const MOST_RETRY_AFTER_MS = DAY_MS;
+const MAX_RETRY_AFTER_MS = DAY_MS;
 
 /**
  * Returns the milliseconds until the next attempt; undefined after the last. `random` is within [0, 1), and
@@ -32,7 +32,7 @@ const MOST_RETRY_AFTER_MS = DAY_MS;
 export function delayAfter(attempts: number, random: number, retryAfterMs = 0): number | undefined {
   const delay = DELAYS_MS[attempts - 1];
   if (delay === undefined) return undefined;
-  return Math.max(delay * (1 - JITTER + 2 * JITTER * random), Math.min(retryAfterMs, MOST_RETRY_AFTER_MS));
+  return Math.max(delay * (1 - JITTER + 2 * JITTER * random), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
 }
 
 /**

@@ -5,8 +5,8 @@ const library = lazyLibrary<typeof import('standardwebhooks')>('standardwebhooks
 
 const PREFIX = 'whsec_';
 /** Length of a secret in bytes, according to the Standard Webhooks specification. */
-const LEAST_BYTES = 24;
-const MOST_BYTES = 64;
+const MIN_SECRET_BYTES = 24;
+const MAX_SECRET_BYTES = 64;
 const MINTED_BYTES = 32;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
@@ -20,7 +20,7 @@ export function isWebhookSecret(text: string): boolean {
   if (!text.startsWith(PREFIX)) return false;
   const encoded = text.slice(PREFIX.length);
   const bytes = Buffer.from(encoded, 'base64').length;
-  return BASE64.test(encoded) && bytes >= LEAST_BYTES && bytes <= MOST_BYTES;
+  return BASE64.test(encoded) && bytes >= MIN_SECRET_BYTES && bytes <= MAX_SECRET_BYTES;
 }
 
 /**

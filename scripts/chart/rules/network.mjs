@@ -57,7 +57,7 @@ const policyOf = (objects, component) =>
 
 export const networkRules = [
   {
-    name: 'every pod is denied all that no policy names',
+    name: 'every pod is denied all traffic that no policy allows',
     check: withPolicies((objects) => {
       const deny = policies(objects).find(({ spec }) => spec.ingress === undefined && spec.egress === undefined);
       const both = deny?.spec.policyTypes.join() === 'Ingress,Egress';
@@ -70,7 +70,7 @@ export const networkRules = [
     },
   },
   {
-    name: 'what pods may call is what the code calls',
+    name: 'pods may call exactly what the code calls',
     check: withPolicies((objects, context) =>
       differences('egress', allowed(objects, 'egress'), expected(objects, context)),
     ),
@@ -80,7 +80,7 @@ export const networkRules = [
     },
   },
   {
-    name: 'who may call pods is who does in the code',
+    name: 'pods accept calls exactly from their callers in the code',
     check: withPolicies((objects, context) =>
       differences(
         'ingress',
@@ -94,7 +94,7 @@ export const networkRules = [
     },
   },
   {
-    name: 'only the HTTP API is open to others, each on its one port',
+    name: 'only the HTTP API is open to others, on one port',
     check: withPolicies((objects) =>
       policies(objects).flatMap((policy) =>
         (policy.spec.ingress ?? []).flatMap(({ from, ports }) => {
@@ -111,7 +111,7 @@ export const networkRules = [
     },
   },
   {
-    name: 'metrics can be read where there are some, and nowhere else',
+    name: 'metrics can be read only from pods that have some',
     check: withPolicies((objects) =>
       pods(objects).flatMap(({ object, metadata, spec }) => {
         const has = spec.containers[0].ports?.some(({ name }) => name === 'metrics') === true;
@@ -124,7 +124,7 @@ export const networkRules = [
     },
   },
   {
-    name: 'only who calls hosts of users reaches the internet, and no private networks there',
+    name: 'only services that call hosts of users reach the internet, without private networks',
     check: withPolicies((objects, { facts }) =>
       policies(objects).flatMap((policy) => {
         const component = componentOf(policy.spec.podSelector.matchLabels);
@@ -144,7 +144,7 @@ export const networkRules = [
     },
   },
   {
-    name: 'records and events are reached by those who keep records',
+    name: 'services with records reach the servers of records and events',
     check: withPolicies((objects, { facts }) =>
       Object.entries(isMesh(objects) ? facts.services : {}).flatMap(([name, { stores }]) => {
         const policy = policyOf(objects, name);

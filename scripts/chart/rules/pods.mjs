@@ -12,7 +12,7 @@ const first = (objects) => workloads(objects)[0].spec.template.spec;
 
 export const podRules = [
   {
-    name: 'startup, readiness and liveness are there, and no two alike',
+    name: 'there are different startup, readiness and liveness probes',
     check: (objects) =>
       workloads(objects).flatMap((object) => {
         const [{ startupProbe, readinessProbe, livenessProbe }] = object.spec.template.spec.containers;
@@ -26,7 +26,7 @@ export const podRules = [
     },
   },
   {
-    name: 'liveness asks the process alone, services by gRPC and the HTTP API by HTTP',
+    name: 'liveness probes only the process, services by gRPC and the HTTP API by HTTP',
     check: (objects) =>
       workloads(objects).flatMap((object) => {
         const [{ readinessProbe, livenessProbe }] = object.spec.template.spec.containers;
@@ -68,7 +68,7 @@ export const podRules = [
     },
   },
   {
-    name: 'no pod has a token of the API server, and nothing is granted there',
+    name: 'no pod has a token of the API server, and no access is granted there',
     check: (objects) => [
       ...pods(objects).flatMap(({ object, spec }) => {
         const account = ofKind(objects, 'ServiceAccount').find(
@@ -86,7 +86,7 @@ export const podRules = [
     },
   },
   {
-    name: 'the root file system is read only, /tmp is a folder of the pod',
+    name: 'the root file system is read-only, and /tmp is a volume of the pod',
     check: (objects, { scenario }) =>
       (scenario === LIVE_UPDATE ? [] : pods(objects)).flatMap(({ object, spec }) =>
         containersOf(spec).flatMap(({ securityContext, volumeMounts = [] }) => {
@@ -102,7 +102,7 @@ export const podRules = [
     },
   },
   {
-    name: 'users are numbers, and not root’s',
+    name: 'users are numeric and not root',
     check: (objects) =>
       pods(objects).flatMap(({ object, spec: { securityContext } }) =>
         securityContext?.runAsUser > 0 && securityContext.runAsGroup > 0 ? [] : [`${nameOf(object)} names no user`],
@@ -120,7 +120,7 @@ export const podRules = [
     },
   },
   {
-    name: 'who is told to end has the time for it',
+    name: 'pods have enough time to terminate',
     check: (objects) =>
       workloads(objects).flatMap((object) => {
         const { containers, terminationGracePeriodSeconds } = object.spec.template.spec;
@@ -144,7 +144,7 @@ export const podRules = [
     },
   },
   {
-    name: 'images have a version, and are those that the Dockerfile makes',
+    name: 'images have a version, and the Dockerfile builds them',
     check: (objects, { facts }) =>
       pods(objects).flatMap(({ object, spec }) =>
         containersOf(spec).flatMap(({ image }) => {
@@ -158,7 +158,7 @@ export const podRules = [
     },
   },
   {
-    name: 'no secret lies in the open',
+    name: 'no secret is in plain text',
     check: (objects, { secrets }) => [
       // Helm creates the certificates of the mesh, so their Secrets are allowed.
       ...ofKind(objects, 'Secret')

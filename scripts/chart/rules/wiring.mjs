@@ -54,7 +54,7 @@ const STOPPED = 'ha-stopped';
 
 export const wiringRules = [
   {
-    name: 'each workload has one disruption budget, which lets one pod go',
+    name: 'each workload has one disruption budget, which allows one pod to be evicted',
     check: (objects) => {
       const budgets = ofKind(objects, 'PodDisruptionBudget');
       if (budgets.length === 0) return [];
@@ -83,7 +83,7 @@ export const wiringRules = [
     },
   },
   {
-    name: 'Services lead to ports that are there',
+    name: 'Services lead to existing ports',
     check: (objects) =>
       ofKind(objects, 'Service').flatMap((service) => {
         const chosen = pods(objects).filter(({ metadata }) => selects(service.spec.selector, metadata.labels));
@@ -95,7 +95,7 @@ export const wiringRules = [
     },
   },
   {
-    name: 'each service that is called has a headless Service under the address that callers have',
+    name: 'each called service has a headless Service under the address that its callers use',
     check: (objects, { facts }) =>
       pods(objects).flatMap((pod) => {
         const address = variable(pod, 'COMMONPLACE_SERVICE_ADDRESS')?.value;
@@ -115,7 +115,7 @@ export const wiringRules = [
     },
   },
   {
-    name: 'with TLS every process of the mesh has a certificate of a Secret, and probes ask where none is asked for',
+    name: 'with TLS every process of the mesh has a certificate of a Secret, and probes use a port without TLS',
     check: (objects, { facts }) => {
       const inMesh = pods(objects).filter(({ metadata }) => {
         const component = componentOf(metadata.labels);
@@ -156,7 +156,7 @@ export const wiringRules = [
     },
   },
   {
-    name: 'replicas are told once: by the workload or by its autoscaler',
+    name: 'replicas are set once: by the workload or by its autoscaler',
     check: (objects, { scenario }) =>
       workloads(objects).flatMap((object) => {
         const scaler = scalerOf(objects, object);
@@ -187,7 +187,7 @@ export const wiringRules = [
     },
   },
   {
-    name: 'names and labels are no longer than Kubernetes takes',
+    name: 'names and labels are no longer than Kubernetes allows',
     check: (objects) =>
       objects.flatMap((object) =>
         [object.metadata.name, ...Object.values(object.metadata.labels ?? {})].every((text) => text.length <= 63)
@@ -207,7 +207,7 @@ export const wiringRules = [
     },
   },
   {
-    name: 'what is stored is migrated before anything of the release changes, by its own version',
+    name: 'stored data is migrated before anything of the release changes, by its own version',
     check: (objects, { scenario }) => {
       if (scenario === UNMIGRATED) return [];
       const embedded = ofKind(objects, 'StatefulSet');
@@ -233,7 +233,7 @@ export const wiringRules = [
     },
   },
   {
-    name: 'every process takes the settings that it is given',
+    name: 'every process accepts its settings',
     check: (objects, { complaints }) =>
       pods(objects).flatMap((pod) => complaints(pod).map((problem) => `${nameOf(pod.object)}: ${problem}`)),
     broken: (objects) => {

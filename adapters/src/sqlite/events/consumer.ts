@@ -51,7 +51,7 @@ interface Member {
 
 const MAX_ATTEMPTS = 8;
 const RETRY_MS = 200;
-const MOST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 /** Maximum number of log positions that are scanned at a time, so that other work can run in between. */
 const WINDOW = 5_000;
 /** Minimum number of events that are read at a time, even for a handler that takes them one by one. */
@@ -181,7 +181,7 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
     }
     log.warn('events.delivery_failed', { ...facts, events: items.length, error: failure.error });
     oneByOne = true;
-    await rest(retryDelay(first, retryMs, MOST_RETRY_MS));
+    await rest(retryDelay(first, retryMs, MAX_RETRY_MS));
   }
 
   async function attempt(member: Member, items: readonly Item[]): Promise<{ error: unknown } | undefined> {

@@ -15,5 +15,5 @@ try {
   }
 } catch (error) {
   // The driver's own errors lose their message when they are passed to another thread.
-  throw new Error(`the database can not be copied: ${(error as Error).message}`);
+  throw new Error(`the database cannot be copied: ${(error as Error).message}`);
 }

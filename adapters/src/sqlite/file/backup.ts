@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
  * gets its name only once it is complete and synced. Rejects if a file with that name exists.
  */
 export async function backUp(from: string, path: string): Promise<void> {
-  if ((await stat(path).catch(() => undefined)) !== undefined) throw new Error(`${path} is there already`);
+  if ((await stat(path).catch(() => undefined)) !== undefined) throw new Error(`${path} exists already`);
   const to = `${path}.part`;
   await rm(to, { force: true });
   try {

@@ -63,7 +63,7 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
     }
     kept.set(sql, entry);
     if (entry.params !== params.length) {
-      throw new TypeError(`${params.length} parameters for ${entry.params} places: ${sql}`);
+      throw new TypeError(`${params.length} parameters for ${entry.params} placeholders: ${sql}`);
     }
     return entry;
   }
@@ -80,7 +80,7 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
     run(sql, params = []) {
       const { statement, reads } = prepare(sql, params, prepared);
       // The driver would leave this statement running too.
-      if (reads) throw new TypeError(`a query is not to be run but read: ${sql}`);
+      if (reads) throw new TypeError(`a query must be read, not run: ${sql}`);
       return statement.run(bind(params)).changes;
     },
     exec: (sql) => void database.exec(sql),
@@ -130,11 +130,12 @@ function bind(params: readonly Param[]): unknown[] {
  */
 export function checkParam(param: unknown): asserts param is Param {
   if (typeof param === 'string') {
-    if (param.includes('\0')) throw new AppError('INVALID_ARGUMENT', 'invalid_value', 'A text must not hold NUL.');
+    if (param.includes('\0'))
+      throw new AppError('INVALID_ARGUMENT', 'invalid_value', 'A text must not contain the character NUL.');
   } else if (typeof param === 'number') {
     if (!Number.isFinite(param)) throw new TypeError(`${param} is not a number that SQLite stores`);
   } else if (param !== null && !ArrayBuffer.isView(param)) {
-    throw new TypeError(`SQLite takes no parameter of type ${typeof param}`);
+    throw new TypeError(`SQLite accepts no parameter of type ${typeof param}`);
   }
 }
 
@@ -144,6 +145,6 @@ export function checkParam(param: unknown): asserts param is Param {
  */
 function countParams(sql: string): number {
   const code = sql.replace(/'[^']*'|"[^"]*"/g, "''");
-  if (/\?\d|[:@$][A-Za-z_]/.test(code)) throw new TypeError(`only plain ? places are taken: ${sql}`);
+  if (/\?\d|[:@$][A-Za-z_]/.test(code)) throw new TypeError(`only plain ? placeholders are supported: ${sql}`);
   return code.split('?').length - 1;
 }

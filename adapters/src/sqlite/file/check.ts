@@ -18,10 +18,10 @@ export function checkDatabase(file: string): RunningCheck {
     execArgv: [],
   });
   thread.unref();
-  const said = once(thread, 'message').then(([lines]) => (lines as string[]).filter((line) => line !== 'ok'));
+  const reported = once(thread, 'message').then(([lines]) => (lines as string[]).filter((line) => line !== 'ok'));
   const ended = once(thread, 'exit').then(() => undefined);
-  const faults = Promise.race([said, ended]).catch((error: Error) => [error.message]);
-  said.catch(() => {});
+  const faults = Promise.race([reported, ended]).catch((error: Error) => [error.message]);
+  reported.catch(() => {});
   return {
     faults,
     async stop() {

@@ -5,7 +5,7 @@ import type { Scan } from './scanner.js';
 
 /** Worker thread that runs queries which read many records, one at a time, on a connection of its own. */
 const port = parentPort;
-if (port === null) throw new Error('not a thread of its own');
+if (port === null) throw new Error('this script must run in a worker thread');
 const { file } = workerData as { readonly file: string };
 const connection = openConnection(file, { readOnly: true });
 

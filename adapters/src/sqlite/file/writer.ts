@@ -9,7 +9,7 @@ import type { Reply, Request, Unit } from './writer-protocol.js';
  */
 
 /** Maximum number of units in one transaction, so that the first does not wait for the last. */
-const MOST_UNITS = 512;
+const MAX_UNITS = 512;
 
 function serve(port: NonNullable<typeof parentPort>, file: string): void {
   const send = (reply: Reply): void => port.postMessage(reply);
@@ -27,8 +27,8 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
       requests.push(next.message as Request);
     }
     const units = requests.flatMap((request): readonly Unit[] => request.units);
-    for (let at = 0; at < units.length; at += MOST_UNITS) {
-      send(commitGroup(connection, units.slice(at, at + MOST_UNITS)));
+    for (let at = 0; at < units.length; at += MAX_UNITS) {
+      send(commitGroup(connection, units.slice(at, at + MAX_UNITS)));
     }
     if (requests.some((request) => request.close)) {
       connection.close();

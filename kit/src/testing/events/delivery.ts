@@ -16,7 +16,7 @@ export function deliveryDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('each consumer gets every event, a new one from the start', () =>
+  duty('each consumer gets every event, and a new consumer starts with the first', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = [...row('a', 20), ...row('b', 20)];
       const early = await record({ consumer: `${consumer}-early` });
@@ -29,7 +29,7 @@ export function deliveryDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('a new consumer may begin with what comes', () =>
+  duty('a new consumer can start with new events only', () =>
     use().scene(async ({ bus, event, record }) => {
       const [before, after] = [event('a'), event('a')];
       await bus.publish([before]);
@@ -39,7 +39,7 @@ export function deliveryDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('a consumer gets the types it asked for, and no others', () =>
+  duty('a consumer gets the types that it subscribed to, and no others', () =>
     use().scene(async ({ bus, consumer, event, record, root }) => {
       const verbs = ['changed', 'made', 'gone'];
       const [changed, made, gone] = verbs.map((verb) => event('a', {}, verb).id);
@@ -57,7 +57,7 @@ export function deliveryDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('an id that was published again is not another event', () =>
+  duty('an id that is published again is not delivered as another event', () =>
     use().scene(async ({ bus, event, record }) => {
       const [first, second, last] = [event('a'), event('a'), event('a')];
       const got = await record();
@@ -70,7 +70,7 @@ export function deliveryDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('a handler gets one event a call, or up to a batch', () =>
+  duty('a handler gets one event per call, or up to a batch', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       await bus.publish([...row('a', 25), ...row('b', 25)]);
       const single = await record({ consumer: `${consumer}-1` });
@@ -83,7 +83,7 @@ export function deliveryDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('many events at once, and none', () =>
+  duty('publishes many events at once, and an empty list', () =>
     use().scene(async ({ bus, event, record }) => {
       await bus.publish([]);
       const got = await record({ batch: 100 });
@@ -94,7 +94,7 @@ export function deliveryDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('subjects are data', () =>
+  duty('subjects with special characters are treated as data', () =>
     use().scene(async ({ bus, event, record }) => {
       const subjects = ['a.b', '*', '>', ' ', '', '漢字 😀', 'a\nb', '$x', '../x', 'x'.repeat(300)];
       const events = subjects.map((subject) => event(subject));

@@ -5,7 +5,7 @@ import { eventually } from '../suite/eventually.js';
 import { type Bench, dawdle, idsOf, settled } from './harness.js';
 
 export function durableDuties(duty: Duties, use: () => Bench): void {
-  duty('a consumer goes on where it stopped', () =>
+  duty('a consumer continues where it stopped', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 9);
       let got = await record();
@@ -21,7 +21,7 @@ export function durableDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('lag counts what waits', () =>
+  duty('lag counts the events that are not handled yet', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       expect(await bus.lag(`${consumer}-unknown`)).toBe(0);
       const got = await record();
@@ -42,7 +42,7 @@ export function durableDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('close waits for the handler that runs, and takes nothing more', () =>
+  duty('close waits for the running handler and takes no further events', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 10);
       let open = (): void => {};
@@ -67,7 +67,7 @@ export function durableDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('what was not finished comes again to the next instance', () =>
+  duty('unfinished events are delivered to the next instance', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 40);
       await bus.publish(events);
@@ -84,7 +84,7 @@ export function durableDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('closing while an event fails loses neither it nor those behind it', () =>
+  duty('closing while an event fails loses neither it nor later events', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 5);
       await bus.publish(events);
@@ -117,7 +117,7 @@ export function durableDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('events, places and what is parked outlive the process', async () => {
+  duty('events, positions and parked events outlive the process', async () => {
     await use().scene(async ({ consumer, record, row }) => {
       const events = row('a', 6);
       const poison = events[1] as DomainEvent;

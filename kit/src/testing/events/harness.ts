@@ -108,5 +108,5 @@ export function settled(bus: EventBus, consumer: string): Promise<void> {
   });
 }
 
-/** Waits for a random time of up to `most` milliseconds, so that other work continues. */
-export const dawdle = (most: number): Promise<void> => sleep(Math.random() * most);
+/** Waits for a random time of up to `maxMs` milliseconds, so that other work continues. */
+export const dawdle = (maxMs: number): Promise<void> => sleep(Math.random() * maxMs);

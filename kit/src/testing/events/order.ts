@@ -49,7 +49,7 @@ const SUBJECTS = ['a', 'b', 'c', 'd', 'e'];
 
 export function orderDuties(duty: Duties, use: () => Bench): void {
   for (const batch of [1, 8]) {
-    duty(`events of a subject are handled in order, though some fail, ${batch} a call`, () =>
+    duty(`events of a subject are handled in order although some fail, ${batch} per call`, () =>
       use().scene(async ({ bus, consumer, record, row }) => {
         const referee = createReferee();
         const rows = SUBJECTS.map((subject) => row(subject, 20));
@@ -64,7 +64,7 @@ export function orderDuties(duty: Duties, use: () => Bench): void {
       }),
     );
 
-    duty(`subscriptions of one name share the work and keep the order, ${batch} a call`, () =>
+    duty(`subscriptions with one name share the work and keep the order, ${batch} per call`, () =>
       use().scene(async ({ bus, consumer, record, row }) => {
         const referee = createReferee();
         const work = createWorker(referee, ({ data }) => data.n === 5);

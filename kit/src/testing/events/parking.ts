@@ -6,7 +6,7 @@ import { eventually } from '../suite/eventually.js';
 import { type Bench, idsOf, settled } from './harness.js';
 
 export function parkingDuties(duty: Duties, use: () => Bench): void {
-  duty('a handler that fails sees the same event again', () =>
+  duty('a handler that fails gets the same event again', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 3);
       let failures = 0;
@@ -21,7 +21,7 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('an event waits for a service that is away, and is not parked', () =>
+  duty('an event waits for an unavailable service and is not parked', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 2);
       let failures = 0;
@@ -35,7 +35,7 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('after its last try an event is parked, and holds up nothing', () =>
+  duty('an event is parked after its last attempt and blocks no other events', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = [...row('a', 4), ...row('b', 4)];
       const poison = events[1] as DomainEvent;
@@ -56,7 +56,7 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('only what fails by itself is parked of a batch', () =>
+  duty('only the failing event of a batch is parked', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 12);
       const poison = idsOf(events)[4];
@@ -70,7 +70,7 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('unpark gives a consumer its parked events again, and no other', () =>
+  duty('unpark delivers parked events to their consumer again, and to no other', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 6);
       const poisoned = idsOf(events.slice(1, 4));
@@ -93,7 +93,7 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('an operator finds the consumers with parked events, and retries or drops some of them', () =>
+  duty('an operator lists consumers with parked events, and retries or drops some of them', () =>
     use().scene(async ({ bus, consumer, record, row }) => {
       const events = row('a', 4);
       let mended = false;
@@ -118,7 +118,7 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('an event that was given again and fails again is parked again', () =>
+  duty('an event that fails again after unpark is parked again', () =>
     use().scene(async ({ bus, consumer, event, record }) => {
       const got = await record({ maxAttempts: 2 }, () => {
         throw new Error(`try ${got.calls.length}`);

@@ -4,7 +4,7 @@ import { eventually } from '../suite/eventually.js';
 import { type Bench, idsOf } from './harness.js';
 
 export function watchDuties(duty: Duties, use: () => Bench): void {
-  duty('every watcher is told of what comes, once', () =>
+  duty('every watcher is notified of each event once', () =>
     use().scene(async ({ all, bus, event, root }) => {
       await bus.publish([event('before')]);
       const seen: [string[], string[], string[]] = [[], [], []];
@@ -28,7 +28,7 @@ export function watchDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
-  duty('a watcher that is closed or throws disturbs nobody', () =>
+  duty('a watcher that is closed or throws does not affect others', () =>
     use().scene(async ({ all, bus, event }) => {
       const seen: string[] = [];
       const closed: string[] = [];

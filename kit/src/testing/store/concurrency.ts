@@ -32,7 +32,7 @@ export function concurrencyDuties(duty: Duties, use: () => Bench): void {
     expect(await must(all, 'a')).toMatchObject({ rank: (32 * 33) / 2, version: 33 });
   });
 
-  duty('of many who insert an id at once, one wins', async () => {
+  duty('of many concurrent inserts of one id, one succeeds', async () => {
     const { must, store, things } = use();
     const all = await things();
     const results = await Promise.allSettled(
@@ -50,7 +50,7 @@ export function concurrencyDuties(duty: Duties, use: () => Bench): void {
     expect((await must(all, 'a')).name).toBe(`by ${won[0]}`);
   });
 
-  duty('concurrent increments all count, and do not race', async () => {
+  duty('concurrent increments all count and lose no race', async () => {
     const { must, store, things } = use();
     const all = await things();
     await Promise.all(
@@ -65,7 +65,7 @@ export function concurrencyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.count({ name: 'beside' })).toBe(40);
   });
 
-  duty('of many units at once, those that may not be are refused, and no others', async () => {
+  duty('of many concurrent units, only those with a conflict are refused', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     const [stale] = await fill(all, [{ id: 'stale' }, { id: 'taken', email: 'taken@x.test' }]);
@@ -116,7 +116,7 @@ export function concurrencyDuties(duty: Duties, use: () => Bench): void {
     expect(await two.sum('rank', {})).toBe(400 + (23 * 24) / 2);
   });
 
-  duty('what was acknowledged to one is there for all', async () => {
+  duty('an acknowledged commit is visible to all', async () => {
     const { harness, store, things } = use();
     const all = await things();
     const elsewhere = harness.store('contract');

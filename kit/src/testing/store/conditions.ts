@@ -18,7 +18,7 @@ type Case = readonly [title: string, where: Where<Thing>, found: string];
 
 const EQUALITY: readonly Case[] = [
   ['no condition matches all', {}, 'abcdefg'],
-  ['equal text, told apart by case', { name: 'alpha' }, 'b'],
+  ['equal text, case-sensitive', { name: 'alpha' }, 'b'],
   ['equal number', { rank: 2 }, 'bc'],
   ['equal zero', { rank: 0 }, 'e'],
   ['equal true', { active: true }, 'ae'],
@@ -34,15 +34,15 @@ const EQUALITY: readonly Case[] = [
   ['in', { id: { in: ['a', 'g', 'zz', 'a'] } }, 'ag'],
   ['in numbers', { rank: { in: [0, 10] } }, 'de'],
   ['in nothing', { id: { in: [] } }, ''],
-  ['in has no use for arrays', { tags: { in: ['blue'] } }, ''],
-  ['not leaves out the absent', { kind: { not: 'doc' } }, 'cdg'],
-  ['not leaves out null', { email: { not: 'zz' } }, 'a'],
+  ['in never matches arrays', { tags: { in: ['blue'] } }, ''],
+  ['not excludes absent fields', { kind: { not: 'doc' } }, 'cdg'],
+  ['not excludes null', { email: { not: 'zz' } }, 'a'],
   ['not true', { active: { not: true } }, 'b'],
   ['exists', { email: { exists: true } }, 'a'],
   ['exists, empty', { note: { exists: true } }, 'cdfg'],
   ['exists false is absent or null', { note: { exists: false } }, 'abe'],
   ['exists on arrays', { tags: { exists: true } }, 'abcfg'],
-  ['an undefined condition is none', { kind: undefined, rank: { gte: 2, lt: undefined } }, 'bcd'],
+  ['an undefined condition is ignored', { kind: undefined, rank: { gte: 2, lt: undefined } }, 'bcd'],
 ];
 
 const RANGES: readonly Case[] = [
@@ -61,25 +61,25 @@ const RANGES: readonly Case[] = [
 ];
 
 const TEXTS: readonly Case[] = [
-  ['prefix, by case', { name: { prefix: 'Alpha' } }, 'ac'],
-  ['prefix with signs of patterns', { name: { prefix: '100%_' } }, 'd'],
+  ['prefix, case-sensitive', { name: { prefix: 'Alpha' } }, 'ac'],
+  ['prefix with characters of patterns', { name: { prefix: '100%_' } }, 'd'],
   ['prefix that looks like an expression', { name: { prefix: '[a-z]+(' } }, 'g'],
   ['prefix beyond ASCII', { name: { prefix: 'ÄÖ 漢' } }, 'f'],
   ['prefix longer than the text', { name: { prefix: 'alphas' } }, ''],
   ['empty prefix is any text', { note: { prefix: '' } }, 'cdfg'],
-  ['prefix beside a range', { name: { prefix: 'Alpha', gt: 'Alpha' } }, 'c'],
-  ['substring, by case', { name: { substring: 'lpha' } }, 'abc'],
-  ['substring by case', { name: { substring: 'ALPHA' } }, ''],
+  ['prefix together with a range', { name: { prefix: 'Alpha', gt: 'Alpha' } }, 'c'],
+  ['substring, case-sensitive', { name: { substring: 'lpha' } }, 'abc'],
+  ['substring in another case', { name: { substring: 'ALPHA' } }, ''],
   ['substring %', { name: { substring: '%' } }, 'd'],
   ['substring _', { name: { substring: '_' } }, 'd'],
   ['substring .*', { name: { substring: '.*' } }, 'd'],
-  ['substring . is no joker', { name: { substring: 'l.h' } }, ''],
+  ['substring . is not a wildcard', { name: { substring: 'l.h' } }, ''],
   ['substring of an expression', { name: { substring: '(x|y)?^$' } }, 'g'],
   ['substring with quotes', { note: { substring: '\'s "quoted"' } }, 'd'],
   ['substring with a backslash', { note: { substring: '\\ b' } }, 'd'],
   ['substring across lines', { note: { substring: 'one\nline' } }, 'f'],
   ['substring beyond ASCII', { name: { substring: '漢字 😀' } }, 'f'],
-  ['substring beside others', { kind: 'doc', name: { substring: 'a', not: 'alpha' } }, 'a'],
+  ['substring together with other conditions', { kind: 'doc', name: { substring: 'a', not: 'alpha' } }, 'a'],
   ['empty substring is any text', { note: { substring: '' } }, 'cdfg'],
 ];
 
@@ -89,9 +89,9 @@ const ARRAYS: readonly Case[] = [
   ['contains what looks like a path', { tags: { contains: 'a.b' } }, 'f'],
   ['contains what looks like an operator', { tags: { contains: '$in' } }, 'f'],
   ['contains beyond ASCII', { tags: { contains: '漢字' } }, 'f'],
-  ['contains tells text from numbers', { tags: { contains: 10 } }, ''],
+  ['contains distinguishes text from numbers', { tags: { contains: 10 } }, ''],
   ['contains a number, unindexed', { numbers: { contains: 10 } }, 'd'],
-  ['contains has no use for scalars', { kind: { contains: 'doc' } }, ''],
+  ['contains never matches scalars', { kind: { contains: 'doc' } }, ''],
   ['containsAny', { tags: { containsAny: ['red', '漢字', 'none'] } }, 'af'],
   ['containsAny finds a record once', { tags: { containsAny: ['red', 'blue'] } }, 'ab'],
   ['containsAny of nothing', { tags: { containsAny: [] } }, ''],
@@ -100,9 +100,9 @@ const ARRAYS: readonly Case[] = [
 
 const NESTED: readonly Case[] = [
   ['or', { or: [{ rank: 0 }, { kind: 'table' }] }, 'cde'],
-  ['or beside a condition', { kind: 'doc', or: [{ rank: 1 }, { rank: 2 }] }, 'ab'],
+  ['or together with a condition', { kind: 'doc', or: [{ rank: 1 }, { rank: 2 }] }, 'ab'],
   [
-    'containsAny within or beside a condition',
+    'containsAny within or, together with a condition',
     { kind: 'doc', or: [{ rank: 2 }, { tags: { containsAny: ['red', 'none'] } }] },
     'ab',
   ],
@@ -144,7 +144,7 @@ export function conditionDuties(duty: Duties, use: () => Bench): void {
   table('contains and containsAny', ARRAYS);
   table('and and or', NESTED);
 
-  duty('a long list of values', async () => {
+  duty('matches a long list of values', async () => {
     const { fill, things } = use();
     const all = await things();
     await fill(all, [

@@ -31,7 +31,7 @@ export function durabilityDuties(duty: Duties, use: () => Bench): void {
     expect((await use().harness.events('contract')).map(({ id }) => id)).toContain(event.id);
   });
 
-  duty('a unit that was acknowledged is there after reopening, each time', async () => {
+  duty('an acknowledged unit exists after each reopening', async () => {
     const { things } = use();
     const spec = (await things()).spec;
     for (let at = 0; at < 3; at++) {

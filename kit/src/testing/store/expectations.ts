@@ -5,7 +5,7 @@ import type { Duties } from '../suite/duties.js';
 import { type Bench, ids } from './harness.js';
 
 export function expectationDuties(duty: Duties, use: () => Bench): void {
-  duty('a unit that expects a record commits while it is as it was, and leaves it so', async () => {
+  duty('a unit that expects an unchanged record commits and leaves it unchanged', async () => {
     const { fill, must, store, things } = use();
     const [all, beside] = [await things(), await things()];
     const [a] = await fill(all, [{ id: 'a', tags: ['x'], note: null }]);
@@ -20,7 +20,7 @@ export function expectationDuties(duty: Duties, use: () => Bench): void {
     expect(ids(await beside.find({ where: {}, limit: 9 }))).toEqual(['b']);
   });
 
-  duty('a unit that expects a record which has changed, or is gone, loses the race', async () => {
+  duty('a unit that expects a changed or deleted record loses the race', async () => {
     const { fill, must, store, things } = use();
     const [all, beside] = [await things(), await things()];
     await fill(all, [{ id: 'changed' }, { id: 'gone' }]);
@@ -39,7 +39,7 @@ export function expectationDuties(duty: Duties, use: () => Bench): void {
     expect(await beside.count({})).toBe(0);
   });
 
-  duty('a record may be expected and written in one unit', async () => {
+  duty('a unit can expect and write the same record', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a' }, { id: 'b' }]);
@@ -54,7 +54,7 @@ export function expectationDuties(duty: Duties, use: () => Bench): void {
     expect(await all.find({ where: {}, limit: 9 })).toEqual([{ id: 'a', name: 'changed', version: 2 }]);
   });
 
-  duty('of two units that each expect what the other writes, one loses', async () => {
+  duty('of two units that expect what the other one writes, one loses the race', async () => {
     const { fill, must, store, things } = use();
     const [one, two] = [await things(), await things()];
     for (let round = 0; round < 10; round++) {

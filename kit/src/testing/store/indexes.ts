@@ -42,7 +42,7 @@ const UNINDEXED: Readonly<Record<string, Query<Thing>>> = {
 };
 
 export function indexDuties(duty: Duties, use: () => Bench): void {
-  duty('explain tells that an index serves a query', async () => {
+  duty('explain reports that an index serves a query', async () => {
     const { fill, things } = use();
     const all = await things();
     await fill(all, drafts());
@@ -54,7 +54,7 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
     expect(plans).toEqual(Object.fromEntries(Object.keys(INDEXED).map((title) => [title, true])));
   });
 
-  duty('explain tells that no index serves a query', async () => {
+  duty('explain reports that no index serves a query', async () => {
     const { fill, things } = use();
     const all = await things();
     await fill(all, drafts());
@@ -64,7 +64,7 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
     }
   });
 
-  duty('a sparse index keeps nothing from being found', async () => {
+  duty('a sparse index hides no records from queries', async () => {
     const { fill, things, store } = use();
     const all = await things();
     const [a] = await fill(all, [
@@ -106,7 +106,7 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
     expect(await having('z')).toEqual([]);
   });
 
-  duty('a value that has changed is found as it is, and not as it was', async () => {
+  duty('a changed value is found by its new value and not by its former one', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [
@@ -128,7 +128,7 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
     );
   });
 
-  duty('an index that is new to a collection covers what is there', async () => {
+  duty('a new index covers the existing records of a collection', async () => {
     const { fill, store, things } = use();
     const all = await things();
     await fill(all, drafts());

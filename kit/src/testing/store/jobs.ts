@@ -88,42 +88,39 @@ async function createChores(store: Store): Promise<ChoreBench> {
 
 /** Registers the duties of a queue of background jobs, for any store. */
 export function jobDuties(duty: Duties, use: () => Bench): void {
-  const withChores = (title: string, ask: (chores: ChoreBench, bench: Bench) => Promise<void>) =>
+  const withChores = (title: string, check: (chores: ChoreBench, bench: Bench) => Promise<void>) =>
     duty(title, async () => {
       const bench = use();
       const chores = await createChores(bench.store);
       try {
-        await ask(chores, bench);
+        await check(chores, bench);
       } finally {
         await chores.close();
       }
     });
 
-  withChores(
-    'a job that is committed runs without anybody waking the queue, once among several workers',
-    async (chores) => {
-      const ran: string[] = [];
-      for (let at = 0; at < 3; at++) {
-        const queue = await chores.open({
-          run: async (job) => {
-            ran.push(job.record.label);
-            await sleep(5);
-            await job.finish({ turns: 1 });
-          },
-        });
-        await queue.begin();
-      }
-      const labels = Array.from({ length: 30 }, (_, at) => `chore ${at}`);
-      const ids = await Promise.all(labels.map((label) => chores.add({ label })));
-      await eventually(async () => {
-        const done = await chores.records.getMany(ids);
-        expect(done.every(({ turns, dueAt }) => turns === 1 && dueAt === undefined)).toBe(true);
+  withChores('a committed job runs without a call of wake, once among several workers', async (chores) => {
+    const ran: string[] = [];
+    for (let at = 0; at < 3; at++) {
+      const queue = await chores.open({
+        run: async (job) => {
+          ran.push(job.record.label);
+          await sleep(5);
+          await job.finish({ turns: 1 });
+        },
       });
-      expect(ran.sort()).toEqual(labels.sort());
-    },
-  );
+      await queue.begin();
+    }
+    const labels = Array.from({ length: 30 }, (_, at) => `chore ${at}`);
+    const ids = await Promise.all(labels.map((label) => chores.add({ label })));
+    await eventually(async () => {
+      const done = await chores.records.getMany(ids);
+      expect(done.every(({ turns, dueAt }) => turns === 1 && dueAt === undefined)).toBe(true);
+    });
+    expect(ran.sort()).toEqual(labels.sort());
+  });
 
-  withChores('a job runs at its time, to the moment, and one that is put off comes again', async (chores) => {
+  withChores('a job runs at its due time, and a postponed one runs again', async (chores) => {
     const turns: number[] = [];
     const queue = await chores.open({
       run: async (job) => {
@@ -140,7 +137,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
   });
 
   withChores(
-    'a job that somebody makes due while it is held comes again at once, whatever its worker puts off',
+    'a job that is made due while it is held runs again at once, even if its worker postpones it',
     async (chores) => {
       let turns = 0;
       const queue = await chores.open({
@@ -158,7 +155,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     },
   );
 
-  withChores('a failed job is tried again later each time, and a success forgets its failures', async (chores) => {
+  withChores('a failed job is retried after increasing delays, and a success resets its failures', async (chores) => {
     let failing = true;
     const queue = await chores.open({
       backoff: { firstMs: 1000, maxMs: 3000 },
@@ -222,24 +219,24 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     },
   );
 
-  withChores('a final failure ends at once, and its owner may end the job in its own terms', async (chores) => {
+  withChores('a final failure ends the job at once, and its owner may end it in its own terms', async (chores) => {
     const queue = await chores.open({
       isFinal: (error) => (error as Error).message === 'refused',
       onGivenUp: async (job) => {
-        if (job.record.label === 'told') await job.finish({ turns: 99 });
+        if (job.record.label === 'ended') await job.finish({ turns: 99 });
       },
       run: async () => {
         throw new Error('refused');
       },
     });
-    const [told, silent] = [await chores.add({ label: 'told' }), await chores.add({ label: 'silent' })];
+    const [ended, silent] = [await chores.add({ label: 'ended' }), await chores.add({ label: 'silent' })];
     await queue.runDue();
-    expect(await chores.get(told)).toMatchObject({ turns: 99 });
-    expect((await chores.get(told))?.deadAt).toBeUndefined();
+    expect(await chores.get(ended)).toMatchObject({ turns: 99 });
+    expect((await chores.get(ended))?.deadAt).toBeUndefined();
     expect(await chores.get(silent)).toMatchObject({ failures: 1, deadLetter: { message: 'refused' } });
   });
 
-  withChores('a job whose ending fails waits for another try, and is ended then', async (chores) => {
+  withChores('a job whose onGivenUp fails waits for another attempt, and is ended then', async (chores) => {
     let failing = true;
     const queue = await chores.open({
       maxFailures: 1,
@@ -265,7 +262,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect(await chores.get(id)).toMatchObject({ turns: 1 });
   });
 
-  withChores('a worker that lost its lease changes nothing, and learns of it', async (chores) => {
+  withChores('a worker that lost its lease changes nothing and is notified', async (chores) => {
     let reached: (job: HeldJob<Chore>) => void = () => {};
     const held = new Promise<HeldJob<Chore>>((resolve) => {
       reached = resolve;
@@ -299,7 +296,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect(after?.dueAt).toBeUndefined();
   });
 
-  withChores('what others change meanwhile is kept, and costs no worker its lease', async (chores) => {
+  withChores('concurrent changes by others are kept and cost no worker its lease', async (chores) => {
     const id = await chores.add({ label: 'shared' });
     const queue = await chores.open({
       run: async (job) => {
@@ -314,7 +311,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect(await chores.get(id)).toMatchObject({ label: 'renamed', group: 'theirs', turns: 2 });
   });
 
-  withChores('a job whose record is removed, or waits no more, is lost to its worker', async (chores, { store }) => {
+  withChores('a job whose record is removed or no longer waits is lost to its worker', async (chores, { store }) => {
     const ids = [await chores.add({ label: 'removed' }), await chores.add({ label: 'canceled' })];
     const errors: unknown[] = [];
     const queue = await chores.open({
@@ -333,7 +330,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect((await chores.get(ids[1] as string))?.turns).toBeUndefined();
   });
 
-  withChores('a change and what is written with it are one unit', async (chores, { store }) => {
+  withChores('a change and the writes with it are committed as one unit', async (chores, { store }) => {
     const notes = await store.collection<Note>({ name: `${chores.records.spec.name}_notes`, indexes: [] });
     const queue = await chores.open({
       onClaim: (work, { id }) => {
@@ -350,7 +347,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect((await notes.getMany([`${id}.claim`, `${id}.end`])).map(({ text }) => text)).toEqual(['claimed', 'ended']);
   });
 
-  withChores('a process that stops hands its jobs to others at once', async (chores) => {
+  withChores('a process that stops releases its jobs to others at once', async (chores) => {
     const first = await chores.open({
       leaseMs: HOUR_MS,
       run: async (job) => {
@@ -367,7 +364,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
   });
 
   withChores(
-    'what a dead process held is taken over when its lease is over, or at once where nobody else writes',
+    'jobs of a dead process are taken over after their lease, or at once if no other process writes',
     async (chores, { store }) => {
       const lease = { holder: 'dead', epoch: 4 };
       const dueAt = new Date(Date.now() + HOUR_MS).toISOString();
@@ -396,37 +393,34 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     },
   );
 
-  withChores(
-    'a worker that cannot renew its lease gives the job up when the lease is over',
-    async (chores, { store }) => {
-      let isDown = false;
-      const failing = Object.create(store, {
-        begin: {
-          value: () => {
-            const work = store.begin();
-            if (isDown) work.commit = () => Promise.reject(new Error('the store is down'));
-            return work;
-          },
+  withChores('a worker that cannot renew its lease stops when the lease expires', async (chores, { store }) => {
+    let isDown = false;
+    const failing = Object.create(store, {
+      begin: {
+        value: () => {
+          const work = store.begin();
+          if (isDown) work.commit = () => Promise.reject(new Error('the store is down'));
+          return work;
         },
-      }) as Store;
-      const given: unknown[] = [];
-      const queue = await chores.open({
-        store: failing,
-        leaseMs: 150,
-        async run({ signal }) {
-          isDown = true;
-          await sleep(5_000, undefined, { signal }).catch(() => given.push(signal.reason));
-        },
-      });
-      await chores.add({ label: 'cut off' });
-      await queue.begin();
-      await eventually(() => expect(given).toEqual([expect.any(JobLost)]));
-      isDown = false;
-    },
-  );
+      },
+    }) as Store;
+    const given: unknown[] = [];
+    const queue = await chores.open({
+      store: failing,
+      leaseMs: 150,
+      async run({ signal }) {
+        isDown = true;
+        await sleep(5_000, undefined, { signal }).catch(() => given.push(signal.reason));
+      },
+    });
+    await chores.add({ label: 'cut off' });
+    await queue.begin();
+    await eventually(() => expect(given).toEqual([expect.any(JobLost)]));
+    isDown = false;
+  });
 
   withChores(
-    'all that waits is due at the start, where a queue says so and nobody else writes',
+    'all waiting jobs are due at the start if the queue says so and no other process writes',
     async (chores, { store }) => {
       const dueAt = new Date(Date.now() + HOUR_MS).toISOString();
       const planned = await chores.add({ label: 'planned', dueAt });
@@ -439,7 +433,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
   );
 
   withChores(
-    'neither more jobs than allowed nor more of one group run at the same time, and others pass',
+    'limits of concurrent jobs in total and per group are respected, and other groups pass',
     async (chores) => {
       const now: string[] = [];
       let most = 0;
@@ -498,7 +492,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect(startedAt - dueAt).toBeLessThan(1_500);
   });
 
-  withChores('a job that is not ended goes behind those that have waited for longer', async (chores) => {
+  withChores('a job that its worker does not end runs after those that have waited longer', async (chores) => {
     const turns: string[] = [];
     const queue = await chores.open({
       concurrency: 1,
@@ -531,7 +525,7 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect(ran).toEqual(['now']);
   });
 
-  duty('records whose time is over are deleted from collections that declare it', async () => {
+  duty('expired records are deleted from collections that declare an expiry field', async () => {
     const { store } = use();
     const { removeExpired } = await import('../../store/index.js');
     const name = `expiring_${Math.trunc(performance.timeOrigin).toString(36)}_${++opened}`;

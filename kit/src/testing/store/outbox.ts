@@ -16,7 +16,7 @@ export function outboxDuties(duty: Duties, use: () => Bench): void {
       return mine;
     });
 
-  duty('events of a unit come in their order, and as they were put in', async () => {
+  duty('events of a unit are delivered unchanged and in their order', async () => {
     const { store, things } = use();
     const all = await things();
     const unit = store.begin();
@@ -29,7 +29,7 @@ export function outboxDuties(duty: Duties, use: () => Bench): void {
     expect(await events('order', 25)).toEqual(published);
   });
 
-  duty('events alone can be committed', async () => {
+  duty('a unit of events alone can be committed', async () => {
     const unit = use().store.begin();
     unit.publish(createEvent('alone'));
     expect(unit.dirty).toBe(true);
@@ -37,7 +37,7 @@ export function outboxDuties(duty: Duties, use: () => Bench): void {
     expect(await events('alone', 1)).toHaveLength(1);
   });
 
-  duty('the events of a unit that fails are never seen', async () => {
+  duty('the events of a failed unit are never delivered', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a' }]);
@@ -57,7 +57,7 @@ export function outboxDuties(duty: Duties, use: () => Bench): void {
     expect(seen.map((event) => event.subject)).toEqual(['failing-1', 'failing-3']);
   });
 
-  duty('events stand behind those acknowledged before their unit began', async () => {
+  duty('events follow those that were acknowledged before their unit began', async () => {
     const { harness, things } = use();
     const stores = [harness.store('contract'), harness.store('contract')];
     const all = await things();

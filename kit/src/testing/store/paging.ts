@@ -106,7 +106,7 @@ export function pagingDuties(duty: Duties, use: () => Bench): void {
     expect(ids(await all.find({ where: {}, limit: 99 }))).toEqual(ids(sorted(records, [])));
   });
 
-  duty('pages by keyset join to the whole', async () => {
+  duty('pages by keyset together form the whole list', async () => {
     const { fill, things } = use();
     const all = await things();
     const records = await fill(all, drafts());
@@ -116,7 +116,7 @@ export function pagingDuties(duty: Duties, use: () => Bench): void {
     expect(await walk(all, {}, ['-rank'], 1)).toEqual(ids(sorted(records, ['-rank'])));
   });
 
-  duty('pages by keyset obey the filter', async () => {
+  duty('pages by keyset respect the filter', async () => {
     const { fill, things } = use();
     const all = await things();
     const records = await fill(all, drafts());
@@ -127,7 +127,7 @@ export function pagingDuties(duty: Duties, use: () => Bench): void {
     }
   });
 
-  duty('a keyset holds though its record is gone and others come', async () => {
+  duty('a keyset stays valid after its record is deleted and others are inserted', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(
@@ -148,7 +148,7 @@ export function pagingDuties(duty: Duties, use: () => Bench): void {
     ]);
   });
 
-  duty('offset and limit cut the order', async () => {
+  duty('offset and limit apply to the order', async () => {
     const { fill, things } = use();
     const all = await things();
     const records = await fill(all, drafts());
@@ -161,7 +161,7 @@ export function pagingDuties(duty: Duties, use: () => Bench): void {
     expect(await at(60, 10)).toEqual([]);
   });
 
-  duty('a keyset value is data', async () => {
+  duty('a keyset value is treated as data', async () => {
     const { fill, things } = use();
     const all = await things();
     await fill(all, [

@@ -4,7 +4,7 @@ import type { Duties } from '../suite/duties.js';
 import { type Bench, ids } from './harness.js';
 
 export function rangeDuties(duty: Duties, use: () => Bench): void {
-  duty('incrementWithin adds up to the ends of its range, and no further', async () => {
+  duty('incrementWithin adds up to the ends of its range and no further', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a', rank: 8, kind: 'kept' }]);
@@ -28,7 +28,7 @@ export function rangeDuties(duty: Duties, use: () => Bench): void {
     expect(await must(all, 'a')).toStrictEqual({ id: 'a', name: 'a', kind: 'kept', rank: 0.25, version: 1 });
   });
 
-  duty('incrementWithin neither makes a record nor a number, and says that it was refused', async () => {
+  duty('incrementWithin creates neither a record nor a number, and reports the refusal', async () => {
     const { fill, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'without' }, { id: 'full', rank: 10 }]);
@@ -43,7 +43,7 @@ export function rangeDuties(duty: Duties, use: () => Bench): void {
     expect(ids(await all.find({ where: {}, limit: 9 }))).toEqual(['full', 'without']);
   });
 
-  duty('a unit reads what it has added within a range, and replaces a record beside', async () => {
+  duty('a unit can add within a range and replace the same record', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     const [before] = await fill(all, [{ id: 'a', rank: 5 }]);
@@ -60,7 +60,7 @@ export function rangeDuties(duty: Duties, use: () => Bench): void {
     await expect(unit.commit()).rejects.toBeInstanceOf(LostRace);
   });
 
-  duty('of 50 units at once that add within a range, as many take effect as there is room for', async () => {
+  duty('of 50 concurrent units that add within a range, as many take effect as fit', async () => {
     const { fill, harness, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'sum', rank: 0 }]);

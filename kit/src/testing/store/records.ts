@@ -59,7 +59,7 @@ const TEXTS = [
 ];
 
 export function recordDuties(duty: Duties, use: () => Bench): void {
-  duty('a record comes back as it was put in, field by field', async () => {
+  duty('a record is returned as it was stored, field by field', async () => {
     const { fill, must, things } = use();
     const all = await things();
     const full = {
@@ -82,7 +82,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(await all.get('none')).toBeUndefined();
   });
 
-  duty('what insert and replace give is what get gives', async () => {
+  duty('get returns what insert and replace returned', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     const [made] = await fill(all, [{ id: 'a', note: undefined, tags: [], body: [1, { b: undefined }] }]);
@@ -93,7 +93,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(after).toStrictEqual(await must(all, 'a'));
   });
 
-  duty('keys and strings that look like operators are data', async () => {
+  duty('keys and strings that look like operators are treated as data', async () => {
     const { fill, must, things } = use();
     const all = await things();
     const body: unknown = JSON.parse(HOSTILE);
@@ -107,7 +107,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(await all.find({ where: { name: '$gt' }, limit: 9 })).toEqual([]);
   });
 
-  duty('numbers are exact', async () => {
+  duty('numbers are stored exactly', async () => {
     const { fill, must, things } = use();
     const all = await things();
     await fill(all, [
@@ -123,7 +123,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     }
   });
 
-  duty('text is exact, whatever its characters and length', async () => {
+  duty('text is stored exactly, whatever its characters and length', async () => {
     const { fill, must, things } = use();
     const all = await things();
     await fill(all, [
@@ -140,7 +140,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     }
   });
 
-  duty('text that is not well-formed Unicode is exact too', async () => {
+  duty('text that is not well-formed Unicode is stored exactly', async () => {
     const { fill, must, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a', note: 'half \ud83d', tags: ['\ude00 half'], body: { '\ud83d': ['\ude00'] } }]);
@@ -151,7 +151,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     });
   });
 
-  duty('undefined is absent, null stays', async () => {
+  duty('undefined becomes absent, and null is kept', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a', note: undefined, email: null, body: { gone: undefined, stays: null } }]);
@@ -163,7 +163,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(await must(all, 'a')).toStrictEqual({ id: 'a', name: 'a', version: 2, note: null, body: { stays: null } });
   });
 
-  duty('deeply nested values come back', async () => {
+  duty('deeply nested values are returned unchanged', async () => {
     const { fill, must, things } = use();
     const all = await things();
     const body: unknown = JSON.parse(`${'{"a":['.repeat(90)}1${']}'.repeat(90)}`);
@@ -171,7 +171,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect((await must(all, 'a')).body).toStrictEqual(body);
   });
 
-  duty('changing a record that was read changes nothing in the store', async () => {
+  duty('changing a returned record does not change the store', async () => {
     const { fill, must, things } = use();
     const all = await things();
     const list = ['kept'];
@@ -184,7 +184,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(await must(all, 'a')).toMatchObject({ tags: ['kept'], body: { list: ['kept'] } });
   });
 
-  duty('getMany gives those that are there, in the order asked for', async () => {
+  duty('getMany returns the existing records in the requested order', async () => {
     const { fill, things } = use();
     const all = await things();
     await fill(
@@ -197,7 +197,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(await all.getMany([])).toEqual([]);
   });
 
-  duty('what many get at the same time is the record of each, and shared with nobody', async () => {
+  duty('concurrent readers each get their record, and changing it does not affect others', async () => {
     const { fill, things } = use();
     const all = await things();
     await fill(
@@ -214,7 +214,7 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(own.filter((one) => one?.tags?.length !== 2)).toEqual([]);
   });
 
-  duty('services and collections keep their records apart', async () => {
+  duty('services and collections keep their records separate', async () => {
     const { fill, harness, things, must } = use();
     const [here, beside] = [await things(), await things()];
     await fill(here, [{ id: 'a', email: 'same@example.org' }]);

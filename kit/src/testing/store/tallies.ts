@@ -14,7 +14,7 @@ function drafts(): Draft[] {
 }
 
 export function tallyDuties(duty: Duties, use: () => Bench): void {
-  duty('count counts matches, up to its limit', async () => {
+  duty('count returns the number of matches, up to its limit', async () => {
     const { fill, things } = use();
     const all = await things();
     expect(await all.count({})).toBe(0);
@@ -27,7 +27,7 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.count({ tenant: 'none' }, 5)).toBe(0);
   });
 
-  duty('countBy counts each value that is there', async () => {
+  duty('countBy counts each value that occurs', async () => {
     const { fill, things } = use();
     const all = await things();
     expect(await all.countBy('kind', {})).toEqual(new Map());
@@ -53,7 +53,7 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.countBy('note', {})).toEqual(new Map());
   });
 
-  duty('sum adds a field over all matches', async () => {
+  duty('sum adds up a field of all matches', async () => {
     const { fill, things } = use();
     const all = await things();
     expect(await all.sum('rank', {})).toBe(0);
@@ -71,7 +71,7 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.sumBy({ sum: 'amount', by: 'tenant' }, { tenant: 'one', rank: { gt: 60 } })).toEqual(new Map());
   });
 
-  duty('max gives the greatest of a field over all matches', async () => {
+  duty('max returns the greatest value of a field of all matches', async () => {
     const { fill, things } = use();
     const all = await things();
     expect(await all.max('rank', {})).toBeUndefined();

@@ -4,7 +4,7 @@ import type { Duties } from '../suite/duties.js';
 import { type Bench, ids } from './harness.js';
 
 export function uniqueDuties(duty: Duties, use: () => Bench): void {
-  duty('a taken value is refused, by insert and by replace', async () => {
+  duty('insert and replace refuse a value that is taken', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [
@@ -40,7 +40,7 @@ export function uniqueDuties(duty: Duties, use: () => Bench): void {
     }
   });
 
-  duty('records without the field do not count', async () => {
+  duty('records without the field are not compared', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a' }, { id: 'b' }, { id: 'c', email: null }, { id: 'd', email: null }]);
@@ -55,7 +55,7 @@ export function uniqueDuties(duty: Duties, use: () => Bench): void {
     expect(await all.count({ email: { exists: false } })).toBe(6);
   });
 
-  duty('a record keeps its own value, and gives it up when it goes', async () => {
+  duty('a record keeps its own value, and releases it when it is deleted', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a', email: 'a@x.org' }]);
@@ -74,7 +74,7 @@ export function uniqueDuties(duty: Duties, use: () => Bench): void {
     expect(ids(await all.find({ where: { email: 'a@x.org' }, limit: 9 }))).toEqual(['c']);
   });
 
-  duty('a value that one record gives up another may take in the same unit', async () => {
+  duty('a unit can give a value that one record releases to another', async () => {
     const { fill, store, things } = use();
     const all = await things();
     const [a, b] = await fill(all, [{ id: 'a', email: 'a@x.org' }, { id: 'b' }]);
@@ -86,7 +86,7 @@ export function uniqueDuties(duty: Duties, use: () => Bench): void {
     expect(ids(await all.find({ where: { email: 'a@x.org' }, limit: 9 }))).toEqual(['b']);
   });
 
-  duty('of many who want a value at once, one gets it', async () => {
+  duty('of many units that want a value at once, one gets it', async () => {
     const { store, things } = use();
     const all = await things();
     const attempts = Array.from({ length: 16 }, async (_, at) => {

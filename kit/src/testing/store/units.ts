@@ -4,7 +4,7 @@ import type { Duties } from '../suite/duties.js';
 import { type Bench, ids } from './harness.js';
 
 export function unitDuties(duty: Duties, use: () => Bench): void {
-  duty('insert sets version 1, each replace adds one, remove removes', async () => {
+  duty('insert sets version 1, replace adds 1, and remove deletes', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     const [made] = await fill(all, [{ id: 'a' }]);
@@ -65,7 +65,7 @@ export function unitDuties(duty: Duties, use: () => Bench): void {
     expect(await Promise.all(['a', 'b', 'c', 'd'].map((id) => all.get(id)))).toEqual(expected);
   });
 
-  duty('a record may be made, changed and removed within one unit', async () => {
+  duty('a record can be inserted, changed and removed within one unit', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'old' }]);
@@ -78,7 +78,7 @@ export function unitDuties(duty: Duties, use: () => Bench): void {
     expect(await must(all, 'old')).toStrictEqual({ id: 'old', name: 'again', version: 1 });
   });
 
-  duty('a changed record is a lost race, which names it', async () => {
+  duty('a changed record makes the commit reject with LostRace, which names it', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a' }]);
@@ -99,7 +99,7 @@ export function unitDuties(duty: Duties, use: () => Bench): void {
     expect(await must(all, 'a')).toStrictEqual({ id: 'a', name: 'first', version: 2 });
   });
 
-  duty('a record that is gone, or there already, is a lost race', async () => {
+  duty('a deleted record, or an id that exists already, makes the commit reject with LostRace', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'a' }, { id: 'b' }]);
@@ -120,7 +120,7 @@ export function unitDuties(duty: Duties, use: () => Bench): void {
     expect(ids(await all.find({ where: {}, limit: 9 }))).toEqual(['b']);
   });
 
-  duty('a unit over several collections takes effect wholly or not at all', async () => {
+  duty('a unit over several collections takes effect completely or not at all', async () => {
     const { fill, must, store, things } = use();
     const [one, two] = [await things(), await things()];
     await fill(one, [{ id: 'a', rank: 0 }, { id: 'stale' }]);
@@ -152,7 +152,7 @@ export function unitDuties(duty: Duties, use: () => Bench): void {
     expect(ids(await two.find({ where: {}, limit: 9 }))).toEqual(['new', 'sum', 'taken']);
   });
 
-  duty('increment adds, and makes what is missing', async () => {
+  duty('increment adds to a record, or creates a missing one', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
     await fill(all, [{ id: 'there', rank: 10, kind: 'kept' }, { id: 'without' }]);
@@ -174,7 +174,7 @@ export function unitDuties(duty: Duties, use: () => Bench): void {
     expect(unit.dirty).toBe(false);
   });
 
-  duty('a unit of a thousand records', async () => {
+  duty('a unit of a thousand records commits', async () => {
     const { fill, store, things } = use();
     const all = await things();
     const made = await fill(

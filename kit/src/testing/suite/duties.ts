@@ -5,7 +5,7 @@ export type OptOuts = Readonly<Record<string, string>>;
 
 /** Registers one test per duty, and skips those that the adapter opts out of by name. */
 export interface Duties {
-  (title: string, ask: () => Promise<void>): void;
+  (title: string, check: () => Promise<void>): void;
   /** Fails if an opt-out names no duty. Call it once all duties are registered. */
   finish(): void;
 }
@@ -15,10 +15,10 @@ const TIMEOUT = 60_000;
 
 export function createDuties(optOuts: OptOuts): Duties {
   const titles = new Set<string>();
-  const duty = (title: string, ask: () => Promise<void>): void => {
+  const duty = (title: string, check: () => Promise<void>): void => {
     titles.add(title);
     const reason = optOuts[title];
-    if (reason === undefined) test(title, ask, TIMEOUT);
+    if (reason === undefined) test(title, check, TIMEOUT);
     else test.skip(`${title} (${reason})`, () => {});
   };
   const finish = (): void => {
