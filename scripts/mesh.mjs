@@ -106,9 +106,12 @@ function secretIn(dataDir, name) {
 
 const END_WITH_PARENT = pathToFileURL(join(root, 'scripts/end-with-parent.mjs')).href;
 
+/** Node.js flags that `npm start`, the images in the chart and those in Compose start with too. */
+const NODE_FLAGS = ['--max-semi-space-size=32'];
+
 /** Starts a program as a part of the mesh. The part ends with this process at the latest. */
 export function startPart(name, file, env) {
-  const args = ['--import', END_WITH_PARENT, join(root, file)];
+  const args = [...NODE_FLAGS, '--import', END_WITH_PARENT, join(root, file)];
   const child = spawn(process.execPath, args, { env, cwd: root, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return Object.assign(child, { part: name });
 }

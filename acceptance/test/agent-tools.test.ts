@@ -365,7 +365,7 @@ describe('reading the web', () => {
     const results = toolResults();
     expect(results).toHaveLength(urls.length);
     for (const [i, text] of results.entries()) {
-      expect([urls[i], /address|https|credentials|allowed|public|bytes|no text|absolute|port/i.test(text)]).toEqual([
+      expect([urls[i], /address|https|credentials|allowed|public|bytes|not text|absolute|port/i.test(text)]).toEqual([
         urls[i],
         true,
       ]);

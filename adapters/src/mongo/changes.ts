@@ -101,7 +101,9 @@ function asRead(record: StoredRecord) {
  * Sends the changes to one collection. Rejects with UniqueTaken, with LostRace for an id that exists already, or with
  * `StaleRead` if a record is no longer as it was read.
  */
-export async function sendBatch({ name, raw, changes }: Batch, session?: ClientSession): Promise<void> {
+export async function sendBatch(batch: Batch, session?: ClientSession): Promise<void> {
+  const { name, raw } = batch;
+  const changes = inFewCommands(batch.changes);
   const expected = (kind: Change['kind']): number => changes.filter((change) => change.kind === kind).length;
   try {
     const result = await raw.bulkWrite(changes.map(operationOf), { ordered: true, ...(session && { session }) });
@@ -120,6 +122,21 @@ export async function sendBatch({ name, raw, changes }: Batch, session?: ClientS
     if (change?.kind === 'increment') throw new MadeMeanwhile();
     throw new LostRace(name, change === undefined ? '' : idOf(change));
   }
+}
+
+/** Types of commands in the order in which they are sent: a unique value is released before it is taken. */
+const COMMAND: Readonly<Record<Change['kind'], number>> = { remove: 0, replace: 1, expect: 1, increment: 1, insert: 2 };
+
+/**
+ * Orders changes by type of command, because the driver sends each run of one type as a command. Changes of which several
+ * concern a record that is inserted or removed keep their order, which matters then.
+ */
+function inFewCommands(changes: readonly Change[]): readonly Change[] {
+  const made = changes.filter(({ kind }) => COMMAND[kind] !== COMMAND.replace).map(idOf);
+  const ids = new Set(made);
+  const updates = changes.filter(({ kind }) => COMMAND[kind] === COMMAND.replace);
+  if (ids.size < made.length || updates.some((change) => ids.has(idOf(change)))) return changes;
+  return [...changes].sort((a, b) => COMMAND[a.kind] - COMMAND[b.kind]);
 }
 
 /** Thrown when some record of a unit is no longer as it was read; which one is not known yet. */

@@ -25,16 +25,18 @@ const MAX_GROUPS = 4;
 const [MAX_UNITS, MAX_CHANGES] = [32, 500];
 
 interface Waiting extends Work {
-  /** Records that must still be as they were read, and records that are only incremented. */
+  /** Records that are written as a whole, that must still be as they were read, and that are only incremented. */
   readonly exact: ReadonlySet<string>;
+  readonly expected: ReadonlySet<string>;
   readonly added: ReadonlySet<string>;
   readonly changes: number;
   readonly settle: (error?: unknown) => void;
 }
 
 /**
- * Creates a commit queue. Units that increment the same record conflict in MongoDB, and all but one of them would have
- * to start again. Here they share a transaction, and later units that write to the record wait for its end.
+ * Creates a commit queue. Units that increment the same record conflict in MongoDB, as do those that expect it, such as
+ * creations in one folder, and all but one of them would have to start again. Here they share a transaction, and later
+ * units that write to the record wait for its end.
  */
 export function createCommitQueue(sessions: Sessions, outbox: OutboxWriter): CommitQueue {
   const waiting: Waiting[] = [];
@@ -78,14 +80,14 @@ export function createCommitQueue(sessions: Sessions, outbox: OutboxWriter): Com
 }
 
 function waitingOf(work: Work, settle: Waiting['settle']): Waiting {
-  const exact = new Set<string>();
-  const added = new Set<string>();
+  const [exact, expected, added] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const sets = { insert: exact, replace: exact, remove: exact, expect: expected, increment: added };
   let changes = 0;
   for (const { name, changes: some } of work.batches) {
     changes += some.length;
-    for (const change of some) (change.kind === 'increment' ? added : exact).add(`${name}/${idOf(change)}`);
+    for (const change of some) sets[change.kind].add(`${name}/${idOf(change)}`);
   }
-  return { ...work, exact, added, changes, settle };
+  return { ...work, exact, expected, added, changes, settle };
 }
 
 /**
@@ -111,13 +113,18 @@ function takeGroup(waiting: Waiting[], underWay: readonly Waiting[]): Waiting[] 
   return group;
 }
 
-/** Returns whether one of two units depends on the version of a record that the other writes to. */
+/** Returns whether two units change the same record in different ways, so that they cannot share a transaction. */
 function excludes(one: Waiting, other: Waiting): boolean {
-  return meet(one.exact, other.exact) || meet(one.exact, other.added) || meet(one.added, other.exact);
+  return meet(one.exact, other.exact) || interferes(one, other) || interferes(other, one);
 }
 
+function interferes(one: Waiting, other: Waiting): boolean {
+  return meet(one.exact, other.expected) || meet(one.exact, other.added) || meet(one.expected, other.added);
+}
+
+/** Returns whether two units change the same record at all, so that their transactions would conflict. */
 function touches(one: Waiting, other: Waiting): boolean {
-  return excludes(one, other) || meet(one.added, other.added);
+  return excludes(one, other) || meet(one.added, other.added) || meet(one.expected, other.expected);
 }
 
 function meet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {

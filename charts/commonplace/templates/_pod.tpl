@@ -6,6 +6,14 @@
 {{- end }}
 
 {{- /*
+What Node runs in a container that serves, as a YAML list: the program, with a larger young generation. Takes the root. Empty
+with `liveUpdate`, whose image starts the program itself.
+*/ -}}
+{{- define "commonplace.serveArgs" -}}
+{{- ternary (list) (list "--max-semi-space-size=32" "main.mjs") .Values.liveUpdate | toYaml -}}
+{{- end }}
+
+{{- /*
 A pod of one container, and of one that runs before it where there is something to be done first. Takes
   root, component  whose pod it is
   image            which service's image; tag, where it is another than the others'

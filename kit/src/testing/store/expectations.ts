@@ -39,6 +39,30 @@ export function expectationDuties(duty: Duties, use: () => Bench): void {
     expect(await beside.count({})).toBe(0);
   });
 
+  duty('units that expect the same record at the same time all commit, until it is written', async () => {
+    const { fill, must, store, things } = use();
+    const all = await things();
+    await fill(all, [{ id: 'parent' }]);
+    const parent = await must(all, 'parent');
+    const commit = (id: string) => {
+      const unit = store.begin();
+      unit.expect(all, parent);
+      unit.insert(all, { id, name: id });
+      return unit.commit();
+    };
+    const children = Array.from({ length: 20 }, (_, i) => `c${i}`);
+    await Promise.all(children.map(commit));
+    expect(await all.count({ name: { prefix: 'c' } })).toBe(children.length);
+    expect(await must(all, 'parent')).toStrictEqual(parent);
+    const unit = store.begin();
+    unit.replace(all, parent, { id: 'parent', name: 'renamed' });
+    const late = Array.from({ length: 5 }, (_, i) => `late ${i}`);
+    await unit.commit();
+    const results = await Promise.allSettled(late.map(commit));
+    expect(results.map(({ status }) => status)).toEqual(late.map(() => 'rejected'));
+    expect(await all.count({ name: { prefix: 'late' } })).toBe(0);
+  });
+
   duty('a unit can expect and write the same record', async () => {
     const { fill, must, store, things } = use();
     const all = await things();

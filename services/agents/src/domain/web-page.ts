@@ -27,7 +27,7 @@ export async function fetchText(
     const type = String(answer.headers['content-type'] ?? '');
     const [media = ''] = type.toLowerCase().split(';', 1);
     const isHtml = HTML.has(media.trim());
-    if (!isHtml && !TEXT.test(media.trim())) throw new UnreadablePage('It is not a text.');
+    if (!isHtml && !TEXT.test(media.trim())) throw new UnreadablePage('It is not text.');
     const encoding = String(answer.headers['content-encoding'] ?? 'identity');
     if (encoding !== 'identity') throw new UnreadablePage('It is compressed, which was not requested.');
     const bytes = await readBytes(answer.body, maxBytes);
