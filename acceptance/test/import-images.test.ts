@@ -101,7 +101,7 @@ test('an image that cannot be fetched stays a link and is reported, and private 
     name: 'Kept',
   });
   expect(done).toMatchObject({ status: 'completed', stats: { documents: 1, files: 1 } });
-  expect(done.warnings).toEqual([{ code: 'remote_images_kept', message: expect.stringContaining('11 images') }]);
+  expect(done.warnings).toEqual([{ code: 'remote_images_kept', message: expect.stringContaining('11 remote images') }]);
   const kept = await contentOf('Kept');
   for (const one of refused) expect(kept.text).toContain(one);
   expect(kept.text).not.toContain('/ok/d.png');
