@@ -13,6 +13,9 @@ export type RawCollection = MongoCollection<StoredDocument>;
 /** Maximum time in milliseconds that the server works on one read. */
 const MAX_READ_MS = 10_000;
 
+/** Maximum number of ids that a read of several records shares a query with other reads for. */
+const MAX_BATCHED_IDS = 50;
+
 /** Returns options that make the server stop when the caller's deadline passes. */
 function limits(): { maxTimeMS: number } {
   return { maxTimeMS: timeLeft(MAX_READ_MS) };
@@ -88,11 +91,12 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
     getMany: (ids) =>
       reading(async () => {
         if (ids.length === 0) return [];
-        const found = await documentsOf(raw, ids, timeLeft(MAX_READ_MS));
-        return ids.flatMap((id) => {
-          const document = found.get(id);
-          return document === undefined ? [] : [decodeRecord<T>(document)];
-        });
+        const maxTimeMS = timeLeft(MAX_READ_MS);
+        const found =
+          ids.length > MAX_BATCHED_IDS
+            ? await documentsOf(raw, ids, maxTimeMS).then((byId) => ids.map((id) => byId.get(id)))
+            : await Promise.all(ids.map((id) => lookup(id, maxTimeMS)));
+        return found.flatMap((document) => (document === undefined ? [] : [decodeRecord<T>(document)]));
       }),
     find: (query) =>
       reading(async () => {
