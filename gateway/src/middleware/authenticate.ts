@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import type { FailureLimit } from './rate-limit.js';
 import type { Admitted, State } from './state.js';
 
-const MissingCredentials = defineError('UNAUTHENTICATED', 'missing_credentials', 'A credential is needed.');
+const MissingCredentials = defineError('UNAUTHENTICATED', 'missing_credentials', 'A credential is required.');
 const MultipleCredentials = defineError(
   'INVALID_ARGUMENT',
   'multiple_credentials',

@@ -59,7 +59,7 @@ export class Context implements CallContext {
 
   get caller(): Caller {
     if (this.known === undefined) {
-      throw new AppError('UNAUTHENTICATED', 'missing_credentials', 'A credential is needed.');
+      throw new AppError('UNAUTHENTICATED', 'missing_credentials', 'A credential is required.');
     }
     return this.known;
   }

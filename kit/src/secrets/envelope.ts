@@ -26,7 +26,7 @@ export interface Envelope {
 /** Thrown for a stored secret that cannot be decrypted. The message reveals nothing about its content. */
 export class SecretUnreadable extends Error {
   constructor(why: string) {
-    super(`the secret can not be read: ${why}`);
+    super(`the secret cannot be read: ${why}`);
     this.name = 'SecretUnreadable';
   }
 }

@@ -52,7 +52,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is a file',
   EEXIST: 'it is no folder',
   EISDIR: 'it is a folder',
-  ENOENT: 'it does not exist and can not be made',
+  ENOENT: 'it does not exist and cannot be created',
 };
 
 function listenFailure(code: string, address: string, port: number | undefined): StartFailure | undefined {

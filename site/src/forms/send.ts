@@ -50,4 +50,4 @@ export async function orFailure(ctx: Context, act: () => Promise<void>): Promise
   }
 }
 
-const LATER = 'The form can not be shown now. Try again in a moment.';
+const LATER = 'The form cannot be shown now. Try again in a moment.';

@@ -175,6 +175,6 @@ function fail(ctx: Context, thrown: unknown): void {
   sendOnce(
     ctx,
     status,
-    failurePage(status < 500 ? error.message : 'The page can not be shown now. Try again in a moment.'),
+    failurePage(status < 500 ? error.message : 'The page cannot be shown now. Try again in a moment.'),
   );
 }
