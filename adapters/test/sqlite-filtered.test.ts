@@ -102,6 +102,10 @@ async function compare(where: Where<Note>): Promise<void> {
     for (const offset of [0, 13, all.length - 5].filter((one) => one >= 0)) {
       const page = await notes.find({ where: { ...BASE, ...where }, sort, limit: PAGE, offset });
       expect(page).toEqual(all.slice(offset, offset + PAGE));
+      for (const limit of [1, 1001]) {
+        const query = { where: { ...BASE, ...where }, sort, limit: PAGE, offset };
+        expect(await notes.findAndCount(query, limit)).toEqual({ found: page, count: Math.min(all.length, limit) });
+      }
     }
     const last = all[PAGE];
     if (last !== undefined) {
@@ -145,6 +149,7 @@ describe('filters that no index serves', () => {
       await observed.find({ where: { ...BASE, hidden: true }, sort: ['position'], limit: 5 });
       await observed.find({ where: { ...rare, place: 'q' }, sort: ['position'], limit: 5 });
       await observed.count({ ...rare, place: 'q' }, 10);
+      await observed.findAndCount({ where: { ...rare, place: 'q' }, sort: ['position'], limit: 5 }, 10);
       expect(groups).toEqual([]);
       await observed.find({ where: rare, sort: ['position'], limit: 5 });
       // Another index serves all of this filter, but not in the order that is asked for.
@@ -152,6 +157,8 @@ describe('filters that no index serves', () => {
       await observed.count(rare, 10);
       await observed.countBy('owner', { ...BASE, hidden: true });
       expect(groups).toEqual(['p', 'p', 'p', 'p']);
+      await observed.findAndCount({ where: rare, sort: ['position'], limit: 5 }, 10);
+      expect(groups).toHaveLength(6);
     } finally {
       reader.close();
     }

@@ -1,5 +1,5 @@
 import { timeLeft } from '@commonplace/kit/deadline';
-import type { Collection, CollectionSpec, Index, Query, StoredRecord } from '@commonplace/kit/store';
+import type { Collection, CollectionSpec, Index, Query, StoredRecord, Where } from '@commonplace/kit/store';
 import type { Db, IndexDescription, Collection as MongoCollection } from 'mongodb';
 import { observeCollection } from '../store/telemetry.js';
 import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.js';
@@ -81,6 +81,16 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
       skip: query.offset ?? 0,
       batchSize: query.limit + 1,
     });
+  const find = (query: Query<T>): Promise<T[]> =>
+    reading(async () => {
+      if (query.limit <= 0) return [];
+      return (await cursorOf(query).toArray()).map((document) => decodeRecord<T>(document));
+    });
+  const count = (where: Where<T>, limit?: number): Promise<number> =>
+    reading(async () => {
+      if (limit !== undefined && limit <= 0) return 0;
+      return raw.countDocuments(filterOf(where), { ...limits(), ...(limit === undefined ? {} : { limit }) });
+    });
   return {
     spec,
     get: (id) =>
@@ -98,16 +108,12 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
             : await Promise.all(ids.map((id) => lookup(id, maxTimeMS)));
         return found.flatMap((document) => (document === undefined ? [] : [decodeRecord<T>(document)]));
       }),
-    find: (query) =>
-      reading(async () => {
-        if (query.limit <= 0) return [];
-        return (await cursorOf(query).toArray()).map((document) => decodeRecord<T>(document));
-      }),
-    count: (where, limit) =>
-      reading(async () => {
-        if (limit !== undefined && limit <= 0) return 0;
-        return raw.countDocuments(filterOf(where), { ...limits(), ...(limit === undefined ? {} : { limit }) });
-      }),
+    find,
+    count,
+    findAndCount: async (query, countLimit) => {
+      const [found, counted] = await Promise.all([find(query), count(query.where, countLimit)]);
+      return { found, count: counted };
+    },
     countBy: (field, where) =>
       reading(async () => {
         const path = pathOf(field);

@@ -1,4 +1,4 @@
-import type { Collection, CollectionSpec, Condition, StoredRecord, Where } from '@commonplace/kit/store';
+import type { Collection, CollectionSpec, Condition, Query, StoredRecord, Where } from '@commonplace/kit/store';
 import { createCachedReads } from './cached-reads.js';
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
@@ -36,27 +36,49 @@ export function createCollection<T extends StoredRecord>(
     searchesText(where) || filtered.isLong(where) ? inThread(where, sql, params) : reader.all(sql, params);
   const cached = createCachedReads<T>({ reader, cache }, shape);
   const filtered = createFilteredReads(reader, cached, shape);
-  return {
+  const isFiltered = ({ where, limit }: Query<T>): boolean => limit <= MAX_CACHED_PAGE && !searchesText(where);
+
+  /** Returns a page: `read` if it was read already, otherwise from the file. */
+  async function find(query: Query<T>, read: T[] | typeof ELSEWHERE | undefined): Promise<T[]> {
+    if (Array.isArray(read)) return read;
+    const { sql, params } = selectPage(shape, query, ['doc']);
+    const rows = await (read === ELSEWHERE ? inThread : all)(query.where, sql, params);
+    return rows.map(([doc]) => JSON.parse(doc as string) as T);
+  }
+
+  /** Returns a count: `read` if it was read already, otherwise from the file. */
+  async function count(
+    where: Where<T>,
+    limit: number | undefined,
+    read: number | typeof ELSEWHERE | undefined,
+  ): Promise<number> {
+    if (typeof read === 'number') return read;
+    const { sql, params } = translate(shape, where);
+    const most = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
+    const statement = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${most})`;
+    const [row] = await (read === ELSEWHERE ? inThread : all)(where, statement, params);
+    return row?.[0] as number;
+  }
+
+  const collection: Collection<T> = {
     spec,
     get: async (id) => cached.get(id),
     getMany: async (ids) => cached.getMany(ids),
-    async find(query) {
-      const { where, limit } = query;
-      const found = limit <= MAX_CACHED_PAGE && !searchesText(where) ? filtered.find(query) : undefined;
-      if (Array.isArray(found)) return found;
-      const { sql, params } = selectPage(shape, query, ['doc']);
-      const rows = await (found === ELSEWHERE ? inThread : all)(where, sql, params);
-      return rows.map(([doc]) => JSON.parse(doc as string) as T);
-    },
-    async count(where, limit) {
-      const counted =
-        limit !== undefined && !searchesText(where) ? filtered.count(where, checkCount(limit)) : undefined;
-      if (typeof counted === 'number') return counted;
-      const { sql, params } = translate(shape, where);
-      const most = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
-      const statement = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${most})`;
-      const [row] = await (counted === ELSEWHERE ? inThread : all)(where, statement, params);
-      return row?.[0] as number;
+    find: (query) => find(query, isFiltered(query) ? filtered.find(query) : undefined),
+    count: (where, limit) =>
+      count(
+        where,
+        limit,
+        limit === undefined || searchesText(where) ? undefined : filtered.count(where, checkCount(limit)),
+      ),
+    async findAndCount(query, countLimit) {
+      const read = isFiltered(query) ? filtered.findAndCount(query, checkCount(countLimit)) : undefined;
+      if (read === undefined) {
+        const [found, counted] = await Promise.all([collection.find(query), collection.count(query.where, countLimit)]);
+        return { found, count: counted };
+      }
+      const [found, counted] = await Promise.all([find(query, read.found), count(query.where, countLimit, read.count)]);
+      return { found, count: counted };
     },
     async countBy(field, where) {
       const { sql, params } = translate(shape, where);
@@ -84,6 +106,7 @@ export function createCollection<T extends StoredRecord>(
       return explain(reader, shape, query);
     },
   };
+  return collection;
 }
 
 /** Returns whether a filter searches for a substring, which requires reading every remaining record. */

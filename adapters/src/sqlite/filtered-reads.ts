@@ -18,6 +18,16 @@ export interface FilteredReads<T> {
   find(query: Query<T>): T[] | typeof ELSEWHERE;
   /** Returns the number of matches up to `limit`; `elsewhere` if it needs more candidates. */
   count(where: Where<T>, limit: number): number | typeof ELSEWHERE;
+  /**
+   * Returns a page and the number of matches up to `countLimit`, for which it tests each candidate once; undefined if
+   * separate reads serve the query better.
+   */
+  findAndCount(query: Query<T>, countLimit: number): CountedRead<T> | undefined;
+}
+
+interface CountedRead<T> {
+  readonly found: T[] | typeof ELSEWHERE;
+  readonly count: number | typeof ELSEWHERE;
 }
 
 export const ELSEWHERE = 'elsewhere';
@@ -78,9 +88,12 @@ export function createFilteredReads<T extends StoredRecord>(
     return reader.get(`SELECT 1 FROM ${from} ${sql} LIMIT 1 OFFSET ${MAX_CANDIDATES.page}`, params) !== undefined;
   }
 
+  /** Returns a page of the matches. Candidates were only peeked at; what is returned counts as used. */
+  const pageOf = (found: readonly T[], from: number, to: number): T[] =>
+    cached.getMany(found.slice(from, to).map(({ id }) => id));
+
   function find(query: Query<T>): T[] | typeof ELSEWHERE {
-    const order = (query.sort ?? []).map((field) => (field.startsWith('-') ? field.slice(1) : field));
-    const part = splitByIndex(shape, query.where, order);
+    const part = splitByIndex(shape, query.where, orderOf(query));
     if (part === undefined && isLong(query.where)) return ELSEWHERE;
     if (part === undefined || isEmpty(part.rest)) return cached.find(query);
     const { offset = 0, limit } = query;
@@ -90,10 +103,7 @@ export function createFilteredReads<T extends StoredRecord>(
       const wanted = offset + limit;
       const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, wanted) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.page;
-      if (found !== undefined && (isAll || found.length === wanted)) {
-        // Candidates were only peeked at; what is returned counts as used.
-        return cached.getMany(found.slice(offset).map(({ id }) => id));
-      }
+      if (found !== undefined && (isAll || found.length === wanted)) return pageOf(found, offset, wanted);
       return isAll ? cached.find(query) : ELSEWHERE;
     });
   }
@@ -114,14 +124,41 @@ export function createFilteredReads<T extends StoredRecord>(
     });
   }
 
+  function findAndCount(query: Query<T>, countLimit: number): CountedRead<T> | undefined {
+    const { where, limit, offset = 0, after } = query;
+    const part = splitByIndex(shape, where, orderOf(query));
+    if (part === undefined || after !== undefined || isEmpty(part.rest) || !isMatchable(part.rest)) return undefined;
+    const inAnyOrder = splitByIndex(shape, where, []);
+    // Without the order, another index yields fewer candidates.
+    if (inAnyOrder !== undefined && sizeOf(inAnyOrder.served) > sizeOf(part.served)) return undefined;
+    return inSnapshot(() => {
+      const window = { ...query, where: part.served, limit: MAX_CANDIDATES.count, offset: 0 };
+      const ids = idsOf(selectPage(shape, window, ['id']));
+      const wanted = offset + limit;
+      const found = matchesOf(ids, part.rest, Math.max(wanted, countLimit));
+      if (found === undefined) return undefined;
+      const isAll = ids.length < MAX_CANDIDATES.count;
+      return {
+        found: isAll || found.length >= wanted ? pageOf(found, offset, wanted) : ELSEWHERE,
+        count: isAll || found.length >= countLimit ? Math.min(found.length, countLimit) : ELSEWHERE,
+      };
+    });
+  }
+
   function countAll(where: Where<T>, limit: number): number {
     const { sql, params } = translate(shape, where);
     const matches = `SELECT 1 FROM ${shape.table} WHERE ${sql} LIMIT ?`;
     return reader.get(`SELECT count(*) FROM (${matches})`, [...params, limit])?.[0] as number;
   }
 
-  return { isLong, find, count };
+  return { isLong, find, count, findAndCount };
 }
+
+const sizeOf = (where: Where<never>): number => Object.keys(where).length;
+
+/** Returns the fields that a query is sorted by. */
+const orderOf = <T>({ sort = [] }: Query<T>): string[] =>
+  sort.map((field) => (field.startsWith('-') ? field.slice(1) : field));
 
 /** Number of candidates that are read together. */
 const CHUNK = 100;

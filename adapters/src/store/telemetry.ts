@@ -78,13 +78,14 @@ export function observeCollection<T extends StoredRecord>(place: StorePlace, col
         ? observed(operation, synchronous, () => read(a, b))
         : read(a, b);
   };
-  const { spec, get, getMany, find, count, countBy, sum, sumBy, max, explain } = collection;
+  const { spec, get, getMany, find, count, findAndCount, countBy, sum, sumBy, max, explain } = collection;
   return {
     spec,
     get: reading('get', get) as typeof get,
     getMany: reading('getMany', getMany) as typeof getMany,
     find: reading('find', find) as typeof find,
     count: reading('count', count) as typeof count,
+    findAndCount: reading('findAndCount', findAndCount),
     countBy: reading('countBy', countBy),
     sum: reading('sum', sum),
     sumBy: reading('sumBy', sumBy),

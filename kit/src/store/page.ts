@@ -89,11 +89,10 @@ export async function findPage<T extends StoredRecord>(
   const { after } = slice;
   // The last value of a keyset is an id.
   if (after !== undefined && typeof after.at(-1) !== 'string') throw invalidCursor();
-  const [found, counted] = await Promise.all([
-    collection.find({ where, sort, limit: slice.limit + 1, offset: slice.offset, after }),
-    total ?? countTotal(collection, where),
-  ]);
-  return pageOf(slice, found, counted, sort);
+  const query = { where, sort, limit: slice.limit + 1, offset: slice.offset, after };
+  if (total !== undefined) return pageOf(slice, await collection.find(query), total, sort);
+  const { found, count } = await collection.findAndCount(query, EXACT_TOTAL + 1);
+  return pageOf(slice, found, totalOf(count), sort);
 }
 
 /** Returns a page of records that are all in memory. All fields of the sort must have the same direction. */

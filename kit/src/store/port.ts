@@ -82,6 +82,12 @@ export interface CollectionSpec<T extends StoredRecord> {
   readonly record?: T;
 }
 
+/** A page of records, and the number of all that match. */
+export interface CountedPage<T> {
+  readonly found: T[];
+  readonly count: number;
+}
+
 /** The field whose numbers are added, and the field by whose values they are grouped. */
 export interface SumBy<Field extends string> {
   readonly sum: Field;
@@ -108,6 +114,11 @@ export interface Collection<T extends StoredRecord> {
   find(query: Query<T>): Promise<T[]>;
   /** Returns the number of matching records, counted up to `limit`. */
   count(where: Where<T>, limit?: number): Promise<number>;
+  /**
+   * Returns a page of the matching records, and their number counted up to `countLimit`: what `find` and `count` return,
+   * in one read where the adapter can.
+   */
+  findAndCount(query: Query<T>, countLimit: number): Promise<CountedPage<T>>;
   /** Returns the number of matching records for each value of a field; values without a match are left out. */
   countBy(field: keyof T & string, where: Where<T>): Promise<Map<string, number>>;
   /** Returns the sum of a numeric field over all matching records. */

@@ -20,6 +20,11 @@ export function watchStore() {
         await check(collection, { where, limit: 1 });
         return collection.count(where, limit);
       },
+      findAndCount: async (query, countLimit) => {
+        await check(collection, query);
+        await check(collection, { where: query.where, limit: 1 });
+        return collection.findAndCount(query, countLimit);
+      },
       countBy: async (field, where) => {
         await check(collection, { where, limit: 1 });
         return collection.countBy(field, where);

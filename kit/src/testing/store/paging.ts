@@ -161,6 +161,32 @@ export function pagingDuties(duty: Duties, use: () => Bench): void {
     expect(await at(60, 10)).toEqual([]);
   });
 
+  duty('a page comes with the number of all matching records, up to a limit', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    const records = await fill(all, drafts());
+    const where: Where<Thing> = { tenant: 'odd', kind: 'doc', or: [{ active: true }, { rank: { lt: 50 } }] };
+    const matching = records.filter((r) => r.tenant === 'odd' && r.kind === 'doc' && (r.active || (r.rank ?? 50) < 50));
+    expect(matching.length).toBeGreaterThan(5);
+    for (const sort of [['rank'], ['-rank'], ['name'], []] satisfies Sort<Thing>[]) {
+      const whole = sorted(matching, sort);
+      for (const [offset, limit, countLimit] of [
+        [0, 3, 100],
+        [2, 3, 2],
+        [4, 50, 100],
+        [99, 3, 100],
+      ] as const) {
+        const { found, count } = await all.findAndCount({ where, sort, limit, offset }, countLimit);
+        expect(found).toEqual(whole.slice(offset, offset + limit));
+        expect(count).toBe(Math.min(matching.length, countLimit));
+      }
+      const [, second] = whole;
+      const after = second && keyset(second, sort);
+      const next = await all.findAndCount({ where, sort, limit: 2, after }, 100);
+      expect(next).toEqual({ found: whole.slice(2, 4), count: matching.length });
+    }
+  });
+
   duty('a keyset value is treated as data', async () => {
     const { fill, things } = use();
     const all = await things();
