@@ -64,8 +64,8 @@ export function createCollection<T extends StoredRecord>(
     spec,
     get: async (id) => cached.get(id),
     getMany: async (ids) => cached.getMany(ids),
-    find: (query) => find(query, isFiltered(query) ? filtered.find(query) : undefined),
-    count: (where, limit) =>
+    find: async (query) => find(query, isFiltered(query) ? filtered.find(query) : undefined),
+    count: async (where, limit) =>
       count(
         where,
         limit,
