@@ -42,6 +42,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  stage.go();
   for (const reader of open.splice(0)) await reader.close();
 });
 
@@ -269,17 +270,20 @@ describe('a stream', () => {
     const data = { resourceId: newId(), workspaceId, principal: `user:${caller.userId}`, role: 'viewer' };
     await stage.publish(eventOf('resources.permission.revoked', data, { tenant: orgId }));
     expect(await reader.ended).toBe('not_found');
-    stage.go();
   });
 
   test('of one conversation ends when its reader is removed, after an event about it', async () => {
     const ben = memberOf(orgId);
     const { host } = stage.stage;
     const talks = host.client(contracts.conversations);
+    const before = await watch(ben);
+    await before.has(1);
     const { id } = await talks.createConversation(
       CreateConversationRequest.fromPartial({ type: ConversationType.GROUP, orgId, memberIds: [ben.userId] }),
       await stage.stage.as(anna),
     );
+    // The streams below begin after the event about the creation.
+    await before.has(2);
     // The clock of streams is stopped, so that none checks again after a while.
     stage.stop();
     const readers = [
@@ -293,7 +297,6 @@ describe('a stream', () => {
     expect(await Promise.all(readers.map(({ ended }) => ended))).toEqual(['not_found', 'not_found']);
     expect(readers.map(names)).toEqual([['position', 'conversationUpdated'], ['position']]);
     for (const other of others) expect(names({ seen: await other.has(2) } as Reader)).toContain('conversationUpdated');
-    stage.go();
   });
 
   test('shares access checks with other streams', async () => {
