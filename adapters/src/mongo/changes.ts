@@ -125,18 +125,24 @@ export async function sendBatch(batch: Batch, session?: ClientSession): Promise<
 }
 
 /** Types of commands in the order in which they are sent: a unique value is released before it is taken. */
-const COMMAND: Readonly<Record<Change['kind'], number>> = { remove: 0, replace: 1, expect: 1, increment: 1, insert: 2 };
+const COMMAND_ORDER: Readonly<Record<Change['kind'], number>> = {
+  remove: 0,
+  replace: 1,
+  expect: 1,
+  increment: 1,
+  insert: 2,
+};
 
 /**
  * Orders changes by type of command, because the driver sends each run of one type as a command. Changes of which several
  * concern a record that is inserted or removed keep their order, which matters then.
  */
 function inFewCommands(changes: readonly Change[]): readonly Change[] {
-  const made = changes.filter(({ kind }) => COMMAND[kind] !== COMMAND.replace).map(idOf);
+  const made = changes.filter(({ kind }) => COMMAND_ORDER[kind] !== COMMAND_ORDER.replace).map(idOf);
   const ids = new Set(made);
-  const updates = changes.filter(({ kind }) => COMMAND[kind] === COMMAND.replace);
+  const updates = changes.filter(({ kind }) => COMMAND_ORDER[kind] === COMMAND_ORDER.replace);
   if (ids.size < made.length || updates.some((change) => ids.has(idOf(change)))) return changes;
-  return [...changes].sort((a, b) => COMMAND[a.kind] - COMMAND[b.kind]);
+  return [...changes].sort((a, b) => COMMAND_ORDER[a.kind] - COMMAND_ORDER[b.kind]);
 }
 
 /** Thrown when some record of a unit is no longer as it was read; which one is not known yet. */

@@ -54,8 +54,8 @@ export function createCollection<T extends StoredRecord>(
   ): Promise<number> {
     if (typeof read === 'number') return read;
     const { sql, params } = translate(shape, where);
-    const most = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
-    const statement = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${most})`;
+    const limitClause = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
+    const statement = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${limitClause})`;
     const [row] = await (read === ELSEWHERE ? inThread : all)(where, statement, params);
     return row?.[0] as number;
   }
