@@ -10,6 +10,7 @@ import Koa from 'koa';
 import type { Settings } from './config.js';
 import { type Invoke, type InvokeStream, serveEndpoint } from './endpoint.js';
 import type { EventStreams } from './event-streams.js';
+import type { FairShares } from './fair-shares/index.js';
 import type { LargeBodies } from './large-bodies/index.js';
 import { createInProcessClient } from './mcp/api/in-process.js';
 import { serveMcp } from './mcp/serve.js';
@@ -43,6 +44,8 @@ export interface AppParts {
   /** Refuses requests when this process is overloaded. */
   readonly createLimiter: CreateLimiter;
   readonly shedding: Shedding;
+  /** Shares this process between tenants while it is busy. */
+  readonly fairShares: FairShares;
   /** Reports denied requests to the audit log. */
   readonly denials: Pick<Denials, 'note'>;
   /** Logs requests that a control has refused. */
@@ -181,7 +184,7 @@ const API = '/api/v1/';
  * groups are passed on.
  */
 function createApi(
-  { settings, routes, invoke, invokeStream, streams, largeBodies, shedding }: AppParts,
+  { settings, routes, invoke, invokeStream, streams, largeBodies, shedding, fairShares }: AppParts,
   rateGate: RateGate,
   serves: (route: Route) => boolean,
 ): Koa.Middleware<State> {
@@ -190,7 +193,7 @@ function createApi(
     const isSearch = route.traits.deadline === Deadline.SEARCH;
     const timeoutMs = isSearch ? settings.searchTimeoutMs : settings.requestTimeoutMs;
     const { publicUrl, bodyBytes, streamMs } = settings;
-    const parts = { publicUrl, bodyBytes, timeoutMs, streamMs, streams, largeBodies, shedding };
+    const parts = { publicUrl, bodyBytes, timeoutMs, streamMs, streams, largeBodies, shedding, fairShares };
     const events = route.events ?? route.eventsAfter?.events;
     const endpoint = serveEndpoint(route, invoke(route), parts, events && invokeStream(events));
     const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];

@@ -69,9 +69,21 @@ export const config = {
   ipv6Prefix: IPV6_PREFIX,
   rateLimits: {
     variable: 'COMMONPLACE_RATE_LIMITS',
-    help: "'off', or requests a minute by policy, and open ones for concurrent, streams and tenant_streams: 'search=off,write=6000'",
+    help: "'off', or requests a minute by policy, and open or waiting ones for concurrent, streams, tenant_streams and tenant_waiting: 'search=off,write=6000'",
     parse: shaped({ kind: 'text', pattern: `off|${POLICY}(,${POLICY})*` }, parseRateLimits),
     fallback: parseRateLimits(''),
+  },
+  shareUtilization: {
+    variable: 'COMMONPLACE_SHARE_UTILIZATION',
+    help: 'percent of its time that a gateway may work before tenants wait for their share of it; at 100 they never wait',
+    parse: integer(1, 100),
+    fallback: 60,
+  },
+  shareBytes: {
+    variable: 'COMMONPLACE_SHARE_BYTES',
+    help: 'bytes of bodies and answers a second that one tenant gets while a gateway is busy and serves others too',
+    parse: integer(1024, Number.MAX_SAFE_INTEGER),
+    fallback: 10 * 1024 * 1024,
   },
   bodyBytes: {
     variable: 'COMMONPLACE_BODY_BYTES',

@@ -1,7 +1,7 @@
+import { cancelled } from '@commonplace/kit/deadline';
 import { AppError } from '@commonplace/kit/errors';
 import {
   baseVersionOf,
-  createEtag,
   ENVELOPE_START,
   envelopeEnd,
   etagOf,
@@ -13,13 +13,13 @@ import {
   versionOfIfMatch,
 } from '@commonplace/kit/http';
 import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc';
-import { createBreathe, piecesOf } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { multipartToJson } from './body/multipart.js';
 import { readBody } from './body/read.js';
 import { deprecationHeaders, withNamesSent } from './deprecations.js';
 import { endOfTurn } from './end-of-turn.js';
 import { type EventStreams, wantsEvents } from './event-streams.js';
+import type { FairShares } from './fair-shares/index.js';
 import { type LargeBodies, MAX_BYTES_AT_ONCE } from './large-bodies/index.js';
 import type { ReadRequest, ReadTask } from './large-bodies/protocol.js';
 import { readRequest } from './large-bodies/read.js';
@@ -28,7 +28,7 @@ import { namedIds } from './middleware/denials.js';
 import type { State } from './middleware/state.js';
 import { requireWithinLimit } from './middleware/workspace-limit.js';
 import { ReadCall } from './request-call.js';
-import type { WrittenResponse } from './response/answer.js';
+import { encodeLarge, isLarge, streamOf } from './response/large-answer.js';
 import type { EventRoute, Route } from './routes.js';
 
 export type InvokeStream = (request: object, options: CallOptions) => AsyncIterable<object>;
@@ -44,6 +44,7 @@ export interface EndpointSettings {
   readonly streams: EventStreams;
   readonly largeBodies: LargeBodies;
   readonly shedding: Pick<Shedding, 'enter' | 'leave'>;
+  readonly fairShares: FairShares;
 }
 
 type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
@@ -55,51 +56,77 @@ export function serveEndpoint(
   settings: EndpointSettings,
   invokeStream?: InvokeStream,
 ): Middleware<State> {
+  const { fairShares } = settings;
   return async (context) => {
     const ctx = context as unknown as Ctx;
     if (route.events !== undefined && invokeStream !== undefined && wantsEvents(ctx)) {
       requireWithinLimit(route, ctx.state.admitted.caller);
       return serveEvents(ctx, route.events, invokeStream, settings);
     }
-    const safe = isSafe(ctx.method);
-    const { requestId } = ctx.state;
     const read = Date.now();
-    const body = safe ? undefined : await bodyOf(ctx, route, settings.bodyBytes);
+    const body = isSafe(ctx.method) ? undefined : await bodyOf(ctx, route, settings.bodyBytes);
     // One deadline covers a request from its arrival to its answer. It is extended by the time that the client takes to
     // send the body.
     const deadline = ctx.state.arrivedAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
-    const { request, fingerprint } = await readAll(ctx, route, body, settings);
-    if (route.scope !== 'public') requireWithinLimit(route, ctx.state.admitted.caller);
-    if (request.outdated !== undefined) ctx.set(deprecationHeaders(settings.publicUrl));
-    await countFieldLimits(ctx, route, request.message);
-    const reply: Reply = {};
-    const metadata = {
-      requestId,
-      ...tokenOf(ctx, route),
-      traceparent: ctx.state.traceparent,
-      ...shareLinkOf(ctx, safe),
-      ...(body === undefined || route.scope === 'public'
-        ? {}
-        : preconditions(ctx, fingerprint ?? '', request.baseVersion)),
-    };
-    // A read is cancelled when its client disconnects. A write that has begun runs to its end, and a retry with the
-    // same idempotency key gets its outcome.
-    const call = safe ? new ReadCall(metadata, deadline, reply, ctx.res) : { metadata, deadline, reply };
-    let answer: object;
-    settings.shedding.enter();
+    // A client that sends its body slowly does not hold a place meanwhile.
+    const entered = fairShares.enter(sharerOf(ctx, route), deadline);
+    const place = entered instanceof Promise ? await entered : entered;
+    place.bytes = body?.bytes.length ?? 0;
     try {
-      answer = await invoke(request.message, call);
-    } catch (error) {
-      ctx.state.named = namedIds(request.message);
-      throw request.outdated === undefined ? error : withNamesSent(error, request.outdated);
+      // What had to wait is not begun for a client that has left meanwhile.
+      if (entered instanceof Promise && ctx.res.destroyed) throw cancelled();
+      const answer = await answerOf(ctx, route, body, deadline, invoke, settings);
+      if (wantsEvents(ctx) && (await followWrite(ctx, route, answer.message, invokeStream, settings))) return;
+      place.bytes += await respond(ctx, route, answer);
     } finally {
-      settings.shedding.leave();
-      setReplayHeaders(ctx, reply);
+      fairShares.leave(place);
     }
-    if (wantsEvents(ctx) && (await followWrite(ctx, route, answer, invokeStream, settings))) return;
-    if (reply.retryAfter !== undefined) ctx.set('Retry-After', String(reply.retryAfter));
-    await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
+}
+
+/** What an rpc has answered, with the fields that the request asks for. */
+interface RpcAnswer {
+  readonly message: object;
+  readonly reply: Reply;
+  readonly fields: ReadonlySet<string> | undefined;
+}
+
+/** Reads the request into a message and calls the rpc. */
+async function answerOf(
+  ctx: Ctx,
+  route: Route,
+  body: Body | undefined,
+  deadline: number,
+  invoke: Invoke,
+  settings: EndpointSettings,
+): Promise<RpcAnswer> {
+  const safe = body === undefined;
+  const { requestId, traceparent } = ctx.state;
+  const { request, fingerprint } = await readAll(ctx, route, body, settings);
+  if (route.scope !== 'public') requireWithinLimit(route, ctx.state.admitted.caller);
+  if (request.outdated !== undefined) ctx.set(deprecationHeaders(settings.publicUrl));
+  await countFieldLimits(ctx, route, request.message);
+  const reply: Reply = {};
+  const metadata = {
+    requestId,
+    ...tokenOf(ctx, route),
+    traceparent,
+    ...shareLinkOf(ctx, safe),
+    ...(safe || route.scope === 'public' ? {} : preconditions(ctx, fingerprint ?? '', request.baseVersion)),
+  };
+  // A read is cancelled when its client disconnects. A write that has begun runs to its end, and a retry with the
+  // same idempotency key gets its outcome.
+  const call = safe ? new ReadCall(metadata, deadline, reply, ctx.res) : { metadata, deadline, reply };
+  settings.shedding.enter();
+  try {
+    return { message: await invoke(request.message, call), reply, fields: request.fields };
+  } catch (error) {
+    ctx.state.named = namedIds(request.message);
+    throw request.outdated === undefined ? error : withNamesSent(error, request.outdated);
+  } finally {
+    settings.shedding.leave();
+    setReplayHeaders(ctx, reply);
+  }
 }
 
 /** A request's body in a form that `parseBody` reads. */
@@ -215,13 +242,13 @@ function readAll(
 }
 
 /**
- * Returns the key by which worker threads are shared fairly: the caller's Org, else the person, else the client address
- * of an anonymous request.
+ * Returns the key by which worker threads are shared fairly: the caller's Org, else the person, else the network of
+ * an anonymous client.
  */
 function sharerOf(ctx: Ctx, route: Route): string {
-  if (route.scope === 'public') return ctx.state.clientIp;
+  if (route.scope === 'public') return ctx.state.clientNetwork;
   const { caller } = ctx.state.admitted;
-  return caller.tenant?.orgId ?? (caller.userId === '' ? ctx.state.clientIp : caller.userId);
+  return caller.tenant?.orgId ?? (caller.userId === '' ? ctx.state.clientNetwork : caller.userId);
 }
 
 /** Returns the caller token as call metadata. Calls for public endpoints have no caller and no token. */
@@ -255,25 +282,26 @@ function shareLinkOf(ctx: Ctx, safe: boolean): { shareLink?: string } {
 
 const SHARE_LINK = /^[\w-]{20,64}$/;
 
-/** Sends an answer in its envelope, or 304 without a body if the client already has it (`If-None-Match`). */
-async function respond(
-  ctx: Ctx,
-  route: Route,
-  reply: Reply,
-  version: number | undefined,
-  { data, page }: WrittenResponse,
-): Promise<void> {
+/**
+ * Sends an answer in its envelope, or 304 without a body if the client already has it (`If-None-Match`). Returns the
+ * approximate number of bytes.
+ */
+async function respond(ctx: Ctx, route: Route, { message, reply, fields }: RpcAnswer): Promise<number> {
   const { res } = ctx;
   const safe = isSafe(ctx.method);
-  const large = data.length > LARGE_ANSWER ? await encodeInSlices(data) : undefined;
+  const version = route.versionOf(message);
+  const { data, page } = route.writeResponse(message, fields);
+  const large = isLarge(data) ? await encodeLarge(data) : undefined;
+  const small = large === undefined ? (data[0] as string) : '';
+  if (reply.retryAfter !== undefined) ctx.set('Retry-After', String(reply.retryAfter));
   ctx.status = reply.status ?? route.success;
   if (version !== undefined || route.maxAgeSeconds !== undefined) {
-    const etag = large === undefined ? etagOf(version, data) : large.etag(version);
+    const etag = large === undefined ? etagOf(version, small) : large.etag(version);
     res.setHeader('ETag', etag);
     if (safe && matches(ctx, etag)) {
       res.setHeader('Cache-Control', route.uncached ? 'no-store' : cacheControl(route));
       ctx.status = 304;
-      return;
+      return 0;
     }
   }
   const kept = safe && version !== undefined && !route.uncached;
@@ -281,27 +309,14 @@ async function respond(
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   const end = envelopeEnd(page, reply, ctx.state.requestId);
   if (safe) await endOfTurn();
-  ctx.body =
-    large === undefined
-      ? ENVELOPE_START + data + end
-      : Buffer.concat([Buffer.from(ENVELOPE_START), large.bytes, Buffer.from(end)]);
-}
-
-/** Length in characters above which an answer is encoded in slices. */
-const LARGE_ANSWER = 128 * 1024;
-
-/** Encodes a large answer and hashes it for its ETag. Yields to other requests in between. */
-async function encodeInSlices(data: string) {
-  const breathe = createBreathe();
-  const pieces: Buffer[] = [];
-  const hash = createEtag();
-  for (const text of piecesOf(data)) {
-    const piece = Buffer.from(text);
-    hash.update(piece);
-    pieces.push(piece);
-    await breathe();
+  if (large === undefined) {
+    ctx.body = ENVELOPE_START + small + end;
+    return small.length;
   }
-  return { bytes: Buffer.concat(pieces), etag: (version: number | undefined) => hash.tag(version) };
+  const { body, bytes } = streamOf(ENVELOPE_START, large, end);
+  ctx.body = body;
+  ctx.length = bytes;
+  return bytes;
 }
 
 /** Sets the headers `Idempotency-Replayed` and `Original-Request-Id` if the answer or error is a replayed outcome. */

@@ -24,6 +24,8 @@ const DEFAULTS = {
   streams: 20,
   /** Open event streams of one tenant. */
   tenant_streams: 500,
+  /** Requests of one tenant that wait for others of it to end, because the process is busy. */
+  tenant_waiting: 200,
 } as const;
 
 export type PolicyName = keyof typeof DEFAULTS;
@@ -33,7 +35,12 @@ export const POLICY_NAMES = Object.keys(DEFAULTS) as readonly PolicyName[];
 export const WINDOW_SECONDS = 60;
 
 /** Policies without a window, which limit what is in progress or open at a time. */
-export const CONCURRENCY_POLICIES: ReadonlySet<PolicyName> = new Set(['concurrent', 'streams', 'tenant_streams']);
+export const CONCURRENCY_POLICIES: ReadonlySet<PolicyName> = new Set([
+  'concurrent',
+  'streams',
+  'tenant_streams',
+  'tenant_waiting',
+]);
 
 /** Parses `off`, or a list like `search=off,write=6000`. Policies that are not named keep their defaults. */
 export function parseRateLimits(value: string): Policies {

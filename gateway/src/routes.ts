@@ -248,7 +248,7 @@ function eventRoutes(contract: Contract, methods: readonly DescMethod[]): Map<st
           const { id, ...states } = message as { readonly id: string } & Readonly<Record<string, object | undefined>>;
           const writer = writers().find(({ local }) => states[local] !== undefined);
           if (writer === undefined) return undefined;
-          return { id, name: writer.event, data: writer.answer.write(states[writer.local] as object).data };
+          return { id, name: writer.event, data: writer.answer.write(states[writer.local] as object).data.join('') };
         },
       });
     }

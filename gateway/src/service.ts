@@ -13,6 +13,7 @@ import { config, type Settings } from './config.js';
 import { listDeprecations } from './deprecations.js';
 import type { Invoke, InvokeStream } from './endpoint.js';
 import { createEventStreams } from './event-streams.js';
+import { createFairShares, sharesOf } from './fair-shares/index.js';
 import { openLargeBodies } from './large-bodies/index.js';
 import { createDenials } from './middleware/denials.js';
 import { type CreateLimiter, createLocalLimiter, createSharedLimiters } from './middleware/limiters.js';
@@ -72,6 +73,7 @@ export const gateway = defineService({
     });
     const refusals = createRefusals(host.log);
     const largeBodies = openLargeBodies(settings);
+    const fairShares = createFairShares(sharesOf(settings));
     const app = createApp({
       settings,
       routes,
@@ -108,6 +110,7 @@ export const gateway = defineService({
       streams,
       createLimiter,
       shedding: host.shedding,
+      fairShares,
       denials,
       refusals,
       log: host.log,
@@ -124,6 +127,7 @@ export const gateway = defineService({
         streams.close();
         await server?.close(DRAIN_MS);
         await largeBodies.close();
+        fairShares.close();
         await denials.close();
         await refusals.close();
         await readers.close();

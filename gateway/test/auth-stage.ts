@@ -25,6 +25,7 @@ import { createApp } from '../src/app.js';
 import { config } from '../src/config.js';
 import type { Invoke } from '../src/endpoint.js';
 import { createEventStreams } from '../src/event-streams.js';
+import { createFairShares, sharesOf } from '../src/fair-shares/index.js';
 import { openLargeBodies } from '../src/large-bodies/index.js';
 import { createLocalLimiter } from '../src/middleware/limiters.js';
 import { createFailureLimit } from '../src/middleware/rate-limit.js';
@@ -88,6 +89,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
     },
     streams: createEventStreams({ open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
+    fairShares: createFairShares(sharesOf(settings)),
     denials: { note: () => {} },
     refusals: { note: () => {} },
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),

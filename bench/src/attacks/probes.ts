@@ -6,6 +6,8 @@ import { createDocument, type Place } from './world.js';
 /** A request of the other Org. Probes are sent one after another during an attack. */
 export interface Probe {
   readonly name: string;
+  /** How often the request is sent in each round, so that there are enough of the quick ones for a percentile. */
+  readonly perRound: number;
   /** Sends the request. Rejects if the answer is wrong. */
   run(): Promise<unknown>;
 }
@@ -18,16 +20,17 @@ export async function createProbes({ client, workspaceId }: Place): Promise<read
   ];
   let count = 0;
   return [
-    { name: 'read', run: () => client.ask('GET', `/resources/${read}/content`) },
+    { name: 'read', perRound: 20, run: () => client.ask('GET', `/resources/${read}/content`) },
     {
       name: 'convert',
+      perRound: 1,
       async run() {
         const html = Array.from({ length: 8 }, () => `<p>${sentence(count++, 70)}</p>`).join('\n');
         await client.ask('PATCH', `/resources/${written}/content`, { html });
         await client.ask('GET', `/resources/${written}/content?format=json`);
       },
     },
-    { name: 'thumbnail', run: () => readThumbnail(client, workspaceId, count++) },
+    { name: 'thumbnail', perRound: 1, run: () => readThumbnail(client, workspaceId, count++) },
   ];
 }
 

@@ -1,10 +1,11 @@
 import type { DescMessage } from '@bufbuild/protobuf';
+import { collectLargeValues, partsOf } from './large-values.js';
 import { type FieldWriter, type Writers, writeList, writeMessage } from './message.js';
 
 /** An answer as JSON texts, which the envelope surrounds. */
 export interface WrittenResponse {
-  /** A JSON object. */
-  readonly data: string;
+  /** A JSON object in parts, which are texts and large values as UTF-8. There is one part if no value is large. */
+  readonly data: readonly (string | Buffer)[];
   /** A JSON object; undefined if the answer is not a list, or is a list without pages. */
   readonly page: string | undefined;
 }
@@ -47,9 +48,9 @@ export function compileAnswer(writersOf: Writers, output: DescMessage, record = 
     recordFields: new Set(records.map((field) => field.shape.name)),
     write: (response, fields) => {
       const message = response as Readonly<Record<string, unknown>>;
-      const data = writeData(message, fields);
+      const { text, values } = collectLargeValues(() => writeData(message, fields));
       const paged = page !== undefined && !(page.sparse && message[page.local] === undefined);
-      return { data, page: paged ? page.write(message[page.local]) : undefined };
+      return { data: partsOf(text, values), page: paged ? page.write(message[page.local]) : undefined };
     },
     versionOf: (response) => {
       const value = versioned?.(response as Readonly<Record<string, unknown>>);

@@ -1,6 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
+import { writeJson } from './large-values.js';
 import { quote, quoteTime } from './text.js';
 
 /** Writes one value as JSON; absent values become null. */
@@ -69,7 +70,7 @@ function compileElement(contract: Contract, element: Element, writersOf: Writers
     case 'time':
       return (value) => (typeof value === 'string' ? quoteTime(value) : 'null');
     case 'json':
-      return (value) => (Buffer.isBuffer(value) && value.length > 0 ? value.toString('utf8') : 'null');
+      return (value) => (Buffer.isBuffer(value) && value.length > 0 ? writeJson(value) : 'null');
     case 'enum': {
       const texts = new Map<unknown, string>();
       for (const [name, choice] of enumChoices(element.type)) texts.set(name, quote(choice));

@@ -31,6 +31,7 @@ import { createApp } from '../../src/app.js';
 import { config } from '../../src/config.js';
 import type { Invoke } from '../../src/endpoint.js';
 import { createEventStreams } from '../../src/event-streams.js';
+import { createFairShares, sharesOf } from '../../src/fair-shares/index.js';
 import { openLargeBodies } from '../../src/large-bodies/index.js';
 import { createLocalLimiter } from '../../src/middleware/limiters.js';
 import { createFailureLimit, createRateGate } from '../../src/middleware/rate-limit.js';
@@ -131,6 +132,7 @@ export async function openPagesStage(
     },
     streams: createEventStreams({ open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
+    fairShares: createFairShares(sharesOf(settings)),
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     invoke: () => (async () => ({})) as Invoke,
     authentication: {

@@ -1,0 +1,209 @@
+import { AppError } from '@commonplace/kit/errors';
+import { gauge, rateLimited } from '@commonplace/kit/telemetry';
+import type { Settings } from '../config.js';
+import { tooManyAtOnce } from '../middleware/rate-limit.js';
+import { type WatchLoop, watchLoop } from './watch-loop.js';
+
+export interface FairSharesOptions {
+  /** Utilization of the event loop, from 0 to 1, above which tenants wait for their share; at 1 none ever waits. */
+  readonly utilization: number;
+  /** Bytes of bodies and answers a second that one tenant gets while the process is busy. */
+  readonly bytesPerSecond: number;
+  /** Maximum number of waiting requests of one tenant; undefined for no limit. */
+  readonly maxWaiting: number | undefined;
+}
+
+/** Returns the shares that the settings ask for. */
+export function sharesOf({ shareUtilization, shareBytes, rateLimits }: Settings): FairSharesOptions {
+  return {
+    utilization: shareUtilization / 100,
+    bytesPerSecond: shareBytes,
+    maxWaiting: rateLimits.tenant_waiting,
+  };
+}
+
+/** A request in progress. */
+export interface Place {
+  readonly tenant: string;
+  /** Time of its start, as `performance.now()`. */
+  readonly since: number;
+  /** Bytes of its body and its answer so far. */
+  bytes: number;
+}
+
+/**
+ * Shares this process between tenants. While it is busy and serves several of them, all may have the same number of
+ * requests in progress and the same number of bytes a second; further requests wait.
+ */
+export interface FairShares {
+  /**
+   * Enters a request of a tenant, if necessary after others of the same tenant. Throws or rejects with
+   * `concurrency_limited` if too many wait already, or if the request has not started by `until`, in milliseconds since
+   * 1970.
+   */
+  enter(tenant: string, until: number): Place | Promise<Place>;
+  /** Ends a request that has entered. */
+  leave(place: Place): void;
+  close(): void;
+}
+
+interface WaitingRequest {
+  readonly until: number;
+  start(): void;
+  refuse(): void;
+}
+
+interface Tenant {
+  readonly name: string;
+  /** Requests in progress, the oldest first. */
+  readonly running: Set<Place>;
+  readonly waiting: WaitingRequest[];
+  /** Time before which no request starts because of the bytes of earlier ones, as `performance.now()`. */
+  startsAt: number;
+  /** Starts requests at `startsAt`; undefined if none waits for that. */
+  timer: NodeJS.Timeout | undefined;
+  /** Time of the last end of a request, as `performance.now()`. */
+  seen: number;
+}
+
+/** Milliseconds without a request after which a tenant has no share. */
+const ABSENT_MS = 1000;
+/**
+ * Milliseconds after which a request leaves its place to another. So long a request mostly waits for a model, for a
+ * client or for a worker, and workers are shared by a queue of their own.
+ */
+const HELD_MS = 1000;
+/** Factors by which the number of places falls while the process is busy, and grows while it is not. */
+const FALL = 0.6;
+const GROWTH = 1.05;
+/** Number of places from which on nobody waits. It is reached after about two seconds in which the process is not busy. */
+const MANY_PLACES = 1000;
+
+const waitingRequests = gauge({
+  name: 'share.waiting',
+  unit: '{request}',
+  description: 'Requests that wait until others of their tenant have ended, because the process is busy.',
+});
+
+/** Creates the shares of a process. As long as a single tenant sends requests, none of them waits. */
+export function createFairShares(options: FairSharesOptions, watch: WatchLoop = watchLoop): FairShares {
+  const { utilization, bytesPerSecond, maxWaiting = Number.POSITIVE_INFINITY } = options;
+  const tenants = new Map<string, Tenant>();
+  const loop = watch(look);
+  /** Number of requests of all tenants that may be in progress; infinite while nobody has to wait. */
+  let places = Number.POSITIVE_INFINITY;
+  const unobserve = waitingRequests.observe(() => [{ attributes: {}, value: countWaiting(tenants.values()) }]);
+
+  function tenantOf(name: string): Tenant {
+    let tenant = tenants.get(name);
+    if (tenant === undefined) {
+      tenant = { name, running: new Set(), waiting: [], startsAt: 0, timer: undefined, seen: performance.now() };
+      tenants.set(name, tenant);
+      if (tenants.size === 2) loop.start();
+    }
+    return tenant;
+  }
+
+  /** Adapts the number of places to the utilization of the event loop: quickly down, and slowly up again. */
+  function look(busy: number): void {
+    const now = performance.now();
+    let running = 0;
+    for (const tenant of tenants.values()) {
+      releaseHeld(tenant, now - HELD_MS);
+      refuseLate(tenant);
+      running += tenant.running.size;
+      const isAbsent = tenant.running.size + tenant.waiting.length === 0 && now - tenant.seen > ABSENT_MS;
+      if (isAbsent) tenants.delete(tenant.name);
+    }
+    if (tenants.size < 2) {
+      places = Number.POSITIVE_INFINITY;
+      loop.stop();
+    } else if (busy > utilization) places = Math.max(tenants.size, Math.min(places, running) * FALL);
+    else places = places * GROWTH < MANY_PLACES ? places * GROWTH : Number.POSITIVE_INFINITY;
+    for (const tenant of tenants.values()) startWaiting(tenant);
+  }
+
+  const isShared = () => places !== Number.POSITIVE_INFINITY;
+
+  function mayStart({ running, startsAt }: Tenant): boolean {
+    if (!isShared()) return true;
+    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= performance.now();
+  }
+
+  function startWaiting(tenant: Tenant): void {
+    while (tenant.waiting.length > 0 && mayStart(tenant)) tenant.waiting.shift()?.start();
+    const pause = tenant.startsAt - performance.now();
+    if (tenant.waiting.length === 0 || pause <= 0 || tenant.timer !== undefined) return;
+    tenant.timer = setTimeout(() => {
+      tenant.timer = undefined;
+      startWaiting(tenant);
+    }, pause);
+  }
+
+  function start(tenant: Tenant): Place {
+    const place = { tenant: tenant.name, since: performance.now(), bytes: 0 };
+    tenant.running.add(place);
+    return place;
+  }
+
+  return {
+    enter(name, until) {
+      const tenant = tenantOf(name);
+      if (tenant.waiting.length === 0 && mayStart(tenant)) return start(tenant);
+      if (tenant.waiting.length >= maxWaiting) throw tooManyWaiting(maxWaiting);
+      return new Promise((resolve, reject) => {
+        const begin = () => resolve(start(tenant));
+        tenant.waiting.push({ until, start: begin, refuse: () => reject(waitedTooLong()) });
+        startWaiting(tenant);
+      });
+    },
+    leave(place) {
+      const tenant = tenants.get(place.tenant);
+      if (tenant === undefined) return;
+      tenant.running.delete(place);
+      tenant.seen = performance.now();
+      if (isShared()) {
+        tenant.startsAt = Math.max(tenant.startsAt, tenant.seen) + (place.bytes / bytesPerSecond) * 1000;
+      }
+      startWaiting(tenant);
+    },
+    close() {
+      loop.stop();
+      unobserve();
+    },
+  };
+}
+
+function countWaiting(tenants: Iterable<Tenant>): number {
+  let count = 0;
+  for (const { waiting } of tenants) count += waiting.length;
+  return count;
+}
+
+/** Stops counting requests that started before `before`. */
+function releaseHeld({ running }: Tenant, before: number): void {
+  for (const place of running) {
+    if (place.since > before) return;
+    running.delete(place);
+  }
+}
+
+/** Refuses requests whose time is over. Their deadlines differ by kind of request, so all are compared. */
+function refuseLate({ waiting }: Tenant): void {
+  const now = Date.now();
+  for (let i = waiting.length - 1; i >= 0; i--) {
+    if ((waiting[i] as WaitingRequest).until <= now) waiting.splice(i, 1)[0]?.refuse();
+  }
+}
+
+function tooManyWaiting(limit: number): AppError {
+  return tooManyAtOnce('tenant_waiting', limit, `More than ${limit} requests of one tenant wait for others to end.`);
+}
+
+function waitedTooLong(): AppError {
+  const policy = 'tenant_waiting';
+  rateLimited.bind({ policy }).add();
+  const message = 'Other requests of this tenant used up the time for this one. Send fewer at the same time.';
+  const details = { policy, reason: 'concurrency' };
+  return new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', message, { details, retryAfter: 1 });
+}

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '@commonplace/kit/errors';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createFairShares, type FairShares, type FairSharesOptions, type Place } from '../src/fair-shares/index.js';
+
+const opened: FairShares[] = [];
+afterEach(() => {
+  for (const shares of opened.splice(0)) shares.close();
+});
+
+/** Opens shares whose event loop is as busy as the test says in `look`. */
+function open(options: Partial<FairSharesOptions> = {}) {
+  let look: (utilization: number) => void = () => {};
+  const watch = { isRunning: false };
+  const shares = createFairShares(
+    { utilization: 0.6, bytesPerSecond: 1e9, maxWaiting: undefined, ...options },
+    (measured) => {
+      look = measured;
+      return {
+        start: () => Object.assign(watch, { isRunning: true }),
+        stop: () => Object.assign(watch, { isRunning: false }),
+      };
+    },
+  );
+  opened.push(shares);
+  return { shares, watch, look: (utilization: number, times = 1) => void repeat(times, () => look(utilization)) };
+}
+
+function repeat(times: number, work: () => void): void {
+  for (let i = 0; i < times; i++) work();
+}
+
+const LATER = () => Date.now() + 60_000;
+
+/** Enters `count` requests of a tenant. Returns the places of those in progress, to which waiting ones are added. */
+function enter(shares: FairShares, tenant: string, count: number, bytes = 0): Place[] {
+  const places: Place[] = [];
+  const add = (place: Place) => {
+    place.bytes = bytes;
+    places.push(place);
+  };
+  for (let i = 0; i < count; i++) {
+    const entered = shares.enter(tenant, LATER());
+    if (entered instanceof Promise) void entered.then(add, () => {});
+    else add(entered);
+  }
+  return places;
+}
+
+const settled = () => new Promise(setImmediate);
+
+async function refusalOf(enter: () => Place | Promise<Place>): Promise<unknown> {
+  try {
+    return await enter();
+  } catch (error) {
+    return error instanceof AppError ? `${error.reason} ${error.details.policy}` : error;
+  }
+}
+
+describe('while the process is busy', () => {
+  test('a single tenant has no limit, and the loop is not watched', () => {
+    const { shares, watch } = open();
+    expect(enter(shares, 'a', 100)).toHaveLength(100);
+    expect(watch.isRunning).toBe(false);
+  });
+
+  test('all tenants have as many requests in progress, and the next starts when one of the same tenant ends', async () => {
+    const { shares, look } = open();
+    const [a, b] = [enter(shares, 'a', 8), enter(shares, 'b', 1)];
+    look(0.9, 20);
+    for (const place of a.splice(0)) shares.leave(place);
+    const more = enter(shares, 'a', 4);
+    expect(more).toHaveLength(1);
+    for (const place of b.splice(0)) shares.leave(place);
+    expect(enter(shares, 'b', 1)).toHaveLength(1);
+    await settled();
+    expect(more).toHaveLength(1);
+    shares.leave(more[0] as Place);
+    await settled();
+    expect(more).toHaveLength(2);
+  });
+
+  test('the number of requests in progress falls step by step', () => {
+    const { shares, look } = open();
+    const [a, b] = [enter(shares, 'a', 98), enter(shares, 'b', 2)];
+    look(0.9);
+    for (const place of [...a.splice(0), ...b.splice(0)]) shares.leave(place);
+    expect(enter(shares, 'a', 98)).toHaveLength(30);
+  });
+
+  test('bytes delay the next request of a tenant, and none of another', async () => {
+    const { shares, look } = open({ bytesPerSecond: 1_000_000 });
+    const [a, b] = [enter(shares, 'a', 1, 100_000), enter(shares, 'b', 1, 0)];
+    look(0.9);
+    const since = performance.now();
+    for (const place of [...a, ...b]) shares.leave(place);
+    expect(enter(shares, 'b', 1)).toHaveLength(1);
+    expect(await shares.enter('a', LATER())).toMatchObject({ tenant: 'a' });
+    expect(performance.now() - since).toBeGreaterThan(95);
+  });
+
+  test('a request that takes longer than a second leaves its place to the next', async () => {
+    const { shares, look } = open();
+    enter(shares, 'b', 1);
+    enter(shares, 'a', 1);
+    look(0.9, 20);
+    const next = enter(shares, 'a', 1);
+    await settled();
+    expect(next).toHaveLength(0);
+    await sleep(1050);
+    look(0.9);
+    await settled();
+    expect(next).toHaveLength(1);
+  });
+});
+
+describe('requests that wait', () => {
+  test('start as soon as the process is less busy', async () => {
+    const { shares, look } = open();
+    enter(shares, 'b', 1);
+    enter(shares, 'a', 1);
+    look(0.9, 20);
+    const waiting = enter(shares, 'a', 20);
+    await settled();
+    expect(waiting).toHaveLength(0);
+    look(0.5, 60);
+    await settled();
+    expect(waiting.length).toBeGreaterThan(15);
+  });
+
+  test('start when the other tenants have been absent for a second', async () => {
+    const { shares, watch, look } = open();
+    const [b] = enter(shares, 'b', 1);
+    enter(shares, 'a', 1);
+    look(0.9, 20);
+    const waiting = enter(shares, 'a', 5);
+    shares.leave(b as Place);
+    await sleep(1050);
+    look(0.9);
+    await settled();
+    expect(waiting).toHaveLength(5);
+    expect(watch.isRunning).toBe(false);
+  });
+
+  test('are refused beyond the limit, and when their time is over', async () => {
+    const { shares, look } = open({ maxWaiting: 2 });
+    enter(shares, 'b', 1);
+    const [a] = enter(shares, 'a', 1);
+    look(0.9, 20);
+    const late = refusalOf(() => shares.enter('a', Date.now() + 10));
+    const second = enter(shares, 'a', 1);
+    expect(await refusalOf(() => shares.enter('a', LATER()))).toBe('concurrency_limited tenant_waiting');
+    await sleep(20);
+    look(0.9);
+    expect(await late).toBe('concurrency_limited tenant_waiting');
+    expect(second).toHaveLength(0);
+    shares.leave(a as Place);
+    await settled();
+    expect(second).toHaveLength(1);
+  });
+});

@@ -1,0 +1,47 @@
+import { buffer } from 'node:stream/consumers';
+import { etagOf } from '@commonplace/kit/http';
+import { Content } from '@commonplace/proto/resources/v1/content_service.js';
+import { expect, test } from '@jest/globals';
+import { encodeLarge, isLarge, streamOf } from '../src/response/large-answer.js';
+import { createRoutes, type Route } from '../src/routes.js';
+import { ID } from './request-helpers.js';
+
+const route = createRoutes().find(({ rpc }) => rpc === 'GetContent') as Route;
+
+/** Writes an answer with this content. Returns its parts. */
+const write = (content: string) => {
+  const json = Buffer.from(JSON.stringify(content));
+  return route.writeResponse(Content.fromPartial({ resourceId: ID, version: 1, content: json })).data;
+};
+
+/** Returns a text without repetitions, so that pieces in the wrong order or of the wrong length are seen. */
+const words = (chars: number) => Array.from({ length: chars / 8 }, (_, i) => `ä€😀${i}`).join('"\u0000');
+
+test('a small answer is one text', () => {
+  const data = write(words(1000));
+  expect(isLarge(data)).toBe(false);
+  expect(JSON.parse(data.join('')).content).toBe(words(1000));
+});
+
+test('a large value of an answer stays bytes, and is sent as it would be in a text', async () => {
+  const content = words(2_000_000);
+  const data = write(content);
+  expect(data.map((part) => typeof part)).toEqual(['string', 'object', 'string']);
+  expect(isLarge(data)).toBe(true);
+  const written = data.join('');
+  expect(JSON.parse(written).content).toBe(content);
+  const encoded = await encodeLarge(data);
+  const { body, bytes } = streamOf('{"data":', encoded, '}');
+  const sent = await buffer(body);
+  expect(sent.toString()).toBe(`{"data":${written}}`);
+  expect(bytes).toBe(sent.length);
+  expect(encoded.etag(1)).toBe(etagOf(1, written));
+});
+
+test('a large answer of many small values is encoded in pieces', async () => {
+  const written = JSON.stringify(words(500_000));
+  expect(isLarge([written])).toBe(true);
+  const encoded = await encodeLarge([written]);
+  expect(encoded.pieces.length).toBeGreaterThan(3);
+  expect(Buffer.concat(encoded.pieces).toString()).toBe(written);
+});
