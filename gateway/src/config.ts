@@ -77,11 +77,11 @@ export const config = {
     variable: 'COMMONPLACE_SHARE_UTILIZATION',
     help: 'percent of its time that a gateway may work before tenants wait for their share of it; at 100 they never wait',
     parse: integer(1, 100),
-    fallback: 60,
+    fallback: 80,
   },
   shareBytes: {
     variable: 'COMMONPLACE_SHARE_BYTES',
-    help: 'bytes of bodies and answers a second that one tenant gets while a gateway is busy and serves others too',
+    help: 'bytes a second of bodies and answers above 64 KiB that one tenant gets while a gateway is busy and serves others too',
     parse: integer(1024, Number.MAX_SAFE_INTEGER),
     fallback: 10 * 1024 * 1024,
   },

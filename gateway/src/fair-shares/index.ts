@@ -73,10 +73,19 @@ const ABSENT_MS = 1000;
  * client or for a worker, and workers are shared by a queue of their own.
  */
 const HELD_MS = 1000;
-/** Factors by which the number of places falls while the process is busy, and grows while it is not. */
-const FALL = 0.6;
-const GROWTH = 1.05;
-/** Number of places from which on nobody waits. It is reached after about two seconds in which the process is not busy. */
+/**
+ * Change of the number of places in 20 ms for each unit of utilization above and below its limit. It falls faster than
+ * it grows, because others wait while there are too many.
+ */
+const FALL = 1;
+const GROWTH = 0.2;
+/** Weight of the latest measurement in the utilization, which is averaged over about 100 ms. */
+const SMOOTHING = 0.3;
+/** Bytes up to which requests are only counted: what they cost does not depend on their bytes. */
+const LARGE_BYTES = 64 * 1024;
+/** Milliseconds by which the bytes of a tenant may be ahead of its rate, so that small answers never wait for a timer. */
+const AHEAD_MS = 20;
+/** Number of places from which on nobody waits. It is reached some seconds after the process was last busy. */
 const MANY_PLACES = 1000;
 
 const waitingRequests = gauge({
@@ -90,6 +99,8 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
   const { utilization, bytesPerSecond, maxWaiting = Number.POSITIVE_INFINITY } = options;
   const tenants = new Map<string, Tenant>();
   const loop = watch(look);
+  /** Average utilization of the event loop. */
+  let smoothed = 0;
   /** Number of requests of all tenants that may be in progress; infinite while nobody has to wait. */
   let places = Number.POSITIVE_INFINITY;
   const unobserve = waitingRequests.observe(() => [{ attributes: {}, value: countWaiting(tenants.values()) }]);
@@ -104,7 +115,6 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
     return tenant;
   }
 
-  /** Adapts the number of places to the utilization of the event loop: quickly down, and slowly up again. */
   function look(busy: number): void {
     const now = performance.now();
     let running = 0;
@@ -117,22 +127,31 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
     }
     if (tenants.size < 2) {
       places = Number.POSITIVE_INFINITY;
+      smoothed = 0;
       loop.stop();
-    } else if (busy > utilization) places = Math.max(tenants.size, Math.min(places, running) * FALL);
-    else places = places * GROWTH < MANY_PLACES ? places * GROWTH : Number.POSITIVE_INFINITY;
+    } else adapt(busy, running);
     for (const tenant of tenants.values()) startWaiting(tenant);
+  }
+
+  /** Adapts the number of places to the utilization of the event loop: quickly down, and slowly up again. */
+  function adapt(busy: number, running: number): void {
+    smoothed += (busy - smoothed) * SMOOTHING;
+    const spare = utilization - smoothed;
+    if (!isShared() && spare >= 0) return;
+    const next = (isShared() ? places : running) * (1 + (spare < 0 ? FALL : GROWTH) * spare);
+    places = next < MANY_PLACES ? Math.max(tenants.size, next) : Number.POSITIVE_INFINITY;
   }
 
   const isShared = () => places !== Number.POSITIVE_INFINITY;
 
   function mayStart({ running, startsAt }: Tenant): boolean {
     if (!isShared()) return true;
-    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= performance.now();
+    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= performance.now() + AHEAD_MS;
   }
 
   function startWaiting(tenant: Tenant): void {
     while (tenant.waiting.length > 0 && mayStart(tenant)) tenant.waiting.shift()?.start();
-    const pause = tenant.startsAt - performance.now();
+    const pause = tenant.startsAt - AHEAD_MS - performance.now();
     if (tenant.waiting.length === 0 || pause <= 0 || tenant.timer !== undefined) return;
     tenant.timer = setTimeout(() => {
       tenant.timer = undefined;
@@ -162,7 +181,7 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
       if (tenant === undefined) return;
       tenant.running.delete(place);
       tenant.seen = performance.now();
-      if (isShared()) {
+      if (isShared() && place.bytes > LARGE_BYTES) {
         tenant.startsAt = Math.max(tenant.startsAt, tenant.seen) + (place.bytes / bytesPerSecond) * 1000;
       }
       startWaiting(tenant);
