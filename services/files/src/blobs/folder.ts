@@ -53,14 +53,26 @@ function createFolderStore(folder: string): BlobStore {
     try {
       await writeAll(temporary, bytes);
       requireExpected(stored(), expected);
-      await makeFolder(dirname(path));
-      await rename(temporary, path);
-      await syncFolder(dirname(path));
+      await moveInto(temporary, path);
       return stored();
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
     }
+  }
+
+  /** Renames a file to `path`, durably. A known folder that somebody has deleted meanwhile is created again. */
+  async function moveInto(from: string, path: string): Promise<void> {
+    const target = dirname(path);
+    await makeFolder(target);
+    try {
+      await rename(from, path);
+    } catch (error) {
+      if (!isMissing(error) || !known.delete(target)) throw error;
+      await makeFolder(target);
+      await rename(from, path);
+    }
+    await syncFolder(target);
   }
 
   /** Creates a folder and makes its name durable; once per path. */
@@ -139,10 +151,8 @@ function createFolderStore(folder: string): BlobStore {
       }
       const stored = await measureAll(readFile(from, pathOf(from), 0));
       requireExpected(stored, expected);
-      await makeFolder(dirname(pathOf(to)));
       await utimes(pathOf(from), new Date(), new Date());
-      await rename(pathOf(from), pathOf(to));
-      await syncFolder(dirname(pathOf(to)));
+      await moveInto(pathOf(from), pathOf(to));
       return stored;
     },
 
