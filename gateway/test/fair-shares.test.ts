@@ -47,6 +47,18 @@ function enter(shares: FairShares, tenant: string, count: number, bytes = 0): Pl
   return places;
 }
 
+/** Sends requests of a tenant one after another that seem to have taken a second each. Returns how many had to wait. */
+async function endRequests(shares: FairShares, tenant: string, count: number): Promise<number> {
+  let waited = 0;
+  for (let i = 0; i < count; i++) {
+    const entered = shares.enter(tenant, LATER());
+    if (entered instanceof Promise) waited++;
+    const place = await entered;
+    shares.leave(Object.assign(place, { since: place.since - 1000 }));
+  }
+  return waited;
+}
+
 const settled = () => new Promise(setImmediate);
 
 async function refusalOf(enter: () => Place | Promise<Place>): Promise<unknown> {
@@ -94,13 +106,32 @@ describe('while the process is busy', () => {
 
   test('bytes delay the next request of a tenant, and none of another', async () => {
     const { shares, look } = open({ bytesPerSecond: 1_000_000 });
-    const [a, b] = [enter(shares, 'a', 1, 100_000), enter(shares, 'b', 1, 60_000)];
+    const [a, b] = [enter(shares, 'a', 1, 130_000), enter(shares, 'b', 1, 60_000)];
     look(1, 30);
     const since = performance.now();
     for (const place of [...a, ...b]) shares.leave(place);
     expect(enter(shares, 'b', 1)).toHaveLength(1);
     expect(await shares.enter('a', LATER())).toMatchObject({ tenant: 'a' });
     expect(performance.now() - since).toBeGreaterThan(75);
+  });
+
+  test('requests in parallel are followed by a pause once their tenant has used up its credit', async () => {
+    const { shares, look } = open();
+    enter(shares, 'b', 1);
+    const places = enter(shares, 'a', 2);
+    look(1, 60);
+    for (const place of places) shares.leave(place);
+    const waited = await endRequests(shares, 'a', 60);
+    expect(waited).toBeGreaterThan(30);
+    expect(waited).toBeLessThan(60);
+  });
+
+  test('requests one after another are never followed by a pause', async () => {
+    const { shares, look } = open();
+    enter(shares, 'b', 2);
+    await endRequests(shares, 'a', 1);
+    look(1, 60);
+    expect(await endRequests(shares, 'a', 60)).toBe(0);
   });
 
   test('a request that takes longer than a second leaves its place to the next', async () => {

@@ -58,12 +58,14 @@ interface Tenant {
   /** Requests in progress, the oldest first. */
   readonly running: Set<Place>;
   readonly waiting: WaitingRequest[];
-  /** Time before which no request starts because of the bytes of earlier ones, as `performance.now()`. */
+  /** Time before which no request starts because of what earlier ones took, as `performance.now()`. */
   startsAt: number;
   /** Starts requests at `startsAt`; undefined if none waits for that. */
   timer: NodeJS.Timeout | undefined;
   /** Time of the last end of a request, as `performance.now()`. */
   seen: number;
+  /** Time when a request last came before an earlier one had ended, as `performance.now()`. */
+  overlapped: number;
 }
 
 /** Milliseconds without a request after which a tenant has no share. */
@@ -78,13 +80,22 @@ const HELD_MS = 1000;
  * it grows, because others wait while there are too many.
  */
 const FALL = 1;
-const GROWTH = 0.2;
+const GROWTH = 0.5;
 /** Weight of the latest measurement in the utilization, which is averaged over about 100 ms. */
 const SMOOTHING = 0.3;
 /** Bytes up to which requests are only counted: what they cost does not depend on their bytes. */
 const LARGE_BYTES = 64 * 1024;
-/** Milliseconds by which the bytes of a tenant may be ahead of its rate, so that small answers never wait for a timer. */
-const AHEAD_MS = 20;
+/**
+ * Minimum share of a tenant in places. With less than one place, a tenant that sends requests in parallel pauses after
+ * each of them: with a half, for as long as the request took.
+ */
+const MIN_SHARE = 0.05;
+/** Milliseconds after which requests in parallel are forgotten. */
+const OVERLAPPED_MS = 1000;
+/** Maximum pause in milliseconds after one request: a tenant always gets 250 requests a second. */
+const MAX_PAUSE_MS = 4;
+/** Milliseconds of pauses that a tenant saves up while it sends nothing, so that the requests of one page do not pause. */
+const CREDIT_MS = 50;
 /** Number of places from which on nobody waits. It is reached some seconds after the process was last busy. */
 const MANY_PLACES = 1000;
 
@@ -108,7 +119,15 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
   function tenantOf(name: string): Tenant {
     let tenant = tenants.get(name);
     if (tenant === undefined) {
-      tenant = { name, running: new Set(), waiting: [], startsAt: 0, timer: undefined, seen: performance.now() };
+      tenant = {
+        name,
+        running: new Set(),
+        waiting: [],
+        startsAt: 0,
+        timer: undefined,
+        seen: performance.now(),
+        overlapped: Number.NEGATIVE_INFINITY,
+      };
       tenants.set(name, tenant);
       if (tenants.size === 2) loop.start();
     }
@@ -139,19 +158,27 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
     const spare = utilization - smoothed;
     if (!isShared() && spare >= 0) return;
     const next = (isShared() ? places : running) * (1 + (spare < 0 ? FALL : GROWTH) * spare);
-    places = next < MANY_PLACES ? Math.max(tenants.size, next) : Number.POSITIVE_INFINITY;
+    places = next < MANY_PLACES ? Math.max(tenants.size * MIN_SHARE, next) : Number.POSITIVE_INFINITY;
   }
 
   const isShared = () => places !== Number.POSITIVE_INFINITY;
 
   function mayStart({ running, startsAt }: Tenant): boolean {
     if (!isShared()) return true;
-    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= performance.now() + AHEAD_MS;
+    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= performance.now();
+  }
+
+  /** Returns the milliseconds for which a tenant pauses after a request. */
+  function pauseAfter({ bytes, since }: Place, { seen, overlapped }: Tenant): number {
+    const share = places / tenants.size;
+    const pauses = share < 1 && seen - overlapped < OVERLAPPED_MS;
+    const forTime = pauses ? Math.min((seen - since) * (1 / share - 1), MAX_PAUSE_MS) : 0;
+    return Math.max(forTime, bytes > LARGE_BYTES ? (bytes / bytesPerSecond) * 1000 : 0);
   }
 
   function startWaiting(tenant: Tenant): void {
     while (tenant.waiting.length > 0 && mayStart(tenant)) tenant.waiting.shift()?.start();
-    const pause = tenant.startsAt - AHEAD_MS - performance.now();
+    const pause = tenant.startsAt - performance.now();
     if (tenant.waiting.length === 0 || pause <= 0 || tenant.timer !== undefined) return;
     tenant.timer = setTimeout(() => {
       tenant.timer = undefined;
@@ -168,6 +195,7 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
   return {
     enter(name, until) {
       const tenant = tenantOf(name);
+      if (tenant.running.size + tenant.waiting.length > 0) tenant.overlapped = performance.now();
       if (tenant.waiting.length === 0 && mayStart(tenant)) return start(tenant);
       if (tenant.waiting.length >= maxWaiting) throw tooManyWaiting(maxWaiting);
       return new Promise((resolve, reject) => {
@@ -181,9 +209,7 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
       if (tenant === undefined) return;
       tenant.running.delete(place);
       tenant.seen = performance.now();
-      if (isShared() && place.bytes > LARGE_BYTES) {
-        tenant.startsAt = Math.max(tenant.startsAt, tenant.seen) + (place.bytes / bytesPerSecond) * 1000;
-      }
+      if (isShared()) tenant.startsAt = Math.max(tenant.startsAt, tenant.seen - CREDIT_MS) + pauseAfter(place, tenant);
       startWaiting(tenant);
     },
     close() {
