@@ -9,6 +9,7 @@ import { bundledFolder, readModel } from '@commonplace/search/dist/src/embedding
 import { cached } from './quality/cached.js';
 import { COLLECTIONS, placesOf, readCollection } from './quality/collections.js';
 import { type Compared, compare, type Means, PARTS } from './quality/compare.js';
+import type { Estimate } from './quality/measures.js';
 import { machineLine } from './report.js';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
@@ -37,9 +38,14 @@ console.log(`\nWritten to ${write(results)}`);
 function print(name: string, { mode, ours, plain, p50, p95 }: Compared): void {
   console.log(row([name, mode, 'ours', ...figures(ours), p50.toFixed(1), p95.toFixed(1)]));
   for (const [way, means] of Object.entries(plain)) {
-    const below = PARTS.filter((part) => ours[part] < means[part]).map((part) => `${part} BELOW`);
-    console.log(row(['', '', way, ...figures(means), ...below]));
+    console.log(row(['', '', way, ...figures(means), describeLead(means.lead)]));
   }
+}
+
+/** Describes how much better ours are, with the standard error: less than twice the error may be chance. */
+function describeLead({ mean, error }: Estimate): string {
+  const sign = mean < 0 ? '-' : '+';
+  return `ours ${sign}${Math.abs(mean).toFixed(4)} ± ${error.toFixed(4)}${mean < -2 * error ? ' BEHIND' : ''}`;
 }
 
 function figures(means: Means): string[] {

@@ -31,6 +31,9 @@ const BEIR: Published = {
   }),
 };
 
+/** Articles of TIME before those that its published file lacks, and the number of the latter. */
+const TIME_GAP = { from: 370, articles: 2 };
+
 /** Collections by name. Each has a folder with that name. */
 export const COLLECTIONS: Readonly<Record<string, Published>> = {
   cranfield: {
@@ -77,9 +80,9 @@ export const COLLECTIONS: Readonly<Record<string, Published>> = {
   time: {
     files: ['TIME.ALL', 'TIME.QUE', 'TIME.REL'],
     read: (file) => ({
-      // Judgements identify an article by its position.
+      // Judgements identify an article by its position. The published file lacks the articles numbered 499 and 500.
       documents: parts(file('TIME.ALL').replace(/\*STOP\s*$/, ''), /^\*TEXT.*$/m).map((part, i) => {
-        return { id: String(i + 1), title: '', text: tidy(part) };
+        return { id: String(i < TIME_GAP.from ? i + 1 : i + 1 + TIME_GAP.articles), title: '', text: tidy(part) };
       }),
       queries: parts(file('TIME.QUE').replace(/\*STOP\s*$/, ''), /^\*FIND/m).map(numbered),
       grades: judgementLists(parts(file('TIME.REL'), /\n/)),

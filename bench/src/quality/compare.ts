@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Embedder } from '@commonplace/search/dist/src/embedding/port.js';
 import type { Collection, Query } from './collection.js';
 import { createOneVector, fuseRanks } from './meaning.js';
-import { mean, ndcg, percentile } from './measures.js';
+import { type Estimate, estimate, mean, ndcg, percentile } from './measures.js';
 import { type Mode, openService } from './service.js';
 import { createBm25, type Ranker } from './words.js';
 
@@ -13,11 +13,16 @@ export type Part = (typeof PARTS)[number];
 /** Means of nDCG@10 by part. */
 export type Means = Readonly<Record<Part, number>>;
 
+/** The results of a simple method, and how much better ours are over all questions. */
+export interface Plain extends Means {
+  readonly lead: Estimate;
+}
+
 export interface Compared {
   readonly mode: Mode;
   readonly ours: Means;
   /** Results of simple methods for the same task, by name. */
-  readonly plain: Readonly<Record<string, Means>>;
+  readonly plain: Readonly<Record<string, Plain>>;
   /** Latency of the search service in milliseconds. */
   readonly p50: number;
   readonly p95: number;
@@ -47,7 +52,10 @@ export async function compare(collection: Collection, embedder: Embedder, folder
       times.push(performance.now() - began);
     }
     const others = Object.entries(plain[mode]).map(([name, ranker]) => {
-      return [name, meansOf(queries, (query) => gainOf(collection, query, ranker(query)))] as const;
+      const theirs = new Map(queries.map((query) => [query.id, gainOf(collection, query, ranker(query))]));
+      const leads = queries.map(({ id }) => (gains.get(id) as number) - (theirs.get(id) as number));
+      const means = meansOf(queries, ({ id }) => theirs.get(id) as number);
+      return [name, { ...means, lead: estimate(leads) }] as const;
     });
     compared.push({
       mode,

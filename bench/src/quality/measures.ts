@@ -39,3 +39,16 @@ export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
+
+/** A mean with its standard error. */
+export interface Estimate {
+  readonly mean: number;
+  readonly error: number;
+}
+
+/** Estimates the mean of a population from a sample of it. */
+export function estimate(sample: readonly number[]): Estimate {
+  const average = mean(sample);
+  const variance = sample.reduce((sum, value) => sum + (value - average) ** 2, 0) / (sample.length - 1);
+  return { mean: average, error: Math.sqrt(variance / sample.length) };
+}
