@@ -7,6 +7,7 @@ const { default: Runtime } = require('jest-runtime');
 const { register } = require('node:module');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
+const { takeCoverage } = require('node:v8');
 
 // Redirects `@jest/globals` in Node's loader, because the original module throws outside a realm of jest.
 register(pathToFileURL(join(__dirname, 'resolve.mjs')));
@@ -62,6 +63,8 @@ module.exports = class NativeRuntime extends Runtime {
     this.#mocker.restoreAllMocks();
     for (const name of Object.keys(process.env)) if (!(name in this.#environment)) delete process.env[name];
     Object.assign(process.env, this.#environment);
+    // A worker has half a second to end, which is too short to write the coverage of all its files.
+    if (process.env.NODE_V8_COVERAGE !== undefined) takeCoverage();
     super.teardown();
   }
 
