@@ -1,4 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
+import { eventually } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { StoredAction } from '../src/definitions/records.js';
 import { lostAnswer, openRunStage, type RunStage } from './run-stage.js';
@@ -69,12 +70,15 @@ test('each effect happens once, at whichever commit of the run its process crash
       ...['create_resource', 'CONTENT_MODE_APPEND', 'CONTENT_MODE_UPSERT', 'add_tag', 'comment', 'send_message'],
       'create_work_item',
     ]);
-    const notifications = events.filter(
-      ({ type, data }) => type.endsWith('notification.requested') && data.title === name,
-    );
-    expect(notifications).toHaveLength(1);
-    const finished = events.filter(({ type, subject }) => type.includes('automation_run.') && subject === run.id);
-    expect(finished).toHaveLength(1);
+    // Events arrive after the commit that the run's end was read from.
+    await eventually(() => {
+      const notifications = events.filter(
+        ({ type, data }) => type.endsWith('notification.requested') && data.title === name,
+      );
+      expect(notifications).toHaveLength(1);
+      const finished = events.filter(({ type, subject }) => type.includes('automation_run.') && subject === run.id);
+      expect(finished).toHaveLength(1);
+    });
   }
   faults.atCommit = () => {};
   // Fewer than so many commits would mean that a part of the points was never tried.
