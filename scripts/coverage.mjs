@@ -2,7 +2,7 @@
 // tests start is included. Arguments select test files by name. A page for each file is written to
 // `coverage/index.html`.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { root } from './build.mjs';
@@ -19,11 +19,7 @@ const node = (args, env = {}) =>
     env: { ...process.env, ...env },
   }).status ?? 1;
 
-// Without their bundle, servers run the files that are counted.
-const [bundle, aside] = ['dist/bundle', 'dist/bundle-aside'].map((path) => join(root, path));
-renameSync(bundle, aside);
 const failed = node([join(root, 'scripts/test.mjs'), ...process.argv.slice(2)], { NODE_V8_COVERAGE: raw });
-renameSync(aside, bundle);
 console.log('Reading the coverage data …');
 const unreadable = node([
   ...[join(root, 'node_modules/c8/bin/c8.js'), 'report', '--all', '--merge-async', `--temp-directory=${raw}`],

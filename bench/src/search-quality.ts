@@ -38,14 +38,15 @@ console.log(`\nWritten to ${write(results)}`);
 function print(name: string, { mode, ours, plain, p50, p95 }: Compared): void {
   console.log(row([name, mode, 'ours', ...figures(ours), p50.toFixed(1), p95.toFixed(1)]));
   for (const [way, means] of Object.entries(plain)) {
-    console.log(row(['', '', way, ...figures(means), describeLead(means.lead)]));
+    const below = PARTS.filter((part) => ours[part] < means[part]).map((part) => `${part} BELOW`);
+    console.log(row(['', '', way, ...figures(means), [describeLead(means.lead), ...below].join('  ')]));
   }
 }
 
 /** Describes how much better ours are, with the standard error: less than twice the error may be chance. */
 function describeLead({ mean, error }: Estimate): string {
   const sign = mean < 0 ? '-' : '+';
-  return `ours ${sign}${Math.abs(mean).toFixed(4)} ± ${error.toFixed(4)}${mean < -2 * error ? ' BEHIND' : ''}`;
+  return `ours ${sign}${Math.abs(mean).toFixed(4)} ± ${error.toFixed(4)}`;
 }
 
 function figures(means: Means): string[] {

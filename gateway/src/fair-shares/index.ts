@@ -92,7 +92,7 @@ const LARGE_BYTES = 64 * 1024;
 const MIN_SHARE = 0.05;
 /** Milliseconds after which requests in parallel are forgotten. */
 const OVERLAPPED_MS = 1000;
-/** Maximum pause in milliseconds after one request: a tenant always gets 250 requests a second. */
+/** Maximum pause in milliseconds after one request, so that no tenant waits long for what others use. */
 const MAX_PAUSE_MS = 4;
 /** Milliseconds of pauses that a tenant saves up while it sends nothing, so that the requests of one page do not pause. */
 const CREDIT_MS = 50;
