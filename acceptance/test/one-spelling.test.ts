@@ -154,6 +154,11 @@ describe('a multipart/form-data body', () => {
     expect(status).toBe(201);
   });
 
+  test('without the file is refused', async () => {
+    const { error } = await send('/files', { workspace_id: workspace.id, name: 'quoll.txt' });
+    expect([error.code, error.param]).toEqual(['missing_field', 'file']);
+  });
+
   test('that is malformed, or sent to another endpoint, is refused', async () => {
     const headers = { 'Content-Type': 'multipart/form-data' };
     const noBoundary = await by.send('POST', '/files', 'words', { headers });

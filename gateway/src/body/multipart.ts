@@ -1,5 +1,5 @@
 import { type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { FilePart } from '@commonplace/proto/api/v1/access.js';
 
 /** Name of the part that holds the bytes of a file. */
@@ -8,7 +8,7 @@ export const FILE_PART = 'file';
 /**
  * Converts a `multipart/form-data` body to the equivalent JSON body, so that one reader handles both forms, and a
  * repeated request has the same fingerprint whatever its boundary. Throws `unsupported_media_type` for a malformed
- * body, and `invalid_json` for one that gives a field twice.
+ * body, `invalid_json` for one that gives a field twice, and `missing_field` for one without a file.
  */
 export async function multipartToJson(
   contentType: string,
@@ -17,17 +17,16 @@ export async function multipartToJson(
   filePart: FilePart,
 ): Promise<Buffer> {
   const parts = await readParts(contentType, body);
+  const file = parts.get(FILE_PART);
+  if (file === undefined) throw invalidField(FILE_PART, 'missing_field', 'is required in multipart/form-data.');
   const fields: Record<string, unknown> = {};
   for (const [name, value] of parts) {
     if (name !== FILE_PART && typeof value === 'string') {
       fields[name] = isText(input, name) ? value : parsedOrText(value);
     }
   }
-  const file = parts.get(FILE_PART);
-  if (file !== undefined) {
-    const bytes = typeof file === 'string' ? Buffer.from(file) : Buffer.from(await file.arrayBuffer());
-    fields[filePart.bytes] = bytes.toString('base64');
-  }
+  const bytes = typeof file === 'string' ? Buffer.from(file) : Buffer.from(await file.arrayBuffer());
+  fields[filePart.bytes] = bytes.toString('base64');
   if (file instanceof File) {
     setAbsent(fields, filePart.name, file.name);
     setAbsent(fields, filePart.type, file.type);

@@ -14,7 +14,7 @@ import { MAX_REPORTED_ROWS, RowChanges } from './row-changes.js';
 import type { RowOrigin } from './row-facts.js';
 import type { RowInput } from './row-input.js';
 import type { Row } from './rows.js';
-import type { Breathe } from './slices.js';
+import { type Breathe, ROWS_AT_ONCE } from './slices.js';
 import type { RowTaker } from './take-rows.js';
 
 /** The effect of a write's rows on a table. */
@@ -43,6 +43,12 @@ interface PlanParts {
   readonly newIds: boolean;
 }
 
+/** A row as it is after the write, and its index in the request. */
+interface WrittenRow {
+  readonly row: Row;
+  readonly index: number;
+}
+
 /** Plans a replacement: the table then has exactly the sent rows, in their order or at the positions that they name. */
 export async function planReplace(parts: PlanParts): Promise<RowPlan> {
   const { state, rows, taker, faults, breathe } = parts;
@@ -50,22 +56,19 @@ export async function planReplace(parts: PlanParts): Promise<RowPlan> {
   const placeOf = await idFinder(state, byId, breathe);
   const changes = new RowChanges(parts.plan.columns);
   const kept = new Set<number>();
-  const made: { row: Row; position: number; index: number }[] = [];
+  const made: (WrittenRow & { readonly position: number })[] = [];
   for (const [index, given] of rows.entries()) {
     const at = given.id === undefined ? undefined : placeOf(given.id);
     const old = at === undefined ? undefined : state.view.row(at);
     if (at !== undefined) kept.add(at);
     const row = rowOf(parts, given, old, taker.take(given, old, false));
-    changes.write(row, old);
+    if (byId) changes.write(row, old);
     made.push({ row, position: given.position ?? index, index });
     if (faults.isFull()) break;
-    await breathe();
+    if (index % ROWS_AT_ONCE === 0) await breathe();
   }
   made.sort((a, b) => a.position - b.position || a.index - b.index);
-  checkUniqueAmong(
-    parts,
-    made.map(({ row, index }) => [index, row]),
-  );
+  checkUniqueAmong(parts, made);
   const total = state.head.rowCount;
   const inserted = new Map([[total, made.map(({ row }) => row)]]);
   const gone = total - kept.size;
@@ -87,7 +90,7 @@ async function noteOthers(
 ): Promise<void> {
   for (let at = 0; at < view.rowCount; at++) {
     if (!kept.has(at)) changes.delete(view.row(at).id);
-    await breathe();
+    if (at % ROWS_AT_ONCE === 0) await breathe();
   }
 }
 
@@ -103,7 +106,7 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
   const keyOf = input.keyColumnId === undefined ? undefined : await keyFinder(parts, input.keyColumnId);
   const changed = new Map<number, Row>();
   const inserted = new Map<number, Row[]>();
-  const touched: [number, Row][] = [];
+  const touched: WrittenRow[] = [];
   const gone = removed.size;
   const changes = new RowChanges(parts.plan.columns);
   for (const at of removed) {
@@ -121,7 +124,7 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
     }
     const row = rowOf(parts, given, old, taker.take(given, old, true));
     changes.write(row, old);
-    touched.push([given.index, row]);
+    touched.push({ index: given.index, row });
     const place = Math.min(given.position ?? at ?? total, total);
     if (at !== undefined && place === at) changed.set(at, row);
     else {
@@ -135,7 +138,7 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
       else there.push(row);
     }
     if (faults.isFull()) break;
-    await breathe();
+    if (given.index % ROWS_AT_ONCE === 0) await breathe();
   }
   await checkUniqueInTable(parts, touched, removed, changed);
   const edits = { removed, changed, inserted, convert: convert ? converter(parts) : undefined };
@@ -225,7 +228,8 @@ const KEY_TYPES = new Set([
 /** Returns a function that finds the row with the same value in the key column as a row of the request. */
 async function keyFinder(parts: PlanParts, keyColumnId: string) {
   const { state, plan, taker, rows, faults, breathe } = parts;
-  const column = plan.columns.find(({ id }) => id === keyColumnId);
+  const at = plan.columns.findIndex(({ id }) => id === keyColumnId);
+  const column = plan.columns[at];
   if (column === undefined || !KEY_TYPES.has(column.type) || plan.conversions.has(column.id)) {
     const message =
       column === undefined
@@ -237,7 +241,7 @@ async function keyFinder(parts: PlanParts, keyColumnId: string) {
   }
   const keys = new Map<number, Cell>();
   for (const given of rows) {
-    const key = taker.key(given, column);
+    const key = taker.key(given, at);
     if (!isEmpty(key)) keys.set(given.index, key);
   }
   const places = await placesOf(state, column, new Set(keys.values()), breathe);
@@ -290,11 +294,11 @@ const uniqueColumns = ({ columns }: ColumnPlan): Column[] =>
 
 const uniqueKey = (cell: Cell): string => JSON.stringify(cell);
 
-function checkUniqueAmong({ plan, faults }: PlanParts, rows: readonly [number, Row][]): void {
+function checkUniqueAmong({ plan, faults }: PlanParts, rows: readonly WrittenRow[]): void {
   for (const column of uniqueColumns(plan)) {
     const seen = new Set<string>();
-    for (const [index, { cells }] of rows) {
-      const cell = cells[column.slot] ?? null;
+    for (const { index, row } of rows) {
+      const cell = row.cells[column.slot] ?? null;
       if (cell === null || cell === '') continue;
       const key = uniqueKey(cell);
       if (seen.has(key))
@@ -309,7 +313,7 @@ function checkUniqueAmong({ plan, faults }: PlanParts, rows: readonly [number, R
  */
 async function checkUniqueInTable(
   parts: PlanParts,
-  touched: readonly [number, Row][],
+  touched: readonly WrittenRow[],
   removed: ReadonlySet<number>,
   changed: ReadonlyMap<number, Row>,
 ): Promise<void> {
@@ -329,8 +333,8 @@ async function checkUniqueInTable(
     const [loaded] = await state.view.load([fieldOf(column)], breathe);
     if (loaded === undefined) continue;
     const written = new Map<number | undefined, number>();
-    for (const [index, { cells }] of touched) {
-      const cell = cells[column.slot] ?? null;
+    for (const { index, row } of touched) {
+      const cell = row.cells[column.slot] ?? null;
       if (cell !== null && cell !== '') written.set(valueIn(loaded, cell), index);
     }
     // In a column that was unique already, values that no row ever had cannot collide.

@@ -1,6 +1,6 @@
 import { type ChunkEntry, createChunker, type NewChunk } from './chunks.js';
 import { BETWEEN, decodeRow, encodeRow, idOf, type Row, shortHash } from './rows.js';
-import type { Breathe } from './slices.js';
+import { type Breathe, ROWS_AT_ONCE } from './slices.js';
 
 /** Changes to the rows of a table, by row index. */
 export interface Edits {
@@ -71,9 +71,9 @@ export async function rebuild(
     pieces.push(...(same ?? [chunk]));
   };
   const insert = async (rows: readonly Row[] | undefined): Promise<void> => {
-    for (const row of rows ?? []) {
+    for (const [i, row] of (rows ?? []).entries()) {
       put(chunker.push(row.id, encodeRow(row)));
-      await breathe();
+      if (i % ROWS_AT_ONCE === 0) await breathe();
     }
   };
 

@@ -2,7 +2,7 @@ import { isRowId } from './cells.js';
 import type { Column } from './column.js';
 import { isRecord } from './column-options.js';
 import type { Faults } from './faults.js';
-import type { Breathe } from './slices.js';
+import { type Breathe, ROWS_AT_ONCE } from './slices.js';
 
 /** A row from a request. */
 export interface RowInput {
@@ -11,8 +11,8 @@ export interface RowInput {
   readonly id: string | undefined;
   /** Requested index of the row in the table. */
   readonly position: number | undefined;
-  /** Values by column id; null for an empty cell. */
-  readonly cells: ReadonlyMap<string, unknown>;
+  /** Values by index of the column; null for an empty cell, and undefined for one that the request does not have. */
+  readonly cells: readonly unknown[];
 }
 
 const KEYS = new Set(['id', 'cells', 'position', 'created_at', 'updated_at']);
@@ -43,15 +43,23 @@ export async function readRows(
   return rows;
 }
 
-/** Rows that are parsed between two yields to the event loop. */
-const ROWS_AT_ONCE = 16;
+/** Returns rows whose cells are given by column id, as rows from a request. */
+export function rowsById(
+  given: readonly { readonly id: string; readonly cells: Readonly<Record<string, unknown>> }[],
+  columns: readonly Column[],
+): RowInput[] {
+  return given.map(({ id, cells }, index) => {
+    return { index, id, position: undefined, cells: columns.map((column) => cells[column.id]) };
+  });
+}
 
-type Resolve = (key: string) => Column | 'several' | undefined;
+/** Returns the index of the column that a key names. */
+type Resolve = (key: string) => number | 'several' | undefined;
 
 function columnFinder(columns: readonly Column[]): Resolve {
-  const known = new Map<string, Column | 'several'>();
-  for (const column of columns) known.set(column.name, known.has(column.name) ? 'several' : column);
-  for (const column of columns) known.set(column.id, column);
+  const known = new Map<string, number | 'several'>();
+  for (const [i, { name }] of columns.entries()) known.set(name, known.has(name) ? 'several' : i);
+  for (const [i, { id }] of columns.entries()) known.set(id, i);
   return (key) => known.get(key);
 }
 
@@ -65,18 +73,14 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
         `The row has ${row.length} values, but the table has ${columns.length} columns.`,
       );
     }
-    const cells = new Map(columns.flatMap(({ id }, i) => (i < row.length ? [[id, row[i] as unknown]] : [])));
-    return { index, id: undefined, position: undefined, cells };
+    return { index, id: undefined, position: undefined, cells: row.slice(0, columns.length) };
   }
   if (!isRecord(row)) {
     faults.add(param, 'invalid_type', 'A row must be an object or a list of values.');
-    return { index, id: undefined, position: undefined, cells: new Map() };
+    return { index, id: undefined, position: undefined, cells: [] };
   }
   const full = isRecord(row.cells) && resolve('cells') === undefined;
   const own = (key: string): unknown => (full || resolve(key) === undefined ? row[key] : undefined);
-  const entries = full
-    ? Object.entries(row.cells as object)
-    : Object.entries(row).filter(([key]) => !OWN.has(key) || resolve(key) !== undefined);
   if (full) {
     for (const key of Object.keys(row)) {
       if (!KEYS.has(key)) faults.add(`${param}.${key}`, 'unknown_field', 'A row may have only id, cells and position.');
@@ -86,20 +90,32 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
     index,
     id: readId(own('id'), param, faults),
     position: readPosition(own('position'), param, faults),
-    cells: readCells(entries, full ? `${param}.cells` : param, resolve, faults),
+    cells: full
+      ? readCells(row.cells as Record<string, unknown>, `${param}.cells`, columns, resolve, faults)
+      : readCells(row, param, columns, resolve, faults, OWN),
   };
 }
 
-function readCells(entries: readonly [string, unknown][], param: string, resolve: Resolve, faults: Faults) {
-  const cells = new Map<string, unknown>();
-  for (const [key, value] of entries) {
-    const column = resolve(key);
-    if (column === undefined) faults.add(`${param}.${key}`, 'unknown_column', `The table has no column ${key}.`);
-    else if (column === 'several') {
+/** Reads the cells of a row, without keys in `others` that are no column. */
+function readCells(
+  values: Readonly<Record<string, unknown>>,
+  param: string,
+  columns: readonly Column[],
+  resolve: Resolve,
+  faults: Faults,
+  others?: ReadonlySet<string>,
+): unknown[] {
+  const cells = new Array<unknown>(columns.length);
+  for (const key of Object.keys(values)) {
+    const at = resolve(key);
+    if (at === undefined && others?.has(key) === true) continue;
+    if (at === undefined) faults.add(`${param}.${key}`, 'unknown_column', `The table has no column ${key}.`);
+    else if (at === 'several') {
       faults.add(`${param}.${key}`, 'unknown_column', `Several columns are called ${key}: use the id.`);
-    } else if (cells.has(column.id)) {
-      faults.add(`${param}.${key}`, 'conflicting_alias', `The cell of ${column.id} is given twice, by id and by name.`);
-    } else cells.set(column.id, value);
+    } else if (cells[at] !== undefined) {
+      const message = `The cell of ${columns[at]?.id} is given twice, by id and by name.`;
+      faults.add(`${param}.${key}`, 'conflicting_alias', message);
+    } else cells[at] = values[key];
   }
   return cells;
 }

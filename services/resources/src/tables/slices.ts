@@ -7,6 +7,8 @@ export { type Breathe, createBreathe } from '@commonplace/kit/slices';
  * optimized yet.
  */
 export const STRIDE = 1024;
+/** Number of rows of a request that are processed between two yields to the event loop. */
+export const ROWS_AT_ONCE = 16;
 /** Number of numbers that are sorted at a time. */
 const SORTED_AT_ONCE = 8192;
 

@@ -13,8 +13,8 @@ export interface RowTaker {
    * empty, or get the default in a new row.
    */
   take(row: RowInput, old: Row | undefined, merge: boolean): Cell[];
-  /** Returns a row's value for one column; null if it has none or the column cannot hold it. */
-  key(row: RowInput, column: Column): Cell;
+  /** Returns a row's value for the column at an index; null if it has none or the column cannot hold it. */
+  key(row: RowInput, at: number): Cell;
   /** Returns the cells of a row that is not sent, converted to the current columns. */
   convert(old: Row): Cell[];
   readonly nextNumbers: Readonly<Record<string, number>>;
@@ -76,15 +76,15 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     return old.cells[column.slot] ?? null;
   }
 
-  function readOnly(row: RowInput, old: Row | undefined, column: Column): void {
-    const given = row.cells.get(column.id) ?? null;
+  function readOnly(row: RowInput, old: Row | undefined, column: Column, at: number): void {
+    const given = row.cells[at] ?? null;
     if (given === null || (old !== undefined && sameCell(given, shown(old, column.id)))) return;
     faults.cell(row.index, column.id, `A cell of type ${column.type} cannot be written.`);
   }
 
   /** Returns the new value of a cell; undefined if it was refused. */
-  function taken(row: RowInput, old: Row | undefined, column: Column, merge: boolean): Cell | undefined {
-    const given = row.cells.get(column.id);
+  function taken(row: RowInput, old: Row | undefined, column: Column, at: number, merge: boolean): Cell | undefined {
+    const given = row.cells[at];
     if (given === undefined) {
       if (old === undefined) return column.default;
       return merge ? kept(old, column) : null;
@@ -100,24 +100,25 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
 
   return {
     take(row, old, merge) {
-      const cells: Cell[] = [];
-      for (const column of plan.columns) {
+      const cells = new Array<Cell>(plan.nextSlot);
+      for (let at = 0; at < plan.columns.length; at++) {
+        const column = plan.columns[at] as Column;
         if (isWritable(column)) {
-          const cell = taken(row, old, column, merge);
+          const cell = taken(row, old, column, at, merge);
           if (column.required && cell !== undefined && isEmpty(cell))
             faults.cell(row.index, column.id, `${column.name} is required.`);
           cells[column.slot] = cell ?? null;
           continue;
         }
-        readOnly(row, old, column);
+        readOnly(row, old, column, at);
         if (isStored(column))
           cells[column.slot] = old?.cells[column.slot] ?? nextNumber(column, numberOf(row.index, column.id));
       }
       return cells;
     },
-    key(row, column) {
-      const given = row.cells.get(column.id) ?? null;
-      const cell = given === null ? { cell: null } : takeCell(given, column, taking);
+    key(row, at) {
+      const given = row.cells[at] ?? null;
+      const cell = given === null ? { cell: null } : takeCell(given, plan.columns[at] as Column, taking);
       return 'cell' in cell ? cell.cell : null;
     },
     convert(old) {

@@ -14,9 +14,9 @@ import { planChanges, planReplace, type RowPlan } from './plan-rows.js';
 import { type Edits, isNew, onlyAppends, openParts, type Piece, rebuild } from './rebuild.js';
 import { entriesOf, packEntry, type TableHead } from './records.js';
 import { originsOf } from './row-facts.js';
-import { type RowInput, readRows } from './row-input.js';
+import { type RowInput, readRows, rowsById } from './row-input.js';
 import { encodeRow, type Row } from './rows.js';
-import type { Breathe } from './slices.js';
+import { type Breathe, ROWS_AT_ONCE } from './slices.js';
 import type { TableStates } from './state.js';
 import { createRowTaker } from './take-rows.js';
 
@@ -60,10 +60,7 @@ export async function planWrite(writing: WriteTerms & { readonly input: ContentI
 
 /** Plans appending rows that have new ids, and cells by column id. */
 export function planAppend(writing: WriteTerms, rows: readonly NewRow[]): Promise<Outcome> {
-  const given = rows.map(({ id, cells }, index) => {
-    return { index, id, position: undefined, cells: new Map(Object.entries(cells)) };
-  });
-  return planInput({ ...writing, newIds: true }, APPEND, createFaults(), given);
+  return planInput({ ...writing, newIds: true }, APPEND, createFaults(), rows);
 }
 
 /** A row that another part of the service appends. */
@@ -85,13 +82,14 @@ async function planInput(
   writing: WriteTerms,
   input: TableInput,
   faults: Faults,
-  given?: readonly RowInput[],
+  given?: readonly NewRow[],
   facts?: readonly RowFacts[],
 ): Promise<Outcome> {
   const { head, states, context, breathe } = writing;
   const plan = columnPlan(input, writing, faults);
   faults.check();
-  const rows = given ?? (await readRows(input.rows ?? [], plan.columns, faults, breathe));
+  const { columns } = plan;
+  const rows = given ? rowsById(given, columns) : await readRows(input.rows ?? [], columns, faults, breathe);
   const convert = input.mode !== 'replace' && head.rowCount > 0 && needsConvert(plan, head);
   const state = await openFor(writing, input, plan, rows, convert);
   const shown = await shownReadOnly(writing, state, rows, plan);
@@ -201,11 +199,11 @@ async function shownReadOnly(
   rows: readonly RowInput[],
   plan: ColumnPlan,
 ): Promise<(row: Row, columnId: string) => Cell> {
-  const readOnly = new Set(plan.columns.filter((column) => !isWritable(column)).map(({ id }) => id));
+  const readOnly = plan.columns.flatMap((column, at) => (isWritable(column) ? [] : [{ id: column.id, at }]));
   const sent = new Set<string>();
-  for (const { cells } of readOnly.size === 0 ? [] : rows) {
-    for (const [id, value] of cells) if (readOnly.has(id) && !isEmpty(value as Cell)) sent.add(id);
-    await breathe();
+  for (const { cells, index } of readOnly.length === 0 ? [] : rows) {
+    for (const { id, at } of readOnly) if (!isEmpty((cells[at] ?? null) as Cell)) sent.add(id);
+    if (index % ROWS_AT_ONCE === 0) await breathe();
   }
   const columns = head.columns.filter(({ id }) => sent.has(id));
   const byId = new Map(columns.map((column) => [column.id, column]));
