@@ -14,6 +14,7 @@ import { listDeprecations } from './deprecations.js';
 import type { Invoke, InvokeStream } from './endpoint.js';
 import { createEventStreams } from './event-streams.js';
 import { createFairShares, sharesOf } from './fair-shares/index.js';
+import { watchUtilization } from './fair-shares/watch-utilization.js';
 import { openLargeBodies } from './large-bodies/index.js';
 import { createDenials } from './middleware/denials.js';
 import { type CreateLimiter, createLocalLimiter, createSharedLimiters } from './middleware/limiters.js';
@@ -73,7 +74,7 @@ export const gateway = defineService({
     });
     const refusals = createRefusals(host.log);
     const largeBodies = openLargeBodies(settings);
-    const fairShares = createFairShares(sharesOf(settings));
+    const fairShares = createFairShares(sharesOf(settings), watchUtilization(host.takePeerUtilization));
     const app = createApp({
       settings,
       routes,

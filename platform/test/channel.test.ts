@@ -35,3 +35,34 @@ test.each([
   const asked = channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
   await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable' });
 });
+
+test('grpc: an answer of a busy process reports its utilization', async () => {
+  const unary = async () => {
+    const until = performance.now() + 50;
+    while (performance.now() < until);
+    return { counts: [] };
+  };
+  const served = new Map(
+    Object.values(contracts.index.definition).map(({ path, responseStream }) => [
+      path,
+      { streams: responseStream, unary, stream: () => Promise.reject(new Error('is not called')) as never },
+    ]),
+  );
+  const server = await openGrpcServer({
+    host: '127.0.0.1',
+    port: 0,
+    definitions: [contracts.index.definition],
+    methods: served,
+  });
+  const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, peers);
+  const ask = () =>
+    channel
+      .client(contracts.index)
+      .countResources({ workspaceIds: [] }, { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 });
+  await ask();
+  await ask();
+  expect(channel.takeUtilization()).toBeGreaterThan(0.5);
+  expect(channel.takeUtilization()).toBe(0);
+  await channel.close();
+  await server.close(1000);
+});

@@ -6,7 +6,7 @@ import { factsOf, observeCalled, tracedOptions } from '@commonplace/kit/rpc';
 import { credentials, Client as GrpcClient, type Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
 import { refusalOf } from '../calls/refusal.js';
 import { letCallsEnd } from './ending-connections.js';
-import { readReply, toGrpc } from './metadata.js';
+import { readReply, readUtilization, toGrpc } from './metadata.js';
 import { clientOptions } from './options.js';
 import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
 import type { MeshTls } from './tls.js';
@@ -19,6 +19,10 @@ import type { MeshTls } from './tls.js';
 export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens, tls?: MeshTls): Channel {
   letCallsEnd();
   const opened: GrpcClient[] = [];
+  let utilization = 0;
+  const readTrailer = (trailer: Metadata): void => {
+    utilization = Math.max(utilization, readUtilization(trailer));
+  };
   const trust = tls?.client ?? credentials.createInsecure();
   return {
     client: (service) => {
@@ -28,7 +32,12 @@ export function openGrpcChannel(addressOf: (owner: string) => string, peers: Pee
       };
       const grpc = new GrpcClient(addressOf(service.owner), trust, options);
       opened.push(grpc);
-      return createClient(grpc, service, peers);
+      return createClient({ grpc, peers, readTrailer }, service);
+    },
+    takeUtilization() {
+      const taken = utilization;
+      utilization = 0;
+      return taken;
     },
     close: async () => {
       for (const grpc of opened) grpc.close();
@@ -42,34 +51,41 @@ function readMethods(service: ServiceContract<unknown>): string[] {
     .map(({ path }) => path.split('/')[2] as string);
 }
 
-function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: PeerTokens): Client<S> {
+/** What the clients of one service share. */
+interface Connection {
+  readonly grpc: GrpcClient;
+  readonly peers: PeerTokens;
+  /** Reads what a server says of itself at the end of an answer. */
+  readTrailer(trailer: Metadata): void;
+}
+
+function createClient<S>(connection: Connection, service: ServiceContract<S>): Client<S> {
   const client: Record<string, unknown> = {};
   for (const [name, method] of Object.entries(service.definition)) {
     client[name] = method.responseStream
-      ? (request: unknown, options: CallOptions) => stream(grpc, method, peers, request, tracedOptions(options))
-      : observeCalled(method.path, (request, options) => unary(grpc, method, peers, request, options));
+      ? (request: unknown, options: CallOptions) => stream(connection, method, request, tracedOptions(options))
+      : observeCalled(method.path, (request, options) => unary(connection, method, request, options));
   }
   return client as Client<S>;
 }
 
 function unary(
-  grpc: GrpcClient,
+  connection: Connection,
   method: MethodDefinition,
-  peers: PeerTokens,
   request: unknown,
   options: CallOptions,
 ): Promise<unknown> {
   const refusal = refusalOf(options);
   if (refusal !== undefined) return Promise.reject(refusal);
-  const metadata = toGrpc(options.metadata, peers.mint());
+  const metadata = toGrpc(options.metadata, connection.peers.mint());
   return new Promise((resolve, reject) => {
-    send(grpc, method, request, metadata, new Waiting(options, resolve, reject));
+    send(connection, method, request, metadata, new Waiting(options, resolve, reject));
   });
 }
 
 /** Sends a call. It is a separate function, so that grpc-js's call object retains nothing but `waiting`. */
 function send(
-  grpc: GrpcClient,
+  { grpc, readTrailer }: Connection,
   method: MethodDefinition,
   request: unknown,
   metadata: Metadata,
@@ -84,7 +100,10 @@ function send(
     { deadline: waiting.deadline },
     (error, answer) => waiting.settle(error, answer),
   );
-  call.on('status', (status: StatusObject) => waiting.readTrailer(status.metadata));
+  call.on('status', ({ metadata: trailer }: StatusObject) => {
+    readTrailer(trailer);
+    waiting.readTrailer(trailer);
+  });
   waiting.until(() => call.cancel());
 }
 
@@ -127,9 +146,8 @@ class Waiting {
 }
 
 async function* stream(
-  grpc: GrpcClient,
+  { grpc, peers }: Connection,
   method: MethodDefinition,
-  peers: PeerTokens,
   request: unknown,
   options: CallOptions,
 ): AsyncIterable<unknown> {

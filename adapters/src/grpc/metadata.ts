@@ -13,6 +13,9 @@ const IDEMPOTENCY_ID = 'x-idempotency-id';
 const IDEMPOTENCY_FINGERPRINT = 'x-idempotency-fingerprint';
 const BACKGROUND = 'x-background';
 const REPLY = 'x-reply-bin';
+const UTILIZATION = 'x-utilization';
+/** Utilization of the event loop below which a server does not report it. */
+const REPORTED_UTILIZATION = 0.5;
 
 /** Converts a call's metadata to gRPC metadata. */
 export function toGrpc(call: CallMetadata, peerToken: string): Metadata {
@@ -52,12 +55,23 @@ export function fromGrpc(metadata: Metadata): { call: CallMetadata; peerToken: s
   };
 }
 
-/** Returns a trailer with the handler's reply metadata; undefined if there is none. */
-export function replyTrailer(reply: Reply): Metadata | undefined {
-  if (Object.values(reply).every((value) => value === undefined)) return undefined;
+/**
+ * Returns a trailer with the handler's reply metadata and, if the server is busy, the utilization of its event loop from
+ * 0 to 1; undefined if there is neither.
+ */
+export function replyTrailer(reply: Reply, utilization: number): Metadata | undefined {
+  const isEmpty = Object.values(reply).every((value) => value === undefined);
+  if (isEmpty && utilization < REPORTED_UTILIZATION) return undefined;
   const trailer = new Metadata();
-  trailer.set(REPLY, Buffer.from(JSON.stringify(reply)));
+  if (!isEmpty) trailer.set(REPLY, Buffer.from(JSON.stringify(reply)));
+  if (utilization >= REPORTED_UTILIZATION) trailer.set(UTILIZATION, utilization.toFixed(2));
   return trailer;
+}
+
+/** Returns the utilization of the server's event loop that a trailer reports, from 0 to 1; 0 if it reports none. */
+export function readUtilization(trailer: Metadata): number {
+  const [value] = trailer.get(UTILIZATION);
+  return Number(value ?? 0) || 0;
 }
 
 /** Fills a reply from a call's trailer. */

@@ -9,7 +9,7 @@ import type {
   ServiceDefinition,
   Shedding,
 } from '@commonplace/kit/rpc';
-import { factsOf } from '@commonplace/kit/rpc';
+import { createUtilizationMeter, factsOf } from '@commonplace/kit/rpc';
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -63,6 +63,9 @@ export interface GrpcServerOptions {
  * Metadata key for the milliseconds after which a client retries; a negative value forbids retries (gRFC A6).
  */
 const PUSHBACK = 'grpc-retry-pushback-ms';
+
+/** The utilization of this process, which every answer reports while it is high. */
+const utilization = createUtilizationMeter();
 
 /** Serves methods over gRPC, together with the health service. */
 export async function openGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
@@ -192,7 +195,7 @@ function unary(method: ServedMethod, gate: Gate): handleUnaryCall<unknown, unkno
     servedWithin(incoming, () => method.unary(call.request, incoming))
       .finally(gate.leave)
       .then(
-        (answer) => callback(null, answer, replyTrailer(incoming.reply)),
+        (answer) => callback(null, answer, replyTrailer(incoming.reply, utilization())),
         (error: unknown) => callback(wireError(asAppError(error), incoming.reply)),
       );
   };
@@ -252,7 +255,7 @@ function incomingCall(call: ServerCall): ArrivedCall {
 
 /** Converts an AppError to the form that grpc-js sends, with the handler's reply metadata. */
 function wireError(error: AppError, reply: Reply = {}) {
-  const metadata = replyTrailer(reply) ?? new Metadata();
+  const metadata = replyTrailer(reply, utilization()) ?? new Metadata();
   // A service that answers is reachable, so the channel must not retry what it refused.
   if (error.code === 'UNAVAILABLE') metadata.set(PUSHBACK, '-1');
   const details = encodeStatus(error);

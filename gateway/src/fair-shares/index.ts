@@ -2,12 +2,14 @@ import { AppError } from '@commonplace/kit/errors';
 import { gauge, rateLimited } from '@commonplace/kit/telemetry';
 import type { Settings } from '../config.js';
 import { tooManyAtOnce } from '../middleware/rate-limit.js';
-import { type WatchLoop, watchLoop } from './watch-loop.js';
+import type { WatchUtilization } from './watch-utilization.js';
 
 export interface FairSharesOptions {
-  /** Utilization of the event loop, from 0 to 1, above which tenants wait for their share; at 1 none ever waits. */
+  /**
+   * Utilization of the busiest event loop, from 0 to 1, above which tenants wait for their share; at 1 none ever waits.
+   */
   readonly utilization: number;
-  /** Bytes of bodies and answers a second that one tenant gets while the process is busy. */
+  /** Bytes of bodies and answers a second that one tenant gets while a process is busy. */
   readonly bytesPerSecond: number;
   /** Maximum number of waiting requests of one tenant; undefined for no limit. */
   readonly maxWaiting: number | undefined;
@@ -32,8 +34,9 @@ export interface Place {
 }
 
 /**
- * Shares this process between tenants. While it is busy and serves several of them, all may have the same number of
- * requests in progress and the same number of bytes a second; further requests wait.
+ * Shares this process and those that it calls between tenants. While one of them is busy and several tenants send
+ * requests, all tenants may have the same number of requests in progress and the same number of bytes a second; further
+ * requests wait.
  */
 export interface FairShares {
   /**
@@ -96,21 +99,21 @@ const OVERLAPPED_MS = 1000;
 const MAX_PAUSE_MS = 4;
 /** Milliseconds of pauses that a tenant saves up while it sends nothing, so that the requests of one page do not pause. */
 const CREDIT_MS = 50;
-/** Number of places from which on nobody waits. It is reached some seconds after the process was last busy. */
+/** Number of places from which on nobody waits. It is reached some seconds after a process was last busy. */
 const MANY_PLACES = 1000;
 
 const waitingRequests = gauge({
   name: 'share.waiting',
   unit: '{request}',
-  description: 'Requests that wait until others of their tenant have ended, because the process is busy.',
+  description: 'Requests that wait until others of their tenant have ended, because a process is busy.',
 });
 
-/** Creates the shares of a process. As long as a single tenant sends requests, none of them waits. */
-export function createFairShares(options: FairSharesOptions, watch: WatchLoop = watchLoop): FairShares {
+/** Creates the shares. As long as a single tenant sends requests, none of them waits. */
+export function createFairShares(options: FairSharesOptions, watch: WatchUtilization): FairShares {
   const { utilization, bytesPerSecond, maxWaiting = Number.POSITIVE_INFINITY } = options;
   const tenants = new Map<string, Tenant>();
-  const loop = watch(look);
-  /** Average utilization of the event loop. */
+  const watching = watch(look);
+  /** Average utilization. */
   let smoothed = 0;
   /** Number of requests of all tenants that may be in progress; infinite while nobody has to wait. */
   let places = Number.POSITIVE_INFINITY;
@@ -129,7 +132,7 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
         overlapped: Number.NEGATIVE_INFINITY,
       };
       tenants.set(name, tenant);
-      if (tenants.size === 2) loop.start();
+      if (tenants.size === 2) watching.start();
     }
     return tenant;
   }
@@ -147,12 +150,12 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
     if (tenants.size < 2) {
       places = Number.POSITIVE_INFINITY;
       smoothed = 0;
-      loop.stop();
+      watching.stop();
     } else adapt(busy, running);
     for (const tenant of tenants.values()) startWaiting(tenant);
   }
 
-  /** Adapts the number of places to the utilization of the event loop: quickly down, and slowly up again. */
+  /** Adapts the number of places to the utilization: quickly down, and slowly up again. */
   function adapt(busy: number, running: number): void {
     smoothed += (busy - smoothed) * SMOOTHING;
     const spare = utilization - smoothed;
@@ -213,7 +216,7 @@ export function createFairShares(options: FairSharesOptions, watch: WatchLoop = 
       startWaiting(tenant);
     },
     close() {
-      loop.stop();
+      watching.stop();
       unobserve();
     },
   };

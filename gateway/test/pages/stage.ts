@@ -32,6 +32,7 @@ import { config } from '../../src/config.js';
 import type { Invoke } from '../../src/endpoint.js';
 import { createEventStreams } from '../../src/event-streams.js';
 import { createFairShares, sharesOf } from '../../src/fair-shares/index.js';
+import { watchUtilization } from '../../src/fair-shares/watch-utilization.js';
 import { openLargeBodies } from '../../src/large-bodies/index.js';
 import { createLocalLimiter } from '../../src/middleware/limiters.js';
 import { createFailureLimit, createRateGate } from '../../src/middleware/rate-limit.js';
@@ -132,7 +133,10 @@ export async function openPagesStage(
     },
     streams: createEventStreams({ open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
-    fairShares: createFairShares(sharesOf(settings)),
+    fairShares: createFairShares(
+      sharesOf(settings),
+      watchUtilization(() => 0),
+    ),
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     invoke: () => (async () => ({})) as Invoke,
     authentication: {

@@ -7,3 +7,4 @@ export { requireVersion, type ServerParts, serveMethods } from './serve.js';
 export type { LoadClass, Shedding } from './shedding.js';
 export { openShedding } from './shedding.js';
 export { observeCalled, tracedOptions } from './telemetry.js';
+export { createUtilizationMeter } from './utilization.js';

@@ -184,5 +184,10 @@ export type ServedMethods = ReadonlyMap<string, ServedMethod>;
  */
 export interface Channel {
   client<S>(service: ServiceContract<S>): Client<S>;
+  /**
+   * Returns the highest utilization of an event loop, from 0 to 1, that answers of other processes have reported since
+   * the last call; 0 if none has.
+   */
+  takeUtilization(): number;
   close(): Promise<void>;
 }

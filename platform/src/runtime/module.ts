@@ -70,6 +70,11 @@ export interface Host<Callable extends ServiceContract<unknown> = ServiceContrac
   verifyCaller(token: string): Caller | Promise<Caller>;
   /** Load shedding of this process. */
   readonly shedding: Shedding;
+  /**
+   * Returns the highest utilization of an event loop, from 0 to 1, that other processes reported in their answers to this
+   * module since the last call; 0 if none did.
+   */
+  takePeerUtilization(): number;
   /** Returns false once this process can no longer write its records. */
   isHealthy(): boolean;
   /**

@@ -126,6 +126,7 @@ export async function run(
       systemCall,
       verifyCaller,
       shedding,
+      takePeerUtilization: () => channels.remote(module.name).takeUtilization(),
       isHealthy: adapters.isHealthy,
       holdsStores: adapters.holdsStores,
       hasBegun: () => begun,

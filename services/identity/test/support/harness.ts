@@ -94,6 +94,7 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     systemCall: () => call(),
     verifyCaller,
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
+    takePeerUtilization: () => 0,
     isHealthy: () => true,
     watchOwn: undefined,
     holdsStores: async () => true,
