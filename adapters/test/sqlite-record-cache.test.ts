@@ -5,6 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { LostRace } from '@commonplace/kit/store';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createAnswers } from '../src/sqlite/answers.js';
+import { openConnection } from '../src/sqlite/file/binding.js';
 import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
 import { createRecordCache } from '../src/sqlite/record-cache.js';
 
@@ -14,7 +16,7 @@ interface Note extends StoredRecord {
   readonly tags?: readonly string[];
 }
 
-const NOTES: CollectionSpec<Note> = { name: 'notes', indexes: [{ fields: ['title'] }] };
+const NOTES: CollectionSpec<Note> = { name: 'notes', indexes: [{ fields: ['title'] }], keepsAnswers: true };
 const CACHE_CHARS = 2 ** 20;
 
 let folder: string;
@@ -167,5 +169,75 @@ describe('records in memory', () => {
     } finally {
       await beside.close();
     }
+  });
+});
+
+describe('answers in memory', () => {
+  const found = async (title: string) => (await notes.find({ where: { title }, limit: 1000 })).map(({ id }) => id);
+
+  test('need no file until the next write to their collection', async () => {
+    await insert('a');
+    expect([await found('a'), await found('b')]).toEqual([['a'], []]);
+    const tool = openConnection(file);
+    tool.run("UPDATE unit__notes SET doc = json_set(doc, '$.title', 'b')");
+    tool.close();
+    expect([await found('a'), await found('b')]).toEqual([['a'], []]);
+    await insert('c');
+    expect([await found('a'), await found('b')]).toEqual([[], ['a']]);
+  });
+
+  test('show each commit of their own process at once', async () => {
+    let note = await insert('a');
+    for (let i = 0; i < 20; i++) {
+      const title = `title ${i}`;
+      expect(await found(title)).toEqual([]);
+      note = await retitle(owner, note, title);
+      expect(await found(title)).toEqual(['a']);
+    }
+  });
+
+  test('never go back while a unit is being committed', async () => {
+    for (let i = 0; i < 20; i++) {
+      let committed = false;
+      const written = insert(`n${i}`).then(() => {
+        committed = true;
+      });
+      const seen: number[] = [];
+      while (!committed) {
+        seen.push((await notes.find({ where: { title: { prefix: 'n' } }, limit: 100 })).length);
+        await nextTurn();
+      }
+      await written;
+      expect(seen).toEqual([...seen].sort((a, b) => a - b));
+      expect(await notes.find({ where: { title: { prefix: 'n' } }, limit: 100 })).toHaveLength(i + 1);
+    }
+  });
+
+  test('show commits of another process in the next turn of the event loop', async () => {
+    const note = await insert('a');
+    const beside = await openSqliteDatabase({ file });
+    try {
+      expect(await found('other')).toEqual([]);
+      await retitle(beside, note, 'other');
+      await nextTurn();
+      expect(await found('other')).toEqual(['a']);
+    } finally {
+      await beside.close();
+    }
+  });
+
+  test('are not kept while a unit is writing to the table, nor beyond the size', () => {
+    const answers = createAnswers(60);
+    const include = answers.exclude(new Set(['notes']));
+    answers.put('notes', 'q', ['a']);
+    expect(answers.get('notes', 'q')).toBeUndefined();
+    include();
+    answers.put('notes', 'q', ['a']);
+    answers.put('others', 'q', ['b']);
+    expect([answers.get('notes', 'q'), answers.get('others', 'q')]).toEqual([['a'], ['b']]);
+    answers.put('notes', 'r', ['x'.repeat(57)]);
+    expect([answers.get('notes', 'q'), answers.get('notes', 'r')]).toEqual([undefined, ['x'.repeat(57)]]);
+    answers.put('notes', 's', ['x'.repeat(61)]);
+    expect(answers.get('notes', 's')).toBeUndefined();
   });
 });

@@ -12,12 +12,17 @@ export interface CachedReads<T> {
   get(id: string): T | undefined;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
+  /** Returns a page. If it has more than `MAX_CACHED_PAGE` records, they are not cached. */
   find(query: Query<T>): T[];
 }
+
+/** Largest page whose records are cached. Background work reads larger ones, once. */
+export const MAX_CACHED_PAGE = 200;
 
 export function createCachedReads<T extends StoredRecord>(
   { reader, cache }: { readonly reader: Connection; readonly cache: RecordCache },
   shape: TableShape,
+  keepsAnswers: boolean,
 ): CachedReads<T> {
   const { table } = shape;
   const byId = `SELECT doc FROM ${table} WHERE id = ?`;
@@ -56,14 +61,31 @@ export function createCachedReads<T extends StoredRecord>(
     return records.every((record) => record !== undefined) ? records : undefined;
   }
 
-  function find(query: Query<T>): T[] {
-    const found = cache.isEnabled ? findCached(query) : undefined;
+  function findInFile(query: Query<T>): T[] {
+    const isSmall = query.limit <= MAX_CACHED_PAGE;
+    const found = cache.isEnabled && isSmall ? findCached(query) : undefined;
     if (found !== undefined) return found;
     const { sql, params } = selectPage(shape, query, ['doc', 'id']);
     const ofRow = (row: Row): T => cached(row[1] as string) ?? keep(row);
-    if (query.limit > 1) return reader.all(sql, params).map(ofRow);
-    const row = reader.get(sql, params);
-    return listed(row && ofRow(row));
+    if (query.limit === 1) {
+      const row = reader.get(sql, params);
+      return listed(row && ofRow(row));
+    }
+    const rows = reader.all(sql, params);
+    return rows.map(rows.length <= MAX_CACHED_PAGE ? ofRow : ([doc]) => JSON.parse(doc as string) as T);
+  }
+
+  function find(query: Query<T>): T[] {
+    if (!keepsAnswers || !cache.isEnabled) return findInFile(query);
+    const question = JSON.stringify(query);
+    const records = cache.answer(table, question)?.map(cached);
+    if (records?.every((record) => record !== undefined)) return records as T[];
+    const found = findInFile(query);
+    if (found.length <= MAX_CACHED_PAGE) {
+      const ids = found.map(({ id }) => id);
+      cache.putAnswer(table, question, ids);
+    }
+    return found;
   }
 
   return { peek: (id) => cache.peek(table, id) as T | undefined, get, getMany, find };

@@ -1,5 +1,5 @@
 import type { Collection, CollectionSpec, Condition, Query, StoredRecord, Where } from '@commonplace/kit/store';
-import { createCachedReads } from './cached-reads.js';
+import { createCachedReads, MAX_CACHED_PAGE } from './cached-reads.js';
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
@@ -10,9 +10,6 @@ import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
 import { fieldOf, translate } from './translate.js';
 import { cellText } from './values.js';
-
-/** Largest page that is read from the cache. Background work reads larger ones, once. */
-const MAX_CACHED_PAGE = 200;
 
 interface ReadContext {
   readonly reader: Connection;
@@ -34,9 +31,11 @@ export function createCollection<T extends StoredRecord>(
     scanner.all(groupOf(shape, where), sql, params);
   const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
     searchesText(where) || filtered.isLong(where) ? inThread(where, sql, params) : reader.all(sql, params);
-  const cached = createCachedReads<T>({ reader, cache }, shape);
+  const { keepsAnswers = false } = spec;
+  const cached = createCachedReads<T>({ reader, cache }, shape, keepsAnswers);
   const filtered = createFilteredReads(reader, cached, shape);
-  const isFiltered = ({ where, limit }: Query<T>): boolean => limit <= MAX_CACHED_PAGE && !searchesText(where);
+  const isFiltered = ({ where, limit }: Query<T>): boolean =>
+    (limit <= MAX_CACHED_PAGE || keepsAnswers) && !searchesText(where);
 
   /** Returns a page: `read` if it was read already, otherwise from the file. */
   async function find(query: Query<T>, read: T[] | typeof ELSEWHERE | undefined): Promise<T[]> {

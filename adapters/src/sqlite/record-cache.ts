@@ -1,5 +1,6 @@
 import type { StoredRecord } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
+import { createAnswers } from './answers.js';
 
 /** Identifies a record by its table and id. */
 export interface RecordKey {
@@ -22,7 +23,11 @@ export interface RecordCache {
    * characters of its JSON. Returns the record, which is frozen if it is cached, because all readers share it.
    */
   put<T extends StoredRecord>(table: string, record: T, size: number): T;
-  /** Removes records and doesn't cache them until the returned function is called. */
+  /** Returns the ids that a query to a table found; undefined if they are not cached or out of date. */
+  answer(table: string, query: string): readonly string[] | undefined;
+  /** Caches the ids that a query has found in the file after `answer` in the same turn of the event loop. */
+  putAnswer(table: string, query: string, ids: readonly string[]): void;
+  /** Removes records and the answers of their tables, and doesn't cache them until the returned function is called. */
   exclude(keys: readonly RecordKey[]): () => void;
 }
 
@@ -32,20 +37,26 @@ export const NO_RECORD_CACHE: RecordCache = {
   get: () => undefined,
   peek: () => undefined,
   put: (_table, record) => record,
+  answer: () => undefined,
+  putAnswer: () => {},
   exclude: () => () => {},
 };
 
 /** Characters of the largest record that is cached, so that a few large ones do not evict all others. */
 const MAX_RECORD_CHARS = 64 * 1024;
 
+/** Characters of answers for each character of records. */
+const ANSWERS_SHARE = 1 / 8;
+
 /**
- * Creates a cache of up to `chars` characters of JSON. `readForeignCommits` returns the number of commits by other
+ * Creates a cache of up to `chars` characters of JSON, and an eighth as many of answers. `readForeignCommits` returns the number of commits by other
  * processes; it is called at most once in each turn of the event loop, and a change empties the cache.
  */
 export function createRecordCache(chars: number, readForeignCommits: () => number): RecordCache {
   // An entry larger than the whole cache would make the library's sum of sizes negative, and the cache exceed its limit.
   const maxEntrySize = Math.min(MAX_RECORD_CHARS, chars);
   const records = new LRUCache<string, StoredRecord>({ maxSize: chars, maxEntrySize });
+  const answers = createAnswers(chars * ANSWERS_SHARE);
   /** Numbers of units in progress that write to a record. */
   const writers = new Map<string, number>();
   let foreignCommits = readForeignCommits();
@@ -59,7 +70,10 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
     isCurrent = true;
     setImmediate(endTurn);
     const count = readForeignCommits();
-    if (count !== foreignCommits) records.clear();
+    if (count !== foreignCommits) {
+      records.clear();
+      answers.clear();
+    }
     foreignCommits = count;
   }
 
@@ -87,13 +101,24 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
       if (isCurrent && size <= maxEntrySize && !writers.has(key)) records.set(key, deepFreeze(record), { size });
       return record;
     },
+    answer(table, query) {
+      if (!isCurrent) clearAfterForeignCommit();
+      return answers.get(table, query);
+    },
+    putAnswer(table, query, ids) {
+      if (isCurrent) answers.put(table, query, ids);
+    },
     exclude(written) {
+      const includeAnswers = answers.exclude(new Set(written.map(({ table }) => table)));
       const keys = written.map(({ table, id }) => keyOf(table, id));
       for (const key of keys) {
         records.delete(key);
         writers.set(key, (writers.get(key) ?? 0) + 1);
       }
-      return () => include(keys);
+      return () => {
+        include(keys);
+        includeAnswers();
+      };
     },
   };
 }

@@ -78,6 +78,11 @@ export interface CollectionSpec<T extends StoredRecord> {
    * are deleted some minutes after that time.
    */
   readonly expires?: keyof T & string;
+  /**
+   * Whether a store in memory may keep what queries found until the next write to the collection: for collections that
+   * most requests read and few write to.
+   */
+  readonly keepsAnswers?: boolean;
   /** Type marker. */
   readonly record?: T;
 }

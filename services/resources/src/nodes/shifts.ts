@@ -20,6 +20,7 @@ export interface Shift extends StoredRecord {
 
 export const shiftCollection: CollectionSpec<Shift> = {
   name: 'shifts',
+  keepsAnswers: true,
   indexes: [{ fields: ['workspaceId', 'until'] }, { fields: ['until'] }],
   expires: 'until',
 };

@@ -6,6 +6,8 @@ import type { SearchParts } from './parts.js';
 
 /** Maximum number of shifts that one search reads; results of any further ones appear when the index has followed. */
 const MAX_SHIFTS = 200;
+/** Length of a time (RFC 3339) up to its minute. */
+const MINUTE_CHARS = 'YYYY-MM-DDTHH:MM'.length;
 
 type Filter = Pick<SearchFilter, 'workspaceIds' | 'openWorkspaceIds' | 'granted'>;
 
@@ -20,11 +22,14 @@ export async function addFormerPlaces(
   held: readonly Node[],
   subject: AccessSubject,
 ): Promise<void> {
-  const where = { workspaceId: { in: filter.workspaceIds }, until: { gt: subject.now } };
+  // Searches of one minute ask the same question, whose answer the store can keep.
+  const minute = subject.now.slice(0, MINUTE_CHARS);
+  const where = { workspaceId: { in: filter.workspaceIds }, until: { gt: minute } };
   const shifts = await parts.shifts.find({ where, limit: MAX_SHIFTS });
   const open = new Set(filter.openWorkspaceIds);
   const relevant = shifts.filter(
-    (shift) => !open.has(shift.workspaceId) || shift.fromWorkspaceId !== shift.workspaceId,
+    ({ until, workspaceId, fromWorkspaceId }) =>
+      until > subject.now && (!open.has(workspaceId) || fromWorkspaceId !== workspaceId),
   );
   if (relevant.length === 0) return;
   const ids = new Set(relevant.flatMap(({ headId, fromBoundary }) => [headId, fromBoundary]));
