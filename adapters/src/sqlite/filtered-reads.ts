@@ -52,7 +52,11 @@ export function createFilteredReads<T extends StoredRecord>(
     let read = 0;
     for (let at = 0; at < ids.length && found.length < wanted; at += CHUNK) {
       const chunk = ids.slice(at, at + CHUNK);
-      const inMemory = chunk.flatMap((id) => cached.peek(id) ?? []);
+      const inMemory: T[] = [];
+      for (const id of chunk) {
+        const record = cached.peek(id);
+        if (record !== undefined) inMemory.push(record);
+      }
       read += chunk.length - inMemory.length;
       if (read > MAX_READ) return undefined;
       const records = inMemory.length === chunk.length ? inMemory : cached.getMany(chunk);

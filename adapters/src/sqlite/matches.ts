@@ -21,11 +21,14 @@ export function createMatcher<T>(where: Where<T>): (record: T) => boolean {
 
 type Test = (record: Fields) => boolean;
 
-// A page tests a thousand records, for which loops take a quarter less time than `every` and `some`.
+// A page tests a thousand records. Loops take a quarter less time than `every` and `some`, and two tests as one expression
+// half of a loop's.
 
 function allOf(tests: readonly Test[]): Test {
-  const [only] = tests;
-  if (only !== undefined && tests.length === 1) return only;
+  const [first, second, ...others] = tests;
+  if (first === undefined) return () => true;
+  if (second === undefined) return first;
+  if (others.length === 0) return (record) => first(record) && second(record);
   return (record) => {
     for (const test of tests) if (!test(record)) return false;
     return true;
@@ -33,6 +36,10 @@ function allOf(tests: readonly Test[]): Test {
 }
 
 function anyOf(tests: readonly Test[]): Test {
+  const [first, second, ...others] = tests;
+  if (first === undefined) return () => false;
+  if (second === undefined) return first;
+  if (others.length === 0) return (record) => first(record) || second(record);
   return (record) => {
     for (const test of tests) if (test(record)) return true;
     return false;
@@ -44,29 +51,31 @@ function testsOf(name: string, entry: unknown): Test[] {
   if (name === 'and') return (entry as Where<Fields>[]).map(createMatcher);
   if (name === 'or') return [anyOf((entry as Where<Fields>[]).map(createMatcher))];
   if (typeof entry !== 'object') return [(record) => record[name] === entry];
-  return Object.entries(entry as Condition).flatMap(([op, operand]) => {
-    if (operand === undefined) return [];
-    const test = TESTS[op as Matchable](operand);
-    return [(record: Fields) => test(record[name])];
-  });
+  return Object.entries(entry as Condition).flatMap(([op, operand]) =>
+    operand === undefined ? [] : [TESTS[op as Matchable](name, operand)],
+  );
 }
 
 type Matchable = 'in' | 'not' | 'exists' | 'contains' | 'containsAny';
 
 const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** Creates the test of a condition from its operand. */
-const TESTS: Readonly<Record<Matchable, (operand: unknown) => (value: unknown) => boolean>> = {
-  in: (operand) => {
+/** Creates the test of a condition from its field and its operand. */
+const TESTS: Readonly<Record<Matchable, (name: string, operand: unknown) => Test>> = {
+  in: (name, operand) => {
     const values = new Set(operand as readonly Scalar[]);
-    return (value) => values.has(value as Scalar);
+    return (record) => values.has(record[name] as Scalar);
   },
-  not: (operand) => (value) => isPresent(value) && value !== operand,
-  exists: (operand) => (value) => isPresent(value) === operand,
-  contains: (operand) => (value) => Array.isArray(value) && value.includes(operand),
-  containsAny: (operand) => {
+  not: (name, operand) => (record) => isPresent(record[name]) && record[name] !== operand,
+  exists: (name, operand) => (record) => isPresent(record[name]) === operand,
+  contains: (name, operand) => (record) => {
+    const value = record[name];
+    return Array.isArray(value) && value.includes(operand);
+  },
+  containsAny: (name, operand) => {
     const values = new Set(operand as readonly unknown[]);
-    return (value) => {
+    return (record) => {
+      const value = record[name];
       if (!Array.isArray(value)) return false;
       for (const element of value) if (values.has(element)) return true;
       return false;

@@ -55,12 +55,28 @@ const ANSWERS_SHARE = 1 / 8;
 export function createRecordCache(chars: number, readForeignCommits: () => number): RecordCache {
   // An entry larger than the whole cache would make the library's sum of sizes negative, and the cache exceed its limit.
   const maxEntrySize = Math.min(MAX_RECORD_CHARS, chars);
-  const records = new LRUCache<string, StoredRecord>({ maxSize: chars, maxEntrySize });
+  const records = new LRUCache<string, StoredRecord>({ maxSize: chars, maxEntrySize, dispose: drop });
+  /** The cached records by table and id, because a test of a candidate has no time to build a key. */
+  const tables = new Map<string, Map<string, StoredRecord>>();
   const answers = createAnswers(chars * ANSWERS_SHARE);
   /** Numbers of units in progress that write to a record. */
   const writers = new Map<string, number>();
   let foreignCommits = readForeignCommits();
   let isCurrent = false;
+
+  function drop(record: StoredRecord, key: string): void {
+    const table = tables.get(key.slice(0, -record.id.length - 1));
+    if (table?.get(record.id) === record) table.delete(record.id);
+  }
+
+  function tableOf(name: string): Map<string, StoredRecord> {
+    let table = tables.get(name);
+    if (table === undefined) {
+      table = new Map();
+      tables.set(name, table);
+    }
+    return table;
+  }
 
   function endTurn(): void {
     isCurrent = false;
@@ -93,12 +109,14 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
     },
     peek(table, id) {
       if (!isCurrent) clearAfterForeignCommit();
-      return records.peek(keyOf(table, id));
+      return tables.get(table)?.get(id);
     },
     put(table, record, size) {
       const key = keyOf(table, record.id);
       // Without a look at foreign commits in this turn, the record may have been read before one of them.
-      if (isCurrent && size <= maxEntrySize && !writers.has(key)) records.set(key, deepFreeze(record), { size });
+      if (!isCurrent || size > maxEntrySize || writers.has(key)) return record;
+      records.set(key, deepFreeze(record), { size });
+      tableOf(table).set(record.id, record);
       return record;
     },
     answer(table, query) {
