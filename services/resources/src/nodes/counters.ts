@@ -32,6 +32,16 @@ export interface Counters {
   /** Returns the number of live nodes in some boundaries, without attachments. */
   ofBoundaries(boundaries: readonly string[]): Promise<number>;
   attachmentsIn(workspaceId: string): Promise<number>;
+  /**
+   * Counts the live nodes of a workspace, or of some boundaries, without attachments, and the attachments of the
+   * workspace in one read.
+   */
+  inWorkspace(workspaceId: string, boundaries: readonly string[] | undefined): Promise<WorkspaceCount>;
+}
+
+export interface WorkspaceCount {
+  readonly nodes: number;
+  readonly attachments: number;
 }
 
 export function createCounters(collection: Collection<Counter>, usage: Collection<TagUsage>): Counters {
@@ -75,6 +85,13 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
       collection.sumBy({ sum: 'active', by: 'workspaceId' }, { workspaceId: { in: workspaceIds } }),
     ofBoundaries: (boundaries) => collection.sum('active', { boundary: { in: boundaries } }),
     attachmentsIn: (workspaceId) => collection.sum('active', { boundary: attachmentsOf(workspaceId) }),
+    async inWorkspace(workspaceId, boundaries) {
+      const own = attachmentsOf(workspaceId);
+      const where = boundaries === undefined ? { workspaceId } : { boundary: { in: [...boundaries, own] } };
+      const counts = await collection.sumBy({ sum: 'active', by: 'boundary' }, where);
+      const attachments = counts.get(own) ?? 0;
+      return { nodes: [...counts.values()].reduce((all, count) => all + count, -attachments), attachments };
+    },
   };
 }
 

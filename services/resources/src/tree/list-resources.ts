@@ -68,9 +68,11 @@ async function pageOf(parts: TreeParts, list: ListScope, subject: AccessSubject)
   const scope = 'parentKey' in place ? { state } : { workspaceId: request.workspaceId, state };
   const unfiltered =
     Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
-  const attachments = await attachmentsAmong(parts, list);
-  const hidden: Where<Node> = attachments === 0 ? {} : { attachment: { exists: false } };
-  const total = unfiltered ? await countAll(parts, request.workspaceId, visible, attachments) : undefined;
+  const counted = unfiltered
+    ? await parts.counters.inWorkspace(request.workspaceId, visible.boundaries)
+    : { nodes: undefined, attachments: await attachmentsAmong(parts, list) };
+  const hidden: Where<Node> = counted.attachments === 0 ? {} : { attachment: { exists: false } };
+  const total = counted.nodes;
   const spread = await parts.tree.unsettled(request.workspaceId);
   if (spread.length > 0) {
     const accept = (node: Node) =>
@@ -95,12 +97,6 @@ function isBelow(node: Node, request: ListResourcesRequest): boolean {
   if (request.parentId === '') return request.recursive !== false || node.parentKey === node.workspaceId;
   if (request.parentId === 'root') return request.recursive === true || node.parentKey === node.workspaceId;
   return request.recursive === true ? node.ancestors.includes(request.parentId) : node.parentKey === request.parentId;
-}
-
-/** Returns the number of resources that the caller may list, without `hidden` attachments. */
-async function countAll(parts: TreeParts, workspaceId: string, visible: Visible, hidden: number): Promise<number> {
-  if (visible.boundaries !== undefined) return parts.counters.ofBoundaries(visible.boundaries);
-  return (await parts.counters.ofWorkspace(workspaceId)) - hidden;
 }
 
 /**
