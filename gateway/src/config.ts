@@ -75,7 +75,7 @@ export const config = {
   },
   shareUtilization: {
     variable: 'COMMONPLACE_SHARE_UTILIZATION',
-    help: 'percent of its time that a gateway may work before tenants wait for their share of it; at 100 they never wait',
+    help: 'percent of its time that a gateway, or a service that it calls, may work before tenants wait for their share; at 100 they never wait',
     parse: integer(1, 100),
     fallback: 80,
   },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@commonplace/kit/errors';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createFairShares, type FairShares, type FairSharesOptions, type Place } from '../src/fair-shares/index.js';
+import { watchUtilization } from '../src/fair-shares/watch-utilization.js';
 
 const opened: FairShares[] = [];
 afterEach(() => {
@@ -193,4 +194,24 @@ describe('requests that wait', () => {
     await settled();
     expect(second).toHaveLength(1);
   });
+});
+
+test('the watch passes on the utilization of the busiest process, until it is stopped', async () => {
+  const measured: number[] = [];
+  let reported = 0.97;
+  const watch = watchUtilization(() => {
+    const taken = reported;
+    reported = 0;
+    return taken;
+  })((utilization) => measured.push(utilization));
+  watch.start();
+  reported = 0.97;
+  const until = performance.now() + 5000;
+  while (measured.length < 2 && performance.now() < until) await sleep(10);
+  watch.stop();
+  expect(measured[0]).toBeGreaterThanOrEqual(0.97);
+  expect(measured[1]).toBeLessThan(0.97);
+  const { length } = measured;
+  await sleep(60);
+  expect(measured).toHaveLength(length);
 });
