@@ -103,7 +103,7 @@ describe('createOpenApi', () => {
     });
     expect(schema('UpdateResourceRequest')?.properties).toMatchObject({
       parent_id: { type: ['string', 'null'], format: 'uuid' },
-      base_version: { type: 'integer' },
+      base_version: { type: ['integer', 'null'] },
     });
     expect(schema('UpdateResourceRequest')?.properties).not.toHaveProperty('update_mask');
     expect(schema('UpdateResourceRequest')?.properties).not.toHaveProperty('resource_id');
@@ -150,7 +150,14 @@ describe('createOpenApi', () => {
     expect(valid('UpdateNotificationsRequest', { is_read: true })).toBe(false);
     expect(valid('UpdateResourceRequest', { name: 'Weir' })).toBe(true);
     expect(valid('UpdateResourceRequest', { name: 'Weir', base_version: 3 })).toBe(true);
+    expect(valid('UpdateResourceRequest', { name: 'Weir', base_version: null })).toBe(true);
+    expect(valid('UpdateResourceRequest', { icon: null, dry_run: true })).toBe(true);
     expect(valid('UpdateResourceRequest', { base_version: 3 })).toBe(false);
+    expect(valid('UpdateResourceRequest', { base_version: 3, dry_run: true })).toBe(false);
+    expect(valid('CreateCommentRequest', { body: 'Yes', parent_comment_id: ids[0], anchor: { quote: 'a' } })).toBe(
+      false,
+    );
+    expect(valid('CreateCommentRequest', { body: 'Yes', parent_comment_id: ids[0] })).toBe(true);
     expect(valid('UpdateResourceRequest', {})).toBe(false);
   });
 

@@ -79,13 +79,20 @@ function having(properties: Readonly<Record<string, Schema>>): Schema {
 
 /**
  * Describes a body that changes something: it has a field besides `base_version`, which is a condition and not a
- * change. Null is a change only if the request has a field mask.
+ * change, and besides flags such as `dry_run`, which say how to change something. Null is a change only if the request
+ * has a field mask.
  */
 function changesSomething(
   message: DescMessage,
   shapes: readonly FieldShape[],
   given: ReadonlyMap<string, Schema>,
 ): Schema {
+  const isFlag = ({ element, optional }: FieldShape) => element.kind === 'boolean' && !optional;
+  if (hasMask(message) && shapes.some(isFlag)) {
+    const changes = shapes.filter((shape) => !isFlag(shape));
+    const names = changes.flatMap(({ name, rules }) => [name, ...otherNamesOf(rules)]);
+    return anyOf(names.map((name) => ({ required: [name] })));
+  }
   if (hasMask(message)) {
     return { anyOf: [{ minProperties: 2 }, { minProperties: 1, not: having({ base_version: {} }) }] };
   }

@@ -215,7 +215,7 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
   }
   const schema = schemas.define(descriptor.input, descriptor.input.name, () => {
     const object = schemas.object(descriptor.input, own, 'input');
-    const extra: Schema = method === 'POST' ? {} : { base_version: BASE_VERSION };
+    const extra: Schema = method === 'POST' ? {} : { base_version: { ...BASE_VERSION, type: ['integer', 'null'] } };
     if (page !== undefined) {
       Object.assign(extra, {
         limit: withoutDefault(limitSchema(page)),
