@@ -89,8 +89,9 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
       const own = attachmentsOf(workspaceId);
       const where = boundaries === undefined ? { workspaceId } : { boundary: { in: [...boundaries, own] } };
       const counts = await collection.sumBy({ sum: 'active', by: 'boundary' }, where);
+      const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
       const attachments = counts.get(own) ?? 0;
-      return { nodes: [...counts.values()].reduce((all, count) => all + count, -attachments), attachments };
+      return { nodes: all - attachments, attachments };
     },
   };
 }
