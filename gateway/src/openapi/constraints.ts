@@ -78,18 +78,16 @@ function having(properties: Readonly<Record<string, Schema>>): Schema {
 }
 
 /**
- * Describes a body that changes something: it has a field besides `base_version`, which is a condition and not a
- * change, and besides flags such as `dry_run`, which say how to change something. Null is a change only if the request
- * has a field mask.
+ * Describes a body that changes something: it has a field besides `base_version` and `dry_run`, which say when and how to
+ * change something. Null is a change only if the request has a field mask.
  */
 function changesSomething(
   message: DescMessage,
   shapes: readonly FieldShape[],
   given: ReadonlyMap<string, Schema>,
 ): Schema {
-  const isFlag = ({ element, optional }: FieldShape) => element.kind === 'boolean' && !optional;
-  if (hasMask(message) && shapes.some(isFlag)) {
-    const changes = shapes.filter((shape) => !isFlag(shape));
+  const changes = shapes.filter(({ name }) => name !== 'dry_run');
+  if (hasMask(message) && changes.length < shapes.length) {
     const names = changes.flatMap(({ name, rules }) => [name, ...otherNamesOf(rules)]);
     return anyOf(names.map((name) => ({ required: [name] })));
   }
