@@ -34,6 +34,7 @@ RULES = [
     ("workspace_required", None, "a credential of several workspaces needs the workspace, in a header or the body"),
     ("missing_field", "(content|columns|rows|edits|source)(\\..*)?", "which fields a content needs depends on the type of the resource"),
     ("conflicting_alias|missing_field", "content|markdown|html|document|edits|columns|rows|delete_row_ids|key_column_id|snapshot_id|artifact_type|source|title|language|entry|assets", "one content is sent, in the spelling of the resource's type"),
+    ("invalid_value", "diff_to", "a state of a content is `current` or the id of a snapshot"),
     ("invalid_value", "mode|format|delete_row_ids|key_column_id|typecast", "modes fit the type of the resource"),
     ("missing_field|invalid_type|invalid_value", "config(\\..*)?|credentials(\\..*)?", "a connector's configuration and credentials are read by its `type`; a form's by the columns of its table"),
     ("url_not_allowed|invalid_url", ".*", "a URL leads to a public address"),
