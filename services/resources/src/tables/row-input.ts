@@ -49,7 +49,9 @@ export function rowsById(
   columns: readonly Column[],
 ): RowInput[] {
   return given.map(({ id, cells }, index) => {
-    return { index, id, position: undefined, cells: columns.map((column) => cells[column.id]) };
+    // A column may have the id `constructor`, which every object inherits.
+    const cellOf = (column: Column): unknown => (Object.hasOwn(cells, column.id) ? cells[column.id] : undefined);
+    return { index, id, position: undefined, cells: columns.map(cellOf) };
   });
 }
 

@@ -214,3 +214,14 @@ test('renders a chunk for search again only if its rows or their rendering chang
   renderedText(chunk, 'other', render);
   expect(renders).toBe(2);
 });
+
+test('a column may have the id of a property that every object inherits', async () => {
+  const columns = json([{ id: 'constructor', name: 'C', type: 'text' }]);
+  await inWork(async (context) => {
+    await (await kind.create(TABLE, { ...NO_INPUT, columns }, context)).apply();
+  });
+  await inWork(async (context) => {
+    await (await kind.append(TABLE, [{ id: 'empty', cells: {} }], context)).apply();
+  });
+  expect(await ids(TABLE)).toEqual(['empty']);
+});
