@@ -72,6 +72,24 @@ export const config = {
     parse: integer(1024 * 1024, 64 * 1024 * 1024 * 1024),
     fallback: 256 * 1024 * 1024,
   },
+  tableThreads: {
+    variable: 'COMMONPLACE_TABLE_THREADS',
+    help: 'threads that read the rows of large writes to tables; one Org uses at most all but one of them',
+    parse: integer(1, 64),
+    fallback: 2,
+  },
+  tableSeconds: {
+    variable: 'COMMONPLACE_TABLE_SECONDS',
+    help: 'maximum seconds for reading the rows of one large write, without its wait for a thread; less than the timeout of a request',
+    parse: integer(1, 300),
+    fallback: 10,
+  },
+  tablesWaiting: {
+    variable: 'COMMONPLACE_TABLES_WAITING',
+    help: 'maximum number of large writes to tables of one Org that wait for a thread',
+    parse: integer(1, 100_000),
+    fallback: 200,
+  },
   inlineSubtree: {
     variable: 'COMMONPLACE_INLINE_SUBTREE',
     help: 'maximum number of resources in a subtree that a move, restriction or deletion rewrites within the request',

@@ -10,7 +10,7 @@ import { createFileKind } from './content/file.js';
 import { openKeeper } from './content/kept.js';
 import type { CopyParts } from './copies/parts.js';
 import { copyPieceCollection } from './copies/records.js';
-import { openDeriver } from './documents/kind/deriver.js';
+import { type Deriver, openDeriver } from './documents/kind/deriver.js';
 import { createDocumentKind } from './documents/kind/document.js';
 import { createHidden } from './documents/kind/hidden.js';
 import { contentCollection } from './documents/kind/records.js';
@@ -40,6 +40,7 @@ import { accessRequestCollection } from './sharing/request-records.js';
 import type { SnapshotParts } from './snapshots/parts.js';
 import { snapshotCollection } from './snapshots/records.js';
 import { openTableKind } from './tables/open.js';
+import { openTablePlanner, type TablePlanner } from './tables/planner.js';
 import type { TagParts } from './tags/parts.js';
 import { createTags, tagCollection } from './tags/records.js';
 import type { TemplateParts } from './templates/parts.js';
@@ -75,7 +76,8 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const nodes: NodeParts = { settings, store, tree, counters, jobs, pending, runner };
   const parts: Parts = { ...nodes, policy, quotas, peers, systemCall, log };
   const deriver = openDeriver(settings);
-  const kinds = await openKinds(parts, deriver);
+  const planner = openTablePlanner(settings);
+  const kinds = await openKinds(parts, deriver, planner);
 
   const sharing: SharingParts = { ...parts, grants, accessRequests };
   const tags: TagParts = { ...parts, tags: records.tags, usage: records.usage };
@@ -118,6 +120,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
     templates,
     transfer,
     search,
+    planner,
     runner,
     domainQueue,
   };
@@ -159,7 +162,7 @@ function clientsOf({ client }: ResourcesHost): Parts['peers'] {
   };
 }
 
-async function openKinds(parts: Parts, deriver: SnapshotParts['deriver']): Promise<ContentKinds> {
+async function openKinds(parts: Parts, deriver: Deriver, planner: TablePlanner): Promise<ContentKinds> {
   const { store, settings, tree, policy, peers, systemCall } = parts;
   const keeper = await openKeeper(store);
   const contents = await store.collection(contentCollection);
@@ -168,7 +171,7 @@ async function openKinds(parts: Parts, deriver: SnapshotParts['deriver']): Promi
   return {
     document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
     artifact: createArtifactKind({ artifacts, keeper, tree, policy }),
-    table: await openTableKind(store, { settings, tree, policy }),
+    table: await openTableKind(store, { settings, planner, tree, policy }),
     file: createFileKind({ tree, files: peers.fileTexts, systemCall }),
   };
 }

@@ -36,7 +36,7 @@ export const resources = defineService({
   async start(host) {
     const features = await openFeatures(host, host.settings(config));
     const { tree, sharing, tags, comments, snapshots, forms, publications, copies, templates, transfer } = features;
-    const { runner, domainQueue } = features;
+    const { planner, runner, domainQueue } = features;
     const retention = createRetention({ ...snapshots, passwordTries: publications.passwordTries });
     let members: Subscription | undefined;
     return {
@@ -84,6 +84,7 @@ export const resources = defineService({
         await members?.close();
         await runner.close();
         await snapshots.deriver.close();
+        await planner.close();
         await forms.forms.deliveries.close();
         await forms.forms.guard.close();
       },

@@ -1,6 +1,8 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
+import { ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
+import { modeOf } from '../content/input.js';
 import type {
   ContentInput,
   ContentKind,
@@ -20,6 +22,7 @@ import type { OpenTable } from './compute.js';
 import { diffTables } from './diff.js';
 import { type ChunkImage, textOf } from './image.js';
 import { createChunkLists } from './lists.js';
+import { MIN_THREAD_BYTES, type TablePlanner } from './planner.js';
 import { createTableReader } from './read.js';
 import {
   chunkId,
@@ -41,6 +44,7 @@ import { type Head, type NewRow, type Outcome, outcome, planAppend, planWrite, s
 
 export interface TableParts extends TableStores {
   readonly settings: { readonly tableRows: number; readonly tableCacheBytes: number };
+  readonly planner: Pick<TablePlanner, 'plan'>;
   /** Returns whether a node is a table that the caller may read, for links to other tables. */
   mayRead(nodeId: string, context: CallContext): Promise<boolean>;
 }
@@ -96,16 +100,24 @@ export function createTableKind(parts: TableParts): TableKind {
     return reader.page(tableId, head, query, opener(context), createBreathe(context.signal));
   }
 
-  function writing(
+  /** Plans a write: in a worker thread if it is large and needs no stored rows, otherwise here in slices. */
+  async function writing(
+    { tenant }: Pick<Holder, 'tenant'>,
     head: Head,
     input: ContentInput,
     context: CallContext,
     how: { readonly isNewTable?: boolean; readonly isWhole?: boolean } = {},
   ): Promise<Outcome> {
     const { isNewTable = false, isWhole = false } = how;
-    const breathe = createBreathe(context.signal);
-    const { tableRows: maxRows } = settings;
-    return planWrite({ head, input, states, maxRows, open: opener(context), context, breathe, isNewTable, isWhole });
+    const { actor, deadline, signal } = context;
+    const request = { head, input, actor, maxRows: settings.tableRows, isNewTable, isWhole };
+    const needsNoRows = head.rowCount === 0 || modeOf(input) === ContentMode.REPLACE;
+    if (needsNoRows && !isWhole && input.rows.length + input.content.length >= MIN_THREAD_BYTES) {
+      const outcome = await parts.planner.plan(tenant, request, deadline);
+      signal?.throwIfAborted();
+      if (outcome !== undefined) return outcome;
+    }
+    return planWrite({ ...request, states, open: opener(context), breathe: createBreathe(signal) });
   }
 
   /** Replaces the state that this call sees, which may have changed since it was read because a snapshot was taken. */
@@ -182,7 +194,7 @@ export function createTableKind(parts: TableParts): TableKind {
     async create(holder, input, context) {
       const head = freshHead(holder.id, holder.tenant);
       if (!bringsContent(input)) return NO_WRITE;
-      return prepared(head, await writing(head, input, context, { isNewTable: true }), holder.tenant, context);
+      return prepared(head, await writing(holder, head, input, context, { isNewTable: true }), holder.tenant, context);
     },
     read: (node, query, context) =>
       states.settled(async () => page(node.id, await states.head(node.id), query, context)),
@@ -197,7 +209,7 @@ export function createTableKind(parts: TableParts): TableKind {
     write: (node, input, context) =>
       states.settled(async () => {
         const head = await states.head(node.id);
-        return prepared(head, await writing(head, input, context), node.tenant, context);
+        return prepared(head, await writing(node, head, input, context), node.tenant, context);
       }),
     async keep(node, snapshotId, { work }) {
       const before = await work.get(heads, node.id);
@@ -213,7 +225,7 @@ export function createTableKind(parts: TableParts): TableKind {
       // Assigns slots for its columns and people after those of the current table, as if it were an earlier state of
       // the table.
       const nothing: Head = { ...bare(before), chunks: [], rowCount: 0, bytes: 0, open: 0, nextNumbers: {} };
-      const { head, fresh } = await states.settled(() => writing(nothing, input, context, { isWhole: true }));
+      const { head, fresh } = await states.settled(() => writing(node, nothing, input, context, { isWhole: true }));
       const shared = new Map([...before.chunks, ...(await lastKept(before, work))].map(([n, , , hash]) => [hash, n]));
       const entries = head.chunks.map(([n, rows, bytes, hash, content]): PackedEntry => {
         return [shared.get(hash) ?? n, rows, bytes, hash, content];
@@ -317,7 +329,8 @@ export function createTableKind(parts: TableParts): TableKind {
         const breathe = createBreathe(context.signal);
         const open: OpenTable = async () => undefined;
         const { tableRows: maxRows } = settings;
-        const made = await planAppend({ head, states, maxRows, open, context, breathe, isNewTable: false }, rows);
+        const { actor } = context;
+        const made = await planAppend({ head, states, maxRows, open, actor, breathe, isNewTable: false }, rows);
         let dropped: readonly number[] = [];
         return {
           changed: true,

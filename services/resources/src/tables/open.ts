@@ -5,17 +5,21 @@ import type { Policy } from '../policy.js';
 import { createTableKind, type TableKind, type TableParts } from './kind.js';
 import { chunkCollection, headCollection } from './records.js';
 
-interface Surroundings extends Pick<TableParts, 'settings'> {
+interface Surroundings extends Pick<TableParts, 'settings' | 'planner'> {
   readonly tree: Tree;
   readonly policy: Policy;
 }
 
 /** Opens the content kind of tables on its collections. */
-export async function openTableKind(store: Store, { settings, tree, policy }: Surroundings): Promise<TableKind> {
+export async function openTableKind(
+  store: Store,
+  { settings, planner, tree, policy }: Surroundings,
+): Promise<TableKind> {
   return createTableKind({
     heads: await store.collection(headCollection),
     chunks: await store.collection(chunkCollection),
     settings,
+    planner,
     async mayRead(nodeId: string, context: CallContext) {
       const [node] = await tree.getMany([nodeId]);
       if (node?.type !== 'table' || node.state !== 'active') return false;

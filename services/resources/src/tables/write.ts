@@ -1,4 +1,4 @@
-import type { CallContext } from '@commonplace/kit/rpc';
+import type { Actor } from '@commonplace/kit/auth';
 import type { ContentInput, RowFacts, Warning } from '../content/kind.js';
 import type { RowChange } from '../domain/row-change.js';
 import { LimitReached } from '../errors.js';
@@ -34,25 +34,31 @@ export interface Outcome {
   readonly rows: readonly RowChange[];
 }
 
-interface WriteTerms {
+/** A write as a request states it, with all that it depends on apart from stored rows; plain values only. */
+export interface WriteRequest {
   readonly head: Head;
-  readonly states: TableStates;
+  readonly input: ContentInput;
+  readonly actor: Actor;
   readonly maxRows: number;
-  readonly open: OpenTable;
-  readonly context: Pick<CallContext, 'actor'>;
-  readonly breathe: Breathe;
   /** Whether this is the first content, which may consist of columns alone. */
   readonly isNewTable: boolean;
   /** Whether the input is a complete state, such as from an archive, which may exceed the row limit of a request. */
-  readonly isWhole?: boolean;
+  readonly isWhole: boolean;
+}
+
+/** How planning reads rows and links, and pauses. */
+export interface WriteTerms extends Omit<WriteRequest, 'input' | 'isWhole'> {
+  readonly states: Pick<TableStates, 'open' | 'text'>;
+  readonly open: OpenTable;
+  readonly breathe: Breathe;
   /** Whether all row ids are new in the table, so that they are not looked up. */
   readonly newIds?: boolean;
 }
 
 /** Plans a write. Throws one error with all faults of the request; stores nothing. */
-export async function planWrite(writing: WriteTerms & { readonly input: ContentInput }): Promise<Outcome> {
+export async function planWrite(writing: WriteTerms & WriteRequest): Promise<Outcome> {
   const faults = createFaults();
-  const input = await readTableInput(writing.input, faults, writing.breathe, writing.isWhole !== true);
+  const input = await readTableInput(writing.input, faults, writing.breathe, !writing.isWhole);
   requireParts(input, writing.isNewTable, faults);
   faults.check();
   return planInput(writing, input, faults, undefined, writing.input.rowFacts);
@@ -85,7 +91,7 @@ async function planInput(
   given?: readonly NewRow[],
   facts?: readonly RowFacts[],
 ): Promise<Outcome> {
-  const { head, states, context, breathe } = writing;
+  const { head, states, actor, breathe } = writing;
   const plan = columnPlan(input, writing, faults);
   faults.check();
   const { columns } = plan;
@@ -97,7 +103,7 @@ async function planInput(
   const { typecast } = input;
   const taker = createRowTaker({ plan, typecast, nextNumbers: head.nextNumbers, faults, shown, numberOf });
   const now = Date.now();
-  const { people, by, originOf } = originsOf(head.people, context.actor, facts, now);
+  const { people, by, originOf } = originsOf(head.people, actor, facts, now);
   const newIds = writing.newIds === true;
   const parts = { state, plan, input, rows, taker, by, originOf, now, faults, breathe, newIds };
   const { edits, gone, changes }: RowPlan = await (input.mode === 'replace'

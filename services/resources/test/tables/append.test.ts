@@ -5,12 +5,13 @@ import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/s
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
 import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput } from '../../src/content/kind.js';
 import type { Node } from '../../src/domain/node.js';
 import { createChunkImage, renderedText } from '../../src/tables/image.js';
 import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
+import { openTablePlanner } from '../../src/tables/planner.js';
 import { chunkCollection, headCollection } from '../../src/tables/records.js';
 import { encodeRow, type Row } from '../../src/tables/rows.js';
 import { json } from './table-world.js';
@@ -25,6 +26,8 @@ let database: SqliteDatabase;
 let store: Store;
 let parts: TableParts;
 let kind: TableKind;
+const planner = openTablePlanner({ tableThreads: 1, tableSeconds: 60, tablesWaiting: 100 });
+afterAll(() => planner.close());
 /** Characters of records that were read and written. */
 let moved = 0;
 beforeEach(async () => {
@@ -35,6 +38,7 @@ beforeEach(async () => {
     heads: counted(await store.collection(headCollection)),
     chunks: counted(await store.collection(chunkCollection)),
     settings: { tableRows: 200_000, tableCacheBytes: 64 * 2 ** 20 },
+    planner,
     mayRead: async () => true,
   };
   kind = createTableKind(parts);
@@ -69,6 +73,7 @@ const contextOf = (work: UnitOfWork) =>
     work,
     actor: { type: 'user', id: 'u', name: 'U' },
     signal: new AbortController().signal,
+    deadline: Date.now() + 60_000,
   }) as unknown as CallContext;
 
 async function inWork<T>(act: (context: CallContext) => Promise<T>): Promise<T> {

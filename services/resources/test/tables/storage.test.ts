@@ -5,11 +5,12 @@ import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/s
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
 import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput, PreparedWrite } from '../../src/content/kind.js';
 import type { Node } from '../../src/domain/node.js';
 import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
+import { openTablePlanner } from '../../src/tables/planner.js';
 import type { SignedRow } from '../../src/tables/read.js';
 import { chunkCollection, headCollection, keptId } from '../../src/tables/records.js';
 import { json } from './table-world.js';
@@ -29,6 +30,8 @@ let database: SqliteDatabase;
 let store: Store;
 let parts: TableParts;
 let kind: TableKind;
+const planner = openTablePlanner({ tableThreads: 1, tableSeconds: 60, tablesWaiting: 100 });
+afterAll(() => planner.close());
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'commonplace-tables-'));
   database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
@@ -37,6 +40,7 @@ beforeEach(async () => {
     heads: await store.collection(headCollection),
     chunks: await store.collection(chunkCollection),
     settings: { tableRows: 5000, tableCacheBytes: 1 },
+    planner,
     mayRead: async () => true,
   };
   kind = createTableKind(parts);
@@ -51,6 +55,7 @@ const contextOf = (work: UnitOfWork) =>
     work,
     actor: { type: 'user', id: 'u', name: 'U' },
     signal: new AbortController().signal,
+    deadline: Date.now() + 60_000,
   }) as unknown as CallContext;
 
 async function inWork<T>(act: (context: CallContext) => Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@ import { Unavailable } from '@commonplace/kit/errors';
 import { createWorkerPool, resultOf, startTaskThread, type ThreadFailures } from '@commonplace/kit/workers';
 import type { Settings } from '../../config.js';
 import { DocumentTooComplex } from '../../errors.js';
+import { limitMet, RESERVED_MS } from '../../time-limits.js';
 import { type Derivation, derivation } from './derivation.js';
 import type { Answer, PatternCheck, PatternVerdict, Task } from './deriver-protocol.js';
 import { withBuffers } from './deriver-protocol.js';
@@ -17,9 +18,6 @@ export type DeriverSettings = Pick<Settings, 'documentThreads' | 'documentSecond
 
 /** The tenant that a document is parsed for, and the deadline of its request; a tenant alone where no request waits. */
 export type Requester = string | { readonly tenant: string; readonly deadline: number };
-
-/** Milliseconds that a request keeps after the last parsing of a document, for its commit and its response. */
-const RESERVED_MS = 500;
 
 export interface Deriver {
   /**
@@ -73,6 +71,8 @@ export function openDeriver({ documentThreads, documentSeconds, documentsWaiting
     closed: failures.closed,
   });
 
+  const ownLimit = { limit_seconds: documentSeconds, setting: 'COMMONPLACE_DOCUMENT_SECONDS' };
+
   async function send(tenant: string, task: Task, timeoutMs: number, until?: number): Promise<unknown> {
     return withBuffers(resultOf(await pool.do(tenant, task, timeoutMs, until)));
   }
@@ -84,19 +84,9 @@ export function openDeriver({ documentThreads, documentSeconds, documentsWaiting
       return await send(tenant, task, documentSeconds * 1000, until);
     } catch (error) {
       if (!(error instanceof BeyondBounds)) throw error;
-      throw DocumentTooComplex(limitMet(error), { cause: error });
+      const limit = limitMet(ownLimit, error.timeoutMs ?? documentSeconds * 1000);
+      throw DocumentTooComplex({ ...limit, seconds: limit.limit_seconds }, { cause: error });
     }
-  }
-
-  /**
-   * Returns the limit that a document exceeded: its own, or that of the request, which may parse a document several
-   * times.
-   */
-  function limitMet({ timeoutMs = documentSeconds * 1000 }: BeyondBounds) {
-    const isOwn = timeoutMs >= documentSeconds * 1000;
-    const seconds = isOwn ? documentSeconds : Math.max(1, Math.floor(timeoutMs / 1000));
-    const setting = isOwn ? 'COMMONPLACE_DOCUMENT_SECONDS' : 'COMMONPLACE_REQUEST_TIMEOUT_MS';
-    return { limit_seconds: seconds, seconds, setting };
   }
 
   return {
