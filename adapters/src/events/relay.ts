@@ -11,8 +11,10 @@ export interface RelayOptions {
   readonly outbox: Outbox;
   readonly bus: EventBus | TracedBus;
   readonly log?: Log;
-  /** Milliseconds between polls of the outbox if no commit wakes the relay; 1000 when absent. */
+  /** Milliseconds between renewals of the lead, and between attempts of other instances to take it; 1000 when absent. */
   readonly pollMs?: number;
+  /** Milliseconds between polls of the outbox if no commit wakes the relay; 5000 when absent. */
+  readonly lookMs?: number;
   /** Milliseconds between checks that the bus has the events that it acknowledged; 60,000 when absent. */
   readonly checkMs?: number;
 }
@@ -24,8 +26,6 @@ export interface Relay {
 
 /** Number of events that are read, published and marked at a time. */
 const BATCH = 256;
-/** Milliseconds between renewals of the lead. */
-const RENEW_INTERVAL_MS = 1000;
 /** First and maximum backoff in milliseconds after a failed round; it is doubled each time. */
 const [MIN_BACKOFF_MS, MAX_BACKOFF_MS] = [100, 5000];
 
@@ -34,21 +34,29 @@ const [MIN_BACKOFF_MS, MAX_BACKOFF_MS] = [100, 5000];
  * moment, the bus drops duplicates. If the bus has lost events that it acknowledged, they are published again.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { outbox, bus, log = silentLog, pollMs = 1000, checkMs = 60_000 } = options;
+  const { outbox, bus, log = silentLog, pollMs = 1000, lookMs = 5000, checkMs = 60_000 } = options;
   const instance = newId();
   const signal = createWakeSignal();
   let closing = false;
   let leading = false;
   let renewed = Number.NEGATIVE_INFINITY;
   let checked = Number.NEGATIVE_INFINITY;
+  /** Whether there may be events that the last look at the outbox did not find. */
+  let mayHaveEvents = true;
+  let looked = Number.NEGATIVE_INFINITY;
   let unwatch: (() => void) | undefined;
 
+  const wake = (): void => {
+    mayHaveEvents = true;
+    signal.wake();
+  };
   const lead = async (): Promise<boolean> => {
-    if (leading && performance.now() - renewed < RENEW_INTERVAL_MS) return true;
+    if (leading && performance.now() - renewed < pollMs) return true;
     leading = await outbox.lead(instance);
     renewed = performance.now();
-    if (leading) unwatch ??= outbox.onCommit(signal.wake);
+    if (leading) unwatch ??= outbox.onCommit(wake);
     else {
+      mayHaveEvents = true;
       unwatch?.();
       unwatch = undefined;
       checked = Number.NEGATIVE_INFINITY;
@@ -60,17 +68,24 @@ export function startRelay(options: RelayOptions): Relay {
     const count = await replayLost(outbox, bus);
     checked = performance.now();
     if (count > 0) log.warn('relay.replayed', { count });
+    mayHaveEvents ||= count > 0;
   };
   /** Returns whether more events may be pending. */
   const round = async (): Promise<boolean> => {
     if (!(await lead())) return false;
     await check();
-    return (await publishPending(outbox, bus, log)) === BATCH;
+    const now = performance.now();
+    if (!mayHaveEvents && now - looked < lookMs) return false;
+    // A commit during the look asks for another one.
+    mayHaveEvents = false;
+    looked = now;
+    if ((await publishPending(outbox, bus, log)) === BATCH) mayHaveEvents = true;
+    return mayHaveEvents;
   };
   const unhook = isTraced(bus)
     ? bus.onReconnect(() => {
         checked = Number.NEGATIVE_INFINITY;
-        signal.wake();
+        wake();
       })
     : () => {};
 
@@ -81,6 +96,7 @@ export function startRelay(options: RelayOptions): Relay {
         pause = MIN_BACKOFF_MS;
       } catch (error) {
         log.warn('relay.failed', { error });
+        mayHaveEvents = true;
         if (!closing) await signal.sleep(pause);
         pause = Math.min(pause * 2, MAX_BACKOFF_MS);
       }

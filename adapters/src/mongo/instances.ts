@@ -54,8 +54,8 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
   const beating = (async () => {
     for (let failing = false; !closing.signal.aborted; ) {
       try {
-        if (sessions().length > 0) await announce();
-        await endSilent();
+        // Only an instance that writes can meet the open transaction of another one.
+        if (sessions().length > 0) await announce().then(endSilent);
         failing = false;
       } catch (error) {
         if (!failing) log.warn('mongodb.instances_unknown', { service, error });

@@ -1,5 +1,7 @@
 import type { ChangeStream, Db } from 'mongodb';
 
+/** Milliseconds that the server waits for an insert before it answers that there was none. */
+const WAIT_MS = 10_000;
 /** Milliseconds before a failed change stream is opened again. */
 const REOPEN_DELAY_MS = 1000;
 
@@ -12,12 +14,18 @@ export function watchInserts(db: Db, name: string, onInsert: () => void) {
   let timer: NodeJS.Timeout | undefined;
   let wanted = false;
   const open = (): void => {
-    const opened = db.collection(name).watch([{ $match: { operationType: 'insert' } }, { $project: { _id: 1 } }]);
+    const inserts = [{ $match: { operationType: 'insert' } }, { $project: { _id: 1 } }];
+    const opened = db.collection(name).watch(inserts, { maxAwaitTimeMS: WAIT_MS });
     stream = opened;
     opened.on('change', onInsert);
     opened.on('error', () => {
       opened.close().catch(() => {});
-      if (wanted) timer = setTimeout(open, REOPEN_DELAY_MS);
+      if (!wanted) return;
+      timer = setTimeout(() => {
+        open();
+        // There may have been inserts while nothing watched.
+        onInsert();
+      }, REOPEN_DELAY_MS);
     });
   };
   return {

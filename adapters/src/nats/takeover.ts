@@ -15,6 +15,8 @@ export const GROUP = 'lead';
  */
 const CHECK_INTERVAL_MS = 1000;
 const MISSES = 2;
+/** Milliseconds between two checks while no other instance leads, which each cost the server a request. */
+const REST_INTERVAL_MS = 5000;
 /** Milliseconds after which lost deliveries are redelivered while the lead changes. */
 const HURRY_MS = 250;
 
@@ -71,23 +73,30 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
     }
   };
 
-  const look = async (): Promise<void> => {
+  /** Returns the milliseconds until the next look. */
+  const look = async (): Promise<number> => {
     let gone: string | undefined;
     for (let misses = 0; misses < MISSES; misses++) {
       if (misses > 0) await pause.sleep(CHECK_INTERVAL_MS);
       const pin = pinOf(await consumerInfo());
       const same = gone === undefined || pin === gone;
-      if (closed || pin === undefined || pin === mine || !same || (await answers(pin))) return;
+      if (pin === undefined || pin === mine) return REST_INTERVAL_MS;
+      if (closed || !same || (await answers(pin))) return CHECK_INTERVAL_MS;
       gone = pin;
     }
     log.info('events.taken_over', { consumer });
     await handOver(true);
+    return CHECK_INTERVAL_MS;
   };
 
   const looking = (async (): Promise<void> => {
-    while (!closed) {
-      await pause.sleep(CHECK_INTERVAL_MS);
-      if (!closed) await look().catch((error: unknown) => log.debug('events.takeover_failed', { consumer, error }));
+    for (let waitMs = CHECK_INTERVAL_MS; !closed; ) {
+      await pause.sleep(waitMs);
+      if (closed) return;
+      waitMs = await look().catch((error: unknown) => {
+        log.debug('events.takeover_failed', { consumer, error });
+        return CHECK_INTERVAL_MS;
+      });
     }
   })();
 

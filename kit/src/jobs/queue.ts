@@ -160,14 +160,20 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
 
   /** Starts due jobs up to the concurrency limit. Returns when the next job is due, in epoch milliseconds. */
   private async look(): Promise<number | undefined> {
+    const first = this.options.pick === undefined ? await this.nextAfter('') : 0;
+    // An idle queue asks nothing else.
+    if (this.prompted.size === 0 && (first === undefined || first > this.now())) return first;
     // A look takes its time: what becomes due meanwhile is the next job.
     const from = timestamp(this.now());
     await this.startDue();
-    const { due } = this.options.spec;
-    const where = whereDue(this.options.spec, { gt: from });
-    const [next] = await this.collection.find({ where, sort: [due], limit: 1 });
-    const at = next === undefined ? undefined : dueAt(this.options.spec, next);
-    return at === undefined ? undefined : Date.parse(at);
+    return this.nextAfter(from);
+  }
+
+  /** Returns when the first job is due after a time in RFC 3339, in epoch milliseconds; undefined if none is. */
+  private async nextAfter(time: string): Promise<number | undefined> {
+    const { spec } = this.options;
+    const [next] = await this.collection.find({ where: whereDue(spec, { gt: time }), sort: [spec.due], limit: 1 });
+    return next && Date.parse(dueAt(spec, next) as string);
   }
 
   private async startDue(): Promise<void> {
@@ -180,7 +186,8 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
       const startable = picked.filter((record) => this.hasRoomFor(record));
       if (startable.length === 0 || this.stopping.signal.aborted) return;
       for (const record of startable) if (this.hasRoomFor(record)) void this.start(record);
-      if (pick === undefined) return;
+      // Fewer jobs than there is room for are all that are due.
+      if (pick !== undefined || picked.length < room) return;
     }
   }
 
