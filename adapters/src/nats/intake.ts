@@ -13,7 +13,7 @@ import { GROUP, openTakeover } from './takeover.js';
  * Milliseconds that a request for events stays open, and the shortest time that the client allows. A heartbeat comes
  * after half of it.
  */
-const [REQUEST_MS, MIN_REQUEST_MS] = [2000, 1000];
+const [REQUEST_MS, MIN_REQUEST_MS] = [5000, 1000];
 
 /**
  * Reads the events of a durable consumer. The server pins one of all instances and delivers to it alone, so the order
@@ -54,7 +54,7 @@ export function openIntake(given: IntakeOptions): Intake {
   const queue = createQueue();
   const durable = names.durable(options.consumer);
   const window = Math.max(64, 4 * (options.batch ?? 1));
-  const expires = Math.max(MIN_REQUEST_MS, Math.min(REQUEST_MS, silenceMs / 6));
+  const expires = Math.max(MIN_REQUEST_MS, Math.min(REQUEST_MS, silenceMs / 3));
   const pause = createWakeSignal();
   const takeover = openTakeover({ connection, names, consumer: options.consumer, silenceMs, log });
   let pin: string | undefined;
