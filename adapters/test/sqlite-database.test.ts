@@ -99,6 +99,23 @@ describe('the database', () => {
     expect(await tagged.explain(query)).toMatchObject({ indexed: true });
   });
 
+  test('drops the indexes of an earlier version, and keeps the records', async () => {
+    await insert('a');
+    await database.close();
+    const file = join(folder, 'new', 'a.db');
+    database = await openSqliteDatabase({ file });
+    const later: CollectionSpec<Note> = { name: 'notes', indexes: [{ fields: ['title', 'tags'] }] };
+    notes = await database.store('unit').collection(later);
+    const reader = openConnection(file, { readOnly: true });
+    const indexes = reader.all(
+      "SELECT name FROM sqlite_master WHERE tbl_name = 'unit__notes' AND sql LIKE '%INDEX%'",
+      [],
+    );
+    expect(indexes).toEqual([['unit__notes__index__title_tags']]);
+    reader.close();
+    expect(await notes.find({ where: { title: 'a' }, sort: ['title'], limit: 2 })).toMatchObject([{ id: 'a' }]);
+  });
+
   test('refuses names that are not names', async () => {
     const store = database.store('unit');
     const field = 'a"b' as 'title';

@@ -5,9 +5,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { LostRace } from '@commonplace/kit/store';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createAnswers } from '../src/sqlite/answers.js';
 import { openConnection } from '../src/sqlite/file/binding.js';
 import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+import { createQueryCache } from '../src/sqlite/query-cache.js';
 import { createRecordCache } from '../src/sqlite/record-cache.js';
 
 interface Note extends StoredRecord {
@@ -16,7 +16,7 @@ interface Note extends StoredRecord {
   readonly tags?: readonly string[];
 }
 
-const NOTES: CollectionSpec<Note> = { name: 'notes', indexes: [{ fields: ['title'] }], keepsAnswers: true };
+const NOTES: CollectionSpec<Note> = { name: 'notes', indexes: [{ fields: ['title'] }], cachesQueries: true };
 const CACHE_CHARS = 2 ** 20;
 
 let folder: string;
@@ -227,7 +227,7 @@ describe('answers in memory', () => {
   });
 
   test('are not kept while a unit is writing to the table, nor beyond the size', () => {
-    const answers = createAnswers(60);
+    const answers = createQueryCache(60);
     const include = answers.exclude(new Set(['notes']));
     answers.put('notes', 'q', ['a']);
     expect(answers.get('notes', 'q')).toBeUndefined();

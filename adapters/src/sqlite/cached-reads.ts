@@ -22,7 +22,7 @@ export const MAX_CACHED_PAGE = 200;
 export function createCachedReads<T extends StoredRecord>(
   { reader, cache }: { readonly reader: Connection; readonly cache: RecordCache },
   shape: TableShape,
-  keepsAnswers: boolean,
+  cachesQueries: boolean,
 ): CachedReads<T> {
   const { table } = shape;
   const byId = `SELECT doc FROM ${table} WHERE id = ?`;
@@ -76,14 +76,14 @@ export function createCachedReads<T extends StoredRecord>(
   }
 
   function find(query: Query<T>): T[] {
-    if (!keepsAnswers || !cache.isEnabled) return findInFile(query);
+    if (!cachesQueries || !cache.isEnabled) return findInFile(query);
     const question = JSON.stringify(query);
-    const records = cache.answer(table, question)?.map(cached);
+    const records = cache.found(table, question)?.map(cached);
     if (records?.every((record) => record !== undefined)) return records as T[];
     const found = findInFile(query);
     if (found.length <= MAX_CACHED_PAGE) {
       const ids = found.map(({ id }) => id);
-      cache.putAnswer(table, question, ids);
+      cache.putFound(table, question, ids);
     }
     return found;
   }

@@ -31,11 +31,11 @@ export function createCollection<T extends StoredRecord>(
     scanner.all(groupOf(shape, where), sql, params);
   const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
     searchesText(where) || filtered.isLong(where) ? inThread(where, sql, params) : reader.all(sql, params);
-  const { keepsAnswers = false } = spec;
-  const cached = createCachedReads<T>({ reader, cache }, shape, keepsAnswers);
+  const { cachesQueries = false } = spec;
+  const cached = createCachedReads<T>({ reader, cache }, shape, cachesQueries);
   const filtered = createFilteredReads(reader, cached, shape);
   const isFiltered = ({ where, limit }: Query<T>): boolean =>
-    (limit <= MAX_CACHED_PAGE || keepsAnswers) && !searchesText(where);
+    (limit <= MAX_CACHED_PAGE || cachesQueries) && !searchesText(where);
 
   /** Returns a page: `read` if it was read already, otherwise from the file. */
   async function find(query: Query<T>, read: T[] | typeof ELSEWHERE | undefined): Promise<T[]> {

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
-import { createAnswers } from './answers.js';
+import { createQueryCache } from './query-cache.js';
 
 /** Identifies a record by its table and id. */
 export interface RecordKey {
@@ -24,10 +24,10 @@ export interface RecordCache {
    */
   put<T extends StoredRecord>(table: string, record: T, size: number): T;
   /** Returns the ids that a query to a table found; undefined if they are not cached or out of date. */
-  answer(table: string, query: string): readonly string[] | undefined;
-  /** Caches the ids that a query has found in the file after `answer` in the same turn of the event loop. */
-  putAnswer(table: string, query: string, ids: readonly string[]): void;
-  /** Removes records and the answers of their tables, and doesn't cache them until the returned function is called. */
+  found(table: string, query: string): readonly string[] | undefined;
+  /** Caches the ids that a query has found in the file after `found` in the same turn of the event loop. */
+  putFound(table: string, query: string, ids: readonly string[]): void;
+  /** Removes records and the queries of their tables, and doesn't cache them until the returned function is called. */
   exclude(keys: readonly RecordKey[]): () => void;
 }
 
@@ -37,19 +37,19 @@ export const NO_RECORD_CACHE: RecordCache = {
   get: () => undefined,
   peek: () => undefined,
   put: (_table, record) => record,
-  answer: () => undefined,
-  putAnswer: () => {},
+  found: () => undefined,
+  putFound: () => {},
   exclude: () => () => {},
 };
 
 /** Characters of the largest record that is cached, so that a few large ones do not evict all others. */
 const MAX_RECORD_CHARS = 64 * 1024;
 
-/** Characters of answers for each character of records. */
-const ANSWERS_SHARE = 1 / 8;
+/** Characters of queries for each character of records. */
+const QUERIES_SHARE = 1 / 8;
 
 /**
- * Creates a cache of up to `chars` characters of JSON, and an eighth as many of answers. `readForeignCommits` returns the number of commits by other
+ * Creates a cache of up to `chars` characters of JSON, and an eighth as many of queries. `readForeignCommits` returns the number of commits by other
  * processes; it is called at most once in each turn of the event loop, and a change empties the cache.
  */
 export function createRecordCache(chars: number, readForeignCommits: () => number): RecordCache {
@@ -58,7 +58,7 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
   const records = new LRUCache<string, StoredRecord>({ maxSize: chars, maxEntrySize, dispose: drop });
   /** The cached records by table and id, because a test of a candidate has no time to build a key. */
   const tables = new Map<string, Map<string, StoredRecord>>();
-  const answers = createAnswers(chars * ANSWERS_SHARE);
+  const queries = createQueryCache(chars * QUERIES_SHARE);
   /** Numbers of units in progress that write to a record. */
   const writers = new Map<string, number>();
   let foreignCommits = readForeignCommits();
@@ -88,7 +88,7 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
     const count = readForeignCommits();
     if (count !== foreignCommits) {
       records.clear();
-      answers.clear();
+      queries.clear();
     }
     foreignCommits = count;
   }
@@ -119,15 +119,15 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
       tableOf(table).set(record.id, record);
       return record;
     },
-    answer(table, query) {
+    found(table, query) {
       if (!isCurrent) clearAfterForeignCommit();
-      return answers.get(table, query);
+      return queries.get(table, query);
     },
-    putAnswer(table, query, ids) {
-      if (isCurrent) answers.put(table, query, ids);
+    putFound(table, query, ids) {
+      if (isCurrent) queries.put(table, query, ids);
     },
     exclude(written) {
-      const includeAnswers = answers.exclude(new Set(written.map(({ table }) => table)));
+      const includeQueries = queries.exclude(new Set(written.map(({ table }) => table)));
       const keys = written.map(({ table, id }) => keyOf(table, id));
       for (const key of keys) {
         records.delete(key);
@@ -135,7 +135,7 @@ export function createRecordCache(chars: number, readForeignCommits: () => numbe
       }
       return () => {
         include(keys);
-        includeAnswers();
+        includeQueries();
       };
     },
   };

@@ -79,7 +79,10 @@ export function createKnownSchema(reader: Connection): KnownSchema {
   };
 }
 
-/** Returns the statements that create what a collection lacks: its table, columns, indexes and element tables. */
+/**
+ * Returns the statements that create what a collection lacks: its table, columns, indexes and element tables; and that
+ * drop indexes of earlier versions, which would cost every write.
+ */
 export function missingSchema<T extends StoredRecord>(
   known: KnownSchema,
   shape: TableShape,
@@ -99,10 +102,11 @@ export function missingSchema<T extends StoredRecord>(
     if (columns.has(columnOf(field))) continue;
     statements.push(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} AS (${fieldExpression(field)}) VIRTUAL`);
   }
-  for (const index of spec.indexes) {
-    if (index.many) continue;
-    const { name, sql } = indexOf(table, index);
-    if (!there.has(name)) statements.push(sql);
+  const indexes = spec.indexes.filter(({ many }) => !many).map((index) => indexOf(table, index));
+  for (const { name, sql } of indexes) if (!there.has(name)) statements.push(sql);
+  const wanted = new Set(indexes.map(({ name }) => name));
+  for (const name of there) {
+    if (name.startsWith(`${table}__index__`) && !wanted.has(name)) statements.push(`DROP INDEX IF EXISTS ${name}`);
   }
   for (const field of shape.many) {
     if (!there.has(`${elementTable(table, field)}__insert`)) statements.push(...elementSchema(table, field));

@@ -82,7 +82,7 @@ export interface CollectionSpec<T extends StoredRecord> {
    * Whether a store in memory may keep what queries found until the next write to the collection: for collections that
    * most requests read and few write to.
    */
-  readonly keepsAnswers?: boolean;
+  readonly cachesQueries?: boolean;
   /** Type marker. */
   readonly record?: T;
 }

@@ -11,7 +11,8 @@ export interface Counter extends StoredRecord {
 
 export const counterCollection: CollectionSpec<Counter> = {
   name: 'counters',
-  indexes: [{ fields: ['boundary'] }, { fields: ['workspaceId'] }],
+  // They contain what is summed, so that a list's total reads no record.
+  indexes: [{ fields: ['boundary', 'active'] }, { fields: ['workspaceId', 'boundary', 'active'] }],
 };
 
 /** Number of slots of a counter, so that concurrent creations do not contend on one record. */

@@ -12,6 +12,8 @@ export const nodeCollection: CollectionSpec<Node> = {
     { fields: ['workspaceId', 'state', 'trashedAt'], sparse: true },
     { fields: ['workspaceId', 'trashHead', 'trashedAt'], sparse: true },
     { fields: ['parentKey', 'state', 'position'] },
+    // For counts of the children that a caller can see, which need no record then.
+    { fields: ['parentKey', 'state', 'boundary', 'attachment'] },
     { fields: ['batchId'], sparse: true },
     { fields: ['state', 'purgeAt'], sparse: true },
     { fields: ['ancestors'], many: true },

@@ -20,7 +20,7 @@ export interface Shift extends StoredRecord {
 
 export const shiftCollection: CollectionSpec<Shift> = {
   name: 'shifts',
-  keepsAnswers: true,
+  cachesQueries: true,
   indexes: [{ fields: ['workspaceId', 'until'] }, { fields: ['until'] }],
   expires: 'until',
 };

@@ -3,6 +3,6 @@ import type { Grant } from '../domain/grant.js';
 
 export const grantCollection: CollectionSpec<Grant> = {
   name: 'grants',
-  keepsAnswers: true,
+  cachesQueries: true,
   indexes: [{ fields: ['resourceId', 'principal'] }, { fields: ['principal', 'workspaceId'] }],
 };

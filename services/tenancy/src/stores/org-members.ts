@@ -38,7 +38,7 @@ export interface OrgMember extends StoredRecord {
 
 export const orgMemberCollection: CollectionSpec<OrgMember> = {
   name: 'org_members',
-  keepsAnswers: true,
+  cachesQueries: true,
   indexes: [
     { fields: ['personKey'], unique: true },
     { fields: ['addressKey'], unique: true },

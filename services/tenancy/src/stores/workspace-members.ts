@@ -37,7 +37,7 @@ export interface WorkspaceMember extends StoredRecord {
 
 export const workspaceMemberCollection: CollectionSpec<WorkspaceMember> = {
   name: 'workspace_members',
-  keepsAnswers: true,
+  cachesQueries: true,
   indexes: [
     { fields: ['personKey'], unique: true },
     { fields: ['addressKey'], unique: true },

@@ -35,7 +35,7 @@ export interface Workspace extends StoredRecord {
 
 export const workspaceCollection: CollectionSpec<Workspace> = {
   name: 'workspaces',
-  keepsAnswers: true,
+  cachesQueries: true,
   indexes: [
     { fields: ['slugKey'], unique: true },
     { fields: ['orgId', 'state', 'createdAt'] },

@@ -5,32 +5,32 @@ import { LRUCache } from 'lru-cache';
  * unit that writes to a table is being committed, nothing is kept for that table, because only the file knows whether it
  * has taken effect.
  */
-export interface Answers {
+export interface QueryCache {
   /** Returns the ids that were kept for a query to a table; undefined if there are none that are still current. */
   get(table: string, query: string): readonly string[] | undefined;
   /** Keeps the ids that a query has found in the file in this turn of the event loop. */
   put(table: string, query: string, ids: readonly string[]): void;
-  /** Drops the answers of tables and keeps none until the returned function is called. */
+  /** Drops the queries of tables and keeps none until the returned function is called. */
   exclude(tables: ReadonlySet<string>): () => void;
   clear(): void;
 }
 
 interface Table {
-  /** Number of units that have begun to write to the table. An answer of an earlier generation is out of date. */
+  /** Number of units that have begun to write to the table. The result of an earlier generation is out of date. */
   generation: number;
   /** Number of units that are writing to it now. */
   writers: number;
 }
 
-interface Answer {
+interface Result {
   readonly generation: number;
   readonly ids: readonly string[];
 }
 
-/** Creates a store of answers, with up to `chars` characters of queries and ids. */
-export function createAnswers(chars: number): Answers {
+/** Creates a cache of queries, with up to `chars` characters of queries and ids. */
+export function createQueryCache(chars: number): QueryCache {
   const maxSize = Math.max(1, Math.floor(chars));
-  const answers = new LRUCache<string, Answer>({ maxSize, maxEntrySize: maxSize });
+  const results = new LRUCache<string, Result>({ maxSize, maxEntrySize: maxSize });
   const tables = new Map<string, Table>();
 
   function tableOf(name: string): Table {
@@ -44,14 +44,14 @@ export function createAnswers(chars: number): Answers {
 
   return {
     get(table, query) {
-      const answer = answers.get(keyOf(table, query));
-      return answer?.generation === tableOf(table).generation ? answer.ids : undefined;
+      const result = results.get(keyOf(table, query));
+      return result?.generation === tableOf(table).generation ? result.ids : undefined;
     },
     put(table, query, ids) {
       const { generation, writers } = tableOf(table);
       if (writers > 0) return;
       const size = ids.reduce((sum, id) => sum + id.length, query.length + 1);
-      answers.set(keyOf(table, query), { generation, ids }, { size });
+      results.set(keyOf(table, query), { generation, ids }, { size });
     },
     exclude(names) {
       const written = Array.from(names, tableOf);
@@ -63,7 +63,7 @@ export function createAnswers(chars: number): Answers {
         for (const table of written) table.writers--;
       };
     },
-    clear: () => answers.clear(),
+    clear: () => results.clear(),
   };
 }
 
