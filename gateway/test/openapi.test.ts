@@ -159,6 +159,14 @@ describe('createOpenApi', () => {
     );
     expect(valid('CreateCommentRequest', { body: 'Yes', parent_comment_id: ids[0] })).toBe(true);
     expect(valid('UpdateResourceRequest', {})).toBe(false);
+    expect(valid('UpdateUsageSettingsRequest', { alert_thresholds: [50, 80] })).toBe(true);
+    expect(valid('UpdateUsageSettingsRequest', { alert_thresholds: [50, 80, 50] })).toBe(false);
+    // `url` is the former name of `source_url`.
+    const url = 'https://a.example';
+    expect(valid('CreateImportRequest', { source_type: 'markdown', url })).toBe(true);
+    expect(valid('CreateImportRequest', { source_type: 'url', url })).toBe(true);
+    expect(valid('CreateImportRequest', { source_type: 'markdown', url, content: '# Words' })).toBe(false);
+    expect(valid('CreateImportRequest', { source_type: 'markdown', source_url: url, content: '# Words' })).toBe(false);
   });
 
   test('describes the parts of a multipart body: a file, and the fields that belong to its bytes', () => {

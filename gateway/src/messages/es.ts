@@ -31,6 +31,7 @@ export const SPANISH: Messages = {
     'must have {most} characters or fewer.': 'debe tener {most} caracteres como máximo.',
     'must have {least} characters or more.': 'debe tener {least} caracteres como mínimo.',
     'must have {most} items or fewer.': 'debe tener {most} elementos como máximo.',
+    'must not be in the list twice.': 'no debe estar dos veces en la lista.',
     'must have {least} items or more.': 'debe tener {least} elementos como mínimo.',
     'must not have control characters.': 'no debe tener caracteres de control.',
     '{count} fields are not valid.': '{count} campos no son válidos.',

@@ -32,6 +32,7 @@ export const FRENCH: Messages = {
     'must have {most} characters or fewer.': 'doit avoir {most} caractères au plus.',
     'must have {least} characters or more.': 'doit avoir {least} caractères au moins.',
     'must have {most} items or fewer.': 'doit avoir {most} éléments au plus.',
+    'must not be in the list twice.': 'ne doit pas figurer deux fois dans la liste.',
     'must have {least} items or more.': 'doit avoir {least} éléments au moins.',
     'must not have control characters.': 'ne doit pas avoir de caractères de contrôle.',
     '{count} fields are not valid.': '{count} champs ne sont pas valides.',

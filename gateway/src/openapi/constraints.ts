@@ -94,10 +94,7 @@ function changesSomething(
   if (hasMask(message)) {
     return { anyOf: [{ minProperties: 2 }, { minProperties: 1, not: having({ base_version: {} }) }] };
   }
-  const spellings = shapes.flatMap(({ rules }) =>
-    otherNamesOf(rules).map((other) => having({ [other]: { not: { type: 'null' } } })),
-  );
-  return anyOf([...given.values(), ...spellings]);
+  return anyOf([...given.values()]);
 }
 
 /** Returns the sentence of a description that names the fields which this one excludes; empty if there are none. */
@@ -154,10 +151,10 @@ function found(given: ReadonlyMap<string, Schema>, name: string): Schema {
 
 /**
  * Describes an object in which a field counts as given: a list with items, a boolean that is true (or just present, if
- * absence does not mean false), or any other value.
+ * absence does not mean false), or any other value; under any of its names.
  */
 function givenSchema(shape: FieldShape): Schema {
-  const { name, cardinality, element, optional } = shape;
+  const { name, rules, cardinality, element, optional } = shape;
   const value =
     cardinality === 'list' || (element.kind === 'json' && element.json === Json.ARRAY)
       ? { type: 'array', items: {}, minItems: 1 }
@@ -166,5 +163,5 @@ function givenSchema(shape: FieldShape): Schema {
         : isNullable(shape, 'input')
           ? { not: { type: 'null' } }
           : {};
-  return having({ [name]: value });
+  return anyOf([name, ...otherNamesOf(rules)].map((one) => having({ [one]: value })));
 }

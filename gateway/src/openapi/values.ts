@@ -74,8 +74,14 @@ function bounds(minimum: number | undefined, maximum: number | undefined): Schem
 }
 
 /** Returns the schema of a list of such items. */
-export function listOf(items: Schema, { minItems, maxItems }: Rules): Schema {
-  return { type: 'array', items, ...(minItems > 0 ? { minItems } : {}), ...(maxItems > 0 ? { maxItems } : {}) };
+export function listOf(items: Schema, { minItems, maxItems, uniqueItems }: Rules): Schema {
+  return {
+    type: 'array',
+    items,
+    ...(minItems > 0 ? { minItems } : {}),
+    ...(maxItems > 0 ? { maxItems } : {}),
+    ...(uniqueItems ? { uniqueItems } : {}),
+  };
 }
 
 /** Returns the schema with null allowed. */

@@ -45,13 +45,18 @@ function compileEnum(element: Extract<Element, { kind: 'enum' }>, rules: Rules):
 }
 
 /** Returns the function that reads a list of values from JSON. */
-export function compileList(item: Convert, { minItems, maxItems }: Rules): Convert {
+export function compileList(item: Convert, { minItems, maxItems, uniqueItems }: Rules): Convert {
   return (value, param, faults) => {
     if (!Array.isArray(value)) return faults.add(param, 'invalid_type', 'must be a list.');
     if (maxItems > 0 && value.length > maxItems) {
       return faults.add(param, 'too_many_items', `must have ${maxItems} items or fewer.`);
     }
     if (value.length < minItems) return faults.add(param, 'invalid_value', `must have ${minItems} items or more.`);
+    if (uniqueItems) {
+      for (const [i, each] of value.entries()) {
+        if (value.indexOf(each) < i) faults.add(`${param}[${i}]`, 'invalid_value', 'must not be in the list twice.');
+      }
+    }
     return value.map((each: unknown, i) => item(each, `${param}[${i}]`, faults));
   };
 }

@@ -16,7 +16,7 @@ import { maskOf, mergeSettings } from '../../domain/mask.js';
 import { requireOrgRole } from '../../policy.js';
 import { capStateOf } from '../domain/caps.js';
 import { type Granularity, monthOf, type Period, periodOf, widen } from '../domain/periods.js';
-import { fullTerms, readThresholds, type UsageTerms } from '../domain/settings.js';
+import { fullTerms, type UsageTerms } from '../domain/settings.js';
 import type { CreditParts } from '../parts.js';
 import type { LedgerRecord } from '../records.js';
 import { readAccount, readBalance } from '../views/balance.js';
@@ -113,7 +113,7 @@ function changeTerms(terms: Partial<UsageTerms>, request: UpdateUsageSettingsReq
   const names = maskOf((updateMask ?? []).map((path) => `settings.${path}`)).settings;
   return mergeSettings(
     terms,
-    { ...given, alertThresholds: readThresholds(alertThresholds) } as Partial<UsageTerms>,
+    { ...given, alertThresholds: [...alertThresholds].sort((a, b) => a - b) } as Partial<UsageTerms>,
     names,
   );
 }
