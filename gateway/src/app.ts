@@ -1,5 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import { isHostOf } from '@commonplace/kit/http';
+import { isHostOf, type ShareWork } from '@commonplace/kit/http';
 import type { Log } from '@commonplace/kit/log';
 import type { Shedding } from '@commonplace/kit/rpc';
 import { Deadline, Load } from '@commonplace/proto/api/v1/access.js';
@@ -46,6 +46,8 @@ export interface AppParts {
   readonly shedding: Shedding;
   /** Shares this process between tenants while it is busy. */
   readonly fairShares: FairShares;
+  /** Shares it between the networks of clients without a credential, too. */
+  readonly share: ShareWork;
   /** Reports denied requests to the audit log. */
   readonly denials: Pick<Denials, 'note'>;
   /** Logs requests that a control has refused. */
@@ -78,7 +80,7 @@ export function createApp(parts: AppParts): Koa {
     }) as Koa.Middleware,
   );
   app.use(limitFormPages(rateGate));
-  app.use(servePages(parts.open));
+  app.use(servePages(parts));
   app.use(createApi(parts, rateGate, (route) => route.scope === 'public') as Koa.Middleware);
   app.use(authentication as Koa.Middleware);
   app.use(createApi(parts, rateGate, (route) => route.scope !== 'public') as Koa.Middleware);
@@ -153,12 +155,21 @@ const FORM_PAGES = '/f/';
  * Serves all routes that are not endpoints of the contract. An unknown path outside the API gets 404 without
  * authentication.
  */
-function servePages(open: Router): Koa.Middleware {
+function servePages({ open, share }: Pick<AppParts, 'open' | 'share'>): Koa.Middleware {
   const pages = open.routes() as unknown as Koa.Middleware;
   const described = new Set(open.stack.map(({ path }) => String(path)));
   const isEndpoint = (path: string) => path.startsWith(API) && !described.has(path);
   const notFound = () => Promise.reject(routeNotFound());
-  return (ctx, next) => (isEndpoint(ctx.path) ? next() : pages(ctx, notFound));
+  return async (ctx, next) => {
+    if (isEndpoint(ctx.path)) return next();
+    // Probes are exempt, and the pieces of files have their own turns.
+    if (ctx.path.startsWith('/health/') || ctx.path.startsWith('/blobs/')) return pages(ctx, notFound);
+    await share(
+      ctx,
+      async () => pages(ctx, notFound),
+      () => ctx.length ?? 0,
+    );
+  };
 }
 
 /**

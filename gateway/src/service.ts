@@ -14,6 +14,7 @@ import { listDeprecations } from './deprecations.js';
 import type { Invoke, InvokeStream } from './endpoint.js';
 import { createEventStreams } from './event-streams.js';
 import { createFairShares, sharesOf } from './fair-shares/index.js';
+import { shareOfVisitors } from './fair-shares/visitors.js';
 import { watchUtilization } from './fair-shares/watch-utilization.js';
 import { openLargeBodies } from './large-bodies/index.js';
 import { createDenials } from './middleware/denials.js';
@@ -57,12 +58,15 @@ export const gateway = defineService({
     const streams = createEventStreams(createOpenStreams(settings.rateLimits));
     const cookieName = settings.publicUrl.startsWith('https:') ? '__Host-session' : 'session';
     const createLimiter = limitersOf(host, auth);
+    const fairShares = createFairShares(sharesOf(settings), watchUtilization(host.takePeerUtilization));
+    const share = shareOfVisitors(fairShares, settings.requestTimeoutMs);
     const readers = openReaders({
       reader: host.client(contracts.reader),
       auth,
       cookieName,
       ended,
       settings,
+      share,
       limitSearches: createRateGate(settings.rateLimits, createLimiter)({ limits: ['reader'], scope: 'public' }),
       call: () => host.systemCall(settings.requestTimeoutMs),
       watch: host.watchOwn,
@@ -74,7 +78,6 @@ export const gateway = defineService({
     });
     const refusals = createRefusals(host.log);
     const largeBodies = openLargeBodies(settings);
-    const fairShares = createFairShares(sharesOf(settings), watchUtilization(host.takePeerUtilization));
     const app = createApp({
       settings,
       routes,
@@ -105,6 +108,7 @@ export const gateway = defineService({
         ended,
         health,
         bytes: host.client(contracts.bytes),
+        share,
         formPages: host.client(contracts.formPages),
       }),
       readers: readers.serve,
@@ -112,6 +116,7 @@ export const gateway = defineService({
       createLimiter,
       shedding: host.shedding,
       fairShares,
+      share,
       denials,
       refusals,
       log: host.log,

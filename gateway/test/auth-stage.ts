@@ -26,6 +26,7 @@ import { config } from '../src/config.js';
 import type { Invoke } from '../src/endpoint.js';
 import { createEventStreams } from '../src/event-streams.js';
 import { createFairShares, sharesOf } from '../src/fair-shares/index.js';
+import { shareOfVisitors } from '../src/fair-shares/visitors.js';
 import { watchUtilization } from '../src/fair-shares/watch-utilization.js';
 import { openLargeBodies } from '../src/large-bodies/index.js';
 import { createLocalLimiter } from '../src/middleware/limiters.js';
@@ -83,6 +84,11 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
   const logged: string[] = [];
   const approvals = new Map<string, Approval>();
   const decisions: DecideApprovalRequest[] = [];
+  const fairShares = createFairShares(
+    sharesOf(settings),
+    watchUtilization(() => 0),
+  );
+  const share = shareOfVisitors(fairShares, settings.requestTimeoutMs);
   const app = createApp({
     createLimiter: createLocalLimiter,
     invokeStream: () => () => {
@@ -90,10 +96,8 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
     },
     streams: createEventStreams({ open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
-    fairShares: createFairShares(
-      sharesOf(settings),
-      watchUtilization(() => 0),
-    ),
+    fairShares,
+    share,
     denials: { note: () => {} },
     refusals: { note: () => {} },
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
@@ -111,6 +115,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
       timeoutMs: 1000,
     },
     open: createOpenPages({
+      share,
       settings,
       routes,
       auth: identity.client,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@commonplace/kit/errors';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createFairShares, type FairShares, type FairSharesOptions, type Place } from '../src/fair-shares/index.js';
+import { shareOfVisitors } from '../src/fair-shares/visitors.js';
 import { watchUtilization } from '../src/fair-shares/watch-utilization.js';
 
 const opened: FairShares[] = [];
@@ -116,6 +117,19 @@ describe('while the process is busy', () => {
     expect(performance.now() - since).toBeGreaterThan(75);
   });
 
+  test('bytes delay requests until no process was busy for three seconds', async () => {
+    const { shares, look } = open({ bytesPerSecond: 1_000_000 });
+    enter(shares, 'b', 1);
+    const [a] = enter(shares, 'a', 1, 250_000);
+    look(1, 30);
+    look(0, 200);
+    shares.leave(a as Place);
+    expect(shares.enter('a', LATER())).toBeInstanceOf(Promise);
+    await sleep(3050);
+    look(0);
+    expect(enter(shares, 'a', 1)).toHaveLength(1);
+  });
+
   test('requests in parallel are followed by a pause once their tenant has used up its credit', async () => {
     const { shares, look } = open();
     enter(shares, 'b', 1);
@@ -148,6 +162,44 @@ describe('while the process is busy', () => {
     await settled();
     expect(next).toHaveLength(1);
   });
+});
+
+test('work for a client without a credential counts for the network of the client', async () => {
+  const { shares, look } = open({ bytesPerSecond: 1_000_000 });
+  const share = shareOfVisitors(shares, 60_000);
+  const from = (clientNetwork: string) => ({ state: { clientNetwork } });
+  enter(shares, 'b', 1);
+  await expect(
+    share(
+      from('192.0.2.0'),
+      () => Promise.reject(new Error('gone')),
+      () => 0,
+    ),
+  ).rejects.toThrow('gone');
+  enter(shares, '192.0.2.0', 1);
+  look(1, 30);
+  await share(
+    from('198.51.100.0'),
+    async () => 'large',
+    () => 130_000,
+  );
+  const since = performance.now();
+  expect(
+    await share(
+      from('203.0.113.0'),
+      async () => 'other',
+      () => 0,
+    ),
+  ).toBe('other');
+  expect(performance.now() - since).toBeLessThan(50);
+  expect(
+    await share(
+      from('198.51.100.0'),
+      async () => 'next',
+      () => 0,
+    ),
+  ).toBe('next');
+  expect(performance.now() - since).toBeGreaterThan(75);
 });
 
 describe('requests that wait', () => {

@@ -101,6 +101,31 @@ async function reader({ client, workspaceId }: Place, format: string) {
   return () => client.send('GET', `/resources/${id}/content?format=${format}`);
 }
 
+/** Publishes a document. Returns a function that reads its page as a visitor. */
+async function visitor({ client, workspaceId }: Place, content: string) {
+  const id = await createDocument(client, workspaceId, { content });
+  const { url } = await client.ask<{ url: string }>('POST', `/resources/${id}/publish`, { visibility: 'public' });
+  return () => download(url);
+}
+
+/** Stores a file. Returns a function that downloads its bytes by their signed address. */
+async function downloader({ client, workspaceId }: Place, bytes: number) {
+  const body = {
+    name: 'words.txt',
+    workspace_id: workspaceId,
+    content_base64: Buffer.alloc(bytes, 'a').toString('base64'),
+  };
+  const { resource } = await client.ask<{ resource: { id: string } }>('POST', '/files', body);
+  const { download_url: url } = await client.ask<{ download_url: string }>('GET', `/resources/${resource.id}/file`);
+  return () => download(url);
+}
+
+async function download(url: string): Promise<{ status: number }> {
+  const answer = await fetch(url);
+  await answer.arrayBuffer();
+  return answer;
+}
+
 /**
  * Returns a function that imports a single page of some megabytes. It starts as many imports as the workspace allows.
  */
@@ -192,6 +217,9 @@ export const ATTACKS: readonly Attack[] = [
   { name: 'table: 1,000 rows of an answer', prepare: (place) => tableReader(place, 'limit=1000') },
   { name: 'answer: a document of 4.3 MB', prepare: (place) => reader(place, 'markdown') },
   { name: 'answer: a document of 4.3 MB as JSON', prepare: (place) => reader(place, 'json') },
+  { name: 'page: 4 KB, published', prepare: (place) => visitor(place, fill('Some *words* here. ', 4000)) },
+  { name: 'page: 1 MB, published', prepare: (place) => visitor(place, fill('Some *words* here. ', MIB)) },
+  { name: 'download: 5 MB', prepare: (place) => downloader(place, 5 * MIB) },
   {
     name: 'import: HTML of 4.9 MB',
     prepare: (place) => importer(place, 'html', fill('<p>Some <b>text</b></p>', 4.9 * MIB)),

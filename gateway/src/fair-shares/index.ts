@@ -99,8 +99,13 @@ const OVERLAPPED_MS = 1000;
 const MAX_PAUSE_MS = 4;
 /** Milliseconds of pauses that a tenant saves up while it sends nothing, so that the requests of one page do not pause. */
 const CREDIT_MS = 50;
-/** Number of places from which on nobody waits. It is reached some seconds after a process was last busy. */
+/** Number of places from which on nobody waits, if no process was busy for a while. */
 const MANY_PLACES = 1000;
+/**
+ * Milliseconds without a busy process after which bytes delay nobody. What is large keeps a process busy only while
+ * nothing delays it: with half a second, downloads took turns of full speed and of waiting.
+ */
+const CALM_MS = 3000;
 
 const waitingRequests = gauge({
   name: 'share.waiting',
@@ -117,6 +122,8 @@ export function createFairShares(options: FairSharesOptions, watch: WatchUtiliza
   let smoothed = 0;
   /** Number of requests of all tenants that may be in progress; infinite while nobody has to wait. */
   let places = Number.POSITIVE_INFINITY;
+  /** Time when a process was last busy, as `performance.now()`. */
+  let busyAt = Number.NEGATIVE_INFINITY;
   const unobserve = waitingRequests.observe(() => [{ attributes: {}, value: countWaiting(tenants.values()) }]);
 
   function tenantOf(name: string): Tenant {
@@ -159,16 +166,19 @@ export function createFairShares(options: FairSharesOptions, watch: WatchUtiliza
   function adapt(busy: number, running: number): void {
     smoothed += (busy - smoothed) * SMOOTHING;
     const spare = utilization - smoothed;
-    if (!isShared() && spare >= 0) return;
+    const now = performance.now();
+    if (spare < 0) busyAt = now;
+    else if (!isShared()) return;
     const next = (isShared() ? places : running) * (1 + (spare < 0 ? FALL : GROWTH) * spare);
-    places = next < MANY_PLACES ? Math.max(tenants.size * MIN_SHARE, next) : Number.POSITIVE_INFINITY;
+    const most = now - busyAt < CALM_MS ? MANY_PLACES : Number.POSITIVE_INFINITY;
+    places = next < MANY_PLACES ? Math.max(tenants.size * MIN_SHARE, next) : most;
   }
 
   const isShared = () => places !== Number.POSITIVE_INFINITY;
 
-  function mayStart({ running, startsAt }: Tenant): boolean {
+  function mayStart({ running, startsAt }: Tenant, now: number): boolean {
     if (!isShared()) return true;
-    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= performance.now();
+    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= now;
   }
 
   /** Returns the milliseconds for which a tenant pauses after a request. */
@@ -180,8 +190,10 @@ export function createFairShares(options: FairSharesOptions, watch: WatchUtiliza
   }
 
   function startWaiting(tenant: Tenant): void {
-    while (tenant.waiting.length > 0 && mayStart(tenant)) tenant.waiting.shift()?.start();
-    const pause = tenant.startsAt - performance.now();
+    // One time for both: a pause that ends between two readings of the clock would set no timer.
+    const now = performance.now();
+    while (tenant.waiting.length > 0 && mayStart(tenant, now)) tenant.waiting.shift()?.start();
+    const pause = tenant.startsAt - now;
     if (tenant.waiting.length === 0 || pause <= 0 || tenant.timer !== undefined) return;
     tenant.timer = setTimeout(() => {
       tenant.timer = undefined;
@@ -199,7 +211,7 @@ export function createFairShares(options: FairSharesOptions, watch: WatchUtiliza
     enter(name, until) {
       const tenant = tenantOf(name);
       if (tenant.running.size + tenant.waiting.length > 0) tenant.overlapped = performance.now();
-      if (tenant.waiting.length === 0 && mayStart(tenant)) return start(tenant);
+      if (tenant.waiting.length === 0 && mayStart(tenant, performance.now())) return start(tenant);
       if (tenant.waiting.length >= maxWaiting) throw tooManyWaiting(maxWaiting);
       return new Promise((resolve, reject) => {
         const begin = () => resolve(start(tenant));

@@ -31,6 +31,7 @@ export interface OpenParts {
   readonly ended: EndedSessions;
   readonly health: Health;
   readonly bytes: BlobParts['bytes'];
+  readonly share: BlobParts['share'];
   readonly formPages: Client<FormPageService>;
 }
 
@@ -43,7 +44,12 @@ export function createOpenPages(parts: OpenParts): Router {
   mountHealth(router, parts.health);
   mountAssets(router, [STYLES, ICON, FORM_SCRIPT, PASSKEY_SCRIPT]);
   mountDocs(router, settings.publicUrl);
-  mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl, timeoutMs: settings.requestTimeoutMs });
+  mountBlobs(router, {
+    bytes: parts.bytes,
+    share: parts.share,
+    contentUrl: settings.contentUrl,
+    timeoutMs: settings.requestTimeoutMs,
+  });
   mountForms(router, {
     formPages: parts.formPages,
     bodyBytes: settings.bodyBytes,

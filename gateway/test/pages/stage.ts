@@ -32,6 +32,7 @@ import { config } from '../../src/config.js';
 import type { Invoke } from '../../src/endpoint.js';
 import { createEventStreams } from '../../src/event-streams.js';
 import { createFairShares, sharesOf } from '../../src/fair-shares/index.js';
+import { shareOfVisitors } from '../../src/fair-shares/visitors.js';
 import { watchUtilization } from '../../src/fair-shares/watch-utilization.js';
 import { openLargeBodies } from '../../src/large-bodies/index.js';
 import { createLocalLimiter } from '../../src/middleware/limiters.js';
@@ -112,7 +113,13 @@ export async function openPagesStage(
   const routes = createRoutes();
   const ended = createEndedSessions();
   const auth = {} as Client<AuthService>;
+  const fairShares = createFairShares(
+    sharesOf(settings),
+    watchUtilization(() => 0),
+  );
+  const share = shareOfVisitors(fairShares, settings.requestTimeoutMs);
   const readers = openReaders({
+    share,
     limitSearches: createRateGate(settings.rateLimits)({ limits: ['reader'], scope: 'public' }),
     reader,
     auth,
@@ -133,10 +140,8 @@ export async function openPagesStage(
     },
     streams: createEventStreams({ open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
-    fairShares: createFairShares(
-      sharesOf(settings),
-      watchUtilization(() => 0),
-    ),
+    fairShares,
+    share,
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     invoke: () => (async () => ({})) as Invoke,
     authentication: {
@@ -150,6 +155,7 @@ export async function openPagesStage(
       timeoutMs: 1000,
     },
     open: createOpenPages({
+      share,
       settings,
       routes,
       auth,

@@ -6,4 +6,5 @@ export * from './parse-body.js';
 export * from './preconditions.js';
 export * from './raw-bytes.js';
 export * from './security-headers.js';
+export * from './share-work.js';
 export * from './status.js';

@@ -32,7 +32,8 @@ export async function serveFile(ctx: Context, parts: ReaderParts, place: Place, 
   const headers = pageHeaders({ policy: '', indexed: false, isPrivate: revision?.private ?? true });
   ctx.set('X-Robots-Tag', 'noindex');
   await sendDownload(ctx, download, async (offset, length) => {
-    const piece = await parts.reader.readPublishedFile({ ...request, offset, length }, callOf(ctx, parts));
+    const read = () => parts.reader.readPublishedFile({ ...request, offset, length }, callOf(ctx, parts));
+    const piece = await parts.share(ctx, read, ({ data }) => data.length);
     return piece.etag === etag ? piece.data : Buffer.alloc(0);
   });
   ctx.set('Cache-Control', headers['Cache-Control'] ?? '');

@@ -35,6 +35,7 @@ interface SiteParts {
   readonly cookieName: string;
   readonly ended: EndedSessions;
   readonly settings: SiteSettings;
+  readonly share: ReaderParts['share'];
   /** Runs a search within the rate limit of readers. */
   readonly limitSearches: ReaderParts['limitSearches'];
   /** Returns the options of calls that do not belong to a request. */
@@ -48,7 +49,7 @@ interface SiteParts {
 
 /** Creates the site of published pages and its caches. */
 export function openReaders(parts: SiteParts): ReaderSite {
-  const { reader, auth, cookieName, ended, settings, limitSearches, call, watch } = parts;
+  const { reader, auth, cookieName, ended, settings, share, limitSearches, call, watch } = parts;
   const { publicUrl, contentUrl, pageCacheBytes, requestTimeoutMs } = settings;
   const views = createViews(reader, call);
   const revisions = createRevisions(reader, { receivesChanges: watch !== undefined });
@@ -63,6 +64,7 @@ export function openReaders(parts: SiteParts): ReaderSite {
     contentUrl,
     viewerOf: createViewerOf({ auth, cookieName, ended, timeoutMs: requestTimeoutMs }),
     timeoutMs: requestTimeoutMs,
+    share,
     limitSearches,
   });
   return {

@@ -1,4 +1,4 @@
-import type { ReadHost } from '@commonplace/kit/http';
+import type { ReadHost, ShareWork } from '@commonplace/kit/http';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderAddress, ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Context } from 'koa';
@@ -22,6 +22,7 @@ export interface ReaderParts {
   readonly viewerOf: (ctx: Context) => Promise<string>;
   /** Timeout of a call in milliseconds. */
   readonly timeoutMs: number;
+  readonly share: ShareWork;
   /** Runs a search within the rate limit of the client's network. Throws `rate_limited`. */
   readonly limitSearches: (ctx: Context, search: () => Promise<void>) => Promise<void>;
 }

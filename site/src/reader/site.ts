@@ -154,12 +154,17 @@ async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<vo
     if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);
     const { q } = ctx.query;
     if (typeof q === 'string' && q.trim() !== '') {
-      return await parts.limitSearches(ctx, () => serveSearch(ctx, parts, place, q));
+      return await parts.limitSearches(ctx, () => shared(ctx, parts, () => serveSearch(ctx, parts, place, q)));
     }
-    return await servePage(ctx, parts, place);
+    return await shared(ctx, parts, () => servePage(ctx, parts, place));
   } catch (thrown) {
     fail(ctx, thrown);
   }
+}
+
+/** Answers a request within the share of the reader's network. */
+function shared(ctx: Context, { share }: ReaderParts, answer: () => Promise<void>): Promise<void> {
+  return share(ctx, answer, () => ctx.length ?? 0);
 }
 
 function refuseMethod(ctx: Context): void {

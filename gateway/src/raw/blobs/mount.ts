@@ -1,5 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import { isHostOf } from '@commonplace/kit/http';
+import { isHostOf, type ShareWork } from '@commonplace/kit/http';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import { enumName } from '@commonplace/platform/enums';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
@@ -10,6 +10,7 @@ import { receiveUpload } from './upload.js';
 
 export interface BlobParts {
   readonly bytes: Client<BytesService>;
+  readonly share: ShareWork;
   /** The origin of uploaded content, if it differs from the product's. */
   readonly contentUrl: string | undefined;
   /** Timeout in milliseconds until the first byte of an upload or a download. */
@@ -23,7 +24,7 @@ const PIECE_MS = 60_000;
  * Serves uploads and downloads of files by signed URLs. The token in the path grants access without a credential. Bytes
  * are streamed in pieces with backpressure.
  */
-export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: BlobParts): void {
+export function mountBlobs(router: Router, { bytes, share, contentUrl, timeoutMs }: BlobParts): void {
   const isOwnOfBytes = contentUrl === undefined ? () => false : isHostOf(contentUrl);
   router.get('/blobs/:token', async (ctx) => {
     const { token = '' } = ctx.params;
@@ -34,19 +35,18 @@ export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: Blo
       throw new AppError('NOT_FOUND', 'expired_link', 'This URL is good under another host only.');
     }
     await sendDownload(ctx, download, async (offset, length) => {
-      const { data } = await bytes.readBytes({ token, offset, length }, call());
-      return data;
+      const read = () => bytes.readBytes({ token, offset, length }, call());
+      return (await share(ctx, read, (piece) => piece.data.length)).data;
     });
   });
   router.put('/blobs/:token', async (ctx) => {
     const { token = '' } = ctx.params;
-    const { resourceId, status, partsMissing } = await receiveUpload(
-      ctx.req,
-      token,
+    const { resourceId, status, partsMissing } = await receiveUpload(ctx.req, token, {
       bytes,
-      callOf(ctx.state),
-      timeoutMs,
-    );
+      call: callOf(ctx.state),
+      beginMs: timeoutMs,
+      inShare: (data, write) => share(ctx, write, () => data.length),
+    });
     const data = { resource_id: resourceId, status: statusName(status), parts_missing: partsMissing };
     ctx.set('Cache-Control', 'no-store');
     ctx.body = { data, request_id: ctx.state.requestId };

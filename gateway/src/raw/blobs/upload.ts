@@ -10,6 +10,15 @@ const IDLE_MS = 60_000;
 /** Timeout in milliseconds for making the bytes durable. */
 const FINISH_MS = 300_000;
 
+interface UploadParts {
+  readonly bytes: Client<BytesService>;
+  readonly call: (timeoutMs?: number) => CallOptions;
+  /** Timeout in milliseconds for the first call. */
+  readonly beginMs: number;
+  /** Writes a piece when it is the turn of the client's network. */
+  readonly inShare: (data: Buffer, write: () => Promise<unknown>) => Promise<unknown>;
+}
+
 /**
  * Writes a request's body to the upload of its token. If the body is cut off, the upload is aborted and leaves nothing
  * behind.
@@ -17,9 +26,7 @@ const FINISH_MS = 300_000;
 export async function receiveUpload(
   request: IncomingMessage,
   token: string,
-  bytes: Client<BytesService>,
-  call: (timeoutMs?: number) => CallOptions,
-  beginMs: number,
+  { bytes, call, beginMs, inShare }: UploadParts,
 ): Promise<FinishWriteResponse> {
   const contentLength = lengthOf(request);
   const { writer } = await bytes.beginWrite({ token, contentLength }, call(beginMs));
@@ -27,7 +34,8 @@ export async function receiveUpload(
   let offset = 0;
   try {
     for await (const data of pieces(request)) {
-      await bytes.writeBytes({ writer, offset, data }, call());
+      const at = offset;
+      await inShare(data, () => bytes.writeBytes({ writer, offset: at, data }, call()));
       offset += data.length;
     }
   } catch (error) {

@@ -1,0 +1,18 @@
+import type { ShareWork } from '@commonplace/kit/http';
+import type { State } from '../middleware/state.js';
+import type { FairShares } from './index.js';
+
+/** Does work for clients without a credential within the share of their network. Work that waits longer is refused. */
+export function shareOfVisitors(fairShares: FairShares, timeoutMs: number): ShareWork {
+  return async (ctx, work, bytesOf) => {
+    const { clientNetwork } = ctx.state as State;
+    const place = await fairShares.enter(clientNetwork, Date.now() + timeoutMs);
+    try {
+      const result = await work();
+      place.bytes = bytesOf(result);
+      return result;
+    } finally {
+      fairShares.leave(place);
+    }
+  };
+}
