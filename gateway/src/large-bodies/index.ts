@@ -1,10 +1,10 @@
-import { AppError, Unavailable } from '@commonplace/kit/errors';
+import { AppError } from '@commonplace/kit/errors';
 import {
   createWorkerPool,
+  failuresOfBounded,
   resultOf,
   startTaskThread,
   type TaskAnswer,
-  type ThreadFailures,
   transferablesIn,
   withBuffers,
 } from '@commonplace/kit/workers';
@@ -45,14 +45,7 @@ const tooComplex = (cause: unknown) =>
     { cause, details: { limit_seconds: READ_SECONDS } },
   );
 
-const failures: ThreadFailures = {
-  ended: (cause) =>
-    (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
-      ? tooComplex(cause)
-      : Unavailable({}, { cause }),
-  late: (timeoutMs) => tooComplex(new Error(`took more than ${timeoutMs} ms`)),
-  closed: () => Unavailable({}),
-};
+const failures = failuresOfBounded(tooComplex);
 
 /** Creates the pool of threads that read large bodies. Tenants share the threads fairly. */
 export function openLargeBodies({ bodyBytes, bodyThreads, bodiesWaiting }: LargeBodySettings): LargeBodies {

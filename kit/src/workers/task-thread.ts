@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { Unavailable } from '../errors/index.js';
 import type { TaskProcess } from '../process/index.js';
 
 export interface ThreadFailures {
@@ -9,6 +10,21 @@ export interface ThreadFailures {
   ended(cause: unknown): Error;
   late(timeoutMs: number): Error;
   closed(): Error;
+}
+
+/**
+ * Returns failures for tasks whose cost users decide: `beyond` creates the error for one that takes more memory than its
+ * thread has, or more time than `timeoutMs`; any other failure is Unavailable.
+ */
+export function failuresOfBounded(beyond: (cause: unknown, timeoutMs?: number) => Error): ThreadFailures {
+  return {
+    ended: (cause) =>
+      (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
+        ? beyond(cause)
+        : Unavailable({}, { cause }),
+    late: (timeoutMs) => beyond(new Error(`took more than ${timeoutMs} ms`), timeoutMs),
+    closed: () => Unavailable({}),
+  };
 }
 
 export interface TaskThreadOptions {

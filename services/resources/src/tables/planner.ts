@@ -1,10 +1,10 @@
-import { AppError, Unavailable } from '@commonplace/kit/errors';
+import { AppError } from '@commonplace/kit/errors';
 import {
   createWorkerPool,
+  failuresOfBounded,
   resultOf,
   startTaskThread,
   type TaskAnswer,
-  type ThreadFailures,
 } from '@commonplace/kit/workers';
 import type { Settings } from '../config.js';
 import { limitMet, RESERVED_MS, type TimeLimit } from '../time-limits.js';
@@ -16,7 +16,7 @@ import type { Outcome, WriteRequest } from './write.js';
  */
 export const MIN_THREAD_BYTES = 64 * 1024;
 
-const HEAP_MIB = 512;
+const HEAP_MIB = 384;
 const IDLE_MS = 60_000;
 
 export type PlannerSettings = Pick<Settings, 'tableThreads' | 'tableSeconds' | 'tablesWaiting'>;
@@ -43,14 +43,9 @@ const tooComplex = (limit: TimeLimit, cause: unknown) =>
 /** Opens the pool of threads; none is started before the first large write. */
 export function openTablePlanner({ tableThreads, tableSeconds, tablesWaiting }: PlannerSettings): TablePlanner {
   const own: TimeLimit = { limit_seconds: tableSeconds, setting: 'COMMONPLACE_TABLE_SECONDS' };
-  const failures: ThreadFailures = {
-    ended: (cause) =>
-      (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
-        ? tooComplex(own, cause)
-        : Unavailable({}, { cause }),
-    late: (timeoutMs) => tooComplex(limitMet(own, timeoutMs), new Error(`took more than ${timeoutMs} ms`)),
-    closed: () => Unavailable({}),
-  };
+  const failures = failuresOfBounded((cause, timeoutMs = tableSeconds * 1000) =>
+    tooComplex(limitMet(own, timeoutMs), cause),
+  );
   const entry = new URL('./planner-thread.js', import.meta.url);
   const pool = createWorkerPool<WriteRequest, TaskAnswer>({
     name: 'resources.tables',

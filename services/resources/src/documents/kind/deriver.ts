@@ -1,5 +1,4 @@
-import { Unavailable } from '@commonplace/kit/errors';
-import { createWorkerPool, resultOf, startTaskThread, type ThreadFailures } from '@commonplace/kit/workers';
+import { createWorkerPool, failuresOfBounded, resultOf, startTaskThread } from '@commonplace/kit/workers';
 import type { Settings } from '../../config.js';
 import { DocumentTooComplex } from '../../errors.js';
 import { limitMet, RESERVED_MS } from '../../time-limits.js';
@@ -41,22 +40,15 @@ export interface Deriver {
 /** Reports that a task took longer than its timeout, or more memory than a thread has. */
 class BeyondBounds extends Error {
   constructor(
-    message: string,
+    cause: unknown,
     /** The timeout in milliseconds, if the task exceeded it. */
     readonly timeoutMs?: number,
   ) {
-    super(message);
+    super('beyond the bounds of a thread', { cause });
   }
 }
 
-const failures: ThreadFailures = {
-  ended: (cause) =>
-    (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
-      ? new BeyondBounds('out of memory')
-      : Unavailable({}, { cause }),
-  late: (timeoutMs) => new BeyondBounds(`took more than ${timeoutMs} ms`, timeoutMs),
-  closed: () => Unavailable({}),
-};
+const failures = failuresOfBounded((cause, timeoutMs) => new BeyondBounds(cause, timeoutMs));
 
 /** Opens the worker threads that parse documents and match patterns; tenants share them fairly. */
 export function openDeriver({ documentThreads, documentSeconds, documentsWaiting }: DeriverSettings): Deriver {
