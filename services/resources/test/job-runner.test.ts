@@ -86,12 +86,16 @@ async function newNode(fields: Partial<Node>): Promise<Node> {
 async function runDue(): Promise<void> {
   const runner = await openJobRunner({ ...parts, log: createLog('silent'), partsOf: () => parts });
   await runner.begin();
-  await until(async () => (await dueJobs()).length === 0);
+  await until(async () => (await openJobs()).length === 0);
   await runner.close();
 }
 
-const dueJobs = () =>
-  parts.jobs.find({ where: { leaseUntil: { lte: new Date().toISOString() } }, sort: ['leaseUntil'], limit: 1000 });
+/** Returns the jobs that are due or in work; a runner that closes hands the latter back. */
+async function openJobs(): Promise<TreeJob[]> {
+  const now = new Date().toISOString();
+  const jobs = await parts.jobs.find({ where: {}, limit: 1000 });
+  return jobs.filter(({ leaseUntil, lease }) => leaseUntil <= now || (lease?.holder ?? '') !== '');
+}
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + 60_000; !(await isSo()); ) {
