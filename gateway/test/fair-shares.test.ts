@@ -167,8 +167,9 @@ describe('while the process is busy', () => {
 test('work for a client without a credential counts for the network of the client', async () => {
   const { shares, look } = open({ bytesPerSecond: 1_000_000 });
   const inShare = shareOfVisitors(shares, 60_000);
+  const gone = new Set(['192.0.2.64']);
   const share = (clientNetwork: string, work: () => Promise<unknown>, bytes = 0) =>
-    inShare({ state: { clientNetwork } }, work, () => bytes);
+    inShare({ state: { clientNetwork }, res: { destroyed: gone.has(clientNetwork) } }, work, () => bytes);
   const order: string[] = [];
   const note = (what: string) => async () => order.push(what);
   enter(shares, 'b', 1);
@@ -178,8 +179,11 @@ test('work for a client without a credential counts for the network of the clien
   await share('198.51.100.0', note('large'), 130_000);
   const next = share('198.51.100.0', note('next'));
   await share('203.0.113.0', note('other'));
+  await share('192.0.2.64', note('not waiting'), 130_000);
+  await expect(share('192.0.2.64', note('gone'))).rejects.toMatchObject({ code: 'CANCELLED' });
   await next;
-  expect(order).toEqual(['large', 'other', 'next']);
+  expect(order.filter((what) => what !== 'next')).toEqual(['large', 'other', 'not waiting']);
+  expect(order.indexOf('next')).toBeGreaterThan(order.indexOf('other'));
 });
 
 describe('requests that wait', () => {

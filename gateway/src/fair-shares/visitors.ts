@@ -1,3 +1,4 @@
+import { cancelled } from '@commonplace/kit/deadline';
 import type { ShareWork } from '@commonplace/kit/http';
 import type { State } from '../middleware/state.js';
 import type { FairShares } from './index.js';
@@ -6,8 +7,10 @@ import type { FairShares } from './index.js';
 export function shareOfVisitors(fairShares: FairShares, timeoutMs: number): ShareWork {
   return async (ctx, work, bytesOf) => {
     const { clientNetwork } = ctx.state as State;
-    const place = await fairShares.enter(clientNetwork, Date.now() + timeoutMs);
+    const entered = fairShares.enter(clientNetwork, Date.now() + timeoutMs);
+    const place = await entered;
     try {
+      if (entered instanceof Promise && ctx.res?.destroyed) throw cancelled();
       const result = await work();
       place.bytes = bytesOf(result);
       return result;

@@ -53,8 +53,10 @@ export function compileList(item: Convert, { minItems, maxItems, uniqueItems }: 
     }
     if (value.length < minItems) return faults.add(param, 'invalid_value', `must have ${minItems} items or more.`);
     if (uniqueItems) {
+      const seen = new Set<unknown>();
       for (const [i, each] of value.entries()) {
-        if (value.indexOf(each) < i) faults.add(`${param}[${i}]`, 'invalid_value', 'must not be in the list twice.');
+        if (seen.has(each)) faults.add(`${param}[${i}]`, 'invalid_value', 'must not be in the list twice.');
+        seen.add(each);
       }
     }
     return value.map((each: unknown, i) => item(each, `${param}[${i}]`, faults));

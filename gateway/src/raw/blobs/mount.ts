@@ -45,7 +45,8 @@ export function mountBlobs(router: Router, { bytes, share, contentUrl, timeoutMs
       bytes,
       call: callOf(ctx.state),
       beginMs: timeoutMs,
-      inShare: (data, write) => share(ctx, write, () => data.length),
+      // What has been received is written even if the client has left.
+      inShare: (data, write) => share({ state: ctx.state }, write, () => data.length),
     });
     const data = { resource_id: resourceId, status: statusName(status), parts_missing: partsMissing };
     ctx.set('Cache-Control', 'no-store');
