@@ -1,5 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { describe, expect, test } from '@jest/globals';
-import { createBreathe, encodeInSlices, parseJsonInSlices, piecesOf } from '../src/slices/index.js';
+import {
+  createBreathe,
+  encodeInSlices,
+  isSentInTurns,
+  parseJsonInSlices,
+  piecesOf,
+  sendInTurns,
+} from '../src/slices/index.js';
 
 const never = async () => {};
 const parse = (value: unknown) => parseJsonInSlices(Buffer.from(JSON.stringify(value)), never);
@@ -79,4 +89,40 @@ test('a text encoded in slices equals the text encoded at once', async () => {
   for (const text of texts) {
     expect((await encodeInSlices(text, async () => {})).equals(Buffer.from(text))).toBe(true);
   }
+});
+
+describe('bodies sent in turns', () => {
+  const SIZE = 3_000_000;
+  const body = randomBytes(SIZE);
+
+  test('a fast client receives all bytes, but not all in one turn', async () => {
+    let turn = 0;
+    let counting = true;
+    const count = () => {
+      turn++;
+      if (counting) setImmediate(count);
+    };
+    count();
+    const received: Buffer[] = [];
+    const writes = new Map<number, number>();
+    const client = new Writable({
+      highWaterMark: 2 * SIZE,
+      write(piece: Buffer, _, done) {
+        received.push(piece);
+        writes.set(turn, (writes.get(turn) ?? 0) + 1);
+        const until = performance.now() + 0.6;
+        while (performance.now() < until);
+        done();
+      },
+    });
+    await pipeline(sendInTurns([body.subarray(0, 1_000_001), body.subarray(1_000_001)]), client);
+    counting = false;
+    expect(Buffer.concat(received).equals(body)).toBe(true);
+    expect(Math.max(...writes.values())).toBeLessThan(5);
+  });
+
+  test('only large bodies are', () => {
+    expect(isSentInTurns(1000)).toBe(false);
+    expect(isSentInTurns(SIZE)).toBe(true);
+  });
 });

@@ -1,11 +1,11 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { createEtag } from '@commonplace/kit/http';
-import { createBreathe, piecesOf } from '@commonplace/kit/slices';
+import { createBreathe, piecesOf, sendInTurns } from '@commonplace/kit/slices';
 
 /** Number of characters and bytes above which an answer is encoded and sent in pieces. */
 const LARGE_SIZE = 128 * 1024;
 
-/** Bytes of a large value that are hashed or sent at a time, which takes less than a millisecond. */
+/** Bytes of a large value that are hashed at a time, which takes less than a millisecond. */
 const PIECE_BYTES = 256 * 1024;
 
 /** A large answer, encoded as UTF-8 in pieces. */
@@ -37,7 +37,7 @@ export async function encodeLarge(parts: readonly (string | Buffer)[]): Promise<
 /** Streams an answer to its client piece by piece, as fast as the client reads. */
 export function streamOf(start: string, { pieces }: LargeAnswer, end: string): { body: Readable; bytes: number } {
   const all = [Buffer.from(start), ...pieces, Buffer.from(end)];
-  return { body: Readable.from(all), bytes: all.reduce((sum, { length }) => sum + length, 0) };
+  return { body: sendInTurns(all), bytes: all.reduce((sum, { length }) => sum + length, 0) };
 }
 
 function* bytesOf(part: string | Buffer): Generator<Buffer> {

@@ -1,4 +1,4 @@
-import type { Breathe } from './index.js';
+import type { Breathe } from './breathe.js';
 
 /** Bytes of JSON that are parsed at a time: about 2 ms for many small values. */
 const PIECE_BYTES = 32 * 1024;

@@ -1,4 +1,4 @@
-import type { Breathe } from './index.js';
+import type { Breathe } from './breathe.js';
 
 /** Characters of a piece: encoding one as UTF-8 or JSON takes at most a millisecond. */
 const PIECE_CHARS = 128 * 1024;

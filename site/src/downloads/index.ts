@@ -1,15 +1,13 @@
 import { Readable } from 'node:stream';
 import { AppError } from '@commonplace/kit/errors';
 import { matchesNone } from '@commonplace/kit/http';
-import { type Breathe, createBreathe } from '@commonplace/kit/slices';
+import { sendInTurns } from '@commonplace/kit/slices';
 import type { Download } from '@commonplace/proto/files/v1/bytes_service.js';
 import type { Context } from 'koa';
 import { rangeOf, type Span } from './range.js';
 
 /** Number of bytes that are read at a time. */
 const PIECE_BYTES = 1024 * 1024;
-/** Number of bytes that are written at a time: copying them to the socket takes some 0.1 ms. */
-const WRITTEN_BYTES = 128 * 1024;
 /** Milliseconds without progress after which the download is aborted. */
 const IDLE_MS = 120_000;
 
@@ -64,7 +62,7 @@ export async function sendDownload(
   }
   ctx.res.setTimeout(IDLE_MS, () => ctx.req.socket.destroy());
   const rest = { offset: offset + first.length, length: length - first.length };
-  ctx.body = Readable.from(pieces(first, rest, read), { objectMode: false, highWaterMark: WRITTEN_BYTES });
+  ctx.body = sendInTurns(pieces(first, rest, read));
   ctx.length = length;
 }
 
@@ -80,10 +78,7 @@ async function readSome(read: Read, offset: number, length: number): Promise<Buf
   });
 }
 
-/**
- * Yields the first piece and the rest of the span in order. Reads the next piece while one is being sent. Of all
- * downloads of the process one writes in a turn of the event loop, so that other requests run in between.
- */
+/** Yields the first piece and the rest of the span in order. Reads the next piece while one is being sent. */
 async function* pieces(first: Buffer, { offset, length }: Span, read: Read): AsyncIterable<Buffer> {
   const end = offset + length;
   const from = (at: number) => (at < end ? readSome(read, at, Math.min(PIECE_BYTES, end - at)) : undefined);
@@ -91,20 +86,12 @@ async function* pieces(first: Buffer, { offset, length }: Span, read: Read): Asy
   let next = from(at);
   // If the client stops reading, nothing awaits this promise any more, so its rejection is handled here.
   next?.catch(() => {});
-  const breathe = createBreathe();
-  if (first.length > 0) yield* slicesOf(first, breathe);
+  if (first.length > 0) yield first;
   while (next !== undefined) {
     const piece = await next;
     at += piece.length;
     next = from(at);
     next?.catch(() => {});
-    yield* slicesOf(piece, breathe);
-  }
-}
-
-async function* slicesOf(piece: Buffer, breathe: Breathe): AsyncIterable<Buffer> {
-  for (let at = 0; at < piece.length; at += WRITTEN_BYTES) {
-    await breathe();
-    yield piece.subarray(at, at + WRITTEN_BYTES);
+    yield piece;
   }
 }

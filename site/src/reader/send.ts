@@ -1,4 +1,5 @@
 import { matchesNone } from '@commonplace/kit/http';
+import { isSentInTurns, sendInTurns } from '@commonplace/kit/slices';
 import type { Context } from 'koa';
 import { readerPolicy } from '../page/policies.js';
 import type { Rendered } from './rendered.js';
@@ -40,7 +41,10 @@ export function sendRendered(ctx: Context, { etag, headers, body }: Rendered): v
     return;
   }
   ctx.status = 200;
-  ctx.body = body;
+  if (isSentInTurns(body.length)) {
+    ctx.body = sendInTurns([body]);
+    ctx.length = body.length;
+  } else ctx.body = body;
 }
 
 /** Sends a page that is rendered for this request only and must not be cached. */
