@@ -78,6 +78,17 @@ describe('a published document', () => {
     expect([callsOf('readPage').length, callsOf('getRevision').length]).toEqual([2, 1]);
   });
 
+  test('that is large arrives whole, with its length', async () => {
+    Object.assign(stage.state, { html: `<p>${'Some words. '.repeat(60_000)}</p>`, revision: 'large' });
+    const answer = await stage.get('/p/handbook');
+    const html = await answer.text();
+    expect(html).toContain('Some words. </p>');
+    expect(html.endsWith('</html>\n') || html.endsWith('</html>')).toBe(true);
+    expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(html)));
+    const head = await fetch(`${stage.baseUrl}/p/handbook`, { method: 'HEAD' });
+    expect(head.headers.get('content-length')).toBe(answer.headers.get('content-length'));
+  });
+
   test('disappears soon after it is unpublished', async () => {
     expect((await stage.get('/p/handbook')).status).toBe(200);
     Object.assign(stage.state, { missing: true, gone: true, revision: 'gone' });
