@@ -102,6 +102,14 @@ describe('Idempotency-Key', () => {
     expect((await by.get(`${list}?q=Once&type=folder`)).page.total).toBe(1);
   });
 
+  test('a slash at the end of the path makes no difference', async () => {
+    const body = { type: 'folder', name: 'Slash', workspace_id: workspace.id };
+    const key = randomUUID();
+    const first = await by.post<Resource>('/resources', body, keyed(key));
+    const again = await by.post<Resource>('/resources/', body, keyed(key));
+    expect([again.status, again.data.id]).toEqual([201, first.data.id]);
+  });
+
   test('another body with the same key is 409 idempotency_key_reused', async () => {
     const body = { type: 'folder', name: 'Reused', workspace_id: workspace.id };
     const key = randomUUID();

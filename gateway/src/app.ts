@@ -24,6 +24,7 @@ import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
 import { requireSingularHeaders } from './middleware/singular-headers.js';
 import type { State } from './middleware/state.js';
+import { limitUnreadAnswers } from './middleware/unread-answers.js';
 import type { EventRoute, Route } from './routes.js';
 
 export interface AppParts {
@@ -64,6 +65,7 @@ export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(nameRequest(settings, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, denials, refusals, log }) as Koa.Middleware);
+  app.use(limitUnreadAnswers(settings.unreadBytes) as Koa.Middleware);
   app.use(requireSingularHeaders());
   app.use(allowOrigins());
   app.use(shed(parts));

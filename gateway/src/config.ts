@@ -85,6 +85,12 @@ export const config = {
     parse: integer(1024, Number.MAX_SAFE_INTEGER),
     fallback: 10 * 1024 * 1024,
   },
+  unreadBytes: {
+    variable: 'COMMONPLACE_UNREAD_BYTES',
+    help: 'maximum bytes in memory that clients of one Org, or of one network without a credential, have not read yet',
+    parse: integer(1024, Number.MAX_SAFE_INTEGER),
+    fallback: 256 * 1024 * 1024,
+  },
   bodyBytes: {
     variable: 'COMMONPLACE_BODY_BYTES',
     help: 'maximum bytes of a JSON body',

@@ -25,6 +25,7 @@ import type { ReadRequest, ReadTask } from './large-bodies/protocol.js';
 import { readRequest } from './large-bodies/read.js';
 import { isSafe } from './middleware/authenticate.js';
 import { namedIds } from './middleware/denials.js';
+import { sharerOf } from './middleware/sharer.js';
 import type { State } from './middleware/state.js';
 import { requireWithinLimit } from './middleware/workspace-limit.js';
 import { ReadCall } from './request-call.js';
@@ -63,20 +64,23 @@ export function serveEndpoint(
       requireWithinLimit(route, ctx.state.admitted.caller);
       return serveEvents(ctx, route.events, invokeStream, settings);
     }
+    const follows = route.eventsAfter !== undefined && invokeStream !== undefined && wantsEvents(ctx);
+    // What can't be followed is refused before it has any effect.
+    if (follows) settings.streams.requireRoom(ctx);
     const read = Date.now();
     const body = isSafe(ctx.method) ? undefined : await bodyOf(ctx, route, settings.bodyBytes);
     // One deadline covers a request from its arrival to its answer. It is extended by the time that the client takes to
     // send the body.
     const deadline = ctx.state.arrivedAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
     // A client that sends its body slowly does not hold a place meanwhile.
-    const entered = fairShares.enter(sharerOf(ctx, route), deadline);
+    const entered = fairShares.enter(sharerOf(ctx), deadline);
     const place = entered instanceof Promise ? await entered : entered;
     place.bytes = body?.bytes.length ?? 0;
     try {
       // What had to wait is not begun for a client that has left meanwhile.
       if (entered instanceof Promise && ctx.res.destroyed) throw cancelled();
       const answer = await answerOf(ctx, route, body, deadline, invoke, settings);
-      if (wantsEvents(ctx) && (await followWrite(ctx, route, answer.message, invokeStream, settings))) return;
+      if (follows && (await followWrite(ctx, route, answer.message, invokeStream, settings))) return;
       place.bytes += await respond(ctx, route, answer);
     } finally {
       fairShares.leave(place);
@@ -171,7 +175,8 @@ async function serveEvents(
 
 /**
  * Responds to a write with the event stream of the record that its answer names. Returns false if there is no stream to
- * follow, because the write started nothing or its work was refused.
+ * follow: the write started nothing, its work was refused, or the stream can't be opened. The write has taken effect
+ * anyway, so that it must not be answered with an error.
  */
 async function followWrite(
   ctx: Ctx,
@@ -186,7 +191,7 @@ async function followWrite(
     await sendEvents(ctx, eventsAfter.events, request, invoke, settings);
     return true;
   } catch (error) {
-    if (error instanceof AppError && error.code === 'NOT_FOUND') return false;
+    if (error instanceof AppError) return false;
     throw error;
   }
 }
@@ -236,19 +241,7 @@ function readAll(
     facts: Object.fromEntries(route.facts.map((name) => [name, factOf(ctx, name, body.bytes)])),
     hashedWith: headers['idempotency-key'] === undefined || route.scope === 'public' ? undefined : queryOf(url),
   };
-  return body.bytes.length <= MAX_BYTES_AT_ONCE
-    ? readRequest(route, task)
-    : largeBodies.read(sharerOf(ctx, route), task);
-}
-
-/**
- * Returns the key by which worker threads are shared fairly: the caller's Org, else the person, else the network of
- * an anonymous client.
- */
-function sharerOf(ctx: Ctx, route: Route): string {
-  if (route.scope === 'public') return ctx.state.clientNetwork;
-  const { caller } = ctx.state.admitted;
-  return caller.tenant?.orgId ?? (caller.userId === '' ? ctx.state.clientNetwork : caller.userId);
+  return body.bytes.length <= MAX_BYTES_AT_ONCE ? readRequest(route, task) : largeBodies.read(sharerOf(ctx), task);
 }
 
 /** Returns the caller token as call metadata. Calls for public endpoints have no caller and no token. */

@@ -14,6 +14,8 @@ export type OpenEvents = (lastEventId: string, signal: AbortSignal) => AsyncIter
 
 /** Sends streams of rpcs to clients as server-sent events (WHATWG HTML, 9.2). */
 export interface EventStreams {
+  /** Throws `concurrency_limited` if the credential or its tenant has too many streams open for another one. */
+  requireRoom(ctx: Ctx): void;
   /**
    * Responds with the events of a stream. Rejects if the stream fails before its first event, and with
    * `concurrency_limited` if the credential or its tenant has too many streams open. At `deadline` (epoch milliseconds)
@@ -52,6 +54,7 @@ export function wantsEvents(ctx: Pick<Ctx, 'get'>): boolean {
 export function createEventStreams(streams: OpenStreams, stallMs = STALL_MS): EventStreams {
   const open = new Set<PassThrough>();
   return {
+    requireRoom: (ctx) => streams.require(ctx.state.admitted),
     async send(ctx, route, openEvents, deadline) {
       const leave = streams.open(ctx.state.admitted);
       const body = new PassThrough();
@@ -85,6 +88,7 @@ export function createEventStreams(streams: OpenStreams, stallMs = STALL_MS): Ev
         'X-Accel-Buffering': 'no',
       });
       ctx.req.socket.setTimeout(0);
+      ctx.state.streamsEvents = true;
       ctx.body = body;
       void pump(ctx, body, reader, gone.signal, stallMs).finally(() => {
         if (!body.destroyed) body.end();

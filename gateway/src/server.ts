@@ -20,6 +20,8 @@ const MAX_HEADER_BYTES = 64 * 1024;
  */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 3_600_000;
+/** Milliseconds between two looks for connections that exceed these limits. */
+const LOOK_MS = 1000;
 /**
  * Milliseconds for which an idle connection stays open. It is longer than in usual load balancers, so that they close
  * it first.
@@ -33,6 +35,7 @@ const KEEP_ALIVE_MS = 75_000;
 const OPTIONS = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout: REQUEST_MS,
+  connectionsCheckingInterval: LOOK_MS,
   maxHeaderSize: MAX_HEADER_BYTES,
   requireHostHeader: false,
 };
@@ -49,6 +52,8 @@ export async function openHttpServer(
 ): Promise<HttpServer> {
   const server = createServer(OPTIONS, app.callback());
   server.headersTimeout = HEADERS_MS;
+  // Their bytes are limited. Beyond a number, Node.js would drop headers, and so credentials, without an error.
+  server.maxHeadersCount = 0;
   server.on('clientError', (error, socket) => refuseUnreadable(error, socket, headers));
   // The application answers unknown expectations, so that they get the documented error.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

@@ -94,7 +94,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
     invokeStream: () => () => {
       throw new Error('no stream is played');
     },
-    streams: createEventStreams({ open: () => () => {} }),
+    streams: createEventStreams({ require: () => {}, open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
     fairShares,
     share,

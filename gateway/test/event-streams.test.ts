@@ -33,6 +33,7 @@ function openStreams(stallMs?: number) {
   let open = 0;
   const streams = createEventStreams(
     {
+      require: () => {},
       open: () => {
         open += 1;
         return () => {

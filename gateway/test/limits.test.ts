@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { AppError } from '@commonplace/kit/errors';
 import { countedNetwork } from '@commonplace/kit/network';
 import { describe, expect, test } from '@jest/globals';
@@ -30,12 +31,15 @@ function asker(policies = FEW) {
   ) => {
     const admitted = type && { credentialId: id, caller: { userId: '', credential: { type, scopes: [] } } };
     const state = { clientIp, clientNetwork: countedNetwork(clientIp), admitted };
-    const ctx = { state, params: { token }, set() {} };
+    const res = new EventEmitter();
+    const ctx = { state, params: { token }, res, set() {} };
     try {
       await gate(route)(ctx as never, async () => {});
       return 'passed';
     } catch (error) {
       return error instanceof AppError ? error.details.policy : error;
+    } finally {
+      res.emit('close');
     }
   };
 }
@@ -82,8 +86,16 @@ describe('addresses of one IPv6 network', () => {
 
   test('share their failed authentications', async () => {
     const failures = createFailureLimit(parseRateLimits('auth=20'));
-    const outcomes = await Promise.allSettled(addresses.map((address) => failures.count(countedNetwork(address))));
+    const sent: Record<string, string> = {};
+    const set = (name: string, value: string) => Object.assign(sent, { [name]: value });
+    const contexts = addresses.map((address) => ({ state: { clientNetwork: countedNetwork(address) }, set }));
+    const outcomes = await Promise.allSettled(contexts.map((ctx) => failures.count(ctx as never)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+    expect(outcomes.at(-1)).toMatchObject({ reason: { message: 'More than 20 failed authentications in 60 s.' } });
+    expect(sent).toEqual({
+      'RateLimit-Policy': '"auth";q=20;w=60',
+      RateLimit: expect.stringMatching(/^"auth";r=0;t=\d+$/),
+    });
   });
 });
 
@@ -159,6 +171,7 @@ test('policies that depend on the content of a request count in addition to thos
     const ctx = {
       state: Object.assign(state, { clientIp: '::1', clientNetwork: '::', admitted }),
       params: {},
+      res: new EventEmitter(),
       set() {},
     };
     try {

@@ -250,6 +250,10 @@ describe('a PATCH', () => {
     expect(() => parse(body)).toThrow(expect.objectContaining({ reason: 'no_update_field' }));
   });
 
+  test('an empty object beside other fields changes nothing', () => {
+    expect(parse({ small: 1, part: {} }).message).toMatchObject({ updateMask: ['small'] });
+  });
+
   test('accepts no mask from a client', () => {
     expect(faultsOf(() => parse({ update_mask: ['name'] }))).toEqual([['update_mask', 'unknown_field']]);
   });

@@ -38,3 +38,22 @@ test('a closing server finishes running requests, and announces the end of their
   expect(await slow).toEqual(['200', 'close']);
   await closed;
 });
+
+test('no header is dropped because of their number', async () => {
+  const app = new Koa();
+  app.use((ctx) => {
+    ctx.body = ctx.get('Authorization');
+  });
+  const server = await openHttpServer(app, '127.0.0.1', 0);
+  const many = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`x-${i}`, 'a']));
+  const text = await new Promise<string>((resolve, reject) => {
+    const headers = { ...many, authorization: 'last' };
+    request({ host: '127.0.0.1', port: server.port, headers }, (answer) => {
+      answer.setEncoding('utf8').once('data', resolve);
+    })
+      .once('error', reject)
+      .end();
+  });
+  expect(text).toBe('last');
+  await server.close(0);
+});

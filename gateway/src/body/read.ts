@@ -18,6 +18,7 @@ export async function readBody(ctx: Context, limit: number, types: BodyTypes = {
   if (encoding === undefined && (length === undefined || length === '0')) return EMPTY;
   if (Number(length) > limit) throw tooLarge(limit, types);
   const bytes = await readBytes(ctx.req, limit).catch((error: { type?: string }) => {
+    if (error instanceof AppError) throw error;
     if (error.type === 'entity.too.large') throw tooLarge(limit, types);
     throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause: error });
   });

@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import { gauge, rateLimited } from '@commonplace/kit/telemetry';
 import type { Settings } from '../config.js';
-import { tooManyAtOnce } from '../middleware/rate-limit.js';
+import { tooManyAtOnce } from '../middleware/in-progress.js';
 import type { WatchUtilization } from './watch-utilization.js';
 
 export interface FairSharesOptions {

@@ -75,8 +75,7 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
     try {
       ctx.state.admitted = await renew();
     } catch (error) {
-      if (error instanceof AppError && error.code === 'UNAUTHENTICATED')
-        await parts.failures.count(ctx.state.clientNetwork);
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') await parts.failures.count(ctx);
       throw error;
     }
     refuseEmpty(ctx, 'X-Tenant', '`personal` or the id of an Org');

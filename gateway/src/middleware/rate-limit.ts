@@ -5,13 +5,16 @@ import type { Middleware, ParameterizedContext } from 'koa';
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import { CONCURRENCY_POLICIES, type Policies, type PolicyName, WINDOW_SECONDS } from '../rate-limits.js';
 import type { Route } from '../routes.js';
+import { type Claim, createInProgress } from './in-progress.js';
 import { type CreateLimiter, createLocalLimiter, type Limiter } from './limiters.js';
 import type { State } from './state.js';
 
 export interface FailureLimit {
-  /** Counts a failed authentication. Throws 429 if there were too many from the network. */
-  count(clientNetwork: string): Promise<void>;
+  /** Counts a failed authentication, and sets the headers of its policy. Throws 429 if there were too many from the network. */
+  count(ctx: CountedFailure): Promise<void>;
 }
+
+type CountedFailure = Pick<ParameterizedContext<State>, 'state' | 'set'>;
 
 /**
  * Creates the limit of failed authentications. A valid credential is never refused because of it, since only failures
@@ -20,9 +23,18 @@ export interface FailureLimit {
 export function createFailureLimit(policies: Policies, create: CreateLimiter = createLocalLimiter): FailureLimit {
   const limiter = limiterOf('auth', policies, create);
   return {
-    async count(clientNetwork) {
+    async count(ctx) {
       if (limiter === undefined) return;
-      const { refusal } = await consume(limiter, 'auth', clientNetwork, policies.auth as number);
+      const limit = policies.auth as number;
+      const { left, refusal } = await consume(
+        limiter,
+        'auth',
+        ctx.state.clientNetwork,
+        limit,
+        'failed authentications',
+      );
+      ctx.set('RateLimit-Policy', policyHeaderOf('auth', limit));
+      ctx.set('RateLimit', limitHeaderOf('auth', left));
       if (refusal !== undefined) throw refusal;
     },
   };
@@ -68,12 +80,12 @@ export function createRateGate(policies: Policies, create: CreateLimiter = creat
     const limiter = limiterOf(name, policies, create);
     if (limiter !== undefined) limiters.set(name, limiter);
   }
-  const running = new Map<string, number>();
+  const inProgress = createInProgress();
 
   return (route) => {
     const asked = route.scope === 'public' ? route.limits : ['default', ...route.limits];
     const names = asked.filter((name) => limiters.has(name)) as PolicyName[];
-    const policyHeader = names.map((name) => `"${name}";q=${policies[name]};w=${WINDOW_SECONDS}`).join(', ');
+    const policyHeader = names.map((name) => policyHeaderOf(name, policies[name])).join(', ');
     if (names.length === 0 && policies.concurrent === undefined) return (_, next) => next();
     return async (ctx, next) => {
       const credentialId = ctx.state.admitted?.credentialId ?? ctx.state.clientNetwork;
@@ -84,7 +96,7 @@ export function createRateGate(policies: Policies, create: CreateLimiter = creat
           const counter = limiter && counterOf(name, ctx);
           if (limiter === undefined || counter === undefined) continue;
           const { left, refusal } = await consume(limiter, name, counter, policies[name] as number);
-          used.push(`"${name}";r=${left.remainingPoints};t=${Math.ceil(left.msBeforeNext / 1000)}`);
+          used.push(limitHeaderOf(name, left));
           ctx.set('RateLimit', used.join(', '));
           if (refusal !== undefined) throw refusal;
         }
@@ -92,47 +104,38 @@ export function createRateGate(policies: Policies, create: CreateLimiter = creat
       if (names.length > 0) ctx.set('RateLimit-Policy', policyHeader);
       await count(names);
       ctx.state.countBy = count;
-      await bounded(running, credentialId, policies.concurrent, next);
+      const leave = inProgress.enter([claimOf(credentialId, policies.concurrent)]);
+      try {
+        await next();
+      } finally {
+        // Event streams have limits of their own.
+        if (ctx.res.destroyed || ctx.state.streamsEvents) leave();
+        else ctx.res.once('close', leave);
+      }
     };
   };
 }
 
-/** Runs `next`, unless the credential already has as many requests in progress as the limit allows. */
-async function bounded(
-  running: Map<string, number>,
-  credentialId: string,
-  limit: number | undefined,
-  next: () => Promise<unknown>,
-): Promise<void> {
-  if (limit === undefined) {
-    await next();
-    return;
-  }
-  const count = running.get(credentialId) ?? 0;
-  if (count >= limit) throw tooManyAtOnce('concurrent', limit, `More than ${limit} requests at the same time.`);
-  running.set(credentialId, count + 1);
-  try {
-    await next();
-  } finally {
-    const left = (running.get(credentialId) ?? 1) - 1;
-    if (left <= 0) running.delete(credentialId);
-    else running.set(credentialId, left);
-  }
+/** A request counts until its client has received the answer, which may take long if the client reads slowly. */
+function claimOf(credentialId: string, limit: number | undefined): Claim {
+  return { policy: 'concurrent', key: credentialId, limit, amount: 1, message: tooManyRequests, retryAfter: 1 };
 }
 
-/** Creates the error for a request beyond a concurrency limit, and counts the refusal. */
-export function tooManyAtOnce(policy: PolicyName, limit: number, message: string, retryAfter = 1): AppError {
-  rateLimited.bind({ policy }).add();
-  return new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', message, {
-    details: { policy, limit, window_seconds: 0, retry_after_seconds: retryAfter, reason: 'concurrency' },
-    retryAfter,
-  });
-}
+const tooManyRequests = (limit: number): string => `More than ${limit} requests at the same time.`;
 
 function limiterOf(name: PolicyName, policies: Policies, create: CreateLimiter): Limiter | undefined {
   const points = policies[name];
   if (points === undefined || CONCURRENCY_POLICIES.has(name)) return undefined;
   return create(name, points);
+}
+
+/** Returns the part of `RateLimit-Policy` and, below, of `RateLimit` that describes a policy and its current window. */
+function policyHeaderOf(name: string, limit: number | undefined): string {
+  return `"${name}";q=${limit};w=${WINDOW_SECONDS}`;
+}
+
+function limitHeaderOf(name: string, { remainingPoints, msBeforeNext }: RateLimiterRes): string {
+  return `"${name}";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`;
 }
 
 /** Consumes one request of a window. Returns the state of the window, and the error if nothing was left. */
@@ -141,13 +144,14 @@ async function consume(
   policy: string,
   key: string,
   limit: number,
+  what = 'requests',
 ): Promise<{ left: RateLimiterRes; refusal?: AppError }> {
   try {
     return { left: await limiter.consume(key) };
   } catch (left) {
     if (!(left instanceof RateLimiterRes)) throw left;
     const wait = Math.min(Math.max(Math.ceil(left.msBeforeNext / 1000), 1), WINDOW_SECONDS);
-    const message = `More than ${limit} requests in ${WINDOW_SECONDS} s.`;
+    const message = `More than ${limit} ${what} in ${WINDOW_SECONDS} s.`;
     const details = { policy, limit, window_seconds: WINDOW_SECONDS, retry_after_seconds: wait, reason: 'quota' };
     rateLimited.bind({ policy }).add();
     return {

@@ -16,6 +16,10 @@ export interface State {
   countBy?: (policies: readonly string[]) => Promise<void>;
   /** Ids that the request names; set after it has been read. */
   named?: NamedIds;
+  /** Whether the answer is a stream of events. */
+  streamsEvents?: true;
+  /** Number of bytes of the answer that are in memory at a time, if it is streamed from elsewhere. */
+  bytesInMemory?: number;
   /** Authenticates the same credential again, for answers that take longer than a caller token is valid. */
   renew: () => Promise<Admitted>;
 }

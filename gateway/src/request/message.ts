@@ -24,9 +24,6 @@ export function readMessage(plan: MessagePlan, value: unknown, param: string, fa
     if (field === undefined) faults.add(at, 'unknown_field', UNKNOWN);
     else readField(field, value, key, at, message, faults, mask);
   }
-  if (mask !== undefined && Object.keys(value).length === 0) {
-    faults.add(param, 'no_update_field', 'names no field to change.');
-  }
   if (mask === undefined) {
     for (const field of plan.fields) requireField(field, value, `${param}.`, faults);
   }

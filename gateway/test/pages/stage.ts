@@ -138,7 +138,7 @@ export async function openPagesStage(
     invokeStream: () => () => {
       throw new Error('no stream is played');
     },
-    streams: createEventStreams({ open: () => () => {} }),
+    streams: createEventStreams({ require: () => {}, open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
     fairShares,
     share,

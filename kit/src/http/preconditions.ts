@@ -67,7 +67,8 @@ export function idempotencyOf(
   if (!KEY.test(key)) {
     throw invalidField('Idempotency-Key', 'invalid_value', 'Idempotency-Key has 1 to 255 printable ASCII characters.');
   }
-  const path = url.split('?')[0] ?? '';
+  // A path with a slash at its end is the same route.
+  const path = (url.split('?')[0] ?? '').replace(/\/$/, '');
   return { id: fingerprint(...by, method, path, key), fingerprint: bodyHash(queryOf(url)) };
 }
 

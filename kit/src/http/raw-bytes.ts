@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
+import { Timeout } from '../errors/index.js';
 
 /** Milliseconds that a client may take to send a body that is kept in memory. */
 const BODY_MS = 120_000;
@@ -9,14 +10,22 @@ const BODY_MS = 120_000;
  */
 const GATHERED_BYTES = 64 * 1024;
 
-/** Reads a body into memory. Rejects with raw-body's error if it is too large, too slow or cut off. */
-export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const slow = setTimeout(() => request.destroy(), BODY_MS);
+/**
+ * Reads a body into memory. Rejects with raw-body's error if it is too large or cut off, and with `timeout` if it takes
+ * longer than `timeoutMs`. Nothing has been done by then.
+ */
+export async function readBytes(request: IncomingMessage, limit: number, timeoutMs = BODY_MS): Promise<Buffer> {
   const length = request.headers['content-length'];
   const announced = Number(length);
   const isGathered = announced > GATHERED_BYTES && announced <= limit;
   const read = isGathered ? gather(request, announced) : getRawBody(request, { limit, length });
-  return read.finally(() => clearTimeout(slow));
+  read.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `The body took more than ${timeoutMs / 1000} s to arrive. Nothing was done.`;
+    timer = setTimeout(() => reject(Timeout({}, { message, retryAfter: 1 })), timeoutMs);
+  });
+  return Promise.race([read, late]).finally(() => clearTimeout(timer));
 }
 
 /** Reads as many bytes as `Content-Length` announces; Node.js passes on no more. */

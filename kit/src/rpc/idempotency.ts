@@ -78,7 +78,7 @@ export function replay(record: IdempotencyRecord, reply: Reply): Buffer {
   reply.replayOf = record.requestId;
   if (record.status !== undefined) reply.status = record.status;
   if (record.withheld !== undefined) {
-    const fields = record.withheld.join(', ');
+    const fields = record.withheld.map(nameOfField).join(', ');
     reply.warnings = [{ code: 'secret_not_replayed', message: `Shown once and not again: ${fields}.` }];
   }
   if (record.error !== undefined) {
@@ -86,6 +86,11 @@ export function replay(record: IdempotencyRecord, reply: Reply): Buffer {
     throw new AppError(code, reason, message, { details, ...(param === undefined ? {} : { param }) });
   }
   return Buffer.from(record.answer ?? '', 'base64');
+}
+
+/** Returns the name of a field in the API, in snake case as in the contract: `form.submitUrl` → `form.submit_url`. */
+function nameOfField(path: string): string {
+  return path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 export function keyReused(): AppError {

@@ -6,8 +6,10 @@ import type { Download } from '@commonplace/proto/files/v1/bytes_service.js';
 import type { Context } from 'koa';
 import { rangeOf, type Span } from './range.js';
 
-/** Number of bytes that are read at a time. */
-const PIECE_BYTES = 1024 * 1024;
+/** Number of bytes that are read at a time. A client that reads slowly occupies two such pieces. */
+const PIECE_BYTES = 256 * 1024;
+/** Maximum number of bytes of one download that are in memory at a time. */
+export const MAX_BYTES_IN_MEMORY = 2 * PIECE_BYTES;
 /** Milliseconds without progress after which the download is aborted. */
 const IDLE_MS = 120_000;
 

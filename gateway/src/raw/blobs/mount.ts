@@ -3,7 +3,7 @@ import { isHostOf, type ShareWork } from '@commonplace/kit/http';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import { enumName } from '@commonplace/platform/enums';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
-import { sendDownload } from '@commonplace/site/downloads';
+import { MAX_BYTES_IN_MEMORY, sendDownload } from '@commonplace/site/downloads';
 import type Router from '@koa/router';
 import type { State } from '../../middleware/state.js';
 import { receiveUpload } from './upload.js';
@@ -38,6 +38,7 @@ export function mountBlobs(router: Router, { bytes, share, contentUrl, timeoutMs
       const read = () => bytes.readBytes({ token, offset, length }, call());
       return (await share(ctx, read, (piece) => piece.data.length)).data;
     });
+    ctx.state.bytesInMemory = Math.min(ctx.length ?? 0, MAX_BYTES_IN_MEMORY);
   });
   router.put('/blobs/:token', async (ctx) => {
     const { token = '' } = ctx.params;
