@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Api, api } from '../src/client.js';
+import { type Api, api, credentialHeaders } from '../src/client.js';
+import { openFeed } from '../src/event-feed.js';
 import { eventually } from '../src/eventually.js';
 import { type FormAnswer, tableOf } from '../src/forms.js';
 import { newAddress, newKey, PASSWORD, type Person, signIn } from '../src/people.js';
@@ -40,6 +41,28 @@ const times = <T>(count: number, ask: (i: number) => Promise<T>) =>
 const count = (all: readonly number[], one: number) => all.filter((status) => status === one).length;
 /** Counts equal values. */
 const tally = (all: readonly number[]) => Object.fromEntries(all.map((one) => [one, count(all, one)]));
+
+test('a write whose events cannot be streamed, because too many streams are open, has no effect', async () => {
+  const feeds = await times(20, () => openFeed(system, owner.session));
+  const body = {
+    workspace_id: workspace.id,
+    title: 'Refused',
+    messages: [{ role: 'user', content: 'hi' }],
+    respond: true,
+  };
+  const headers = { ...credentialHeaders(owner.session, 'POST'), 'Content-Type': 'application/json' };
+  const ask = async () => {
+    const init = { method: 'POST', headers: { ...headers, Accept: 'text/event-stream' }, body: JSON.stringify(body) };
+    const answer = await fetch(`${system.baseUrl}/api/v1/chat-sessions`, init);
+    await answer.body?.cancel();
+    return [answer.status, answer.headers.get('retry-after')];
+  };
+  expect(await ask()).toEqual([429, '5']);
+  expect((await owner.get(`/chat-sessions?workspace_id=${workspace.id}`)).data).toEqual({ items: [] });
+  await feeds[0]?.close();
+  await eventually(async () => expect(await ask()).toEqual([200, null]));
+  for (const feed of feeds) await feed.close();
+}, 60_000);
 
 describe('one IPv6 network', () => {
   test('has 20 failed authentications a minute', async () => {
