@@ -83,6 +83,11 @@ describe('a small file', () => {
     expect(part.headers.get('content-range')).toBe(`bytes 5-9/${inlineBytes.length}`);
     const last = await download(link.download_url, { range: 'bytes=-10' });
     expect(String(last.bytes)).toBe('thylacine.');
+    const longer = await download(link.download_url, { range: 'bytes=-9999' });
+    expect(longer.status).toBe(206);
+    expect(longer.headers.get('content-range')).toBe(`bytes 0-${inlineBytes.length - 1}/${inlineBytes.length}`);
+    expect(longer.bytes).toEqual(Buffer.from(inlineBytes));
+    expect((await download(link.download_url, { range: 'bytes=-0' })).status).toBe(416);
     expect((await download(link.download_url, { range: 'bytes=9999-' })).status).toBe(416);
   });
 

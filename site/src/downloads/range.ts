@@ -16,9 +16,17 @@ export function rangeOf(
   etag: string,
 ): Span | 'unsatisfiable' | undefined {
   if (range === '' || (ifRange !== '' && ifRange !== etag)) return undefined;
-  const found = parseRange(size, range, { combine: true });
+  const found = parseRange(size, withSuffixesUpTo(size, range), { combine: true });
   if (found === -1) return 'unsatisfiable';
   if (found === -2 || found.type !== 'bytes' || found.length !== 1) return undefined;
   const [{ start, end }] = found as unknown as [{ start: number; end: number }];
   return { offset: start, length: end - start + 1 };
+}
+
+/**
+ * Shortens suffixes such as `-500` to the size of the file: one that is longer means the whole file, and the parser
+ * takes it for unsatisfiable.
+ */
+function withSuffixesUpTo(size: number, range: string): string {
+  return range.replace(/(?<=[=,]\s*)-(\d+)/g, (suffix, length) => (Number(length) > size ? `-${size}` : suffix));
 }
