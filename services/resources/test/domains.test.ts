@@ -8,6 +8,7 @@ import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { type Fetched, openGuard } from '@commonplace/kit/fetch';
 import { silentLog } from '@commonplace/kit/log';
 import { createAuthority } from '@commonplace/kit/testing';
+import { HostKind } from '@commonplace/proto/resources/v1/reader_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Visit } from '../src/publications/certificates.js';
 import { createCertificateProbe } from '../src/publications/certificates-guard.js';
@@ -113,6 +114,28 @@ beforeEach(async () => {
   });
   await again.commit();
   await server.set({});
+});
+
+describe('the hosts of the server', () => {
+  const kindsOf = async (publicUrl: string, contentUrl: string | undefined, headers: readonly string[]) => {
+    const hosts = createHosts(parts.domains, { publicUrl, contentUrl });
+    return Promise.all(headers.map(async (header) => (await hosts.of(header))?.kind));
+  };
+  const { PUBLIC, CONTENT } = HostKind;
+
+  test('are told apart by their names where both are on a loopback address and have one port', async () => {
+    const names = ['127.0.0.1:8080', 'localhost:8080', '[::1]:8080', '127.0.0.1:8081'];
+    const kinds = await kindsOf('http://127.0.0.1:8080', 'http://localhost:8080', names);
+    expect(kinds).toEqual([PUBLIC, CONTENT, PUBLIC, undefined]);
+    const swapped = await kindsOf('http://localhost:8080', 'http://127.0.0.1:8080', names);
+    expect(swapped).toEqual([CONTENT, PUBLIC, PUBLIC, undefined]);
+  });
+
+  test('answer to all names of a loopback address', async () => {
+    const names = ['127.0.0.1:8080', 'LOCALHOST:8080', 'localhost:8081', '[::1]:8081', 'localhost'];
+    const kinds = await kindsOf('http://localhost:8080', 'http://localhost:8081', names);
+    expect(kinds).toEqual([PUBLIC, PUBLIC, CONTENT, CONTENT, undefined]);
+  });
 });
 
 describe('a domain', () => {

@@ -39,8 +39,10 @@ export function createHosts(
     target: open.name,
     own: [open.name, ...(content === undefined ? [] : [content.name])],
     async of(header) {
-      if (content?.answers(header)) return known(content);
-      if (open.answers(header)) return known(open);
+      const own = content === undefined ? [open] : [open, content];
+      // Where both URLs are on a loopback address, their names alone tell them apart.
+      const named = own.find((one) => one.isNamedBy(header)) ?? own.find((one) => one.equals(header));
+      if (named !== undefined) return known(named);
       const name = hostNameOf(header);
       const domain = name === undefined ? undefined : await domains.get(name);
       if (domain?.status !== 'active') return undefined;
@@ -70,12 +72,13 @@ function ownHost(kind: HostKind, url: string) {
     origin,
     prefix: pathname.replace(/\/+$/, ''),
     name,
+    isNamedBy: (header: string): boolean => header.toLowerCase() === host,
     /**
-     * Compares the port too, because two of the server's URLs may differ only by port. Loopback names count as equal.
+     * Returns whether a header means this host by another name of the loopback address. Compares the port too, because
+     * two of the server's URLs may differ only by port.
      */
-    answers(header: string): boolean {
+    equals(header: string): boolean {
       const given = header.toLowerCase();
-      if (given === host) return true;
       return LOOPBACK.has(name) && LOOPBACK.has(hostNameOf(given) ?? '') && given.split(':').at(-1) === port;
     },
   };
