@@ -166,6 +166,14 @@ describe('publishing', () => {
     expect(await refusal(s.publish(boss, other.id, { slug: 'moved-there' }))).toBe('slug_taken');
     expect((await s.get(boss, id)).publication).toBeUndefined();
     expect((await s.publish(boss, id)).slug).toBe('moved-there');
+    await s.unpublish(boss, id);
+    await s.publish(boss, id, { slug: 'a-last-one' });
+    await s.unpublish(boss, id);
+    expect((await s.publish(boss, id)).slug).toBe('a-last-one');
+    await s.unpublish(boss, id);
+    await s.publish(boss, id, { slug: 'moved-there' });
+    await s.unpublish(boss, id);
+    expect((await s.publish(boss, id)).slug).toBe('moved-there');
     expect((await s.page('moved-there')).tree.map(({ id: one }) => one)).toEqual([id, child.id]);
   });
 });

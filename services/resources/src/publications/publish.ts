@@ -126,6 +126,8 @@ function inDays(days: number, now: string): string {
 
 const isPast = (time: string | undefined, now: string): boolean => time !== undefined && time <= now;
 
+const byUntil = (a: SlugRecord, b: SlugRecord): number => Date.parse(a.until ?? '') - Date.parse(b.until ?? '');
+
 const isListed = ({ visibility, allowIndexing }: Settings): boolean => allowIndexing && visibility === 'public';
 
 /** Copies the settings field by field, because `settings` may be a whole record. */
@@ -216,7 +218,11 @@ async function freeSlug(
   }
   if (before !== undefined) return { slug: before.slug, holder: await work.get(parts.slugs, before.slug) };
   const kept = await parts.slugs.find({ where: { itemId: item.itemId, state: 'reserved' }, limit: MAX_SLUGS });
-  const reserved = kept.find(({ until }) => !isPast(until, now));
+  // The last one, if the item was published and unpublished with several.
+  const [reserved] = kept
+    .filter(({ until }) => !isPast(until, now))
+    .sort(byUntil)
+    .reverse();
   if (reserved !== undefined) return { slug: reserved.id, holder: reserved };
   for (const slug of slugCandidates(item.name, item.itemId)) {
     const found = await findSlug(slug);
