@@ -265,10 +265,13 @@ export function choiceId({ options }: Column, text: string): string | undefined 
   return (choices.find(({ id }) => id === text) ?? choices.find(({ name }) => name === text.trim()))?.id;
 }
 
-/** Returns whether stored values may be invalid for the new column. */
+/**
+ * Returns whether values may be invalid for the new column. Values that a column computes or maintains become those of a
+ * column that clients write; stored ones are lost where the new column has none of its own.
+ */
 function needsConversion(before: Column, after: Column): boolean {
-  if (!isStored(before) || !isWritable(after)) return false;
-  if (before.type !== after.type) return true;
+  if (!isWritable(after)) return isStored(before) && (isWritable(before) || before.type !== after.type);
+  if (before.type !== after.type || !isStored(before)) return true;
   const { options: was } = before;
   const { options: is } = after;
   if (was.choices?.some(({ id }) => !is.choices?.some((choice) => choice.id === id))) return true;

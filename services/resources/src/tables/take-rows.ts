@@ -2,6 +2,7 @@ import type { Warning } from '../content/kind.js';
 import { type ConversionTerms, convertCell, isEmpty, sameCell, takeCell } from './cells.js';
 import { type Cell, type Column, isStored, isWritable } from './column.js';
 import type { Faults } from './faults.js';
+import { isCellError } from './formula.js';
 import { type ColumnPlan, choiceId } from './plan-columns.js';
 import type { RowInput } from './row-input.js';
 import type { Row } from './rows.js';
@@ -27,7 +28,7 @@ interface TakerParts {
   readonly typecast: boolean;
   readonly nextNumbers: Readonly<Record<string, number>>;
   readonly faults: Faults;
-  /** Returns the current value of a read-only column in an existing row. */
+  /** Returns the current value of a column in an existing row, if it is or was read-only. */
   readonly shown: (row: Row, columnId: string) => Cell;
   /** Returns the number that a row had in its source, by index in the write; undefined if it had none. */
   readonly numberOf: (index: number, columnId: string) => number | undefined;
@@ -58,21 +59,38 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     return number;
   }
 
+  /** Returns an existing row's value in the column that a column of the plan replaces. */
+  function formerValue(old: Row, from: Column): Cell {
+    return isStored(from) ? (old.cells[from.slot] ?? null) : shown(old, from.id);
+  }
+
   function converted(old: Row, cell: Cell, from: Column, to: Column): Cell {
     if (cell === null) return null;
-    const taken = convertCell(cell, from, to, from.type === to.type ? removedChoice : converting);
-    if ('cell' in taken) return taken.cell;
-    lost++;
-    const rows = cleared.get(to.id) ?? [];
-    if (rows.length <= MAX_NAMED_ROWS) rows.push(old.id);
-    cleared.set(to.id, rows);
+    const taken = isCellError(cell)
+      ? undefined
+      : convertCell(cell, from, to, from.type === to.type ? removedChoice : converting);
+    if (taken !== undefined && 'cell' in taken) return taken.cell;
+    noteCleared(old, to);
     return null;
+  }
+
+  function noteCleared(old: Row, { id }: Column): void {
+    lost++;
+    const rows = cleared.get(id) ?? [];
+    if (rows.length <= MAX_NAMED_ROWS) rows.push(old.id);
+    cleared.set(id, rows);
+  }
+
+  /** Notes the stored value that an existing row loses to a read-only column. */
+  function noteReplaced(old: Row | undefined, column: Column): void {
+    const from = plan.conversions.get(column.id);
+    if (old !== undefined && from !== undefined && !isEmpty(formerValue(old, from))) noteCleared(old, column);
   }
 
   /** Returns an existing row's value for a column, converted to the column's current type. */
   function kept(old: Row, column: Column): Cell {
     const from = plan.conversions.get(column.id);
-    if (from !== undefined) return converted(old, old.cells[from.slot] ?? null, from, column);
+    if (from !== undefined) return converted(old, formerValue(old, from), from, column);
     return old.cells[column.slot] ?? null;
   }
 
@@ -91,8 +109,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     }
     if (given === null) return null;
     const from = plan.conversions.get(column.id);
-    if (from !== undefined && old !== undefined && sameCell(given, old.cells[from.slot] ?? null))
-      return kept(old, column);
+    if (from !== undefined && old !== undefined && sameCell(given, formerValue(old, from))) return kept(old, column);
     const cell = takeCell(given, column, taking);
     if ('cell' in cell) return cell.cell;
     return faults.cell(row.index, column.id, `${column.name}: ${cell.message}`);
@@ -111,6 +128,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
           continue;
         }
         readOnly(row, old, column, at);
+        noteReplaced(old, column);
         if (isStored(column))
           cells[column.slot] = old?.cells[column.slot] ?? nextNumber(column, numberOf(row.index, column.id));
       }
@@ -124,8 +142,12 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     convert(old) {
       const cells: Cell[] = [];
       for (const column of plan.columns) {
-        if (isWritable(column)) cells[column.slot] = kept(old, column);
-        else if (isStored(column)) cells[column.slot] = old.cells[column.slot] ?? nextNumber(column);
+        if (isWritable(column)) {
+          cells[column.slot] = kept(old, column);
+          continue;
+        }
+        noteReplaced(old, column);
+        if (isStored(column)) cells[column.slot] = old.cells[column.slot] ?? nextNumber(column);
       }
       return cells;
     },

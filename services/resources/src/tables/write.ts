@@ -198,7 +198,10 @@ async function openFor(
   return { head, view: createTableView(createTableImage(), []) };
 }
 
-/** Returns the current values of read-only columns, so that a client may send them back unchanged. */
+/**
+ * Returns the current values of read-only columns, so that a client may send them back unchanged, and of those that
+ * become writable, to which they are converted.
+ */
 async function shownReadOnly(
   { head, open, breathe }: WriteTerms,
   state: TableState,
@@ -206,12 +209,12 @@ async function shownReadOnly(
   plan: ColumnPlan,
 ): Promise<(row: Row, columnId: string) => Cell> {
   const readOnly = plan.columns.flatMap((column, at) => (isWritable(column) ? [] : [{ id: column.id, at }]));
-  const sent = new Set<string>();
+  const needed = new Set([...plan.conversions.values()].flatMap((from) => (isStored(from) ? [] : [from.id])));
   for (const { cells, index } of readOnly.length === 0 ? [] : rows) {
-    for (const { id, at } of readOnly) if (!isEmpty((cells[at] ?? null) as Cell)) sent.add(id);
+    for (const { id, at } of readOnly) if (!isEmpty((cells[at] ?? null) as Cell)) needed.add(id);
     if (index % ROWS_AT_ONCE === 0) await breathe();
   }
-  const columns = head.columns.filter(({ id }) => sent.has(id));
+  const columns = head.columns.filter(({ id }) => needed.has(id));
   const byId = new Map(columns.map((column) => [column.id, column]));
   const cellOf = await createCellOf(state, columns, open, breathe);
   return (row, columnId) => {

@@ -126,6 +126,77 @@ describe('replace', () => {
     expect(after.warnings).toMatchObject([{ code: 'cells_emptied', message: expect.stringContaining('y') }]);
     expect(after.snapshotId).toBeDefined();
   });
+
+  test('computed values become stored ones, except for errors', async () => {
+    const target = await tables.create(
+      [{ id: 'n', name: 'N' }],
+      [
+        { id: 't1', n: 'Ada' },
+        { id: 't2', n: 'Bob' },
+      ],
+    );
+    const columns = [
+      { id: 'name', name: 'Name' },
+      { id: 'link', name: 'Link', type: 'link', options: { target_table_id: target } },
+      { id: 'twice', name: 'Twice', type: 'formula', options: { expression: '{name} * 2' } },
+      { id: 'seen', name: 'Seen', type: 'lookup', options: { link_column_id: 'link', target_column_id: 'n' } },
+      { id: 'many', name: 'Many', type: 'count', options: { link_column_id: 'link' } },
+      { id: 'at', name: 'At', type: 'created_at' },
+    ];
+    const id = await tables.create(columns, [
+      { id: 'x', name: '4', link: ['t1', 't2'] },
+      { id: 'y', name: 'four' },
+    ]);
+    const before = await tables.read(id);
+    const stored = [
+      { id: 'twice', type: 'text' },
+      { id: 'seen', type: 'text' },
+      { id: 'many', type: 'number' },
+      { id: 'at', type: 'datetime' },
+    ];
+    const after = await tables.write(id, { mode: 'upsert', columns: stored });
+    const [x, y] = before.rows.map(({ cells }) => cells);
+    expect(after.rows.map(({ cells }) => cells)).toEqual([
+      { name: '4', link: ['t1', 't2'], twice: '8', seen: 'Ada, Bob', many: 2, at: x?.at },
+      { name: 'four', link: null, twice: null, seen: null, many: 0, at: y?.at },
+    ]);
+    expect(after.warnings).toMatchObject([{ code: 'cells_emptied', message: expect.stringMatching(/Twice.* y\.$/) }]);
+    expect(after.snapshotId).toBeDefined();
+  });
+
+  test('stored values that a computed column replaces are named in a warning, and kept in a snapshot', async () => {
+    const id = await tables.create(
+      [
+        { id: 'name', name: 'Name' },
+        { id: 'v', name: 'V' },
+      ],
+      [
+        { id: 'x', name: '1', v: 'text' },
+        { id: 'y', name: '2' },
+      ],
+    );
+    const computed = [
+      { id: 'name', name: 'Name' },
+      { id: 'v', name: 'V', type: 'formula', options: { expression: '1+1' } },
+    ];
+    const { rows } = await tables.read(id);
+    const after = await tables.write(id, { mode: 'upsert', columns: computed });
+    expect(after.rows.map(({ cells }) => cells.v)).toEqual([2, 2]);
+    expect(after.warnings).toMatchObject([{ code: 'cells_emptied', message: expect.stringMatching(/rows x\.$/) }]);
+    expect(after.snapshotId).toBeDefined();
+    const again = await tables.write(id, { mode: 'upsert', columns: computed });
+    expect(again).toMatchObject({ changed: false, warnings: [] });
+    const other = await tables.create(
+      [
+        { id: 'name', name: 'Name' },
+        { id: 'v', name: 'V' },
+      ],
+      rows,
+    );
+    const replaced = await tables.write(other, { columns: computed, rows });
+    expect(replaced.warnings).toMatchObject([{ code: 'cells_emptied', message: expect.stringMatching(/rows x\.$/) }]);
+    expect(replaced.snapshotId).toBeDefined();
+  });
 });
 
 describe('append and upsert', () => {
