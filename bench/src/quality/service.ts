@@ -86,7 +86,7 @@ async function fill(index: SearchIndex, { documents }: Collection): Promise<void
 
 /** Creates a fake of the resources service for a caller who may read everything. */
 function createFakeResources(): Parameters<typeof createSearchHandlers>[0]['resources'] {
-  const filter = { boundaryIds: [], principals: [], granted: [], tagIds: [], tagTerms: [] };
+  const filter = { boundaryIds: [], principals: [], granted: [], lost: [], tagIds: [], tagTerms: [] };
   const about = { workspaceId: WORKSPACE, type: ResourceType.DOCUMENT, icon: undefined, path: [], tags: [] };
   return {
     getSearchFilter: async () => ({ ...filter, workspaceIds: [WORKSPACE], openWorkspaceIds: [WORKSPACE] }),

@@ -155,6 +155,7 @@ function createFakeResources(): Parameters<typeof createSearchHandlers>[0]['reso
     boundaryIds: ['boundary-3'],
     principals: [],
     granted: [],
+    lost: [],
     tagIds: [],
     tagTerms: [],
   };

@@ -120,6 +120,90 @@ test('does not include a former ancestor that was moved below the folder', async
   expect(entries.map((entry) => admits(filter, entry))).toEqual([false]);
 });
 
+describe('a search on an outdated index counts nothing', () => {
+  /** Returns what the filter admits; these are what the index counts. */
+  async function countNow(
+    ...resources: Resource[]
+  ): Promise<(by: Caller, workspaceIds?: string[]) => Promise<string[]>> {
+    const { entries } = await s.index.getIndexEntries(
+      { ids: resources.map(({ id }) => id), mostBytes: 0 },
+      await s.stage.as(undefined),
+    );
+    return async (by, workspaceIds = [workspace.id]) => {
+      const filter = await s.filter(by, workspaceIds);
+      return entries.filter((entry: IndexEntry) => admits(filter, entry)).map(({ id }) => id);
+    };
+  }
+
+  test('of a folder that was restricted, except what is granted below', async () => {
+    const top = await folder();
+    const leaf = await document(top.id);
+    const shared = await folder(top.id);
+    const inShared = await document(shared.id);
+    const beside = await folder();
+    await s.grant(owner, shared.id, { principalId: viewer.userId, role: ResourceRole.VIEWER });
+    const counted = await countNow(top, leaf, shared, inShared, beside);
+    const all = [top.id, leaf.id, shared.id, inShared.id, beside.id];
+    expect(await counted(viewer)).toEqual(all);
+    await setMode(top.id, AccessMode.RESTRICTED);
+    expect(await counted(viewer)).toEqual([shared.id, inShared.id, beside.id]);
+    expect(await counted(owner)).toEqual(all);
+    await setMode(top.id, AccessMode.INHERIT);
+    expect(await counted(viewer)).toEqual(all);
+  });
+
+  test('of a granted folder that contains a newly restricted one', async () => {
+    const shared = await folder();
+    const inner = await folder(shared.id);
+    const leaf = await document(inner.id);
+    await s.grant(owner, shared.id, { principalId: guest.userId, role: ResourceRole.VIEWER });
+    const counted = await countNow(shared, inner, leaf);
+    expect(await counted(guest)).toEqual([shared.id, inner.id, leaf.id]);
+    await setMode(inner.id, AccessMode.RESTRICTED);
+    expect(await counted(guest)).toEqual([shared.id]);
+  });
+
+  test('of what was moved into a restricted folder, out of a granted one, or to a workspace that is not searched', async () => {
+    const closed = await folder(undefined, AccessMode.RESTRICTED);
+    const shared = await folder();
+    const head = await folder(shared.id);
+    const leaf = await document(head.id);
+    await s.grant(owner, shared.id, { principalId: guest.userId, role: ResourceRole.VIEWER });
+    const counted = await countNow(shared, head, leaf);
+    expect(await counted(guest)).toEqual([shared.id, head.id, leaf.id]);
+    await move(head.id, undefined);
+    expect(await counted(guest)).toEqual([shared.id]);
+    expect(await counted(viewer)).toEqual([shared.id, head.id, leaf.id]);
+    await move(head.id, closed.id);
+    expect(await counted(viewer)).toEqual([shared.id]);
+    await move(head.id, undefined, other.id);
+    expect(await counted(viewer)).toEqual([shared.id]);
+    expect(await counted(viewer, [workspace.id, other.id])).toEqual([shared.id, head.id, leaf.id]);
+    expect(await counted(owner)).toEqual([shared.id]);
+  });
+
+  test('too little after a restricted folder has moved below one that left it', async () => {
+    const closed = await folder(undefined, AccessMode.RESTRICTED);
+    const head = await folder(closed.id);
+    const stays = await document(closed.id);
+    await s.grant(owner, closed.id, { principalId: guest.userId, role: ResourceRole.VIEWER });
+    await move(head.id, undefined);
+    await move(closed.id, head.id);
+    const counted = await countNow(closed, stays, head);
+    expect(await counted(guest)).toEqual([closed.id, stays.id]);
+  });
+});
+
+test('what was moved into a granted folder is found at once', async () => {
+  const shared = await folder();
+  const leaf = await document((await folder()).id);
+  await s.grant(owner, shared.id, { principalId: guest.userId, role: ResourceRole.VIEWER });
+  const found = await indexNow(shared, leaf);
+  expect(await found(guest)).toEqual([shared.id]);
+  await move(leaf.id, shared.id);
+  expect(await found(guest)).toEqual([shared.id, leaf.id]);
+});
+
 test('after ten minutes, a search uses the index alone', async () => {
   const closed = await folder(undefined, AccessMode.RESTRICTED);
   await setMode(closed.id, AccessMode.INHERIT);

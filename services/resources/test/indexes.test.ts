@@ -8,7 +8,7 @@ import type { Grant } from '../src/domain/grant.js';
 import type { Node } from '../src/domain/node.js';
 import { formCollection, responseClaimCollection, submissionCollection } from '../src/forms/records.js';
 import { nodeCollection } from '../src/nodes/records.js';
-import { shiftCollection } from '../src/nodes/shifts.js';
+import { type Shift, shiftCollection } from '../src/nodes/shifts.js';
 import {
   domainCollection,
   passwordTriesCollection,
@@ -59,8 +59,9 @@ test('every query about sharing has an index', async () => {
     // A rare type is looked up by type; a common one is read in the requested order.
     const rare = { workspaceId: 'w', state: 'active', type: { in: ['table', 'file'] }, boundary: { in: ids } };
     expect((await nodes.explain({ where: rare, limit: 10 })).plan).toContain('__workspaceId_state_type ');
-    const shiftQueries = [
-      { where: { workspaceId: { in: ids }, until: { gt: now } } },
+    const shiftQueries: Omit<Query<Shift>, 'limit'>[] = [
+      { where: { workspaceId: { in: ids }, until: { gt: now } }, sort: ['-until'] },
+      { where: { fromWorkspaceId: { in: ids }, until: { gt: now } }, sort: ['-until'] },
       { where: { until: { lte: now } } },
     ];
     expect(await unindexed(shifts, shiftQueries)).toEqual([]);

@@ -277,6 +277,18 @@ describe('search without vectors', () => {
     expect(codes(context)).toEqual(['embeddings_unavailable']);
   });
 
+  test.each([SearchMode.SEMANTIC, SearchMode.HYBRID])('is not degraded where nothing matches (%s)', async (mode) => {
+    const context = createContext();
+    const embedQuery: SearchParts['embedQuery'] = async () => {
+      return { model: 'another', vector: new Float32Array(4), complete: false };
+    };
+    const answer = await find({ query: 'vacation', mode, updatedAfter: '2100-01-01T00:00:00Z' }, context, {
+      embedQuery,
+    });
+    expect(answer).toMatchObject({ mode, degraded: false, items: [], page: { total: 0 } });
+    expect(codes(context)).toEqual(['embeddings_incomplete']);
+  });
+
   test('searches names by their words', async () => {
     const context = createContext();
     const answer = await find({ query: 'leave', in: [SearchField.NAME] }, context);

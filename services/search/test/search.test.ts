@@ -154,6 +154,28 @@ describe('search', () => {
     expect({ total: page?.total, shown: items.length }).toEqual({ total: 1, shown: 1 });
   });
 
+  test('counts no refused hits, and says that it has not seen all', async () => {
+    const facets = [SearchFacet.TYPE, SearchFacet.TAG];
+    for (const mode of [SearchMode.KEYWORD, SearchMode.HYBRID]) {
+      resources.refused.add('table');
+      const few = await find({ query: 'travel', mode, facets });
+      resources.refused.clear();
+      expect(few.page).toMatchObject({ total: 1, totalIsEstimate: false });
+      expect(few.facets).toMatchObject({ type: { values: [{ value: 'file', count: 1 }] }, tag: { values: [] } });
+    }
+    for (let i = 0; i < 60; i++) resources.refused.add(`page-${i}`);
+    const none = await find({ query: 'common', mode: SearchMode.KEYWORD, facets });
+    expect([none.items, none.page?.total, none.page?.totalIsEstimate]).toEqual([[], 0, false]);
+    expect(none.facets.type?.values).toEqual([]);
+    const part = await find({ query: 'common', facets, page: { limit: 1, offset: 0, cursor: '' } });
+    resources.refused.clear();
+    const left = part.page?.total ?? -1;
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(60);
+    expect(part.page?.totalIsEstimate).toBe(true);
+    expect(part.facets.type?.values).toEqual([{ value: 'document', count: left }]);
+  });
+
   test('combines filters and operators', async () => {
     expect(ids(await find({ query: 'travel type:table' }))).toEqual(['table']);
     expect(ids(await find({ query: 'travel type:table', types: [ResourceType.FILE] }))).toEqual([]);

@@ -3,8 +3,9 @@ import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '@comm
 import type { Node, Place } from '../domain/node.js';
 
 /**
- * Record that a subtree has moved to another boundary or workspace. Services with copies of places, such as search,
- * update these with a delay; until then their copies contain the old place.
+ * Record that a subtree has moved to where other people can see it: to another boundary or workspace, or within one out
+ * of or into a folder that was granted to somebody. Services with copies of places, such as search, update these with a
+ * delay; until then their copies contain the old place.
  */
 export interface Shift extends StoredRecord {
   readonly tenant: string;
@@ -21,7 +22,7 @@ export interface Shift extends StoredRecord {
 export const shiftCollection: CollectionSpec<Shift> = {
   name: 'shifts',
   cachesQueries: true,
-  indexes: [{ fields: ['workspaceId', 'until'] }, { fields: ['until'] }],
+  indexes: [{ fields: ['workspaceId', 'until'] }, { fields: ['fromWorkspaceId', 'until'] }, { fields: ['until'] }],
   expires: 'until',
 };
 
@@ -33,15 +34,18 @@ const FOLLOWED_MS = 600_000;
 /** Milliseconds for a subtree that a job rewrites after the request. */
 const LARGE_FOLLOWED_MS = 3_600_000;
 
-/** Records a move in its unit of work. Does nothing if boundary and workspace stay the same. */
+/**
+ * Records a move in its unit of work. Does nothing if boundary and workspace stay the same, unless `changesAccess` says
+ * that somebody gains or loses access all the same.
+ */
 export function noteShift(
   shifts: Collection<Shift>,
   work: UnitOfWork,
   before: Node,
   after: Place,
-  large: boolean,
+  { large, changesAccess }: { readonly large: boolean; readonly changesAccess: boolean },
 ): void {
-  if (before.boundary === after.boundary && before.workspaceId === after.workspaceId) return;
+  if (before.boundary === after.boundary && before.workspaceId === after.workspaceId && !changesAccess) return;
   work.insert(shifts, {
     id: newId(),
     tenant: after.tenant,

@@ -64,7 +64,8 @@ export async function updateNode(
     if (below === 'large') await announce(parts, context, node, { ...job, reserved });
     else enqueue(parts, context, { ...job, tenant: after.tenant, headId: node.id, sweep: true });
   }
-  noteShift(parts.shifts, context.work, node, after, below === 'large');
+  const changesAccess = change !== undefined && change.gained.length + change.lost.length > 0;
+  noteShift(parts.shifts, context.work, node, after, { large: below === 'large', changesAccess });
   const [keyed] = relocates ? await withFreeKeys(parts, [after]) : [];
   const written = await write(parts, node, keyed ?? after, context);
   const moved = below === 'large' ? [] : await rewriteBelow(parts, written, below.nodes, context);

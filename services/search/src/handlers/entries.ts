@@ -36,6 +36,7 @@ async function find(
       boundaryIds: [boundaryId],
       principals: [],
       granted: [],
+      lost: [],
       tagIds: [],
       tagTerms: [],
     },

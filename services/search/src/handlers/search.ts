@@ -99,22 +99,22 @@ async function answer(parts: SearchParts, question: Question, context: CallConte
 
 /** Returns the answer of semantic search, or why there is none. */
 async function byMeaning(
-  { index, resources }: SearchParts,
+  parts: SearchParts,
   question: Question,
   vector: QueryVector | undefined,
   context: CallContext,
 ): Promise<Answer | Warning> {
   const { mode, minScore } = question.request;
-  try {
-    const page = await pageByMeaning(index, resources, question, vector, context);
-    const incomplete = vector?.complete === false;
-    // When none of the candidates is embedded yet, keyword search is all that is left.
-    if (incomplete && page.total === 0 && minScore === undefined) return UNAVAILABLE['no vectors'];
-    return { mode: MODES[mode], page, incomplete };
-  } catch (error) {
-    if (error instanceof IndexFailure) return UNAVAILABLE.failed;
+  const page = await pageByMeaning(parts.index, parts.resources, question, vector, context).catch((error: unknown) => {
+    if (error instanceof IndexFailure) return undefined;
     throw error;
-  }
+  });
+  if (page === undefined) return UNAVAILABLE.failed;
+  const answered = { mode: MODES[mode], page, incomplete: vector?.complete === false };
+  if (!answered.incomplete || page.total > 0 || minScore !== undefined) return answered;
+  // Keyword search is all that is left if none of the candidates is embedded yet; if it finds none, there are none.
+  const words = await byWords(parts, question, context);
+  return words.total === 0 ? answered : { mode: SearchMode.KEYWORD, page: words, degraded: UNAVAILABLE['no vectors'] };
 }
 
 async function byWords(

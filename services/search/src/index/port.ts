@@ -236,7 +236,8 @@ export interface InspectedIndex {
  *   equally old one replaces it, because access may change without a version.
  * - A search returns only entries that its filter admits: those of `filter.workspaceIds` that lie in an open workspace,
  *   or within a readable boundary, or name one of the principals, or are granted, or lie below a granted one within the
- *   same boundary. Totals and facets count nothing else either.
+ *   same boundary. Nothing of a lost subtree is found, whatever admits it, except at and below what is kept of it.
+ *   Totals and facets count nothing else either.
  * - Texts are compared as this service's analyser folds them, in queries as in entries.
  * - Comments affect only searches that name them as a field.
  * - Entries with all terms of a query rank above those with some. A last word that occurs as written does not count as

@@ -2,6 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { IndexAnswer, SearchIndex } from '../index/port.js';
 import type { FilledPage, FoundPlace, Question } from './found.js';
 import { MAX_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
+import { recount } from './recount.js';
 
 /**
  * Returns a page of keyword results that the caller may read; refused hits are replaced. Rejects with `IndexFailure`.
@@ -18,7 +19,7 @@ export async function pageByWords(
   const first = await index.search({ ...question, facets, offset: request.offset, limit: request.limit });
   let answer: IndexAnswer = first;
   let next = request.offset;
-  let refused = 0;
+  const refused = new Set<string>();
   let more = false;
   for (let refills = 0; ; refills++) {
     const readable = await recheck(resources, answer.hits, context);
@@ -29,15 +30,18 @@ export async function pageByWords(
         continue;
       }
       next++;
-      if (resource === undefined) refused++;
+      if (resource === undefined) refused.add(hit.id);
       else found.push({ hit, resource, score: hit.score, keyword: hit.score, byMeaning: false });
     }
     if (found.length === request.limit || !answer.more || refills === MAX_REFILLS) break;
     const missing = request.limit - found.length;
     answer = await index.search({ ...question, offset: next, limit: missing * OVERFETCH });
   }
-  const { totalIsEstimate, complete } = first;
-  const left = first.total - refused;
-  const total = found.length === 0 ? left : Math.max(request.offset + found.length, left);
-  return { found, facets: first.facets, total, totalIsEstimate, complete, more: more || answer.more, next };
+  more ||= answer.more;
+  const allExamined = request.offset === 0 && !more;
+  const counts = await recount(first, refused, allExamined, { request, filter }, (admitted) =>
+    index.search({ ...question, filter: admitted, facets, offset: 0, limit: 1, highlight: false, bare: true }),
+  );
+  const total = found.length === 0 ? counts.total : Math.max(request.offset + found.length, counts.total);
+  return { ...counts, found, total, complete: first.complete, more, next };
 }

@@ -226,6 +226,7 @@ async function searchFilter(
     // Every valid grant is listed under `granted` below, so that a new or expired one takes effect at once.
     principals: [],
     granted: [],
+    lost: [],
   };
   const held: Node[] = [];
   for (const id of workspaceIds) {

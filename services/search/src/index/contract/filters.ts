@@ -1,3 +1,4 @@
+import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { expect, test } from '@jest/globals';
 import { admitting, entry, everythingIn, ORG, type Use, WORKSPACE } from './harness.js';
@@ -78,6 +79,49 @@ export function filterDuties(use: Use): void {
     const filter = admitting({ granted });
     expect((await ids('word', { filter })).sort()).toEqual(['new', 'restricted']);
     expect(await ask('word', { filter, limit: 1 })).toMatchObject({ total: 2 });
+  });
+
+  test('admit nothing of a lost subtree at its former place, except what is kept', async () => {
+    const { hold, ask } = use();
+    await hold(
+      entry('top', { text: 'word', tags: ['t1'] }),
+      entry('lost', { text: 'word', tags: ['t2'], ancestorIds: ['top'] }),
+      entry('below', { text: 'word', tags: ['t2'], ancestorIds: ['top', 'lost'] }),
+      entry('kept', { text: 'word', tags: ['t3'], ancestorIds: ['top', 'lost'] }),
+      entry('with kept', { text: 'word', tags: ['t3'], ancestorIds: ['top', 'lost', 'kept'] }),
+      entry('bounded', { text: 'word', tags: ['t4'], boundaryId: 'bounded', ancestorIds: ['top', 'lost'] }),
+      entry('moved', { text: 'word', tags: ['t5'], boundaryId: 'bounded' }),
+    );
+    const found = async (filter: Partial<SearchFilter>): Promise<unknown> => {
+      const { hits, total, facets } = await ask('word', { filter: admitting(filter), facets: ['tag'] });
+      const tags = [...(facets.tag ?? [])].sort();
+      return [hits.map(({ id }) => id).sort(), total, tags];
+    };
+    const lost = [{ resourceId: 'lost', boundaryId: WORKSPACE, keptIds: ['kept'] }];
+    const all = ['bounded', 'kept', 'moved', 'top', 'with kept'];
+    const tags = [
+      ['t1', 1],
+      ['t3', 2],
+      ['t4', 1],
+      ['t5', 1],
+    ];
+    // However they are admitted: by an open workspace, by boundaries, or by a granted folder above.
+    expect(await found({ openWorkspaceIds: [WORKSPACE], lost })).toEqual([all, 5, tags]);
+    expect(await found({ boundaryIds: [WORKSPACE, 'bounded'], lost })).toEqual([all, 5, tags]);
+    const granted = [{ resourceId: 'top', boundaryId: WORKSPACE }];
+    expect(await found({ granted, lost })).toEqual([['kept', 'top', 'with kept'], 3, tags.slice(0, 2)]);
+    const both = [
+      { resourceId: 'lost', boundaryId: WORKSPACE, keptIds: [] },
+      { resourceId: 'moved', boundaryId: 'elsewhere', keptIds: [] },
+    ];
+    expect(await found({ openWorkspaceIds: [WORKSPACE], lost: both })).toEqual([
+      ['bounded', 'top'],
+      2,
+      [
+        ['t1', 1],
+        ['t4', 1],
+      ],
+    ]);
   });
 
   test('limit totals and facets to admitted entries', async () => {

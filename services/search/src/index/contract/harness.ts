@@ -34,6 +34,7 @@ export function everythingIn(...workspaceIds: string[]): SearchFilter {
     boundaryIds: [],
     principals: [],
     granted: [],
+    lost: [],
     tagIds: [],
     tagTerms: [],
   };

@@ -44,6 +44,7 @@ export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrow
     scope.params.push(...params);
   };
   if (!seesAll(tenant, filter)) addFilter(filter, add);
+  if (filter.lost.length > 0) addLost(filter, add);
   addNarrowing(narrowing, add);
   return scope;
 }
@@ -80,6 +81,23 @@ function addFilter(filter: SearchFilter, add: Add): void {
   const open = ways.filter(([, values]) => values !== '[]');
   if (open.length === 0) add('0');
   else add(`(${open.map(([condition]) => `(${condition})`).join(' OR ')})`, ...open.map(([, values]) => values));
+}
+
+/** Excludes lost subtrees: by the ids of their heads, and of their descendants' ancestors within their boundaries. */
+function addLost({ lost }: SearchFilter, add: Add): void {
+  const excluded = lost.map(({ resourceId, boundaryId, keptIds }) => [
+    resourceId,
+    itemText(resourceId),
+    boundaryId,
+    keptIds.map((id) => [id, itemText(id)]),
+  ]);
+  add(
+    `NOT EXISTS (SELECT 1 FROM json_each(?) l
+      WHERE (e.id = l.value ->> 0 OR (e.boundary_id = l.value ->> 2 AND instr(e.ancestors, l.value ->> 1) > 0))
+        AND NOT EXISTS (SELECT 1 FROM json_each(l.value, '$[3]') k
+          WHERE e.id = k.value ->> 0 OR instr(e.ancestors, k.value ->> 1) > 0))`,
+    JSON.stringify(excluded),
+  );
 }
 
 function addNarrowing(narrowing: Narrowing, add: Add): void {

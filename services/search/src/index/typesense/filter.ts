@@ -49,7 +49,26 @@ export function isTooLong(filter: Filter): boolean {
 export function scopeOf(filter: SearchFilter, narrowing: Narrowing, id: 'id' | 'of'): Filter | undefined {
   const access = accessOf(filter, id);
   const narrow = narrowedTo(narrowing, id);
-  return access === undefined || narrow === undefined ? undefined : both(...access, ...narrow);
+  return access === undefined || narrow === undefined
+    ? undefined
+    : both(...access, ...withoutLost(filter, id), ...narrow);
+}
+
+/**
+ * Excludes lost subtrees. What is kept of one is kept of all, because the number of conditions is limited: a subtree that
+ * was lost within a kept one is excluded by the check of each hit alone.
+ */
+function withoutLost({ lost }: SearchFilter, id: string): Filter[] {
+  const outside = (some: SearchFilter['lost']): Filter[] => {
+    if (some.length === 0) return [];
+    const below = some.map(({ resourceId, boundaryId }) => belowToken(boundaryId, resourceId));
+    return [without(id, tokens(some.map(({ resourceId }) => resourceId))), without('below', below)];
+  };
+  const partly = lost.filter(({ keptIds }) => keptIds.length > 0);
+  const filters = outside(lost.filter(({ keptIds }) => keptIds.length === 0));
+  if (partly.length === 0) return filters;
+  const kept = tokens(partly.flatMap(({ keptIds }) => keptIds));
+  return [...filters, either(both(...outside(partly)), among(id, kept), among('ancestors', kept))];
 }
 
 function accessOf(filter: SearchFilter, id: string): Filter[] | undefined {
