@@ -47,10 +47,11 @@ export async function choosePlace(
   }
   if (names.orgId !== undefined) {
     const { orgId } = names;
-    const known = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
-    if (!known.orgs.has(orgId)) throw NotFound({}, { param: 'org_id' });
+    const person = await membershipsOf(parts, context, (known) => isMember(known, orgId));
+    if (!person.orgs.has(orgId)) throw NotFound({}, { param: 'org_id' });
     if (!reachesTenant(caller, orgId) || caller.credential.workspaceIds !== undefined)
       throw credentialOutOfScope(caller, orgId);
+    if (!isMember(person, orgId)) throw InsufficientRole({}, { param: 'org_id' });
     return { tenant: orgId, orgId };
   }
   const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
@@ -92,6 +93,19 @@ async function refusalOf(
 /** The roles that see the content of a workspace; guests see only what was shared with them. */
 export const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 
+const MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
+
+/** Returns whether a role is at least member. Guests of an Org see only what was shared with them. */
+export const isAtLeastMember = (role: OrgRole): boolean => MEMBERS.has(role);
+
+const isMember = ({ orgs }: PersonMemberships, orgId: string): boolean =>
+  isAtLeastMember(orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED);
+
+/** Returns the Orgs of which a person is at least a member. */
+export function orgsOfMember({ orgs }: PersonMemberships): string[] {
+  return [...orgs.values()].filter(({ role }) => isAtLeastMember(role)).map(({ orgId }) => orgId);
+}
+
 function defaultWorkspace(caller: Caller): string {
   const [only, ...others] = caller.credential.workspaceIds ?? [];
   if (only !== undefined && others.length === 0) return only;
@@ -130,7 +144,9 @@ export async function openSession(parts: PolicyParts, id: string, context: CallC
   return session;
 }
 
-/** Throws unless the caller belongs to the place of a record and their credential reaches it. */
+/**
+ * Throws unless the caller belongs to the place of a record, other than as a guest, and their credential reaches it.
+ */
 async function requireWithin(
   parts: PolicyParts,
   { orgId, workspaceId }: Pick<Place, 'orgId' | 'workspaceId'>,
@@ -138,10 +154,10 @@ async function requireWithin(
   exists: boolean,
 ): Promise<void> {
   const { caller } = context;
-  const isIn = ({ workspaces, orgs }: PersonMemberships) =>
+  const isIn = (known: PersonMemberships) =>
     workspaceId === undefined
-      ? orgs.has(orgId)
-      : READERS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+      ? isMember(known, orgId)
+      : READERS.has(known.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
   const person = await membershipsOf(parts, context, isIn);
   if (!exists || !isIn(person)) throw NotFound();
   const reaches =

@@ -52,7 +52,12 @@ export interface PlayedTool {
 
 const MODEL = { id: 'scripted', context_tokens: 8000, max_output_tokens: 500 };
 const RATES = { credit_rates: { input_per_1k: '1', output_per_1k: '1' } };
-const ROLES = { admin: WorkspaceRole.ADMIN, editor: WorkspaceRole.EDITOR, viewer: WorkspaceRole.VIEWER } as const;
+const ROLES = {
+  admin: WorkspaceRole.ADMIN,
+  editor: WorkspaceRole.EDITOR,
+  viewer: WorkspaceRole.VIEWER,
+  guest: WorkspaceRole.GUEST,
+} as const;
 
 /** Opens the agents service with a scripted model, tools that tests play, and fakes of the other services. */
 export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
@@ -66,6 +71,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   const workspaceId = newId();
   const members = new Map<string, keyof typeof ROLES>();
   const names = new Map<string, string>();
+  const guests = new Set<string>();
   const org: Partial<OrgMembership> = {};
   const credits = { available: Number.POSITIVE_INFINITY, reserved: new Map<string, number>() };
   const tools = new Map<string, PlayedTool>();
@@ -77,10 +83,11 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     getMemberships: async ({ userId }) => {
       const role = members.get(userId);
       const isMember = role !== undefined;
-      const own = { orgId, name: 'Org', role: OrgRole.MEMBER, ...org };
+      const isGuest = guests.has(userId);
+      const own = { orgId, name: 'Org', role: isGuest ? OrgRole.GUEST : OrgRole.MEMBER, ...org };
       return {
         userId,
-        orgs: isMember ? [OrgMembership.fromPartial(own)] : [],
+        orgs: isMember || isGuest ? [OrgMembership.fromPartial(own)] : [],
         workspaces: isMember ? [WorkspaceMembership.fromPartial({ workspaceId, orgId, role: ROLES[role] })] : [],
       };
     },
@@ -180,6 +187,12 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     names.set(caller.userId, name);
     return caller;
   };
+  /** Returns a guest of the Org, who belongs to no workspace. */
+  const orgGuest = (name: string): Caller => {
+    const caller = personCalled(name, SCOPES);
+    guests.add(caller.userId);
+    return caller;
+  };
   const owner = person('Owner');
 
   async function createAgent(more: Partial<AgentRecord> = {}): Promise<AgentRecord> {
@@ -245,7 +258,22 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     },
   };
   return {
-    ...{ stage, model, orgId, workspaceId, members, org, credits, tools, calls, records, clients, owner, person },
+    ...{
+      stage,
+      model,
+      orgId,
+      workspaceId,
+      members,
+      org,
+      credits,
+      tools,
+      calls,
+      records,
+      clients,
+      owner,
+      person,
+      orgGuest,
+    },
     ...{ createAgent, posted, acted, ...actions },
     /** Resources that everybody may read. */
     readable,

@@ -5,7 +5,7 @@ import type { Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Parts } from '../parts.js';
-import { type Asking, membershipsOf, READERS } from '../policy.js';
+import { type Asking, isAtLeastMember, membershipsOf, orgsOfMember, READERS } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 
 type AccessParts = Pick<Parts, 'agents' | 'memberships'>;
@@ -36,11 +36,6 @@ export function accessTo(agent: AgentRecord, person: PersonMemberships): AgentAc
     (visibility === 'workspace' && workspaceIds.some((id) => reads(person, id)));
   return { agent, isOwner, isAdmin, mayUse: isOwner || (belongs && covered) };
 }
-
-const MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
-
-/** Returns whether a role is at least member. Guests of an Org see only what was shared with them. */
-export const isAtLeastMember = (role: OrgRole): boolean => MEMBERS.has(role);
 
 const reads = ({ workspaces }: PersonMemberships, id: string): boolean => {
   const role = workspaces.get(id)?.role;
@@ -110,7 +105,7 @@ export function workspacesReached(caller: Caller): readonly string[] | undefined
 /** Returns the filter for the agents that the caller sees with their credential. */
 export function visibleAgents(person: PersonMemberships, caller: Caller): Where<AgentRecord> {
   const orgIds = [...person.orgs.values()];
-  const members = orgIds.filter(({ role }) => isAtLeastMember(role)).map(({ orgId }) => orgId);
+  const members = orgsOfMember(person);
   const administered = orgIds.filter(({ role }) => isAtLeastAdmin(role)).map(({ orgId }) => orgId);
   const read = [...person.workspaces.keys()].filter((id) => reads(person, id));
   const only = workspacesReached(caller);

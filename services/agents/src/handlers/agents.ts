@@ -12,12 +12,12 @@ import {
 } from '@commonplace/proto/agents/v1/agent_service.js';
 import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { type AgentAccess, isAtLeastMember, openAgent, seeAgent, visibleAgents } from '../agents/access.js';
+import { type AgentAccess, openAgent, seeAgent, visibleAgents } from '../agents/access.js';
 import { presentAgent } from '../agents/present.js';
 import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
 import type { Parts } from '../parts.js';
-import { membershipsOf } from '../policy.js';
+import { isAtLeastMember, membershipsOf } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { type AgentFields, readChange, readNewAgent, requireRestoreAlone } from '../wire/agent-fields.js';
 import { versionMessage } from '../wire/agents.js';

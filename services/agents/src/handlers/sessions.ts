@@ -15,7 +15,15 @@ import { agentIn } from '../agents/use.js';
 import { DEFAULT_TITLE } from '../domain/chat-title.js';
 import { WorkspaceRequired } from '../errors.js';
 import type { Parts } from '../parts.js';
-import { choosePlace, keepsAnswers, openSession, requireUnarchived, seeSession } from '../policy.js';
+import {
+  choosePlace,
+  keepsAnswers,
+  openSession,
+  orgsOfMember,
+  READERS,
+  requireUnarchived,
+  seeSession,
+} from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { warnOfDropped } from '../runs/dropped-messages.js';
 import { NO_EVENT, watchRun } from '../runs/watch.js';
@@ -299,14 +307,15 @@ async function visibleSessions(
   { workspaceId, orgId, agentId, isArchived, q }: ListChatSessionsRequest,
   { caller, onward }: CallContext,
 ): Promise<Where<SessionRecord>> {
-  const { workspaces, orgs } = await parts.memberships.fresh(caller.userId, onward);
+  const person = await parts.memberships.fresh(caller.userId, onward);
   const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
   const tenant = caller.tenant?.orgId;
-  const reached = [...workspaces.values()]
+  const reached = [...person.workspaces.values()]
+    .filter(({ role }) => READERS.has(role))
     .filter((one) => only === undefined || only.includes(one.workspaceId))
     .filter((one) => tenant === undefined || (one.orgId || null) === tenant)
     .map((one) => one.workspaceId);
-  const inOrgs = only !== undefined ? [] : [...orgs.keys()].filter((id) => tenant === undefined || id === tenant);
+  const inOrgs = only !== undefined ? [] : orgsOfMember(person).filter((id) => tenant === undefined || id === tenant);
   const [own, shared] = [{ ownerId: caller.userId }, { visibility: 'workspace' }] as const;
   const inWorkspaces: Where<SessionRecord> = { workspaceId: { in: reached } };
   const aboutOrgs: Where<SessionRecord> = { workspaceId: { exists: false }, orgId: { in: inOrgs } };
