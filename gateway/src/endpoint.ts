@@ -29,6 +29,7 @@ import { sharerOf } from './middleware/sharer.js';
 import type { State } from './middleware/state.js';
 import { requireWithinLimit } from './middleware/workspace-limit.js';
 import { ReadCall } from './request-call.js';
+import type { Shown } from './response/answer.js';
 import { encodeLarge, isLarge, streamOf } from './response/large-answer.js';
 import type { EventRoute, Route } from './routes.js';
 
@@ -88,11 +89,11 @@ export function serveEndpoint(
   };
 }
 
-/** What an rpc has answered, with the fields that the request asks for. */
+/** What an rpc has answered, with what the request asks to see of it. */
 interface RpcAnswer {
   readonly message: object;
   readonly reply: Reply;
-  readonly fields: ReadonlySet<string> | undefined;
+  readonly shown: Shown;
 }
 
 /** Reads the request into a message and calls the rpc. */
@@ -123,7 +124,8 @@ async function answerOf(
   const call = safe ? new ReadCall(metadata, deadline, reply, ctx.res) : { metadata, deadline, reply };
   settings.shedding.enter();
   try {
-    return { message: await invoke(request.message, call), reply, fields: request.fields };
+    const shown = { fields: request.fields, included: route.includedIn(request.message) };
+    return { message: await invoke(request.message, call), reply, shown };
   } catch (error) {
     ctx.state.named = namedIds(request.message);
     throw request.outdated === undefined ? error : withNamesSent(error, request.outdated);
@@ -279,11 +281,11 @@ const SHARE_LINK = /^[\w-]{20,64}$/;
  * Sends an answer in its envelope, or 304 without a body if the client already has it (`If-None-Match`). Returns the
  * approximate number of bytes.
  */
-async function respond(ctx: Ctx, route: Route, { message, reply, fields }: RpcAnswer): Promise<number> {
+async function respond(ctx: Ctx, route: Route, { message, reply, shown }: RpcAnswer): Promise<number> {
   const { res } = ctx;
   const safe = isSafe(ctx.method);
   const version = route.versionOf(message);
-  const { data, page } = route.writeResponse(message, fields);
+  const { data, page } = route.writeResponse(message, shown);
   const large = isLarge(data) ? await encodeLarge(data) : undefined;
   const small = large === undefined ? (data[0] as string) : '';
   if (reply.retryAfter !== undefined) ctx.set('Retry-After', String(reply.retryAfter));

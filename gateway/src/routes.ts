@@ -5,7 +5,8 @@ import { type Contract, loadContract } from './descriptors/contract.js';
 import { compileEndpoint, pathParams } from './request/endpoint.js';
 import { createPlans } from './request/plan.js';
 import type { Method, ParsedRequest, RequestInput } from './request/reading.js';
-import { compileAnswer, type WrittenResponse } from './response/answer.js';
+import { compileAnswer, type Shown, type WrittenResponse } from './response/answer.js';
+import { compileIncluded } from './response/included.js';
 import { createWriters } from './response/message.js';
 
 /** An endpoint with everything that the contract declares about it. */
@@ -70,7 +71,9 @@ export interface Route {
   compile(): void;
   /** Reads a request. Throws the kit's AppError with all faults of the request at once. */
   parseRequest(input: RequestInput): ParsedRequest;
-  writeResponse(message: object, fields?: ReadonlySet<string>): WrittenResponse;
+  /** Returns the lists that a request includes, which are written even if they are empty; undefined if there are none. */
+  includedIn(request: object): ReadonlySet<string> | undefined;
+  writeResponse(message: object, shown?: Shown): WrittenResponse;
   /** Returns the `version` of the record in an answer, for its ETag. */
   versionOf(message: object): number | undefined;
 }
@@ -176,9 +179,10 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
       throw new Error(`${fullMethod} is on HTTP, which does not support client streaming`);
     const facts = once(() => plans(descriptor.input).fields.flatMap(({ rules }) => rules.from || []));
     const answer = once(() => compileAnswer(writersOf, descriptor.output, access.record));
+    const { input } = descriptor;
+    const included = once(() => compileIncluded(contract, input, answer()));
     return [http, ...http.additionalBindings].map((rule) => {
       const { method, path, bodyField } = bindingOf(rule, descriptor);
-      const { input } = descriptor;
       const parse = once(() =>
         compileEndpoint(plans, { method, path, input, bodyField, recordFields: answer().recordFields }),
       );
@@ -217,7 +221,8 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
         },
         compile: () => void parse(),
         parseRequest: (given) => parse()(given),
-        writeResponse: (message, fields) => answer().write(message, fields),
+        includedIn: (request) => included()(request),
+        writeResponse: (message, shown) => answer().write(message, shown),
         versionOf: (message) => answer().versionOf(message),
       };
     });

@@ -1,3 +1,6 @@
+import { Agent } from '@commonplace/proto/agents/v1/agent.js';
+import { AgentInclude, GetAgentRequest } from '@commonplace/proto/agents/v1/agent_service.js';
+import { ChatSession } from '@commonplace/proto/agents/v1/chat_session.js';
 import { Content } from '@commonplace/proto/resources/v1/content_service.js';
 import { Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { SearchResponse } from '@commonplace/proto/search/v1/search_service.js';
@@ -58,7 +61,7 @@ const written = {
   sort: '',
 };
 const write = (message: object, fields?: Set<string>) =>
-  JSON.parse(routeOf('UpdateThing').writeResponse(message, fields).data.join(''));
+  JSON.parse(routeOf('UpdateThing').writeResponse(message, { fields }).data.join(''));
 
 describe('writeResponse', () => {
   test('writes every kind of field, in the order of the contract', () => {
@@ -139,7 +142,10 @@ describe('writeResponse', () => {
 
   test('reduces records to the requested fields', () => {
     expect(write(thing, new Set(['colour', 'id']))).toEqual({ id: ID, colour: 'dark_blue' });
-    const list = routeOf('ListThings').writeResponse({ items: [thing, thing], note: 'n' }, new Set(['version']));
+    const list = routeOf('ListThings').writeResponse(
+      { items: [thing, thing], note: 'n' },
+      { fields: new Set(['version']) },
+    );
     expect(JSON.parse(list.data.join(''))).toEqual({ items: [{ version: 4 }, { version: 4 }], note: 'n' });
     expect(routeOf('ListThings').recordFields).toEqual(new Set([...Object.keys(written), 'secret']));
   });
@@ -206,4 +212,37 @@ describe('versionOf', () => {
     expect(routeOf('UpdateThing').versionOf(thing)).toBe(4);
     expect(routeOf('ListThings').versionOf({ items: [thing], note: '' })).toBeUndefined();
   });
+});
+
+describe('lists that a request includes', () => {
+  const agent = (request: object, fields?: Set<string>) => {
+    const route = routeOf('GetAgent');
+    const included = route.includedIn(GetAgentRequest.fromPartial({ agentId: ID, ...request }));
+    const message = Agent.fromPartial({ id: ID, mcp: [{ name: 'tickets' }] });
+    return JSON.parse(route.writeResponse(message, { fields, included }).data.join(''));
+  };
+
+  test('are written if they are empty', () => {
+    const answer = agent({ include: [AgentInclude.SKILLS, AgentInclude.WORKSPACES, AgentInclude.MCP] });
+    expect(answer).toMatchObject({ id: ID, skills: [], workspaces: [], mcp: [{ name: 'tickets' }] });
+    expect(answer).not.toHaveProperty('versions');
+  });
+
+  test('are written only then', () => {
+    expect(agent({})).not.toHaveProperty('skills');
+    expect(agent({ include: [AgentInclude.SKILLS] }, new Set(['id', 'skills', 'workspaces']))).toEqual({
+      id: ID,
+      skills: [],
+    });
+  });
+});
+
+test('the messages of a chat session are written next to their page, empty or not, and where there are any', () => {
+  const session = (more: object) => {
+    const message = ChatSession.fromPartial({ id: ID, ...more });
+    return JSON.parse(routeOf('GetChatSession').writeResponse(message).data.join(''));
+  };
+  expect(session({ page: { limit: 50 } }).messages).toEqual([]);
+  expect(session({ messages: [{ id: ID }] }).messages).toHaveLength(1);
+  expect(session({})).not.toHaveProperty('messages');
 });

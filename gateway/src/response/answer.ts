@@ -10,12 +10,22 @@ export interface WrittenResponse {
   readonly page: string | undefined;
 }
 
+/** What a request asks to see of each record. */
+export interface Shown {
+  /** The only fields to write; all when absent. */
+  readonly fields?: ReadonlySet<string> | undefined;
+  /** Sparse lists that are written even if they are empty. */
+  readonly included?: ReadonlySet<string> | undefined;
+}
+
 /** Writes the answers of an endpoint. */
 export interface Answer {
   /** The fields of a record: of each item in a list, otherwise of the answer itself. */
   readonly recordFields: ReadonlySet<string>;
-  /** Renders the rpc's response; with `fields`, only these fields of each record. */
-  write(message: object, fields?: ReadonlySet<string>): WrittenResponse;
+  /** The lists of a record that are left out if they are empty, unless the request includes them. */
+  readonly sparseLists: ReadonlySet<string>;
+  /** Renders the rpc's response. */
+  write(message: object, shown?: Shown): WrittenResponse;
   /** Returns the version of the record in an answer; undefined if it has none. */
   versionOf(message: object): number | undefined;
 }
@@ -33,9 +43,11 @@ export function compileAnswer(writersOf: Writers, output: DescMessage, record = 
   const itemType = list?.shape.element.kind === 'message' ? list.shape.element.type : undefined;
   const records = itemType === undefined ? body : writersOf(itemType);
 
-  const writeData = (message: Readonly<Record<string, unknown>>, fields: ReadonlySet<string> | undefined): string => {
-    if (fields === undefined) return writeMessage(message, body);
-    const kept = records.filter((field) => fields.has(field.shape.name));
+  const writeData = (message: Readonly<Record<string, unknown>>, { fields, included }: Shown): string => {
+    if (fields === undefined && included === undefined) return writeMessage(message, body);
+    const kept = records
+      .filter(({ shape }) => fields?.has(shape.name) !== false)
+      .map((field) => (included?.has(field.shape.name) === true ? { ...field, sparse: false } : field));
     if (list === undefined) return writeMessage(message, kept);
     const write = (items: unknown) => writeList(items, (item) => writeMessage(item as typeof message, kept));
     return writeMessage(
@@ -46,9 +58,10 @@ export function compileAnswer(writersOf: Writers, output: DescMessage, record = 
 
   return {
     recordFields: new Set(records.map((field) => field.shape.name)),
-    write: (response, fields) => {
+    sparseLists: new Set(records.filter(isSparseList).map((field) => field.shape.name)),
+    write: (response, shown = {}) => {
       const message = response as Readonly<Record<string, unknown>>;
-      const { text, values } = collectLargeValues(() => writeData(message, fields));
+      const { text, values } = collectLargeValues(() => writeData(message, shown));
       const paged = page !== undefined && !(page.sparse && message[page.local] === undefined);
       return { data: partsOf(text, values), page: paged ? page.write(message[page.local]) : undefined };
     },
@@ -84,4 +97,8 @@ function versionedIn(
 
 function isRecords({ shape }: FieldWriter): boolean {
   return shape.name === 'items' && shape.cardinality === 'list' && shape.element.kind === 'message';
+}
+
+function isSparseList({ shape, sparse }: FieldWriter): boolean {
+  return sparse && shape.cardinality === 'list';
 }

@@ -96,10 +96,17 @@ function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function isLeftOut(message: Readonly<Record<string, unknown>>, field: FieldWriter): boolean {
-  // An optional field that is set is written regardless of the field beside it.
-  if (field.beside !== undefined && field.shape.optional && message[field.local] !== undefined) return false;
+  // A field that is set is written regardless of the field beside it.
+  if (field.beside !== undefined && isSet(message[field.local], field)) return false;
   const decides = field.beside ?? field;
   return isEmpty(message[decides.local], decides);
+}
+
+/** Returns whether an optional field has a value, or a list has items. */
+function isSet(value: unknown, { shape }: FieldWriter): boolean {
+  return shape.cardinality === 'list'
+    ? Array.isArray(value) && value.length > 0
+    : shape.optional && value !== undefined;
 }
 
 /** Returns whether a value counts as empty. A present, optional and sparse text is not empty, even if it is ''. */
