@@ -33,6 +33,7 @@ import {
 } from '../src/stores/agents.js';
 import { approvalCollection } from '../src/stores/approvals.js';
 import { runCollection, stepCollection } from '../src/stores/runs.js';
+import { messageCollection, sessionCollection } from '../src/stores/sessions.js';
 
 /** A call that a fake tool has received. */
 export interface PlayedCall {
@@ -172,6 +173,8 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     versions: await store.collection(agentVersionCollection),
     approvals: await store.collection(approvalCollection),
     runs: await store.collection(runCollection),
+    sessions: await store.collection(sessionCollection),
+    messages: await store.collection(messageCollection),
     steps: await store.collection(stepCollection),
   };
   const clients = {
@@ -180,6 +183,9 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     sessions: stage.host.client(contracts.chatSessions),
     conversationRuns: stage.host.client(contracts.conversationRuns),
     workRuns: stage.host.client(contracts.workRuns),
+    agents: stage.host.client(contracts.agents),
+    skills: stage.host.client(contracts.skills),
+    mcpServers: stage.host.client(contracts.mcpServers),
   };
   const person = (name: string, role: keyof typeof ROLES = 'editor'): Caller => {
     const caller = personCalled(name, SCOPES);

@@ -1,3 +1,5 @@
+import { fold } from './fold.js';
+
 /** Returns the title of a session from its first question: the first line, at most 60 characters, cut between words. */
 export function titleOf(question: string): string {
   const line =
@@ -13,3 +15,11 @@ export function titleOf(question: string): string {
 
 const MAX_TITLE = 60;
 export const DEFAULT_TITLE = 'New chat';
+
+/** The title of a session, and the same folded for searches. */
+export interface TitleFields {
+  readonly title: string;
+  readonly titleFold: string;
+}
+
+export const titleFields = (title: string): TitleFields => ({ title, titleFold: fold(title) });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type Run, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import {
@@ -16,6 +16,7 @@ import { agentForRun } from '../agents/use.js';
 import { parseCredits } from '../domain/micros.js';
 import { distinctTaints, type TaintSource } from '../domain/taint.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
+import { timesWithin } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { administers, choosePlace, openRun, openSession, requireUnarchived, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';
@@ -27,7 +28,7 @@ import { startRun } from '../runs/start.js';
 import { runTopic } from '../runs/topic.js';
 import { viewOf, viewsOf } from '../runs/view.js';
 import { watchRun } from '../runs/watch.js';
-import { addMessages, requireIdle, respond } from '../sessions/turn.js';
+import { type AskedRun, addMessages, requireIdle, requireRoom, respond } from '../sessions/turn.js';
 import { hasEnded, type RunEventRecord, type RunInput, type RunRecord } from '../stores/runs.js';
 import { readPolicy } from '../wire/policy.js';
 import { jsonBytes, runMessage } from '../wire/runs.js';
@@ -36,7 +37,7 @@ export function createRunHandlers(parts: Parts): Handlers<RunService> {
   return {
     async listRuns(request, context) {
       const where = await visibleRuns(parts, request, context);
-      const { items, page } = await findPage(parts.runs, where, ['-createdAt'], request.page);
+      const { items, page } = await findPage(parts.runs, where, SORTS[request.sort] ?? NEWEST_FIRST, request.page);
       return { items: await presentAll(parts, items, context), page };
     },
 
@@ -59,6 +60,7 @@ export function createRunHandlers(parts: Parts): Handlers<RunService> {
         await waitForChange(parts, run, waitSeconds, context);
         run = await seeRun(parts, runId, context);
       }
+      context.reply.retryAfter = pollSecondsOf(run);
       return present(parts, run, include.includes(RunInclude.STEPS), context);
     },
 
@@ -79,6 +81,16 @@ export function createRunHandlers(parts: Parts): Handlers<RunService> {
       return runMessage({ ...canceled, input: undefined, metadata: {} }, CLOSED);
     },
   };
+}
+
+/** Seconds after which a client should read a run again that is at work, and one that waits for people. */
+const POLL_SECONDS = 1;
+const WAITING_POLL_SECONDS = 10;
+
+/** Returns the seconds after which a client should read a run again; undefined if it has ended. */
+function pollSecondsOf(run: RunRecord): number | undefined {
+  if (hasEnded(run)) return undefined;
+  return run.status === 'awaiting_approval' ? WAITING_POLL_SECONDS : POLL_SECONDS;
 }
 
 // ---- creation
@@ -108,8 +120,12 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
   const resourceIds = [...new Set([...request.resourceIds, ...input.attachments])];
   await requireReadable(parts, resourceIds, context);
   const workItem = await workItemOf(parts, request, context);
-  const sessionId = request.sessionId ?? undefined;
-  if (sessionId !== undefined) return runInSession(parts, sessionId, { input, agentId, policy }, context);
+  const asked = {
+    ...{ policy, model: request.model ?? again?.model, outputSchema, maxMicros, retryOf: again?.id },
+    ...{ maxSteps: request.maxSteps ?? again?.maxSteps, metadata: metadataOf(request) ?? again?.metadata ?? {} },
+    ...{ resourceIds: again?.resourceIds ?? resourceIds, inputTaints: await inputTaintsOf(parts, again, context) },
+  };
+  if (request.sessionId !== undefined) return runInSession(parts, request, { input, agentId, asked }, context);
   const named = request.workspaceId ?? again?.workspaceId ?? workItem?.workspaceId;
   const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, named, context);
   const place = await choosePlace(parts, { workspaceId: use?.workspaceId ?? named, orgId: undefined }, context);
@@ -118,17 +134,8 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
   const { run } = await startRun(
     parts,
     {
-      ...{ place, source: 'api', input, resourceIds: again?.resourceIds ?? resourceIds, searches: true },
-      ...{
-        agent: use?.agent,
-        policy,
-        model: request.model ?? again?.model,
-        outputSchema,
-        maxSteps: request.maxSteps ?? again?.maxSteps,
-        maxMicros,
-      },
-      ...{ metadata: metadataOf(request) ?? again?.metadata ?? {}, retryOf: again?.id },
-      ...{ inputTaints: await inputTaintsOf(parts, again, context), workItemId: workItem?.id ?? again?.workItemId },
+      ...{ ...asked, place, source: 'api', input, searches: true, agent: use?.agent },
+      workItemId: workItem?.id ?? again?.workItemId,
     },
     context,
   );
@@ -160,31 +167,36 @@ function agentOf({ agentId }: CreateRunRequest, again: RunRecord | undefined): s
 interface SessionRun {
   readonly input: RunInput;
   readonly agentId: string | undefined;
-  readonly policy: RunRecord['policy'];
+  readonly asked: AskedRun;
 }
 
 const SESSION_SCOPE = 'chat_session:write';
 
-/** Adds a question to a session and starts the reply to it. */
+/** Adds a question to a session and starts the reply to it. Throws if the request names another place or agent. */
 async function runInSession(
   parts: Parts,
-  id: string,
-  { input, agentId, policy }: SessionRun,
+  { sessionId = '', workspaceId }: CreateRunRequest,
+  { input, agentId, asked }: SessionRun,
   context: CallContext,
 ): Promise<RunRecord> {
   if (!context.caller.credential.scopes.includes(SESSION_SCOPE)) throw insufficientScope(SESSION_SCOPE);
-  const session = await openSession(parts, id, context);
+  const session = await openSession(parts, sessionId, context);
+  if (workspaceId !== undefined && workspaceId !== session.workspaceId) {
+    throw invalidField('workspace_id', 'invalid_value', 'is not the workspace of the session.');
+  }
   await requireUnarchived(parts, session, context);
   await requireIdle(parts, session, context);
   if (agentId !== undefined && agentId !== session.agentId) {
     throw invalidField('agent_id', 'invalid_value', 'is not the agent of the session.');
   }
   const given = { role: 'user', content: input.text, resourceIds: input.attachments } as const;
+  await requireRoom(parts, session, 2, context);
   const turn = addMessages(parts, session, [given], false, context);
   const [question] = turn.added;
   if (question === undefined) throw NotFound();
-  const next = await respond(parts, turn, question, context, { policy });
-  context.work.replace(parts.sessions, session, { ...next.session, updatedAt: new Date().toISOString() });
+  const next = await respond(parts, turn, question, context, { asked });
+  const changed = { updatedBy: context.actor, updatedAt: new Date().toISOString() };
+  context.work.replace(parts.sessions, session, { ...next.session, ...changed });
   if (next.run === undefined) throw NotFound();
   return next.run;
 }
@@ -291,22 +303,29 @@ const MIN_GAP_MS = 20;
 
 // ---- reading
 
+const NEWEST_FIRST: Sort<RunRecord> = ['-createdAt'];
+
+const SORTS: Readonly<Record<string, Sort<RunRecord>>> = { created_at: ['createdAt'], '-created_at': NEWEST_FIRST };
+
 async function visibleRuns(parts: Parts, request: ListRunsRequest, context: CallContext): Promise<Where<RunRecord>> {
   const { caller, onward } = context;
-  const { workspaceId, agentId, sessionId, createdAfter } = request;
+  const { workspaceId, agentId, sessionId, createdBy } = request;
   const { workspaces } = await parts.memberships.of(caller.userId, onward);
   if (workspaceId !== undefined && !workspaces.has(workspaceId)) throw NotFound({}, { param: 'workspace_id' });
   const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
   const tenant = caller.tenant?.orgId;
   const isAdmin = await administers(parts, workspaceId, context);
+  // Others than administrators see their own runs only, whomever they name.
+  if (!isAdmin && createdBy !== undefined && createdBy !== caller.userId) return { id: { in: [] } };
+  const userId = isAdmin ? createdBy : caller.userId;
   return {
-    ...(isAdmin ? {} : { userId: caller.userId }),
+    ...(userId !== undefined && { userId }),
     ...(workspaceId !== undefined && { workspaceId }),
     ...(only !== undefined && { and: [{ workspaceId: { in: [...only] } }] }),
     ...(tenant !== undefined && { orgId: tenant ?? '' }),
     ...(agentId !== undefined && { agentId }),
     ...(sessionId !== undefined && { sessionId }),
-    ...(createdAfter !== undefined && { createdAt: { gt: createdAfter } }),
+    ...timesWithin(request),
     ...(request.status !== RunStatus.UNSPECIFIED && {
       status: enumName(request.status, 'RUN_STATUS'),
     }),

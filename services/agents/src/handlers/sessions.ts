@@ -8,28 +8,21 @@ import {
   ChatOrder,
   type ChatSessionService,
   type GetChatSessionRequest,
-  type ListChatSessionsRequest,
   type UpdateChatSessionRequest,
 } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import { agentIn } from '../agents/use.js';
-import { DEFAULT_TITLE } from '../domain/chat-title.js';
+import { DEFAULT_TITLE, titleFields } from '../domain/chat-title.js';
 import { WorkspaceRequired } from '../errors.js';
 import type { Parts } from '../parts.js';
-import {
-  choosePlace,
-  keepsAnswers,
-  openSession,
-  orgsOfMember,
-  READERS,
-  requireUnarchived,
-  seeSession,
-} from '../policy.js';
+import { choosePlace, keepsAnswers, openSession, requireUnarchived, seeSession } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { warnOfDropped } from '../runs/dropped-messages.js';
 import { NO_EVENT, watchRun } from '../runs/watch.js';
 import { readMessages } from '../sessions/content.js';
+import { listSessions } from '../sessions/list.js';
 import { beginRemoval } from '../sessions/removal.js';
-import { addMessages, allMessages, interrupt, requireIdle, respond, supersede, type Turn } from '../sessions/turn.js';
+import { firstTurn, replacedTurn, requireQuestion, updatedTurn } from '../sessions/requests.js';
+import { interrupt, requireIdle, type Turn } from '../sessions/turn.js';
 import { NOTHING_SPENT } from '../stores/runs.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
 import { ASKER, chatMessage, resourcesOf, sessionMessage } from '../wire/sessions.js';
@@ -48,8 +41,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
 
   return {
     async listChatSessions(request, context) {
-      const where = await visibleSessions(parts, request, context);
-      const { items, page } = await findPage(parts.sessions, where, ['-lastMessageAt'], request.page);
+      const { items, page } = await listSessions(parts, request, context);
       return { items: items.map(present), page };
     },
 
@@ -58,17 +50,15 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
       const faults: Fault[] = [];
       const given = readMessages(request.messages, 'messages', faults);
       if (faults.length > 0) throw invalidFields(faults);
-      const question = given.at(-1);
-      if (responds && question?.role !== 'user') {
-        throw invalidField('messages', 'missing_field', 'must end with a question of the role user.');
-      }
+      requireQuestion(responds, given);
       requireModel(parts, request.model);
       const place = await choosePlace(parts, request, context);
       await requireAgent(parts, request.agentId, place, context);
       const now = new Date().toISOString();
       const session: Omit<SessionRecord, 'version'> = {
-        ...{ id: newId(), ...place, ownerId: context.caller.userId, createdBy: context.actor },
-        ...{ title: request.title ?? DEFAULT_TITLE, isTitleGiven: request.title !== undefined },
+        ...{ id: newId(), ...place, ownerId: context.caller.userId },
+        ...{ createdBy: context.actor, updatedBy: context.actor },
+        ...{ ...titleFields(request.title ?? DEFAULT_TITLE), isTitleGiven: request.title !== undefined },
         ...{
           agentId: request.agentId || undefined,
           model: request.model,
@@ -81,10 +71,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
         },
         ...{ lastSeq: 0, messageCount: 0, spent: NOTHING_SPENT, lastMessageAt: now, createdAt: now, updatedAt: now },
       };
-      // The question to be answered is written by the caller, and is not imported.
-      const history = responds ? given.slice(0, -1) : given;
-      let turn = addMessages(parts, { ...session, version: 0 }, history, true, context);
-      if (responds && question !== undefined) turn = await ask(parts, turn, [question], context);
+      const turn = await firstTurn(parts, { ...session, version: 0 }, responds, given, context);
       const created = context.work.insert(parts.sessions, withoutVersion(turn.session));
       return answer(created, turn, context);
     },
@@ -116,12 +103,9 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
       if (adds) await requireUnarchived(parts, before, context);
       const idle = request.interrupt === true ? await interrupt(parts, before, context) : before;
       if (adds) await requireIdle(parts, idle, context);
-      let turn: Turn = { session: await changed(parts, idle, request, context), added: [] };
-      if (request.regenerateFromSeq !== undefined)
-        turn = await regenerate(parts, turn, request.regenerateFromSeq, context);
-      else if (request.respond === true) turn = await ask(parts, turn, given, context);
-      else if (given.length > 0) turn = addMessages(parts, turn.session, given, false, context);
-      const after = { ...turn.session, updatedAt: new Date().toISOString() };
+      const session = await changed(parts, idle, request, context);
+      const turn = await updatedTurn(parts, session, request, given, context);
+      const after = { ...turn.session, ...changedNow(context) };
       return answer(context.work.replace(parts.sessions, idle, after), turn, context);
     },
 
@@ -140,18 +124,17 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
       const replaced: SessionRecord = {
         ...kept,
         ...{
-          title: request.title,
+          ...titleFields(request.title),
           isTitleGiven: true,
           isArchived: request.isArchived,
           search: request.context?.search ?? true,
         },
-        ...{ visibility: visibilityOf(request.visibility) ?? 'private', updatedAt: new Date().toISOString() },
+        ...{ visibility: visibilityOf(request.visibility) ?? 'private', ...changedNow(context) },
         resourceIds: await readableOf(parts, request.context?.resourceIds ?? [], context),
         ...(request.model !== undefined && { model: request.model }),
         ...(request.agentId && { agentId: request.agentId }),
       };
-      const turn =
-        given === undefined ? { session: replaced, added: [] } : await replaceHistory(parts, replaced, given, context);
+      const turn = await replacedTurn(parts, replaced, request.respond, given, context);
       return answer(context.work.replace(parts.sessions, before, turn.session), turn, context);
     },
 
@@ -165,45 +148,8 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
   };
 }
 
-// ---- turns
-
-/** Adds messages and starts the reply to the last one. Throws unless it is a question of the role user. */
-async function ask(
-  parts: Parts,
-  turn: Turn,
-  given: Parameters<typeof addMessages>[2],
-  context: CallContext,
-): Promise<Turn> {
-  const next = addMessages(parts, turn.session, given, false, context);
-  const question = next.added.at(-1) ?? (await allMessages(parts, turn.session.id)).findLast(isCurrent);
-  if (question?.role !== 'user') {
-    throw invalidField('append_messages', 'missing_field', 'must end with a question of the role user.');
-  }
-  return respond(parts, { ...next, added: [...turn.added, ...next.added] }, question, context);
-}
-
-const isCurrent = ({ supersededBy }: MessageRecord) => supersededBy === undefined;
-
-async function regenerate(parts: Parts, { session }: Turn, seq: number, context: CallContext): Promise<Turn> {
-  const runId = newId();
-  const { question, count } = await supersede(parts, session, seq, runId, context);
-  const shorter = { ...session, messageCount: session.messageCount - count };
-  return respond(parts, { session: shorter, added: [] }, question, context, { runId });
-}
-
-/** Replaces the whole history. New messages continue the numbers, since none is used twice. */
-async function replaceHistory(
-  parts: Parts,
-  session: SessionRecord,
-  given: Parameters<typeof addMessages>[2],
-  context: CallContext,
-): Promise<Turn> {
-  const old = (await allMessages(parts, session.id)).filter(isCurrent);
-  for (const message of old) {
-    context.work.replace(parts.messages, message, { ...message, supersededBy: '' });
-  }
-  return addMessages(parts, { ...session, messageCount: 0 }, given, true, context);
-}
+/** Returns who changes a session, and when. */
+const changedNow = ({ actor }: CallContext) => ({ updatedBy: actor, updatedAt: new Date().toISOString() });
 
 // ---- checks of requests
 
@@ -265,7 +211,7 @@ async function changed(
   const visibility = visibilityOf(request.visibility);
   return {
     ...before,
-    ...(title !== undefined && { title, isTitleGiven: true }),
+    ...(title !== undefined && { ...titleFields(title), isTitleGiven: true }),
     ...(model && { model }),
     ...(isCleared('model', model) && { model: undefined }),
     ...(agentId && { agentId }),
@@ -301,34 +247,6 @@ function withoutVersion({ version: _, ...session }: SessionRecord): Omit<Session
 }
 
 // ---- reading
-
-async function visibleSessions(
-  parts: Parts,
-  { workspaceId, orgId, agentId, isArchived, q }: ListChatSessionsRequest,
-  { caller, onward }: CallContext,
-): Promise<Where<SessionRecord>> {
-  const person = await parts.memberships.fresh(caller.userId, onward);
-  const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
-  const tenant = caller.tenant?.orgId;
-  const reached = [...person.workspaces.values()]
-    .filter(({ role }) => READERS.has(role))
-    .filter((one) => only === undefined || only.includes(one.workspaceId))
-    .filter((one) => tenant === undefined || (one.orgId || null) === tenant)
-    .map((one) => one.workspaceId);
-  const inOrgs = only !== undefined ? [] : orgsOfMember(person).filter((id) => tenant === undefined || id === tenant);
-  const [own, shared] = [{ ownerId: caller.userId }, { visibility: 'workspace' }] as const;
-  const inWorkspaces: Where<SessionRecord> = { workspaceId: { in: reached } };
-  const aboutOrgs: Where<SessionRecord> = { workspaceId: { exists: false }, orgId: { in: inOrgs } };
-  const either = [own, shared].flatMap((whose) => [inWorkspaces, aboutOrgs].map((where) => ({ ...whose, ...where })));
-  return {
-    or: either,
-    ...(workspaceId !== undefined && { workspaceId }),
-    ...(orgId !== undefined && { orgId }),
-    ...(agentId !== undefined && { agentId }),
-    ...(isArchived !== undefined && { isArchived }),
-    ...(q !== '' && { title: { substring: q } }),
-  };
-}
 
 async function presentWithMessages(
   parts: Parts,

@@ -1,10 +1,11 @@
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import { DEFAULT_TITLE, titleOf } from '../domain/chat-title.js';
+import { DEFAULT_TITLE, titleFields, titleOf } from '../domain/chat-title.js';
 import type { Parts } from '../parts.js';
 import { addSpent, type RunRecord } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import type { Ending, Outcome } from './outcome.js';
+import { makeRoom } from './session-room.js';
 
 /** Returns the status of the message of an ended run. */
 export function messageStatusOf(status: Ending): MessageRecord['status'] {
@@ -22,7 +23,8 @@ export async function addToSession(
   { status, error, output, message }: Outcome,
 ): Promise<void> {
   const session = run.answersTo === undefined ? undefined : await work.get(sessions, run.answersTo);
-  if (session === undefined || session.ownerId !== run.userId || session.lastSeq + 2 > settings.chatMessages) return;
+  if (session === undefined || session.ownerId !== run.userId) return;
+  if (!(await makeRoom({ messages, settings }, session, 2, work))) return;
   const { tenant, lastSeq } = session;
   const now = new Date().toISOString();
   const { text = '', attachments = [] } = run.input ?? {};
@@ -39,7 +41,8 @@ export async function addToSession(
   const isFirst = !session.isTitleGiven && session.title === DEFAULT_TITLE;
   work.replace(sessions, session, {
     ...session,
-    ...{ title: isFirst ? titleOf(text) : session.title, lastSeq: lastSeq + 2, lastMessageAt: now, updatedAt: now },
+    ...titleFields(isFirst ? titleOf(text) : session.title),
+    ...{ lastSeq: lastSeq + 2, lastMessageAt: now, updatedAt: now },
     ...{ messageCount: session.messageCount + 2, spent: addSpent(session.spent, run.spent) },
   });
 }

@@ -3,13 +3,13 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { keyset } from '@commonplace/kit/store';
 import { agentForRun } from '../agents/use.js';
-import { DEFAULT_TITLE, titleOf } from '../domain/chat-title.js';
+import { DEFAULT_TITLE, titleFields, titleOf } from '../domain/chat-title.js';
 import { LimitReached, ReplyInProgress } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { readableAmong } from '../readable.js';
 import { cancelRun } from '../runs/cancel.js';
-import { startRun } from '../runs/start.js';
-import type { ApprovalPolicy } from '../stores/agents.js';
+import { makeRoom } from '../runs/session-room.js';
+import { type RunDraft, startRun } from '../runs/start.js';
 import type { RunRecord } from '../stores/runs.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
 import type { GivenMessage } from './content.js';
@@ -21,7 +21,22 @@ export interface Turn {
   readonly run?: RunRecord;
 }
 
-/** Adds messages to a session. Throws `limit_reached` if it would have too many. */
+/**
+ * Throws `limit_reached` unless a session has room for new messages. For some it is made: see `makeRoom`, also about
+ * `replaced`.
+ */
+export async function requireRoom(
+  parts: Parts,
+  session: SessionRecord,
+  added: number,
+  { work }: Pick<CallContext, 'work'>,
+  replaced: readonly MessageRecord[] = [],
+): Promise<void> {
+  if (await makeRoom(parts, session, added, work, replaced)) return;
+  throw LimitReached({ limit: parts.settings.chatMessages, what: 'messages in one chat session' });
+}
+
+/** Adds messages to a session, which must have room for them. */
 export function addMessages(
   parts: Parts,
   session: SessionRecord,
@@ -29,8 +44,6 @@ export function addMessages(
   isImported: boolean,
   { work }: CallContext,
 ): Turn {
-  const limit = parts.settings.chatMessages;
-  if (session.lastSeq + given.length >= limit) throw LimitReached({ limit, what: 'messages in one chat session' });
   const now = new Date().toISOString();
   const added = given.map(({ role, content, resourceIds }, i) =>
     work.insert(parts.messages, {
@@ -44,7 +57,7 @@ export function addMessages(
     added,
     session: {
       ...session,
-      title: isFirst ? titleOf(question) : session.title,
+      ...titleFields(isFirst ? titleOf(question) : session.title),
       lastSeq: session.lastSeq + added.length,
       messageCount: session.messageCount + added.length,
       lastMessageAt: added.length > 0 ? now : session.lastMessageAt,
@@ -55,27 +68,34 @@ export function addMessages(
 export interface ReplyOptions {
   /** The id of the run; a new one if absent. */
   readonly runId?: string | undefined;
-  /** The policy of the request, in addition to the agent's. */
-  readonly policy?: ApprovalPolicy | undefined;
+  /** What the request says about this run; the session decides where it is absent. */
+  readonly asked?: AskedRun | undefined;
 }
 
-/** Starts the reply to a question, which must be the last message of the session. */
+/** What a request may say about a run in a session. */
+export type AskedRun = Pick<
+  RunDraft,
+  'policy' | 'model' | 'outputSchema' | 'maxSteps' | 'maxMicros' | 'metadata' | 'retryOf' | 'inputTaints'
+> & { readonly resourceIds: readonly string[] };
+
+/** Starts the reply to a question, which must be the last message of the session. The session must have room for it. */
 export async function respond(
   parts: Parts,
   { session, added }: Turn,
   question: Pick<MessageRecord, 'content' | 'sourceIds'>,
   context: CallContext,
-  { runId, policy }: ReplyOptions = {},
+  { runId, asked }: ReplyOptions = {},
 ): Promise<Turn> {
   const { tenant, orgId, workspaceId, agentId, model, resourceIds, search } = session;
   // Each turn checks where the agent acts and whether the person may use it.
   const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, workspaceId, context);
   // The resources may have been named with another credential, which reaches more than this one.
-  const named = [...new Set([...resourceIds, ...question.sourceIds])];
+  const named = [...new Set([...resourceIds, ...question.sourceIds, ...(asked?.resourceIds ?? [])])];
   const readable = await readableAmong(parts, named, context);
   const { run, message } = await startRun(
     parts,
     {
+      ...asked,
       id: runId,
       place: { tenant, orgId, workspaceId },
       source: 'chat',
@@ -83,8 +103,7 @@ export async function respond(
       resourceIds: named.filter((id) => readable.has(id)),
       searches: search,
       agent: use?.agent,
-      policy,
-      model,
+      model: asked?.model ?? model,
       session,
     },
     context,
@@ -130,7 +149,7 @@ export async function requireIdle(
 
 /**
  * Marks the messages after a question as superseded by the run that answers it again. `seq` is the number of the
- * question or of a reply to it. Returns the question and the number of marked messages.
+ * question or of a reply to it. Returns the question and the marked messages.
  */
 export async function supersede(
   parts: Parts,
@@ -138,7 +157,7 @@ export async function supersede(
   seq: number,
   runId: string,
   { work }: CallContext,
-): Promise<{ readonly question: MessageRecord; readonly count: number }> {
+): Promise<{ readonly question: MessageRecord; readonly replaced: readonly MessageRecord[] }> {
   const messages = (await allMessages(parts, session.id)).filter(({ supersededBy }) => supersededBy === undefined);
   const at = messages.findIndex((message) => message.seq === seq);
   const question = messages.slice(0, at + 1).findLast(({ role }) => role === 'user');
@@ -146,8 +165,8 @@ export async function supersede(
     throw invalidField('regenerate_from_seq', 'invalid_value', 'is the number of neither a question nor a reply.');
   }
   const later = messages.filter((message) => message.seq > question.seq);
-  for (const message of later) work.replace(parts.messages, message, { ...message, supersededBy: runId });
-  return { question, count: later.length };
+  const mark = (message: MessageRecord) => work.replace(parts.messages, message, { ...message, supersededBy: runId });
+  return { question, replaced: later.map(mark) };
 }
 
 const CHUNK = 500;

@@ -12,7 +12,11 @@ export interface SessionRecord extends StoredRecord {
   readonly workspaceId?: string | undefined;
   readonly ownerId: string;
   readonly createdBy: Actor;
+  /** Who has changed it last; absent in records of earlier versions. */
+  readonly updatedBy?: Actor | undefined;
   readonly title: string;
+  /** The title, folded for queries; absent in records of earlier versions that were not changed since. */
+  readonly titleFold?: string | undefined;
   /** Whether a client set the title; otherwise it is derived from the first question. */
   readonly isTitleGiven: boolean;
   readonly agentId?: string | undefined;
