@@ -25,6 +25,11 @@ export function pageInOrder<T extends { readonly id: string }>(
   return { items: all.slice(from, to), page: toPage(slice, all.length, next) };
 }
 
+/** Returns the request for a whole list, which answers to writes contain. */
+export function wholeList({ length }: readonly unknown[]): PageRequest {
+  return { limit: Math.max(1, length), offset: 0, cursor: '' };
+}
+
 function placeBehind(
   [last, offset, total, ...next]: readonly Scalar[],
   all: readonly { readonly id: string }[],

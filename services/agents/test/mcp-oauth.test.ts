@@ -101,7 +101,10 @@ describe('an authorization', () => {
     expect(await complete(back)).toMatchObject({ agentName: 'Helper', serverName: 'tickets' });
     expect(await reasonOf(complete(back))).toBe('expired_link');
     expect((await stage.probe(made.id)).status).toBe('connected');
-    const { items } = await stage.client.listMcpServers({ agentId: stage.agent.id }, await stage.as(stage.owner));
+    const { items } = await stage.client.listMcpServers(
+      { agentId: stage.agent.id, page: undefined },
+      await stage.as(stage.owner),
+    );
     expect(items[0]).toMatchObject({ status: McpStatus.CONNECTED, auth: { isSet: true }, authorizeUrl: undefined });
     const stored = JSON.stringify([
       await stage.parts.mcpGrants.find({ where: {}, limit: 10 }),

@@ -44,7 +44,7 @@ const update = async (serverId: string, change: object, updateMask: string[]) =>
     await asOwner(),
   );
 const list = async (caller = stage.owner) =>
-  (await stage.client.listMcpServers({ agentId: stage.agent.id }, await stage.as(caller))).items;
+  (await stage.client.listMcpServers({ agentId: stage.agent.id, page: undefined }, await stage.as(caller))).items;
 const refusal = (call: Promise<unknown>) =>
   call.then(
     () => 'none',

@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@commonplace/kit/auth';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { inWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
-import { MemoryScope, MemoryStatus } from '@commonplace/proto/agents/v1/memory.js';
+import { type Memory, MemoryScope, MemoryStatus } from '@commonplace/proto/agents/v1/memory.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type MemoryStage, openMemoryStage } from './memories-stage.js';
@@ -167,7 +168,10 @@ describe('a memory', () => {
     expect(memory.revisions.map(({ content }) => content)).toEqual(
       Array.from({ length: 20 }, (_, i) => `Text ${i + 2}`),
     );
-    expect(await reasonOf(stage.update(viewer, id, { content: 'Other' }, version))).toBe('version_conflict');
+    await expect(stage.update(viewer, id, { content: 'Other' }, version)).rejects.toMatchObject({
+      reason: 'version_conflict',
+      details: { current_version: memory.version, updated_by: { type: 'user', id: viewer.userId } },
+    });
     expect(await reasonOf(stage.update(viewer, id, { isPinned: true }, memory.version))).toBe('done');
     expect((await stage.list(viewer)).items.every(({ revisions }) => revisions.length === 0)).toBe(true);
     await stage.create(viewer, { content: 'Another text' });
@@ -230,6 +234,34 @@ describe('a list', () => {
       cursor = page.nextCursor;
     }
     expect(seen).toEqual(expected);
+  });
+
+  test('is sorted by time on request, and limited by creator and times', async () => {
+    const [writer, admin] = [
+      stage.person('Chronicler', WorkspaceRole.EDITOR),
+      stage.person('Keeper', WorkspaceRole.ADMIN),
+    ];
+    const place = { scope: MemoryScope.WORKSPACE, workspaceId: stage.workspaceId };
+    const tags = ['chronicle'];
+    const made: Memory[] = [];
+    for (const [i, by] of [writer, admin, writer].entries()) {
+      made.push(await stage.create(by, { ...place, content: `Chapter ${i}`, tags, isPinned: i === 0 }));
+      await sleep(5);
+    }
+    const [first, , third] = made;
+    await stage.update(writer, first?.id ?? '', { importance: 1 });
+    const ids = async (more: object) =>
+      idsIn(await stage.list(admin, { ...place, tag: 'chronicle', ...more })).map((id) =>
+        made.findIndex((one) => one.id === id),
+      );
+    expect(await ids({})).toEqual([0, 2, 1]);
+    expect(await ids({ sort: 'created_at' })).toEqual([0, 1, 2]);
+    expect(await ids({ sort: '-created_at' })).toEqual([2, 1, 0]);
+    expect(await ids({ sort: '-updated_at' })).toEqual([0, 2, 1]);
+    expect(await ids({ createdBy: writer.userId, sort: 'created_at' })).toEqual([0, 2]);
+    expect(await ids({ createdAfter: first?.createdAt, createdBefore: third?.createdAt })).toEqual([1]);
+    expect(await ids({ updatedAfter: third?.updatedAt })).toEqual([0]);
+    expect(await ids({ updatedBefore: third?.updatedAt })).toEqual([1]);
   });
 
   test('finds words in any form, and parts of texts without spaces', async () => {

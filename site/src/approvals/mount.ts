@@ -1,6 +1,6 @@
 import type { Client } from '@commonplace/kit/rpc';
 import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
-import type { ApprovalService } from '@commonplace/proto/agents/v1/approval_service.js';
+import { type ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { callAs } from '../account/caller.js';
@@ -41,13 +41,8 @@ export function mountApprovals(router: Router, parts: ApprovalParts): void {
 
   router.get(LIST, (ctx) =>
     show(ctx, async ({ cookie }) => {
-      const request = {
-        page: { limit: SHOWN, offset: 0, cursor: '' },
-        status: ApprovalStatus.PENDING,
-        agentId: undefined,
-        runId: undefined,
-        workspaceId: undefined,
-      };
+      const page = { limit: SHOWN, offset: 0, cursor: '' };
+      const request = ListApprovalsRequest.fromPartial({ page, status: ApprovalStatus.PENDING });
       const { items } = await approvals.listApprovals(request, await callAs(ctx, parts, cookie));
       return listPage(items);
     }),

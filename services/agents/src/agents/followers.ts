@@ -75,7 +75,8 @@ async function changeAll(
       await inWork(store, async (work) => {
         const agent = await work.get(agents, id);
         if (agent === undefined) return;
-        const after = { ...change(agent), updatedAt: new Date().toISOString() };
+        const changed = { updatedBy: systemActor('agents'), updatedAt: new Date().toISOString() };
+        const after = { ...change(agent), ...changed };
         work.replace(agents, agent, after);
         work.publish(updatedEvent(after));
       });

@@ -47,7 +47,7 @@ function readApproves({ status, decision }: DecideApprovalRequest): boolean {
   ];
   const [first, second = first] = approves;
   if (first === undefined) throw invalidField('status', 'missing_field', 'must be approved or denied.');
-  if (first !== second) throw ambiguous('decision', 'contradicts status.');
+  if (first !== second) throw invalidField('decision', 'conflicting_alias', 'decision contradicts status.');
   return first;
 }
 

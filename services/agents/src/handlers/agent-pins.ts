@@ -46,7 +46,7 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
 
   function save({ id, tenant }: AgentRecord, { record }: Found, pins: readonly AgentPinEntry[], context: CallContext) {
     const resourceIds = pins.map(({ resourceId }) => resourceId);
-    const fields = { id, tenant, pins, resourceIds };
+    const fields = { id, tenant, pins, resourceIds, updatedBy: context.actor, updatedAt: new Date().toISOString() };
     const { work } = context;
     return {
       pins,
@@ -85,7 +85,7 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
       const found = await find(agent.id, context);
       const items = await readable(idsOf(found), context);
       const pins = reordered(found.pins, request, items);
-      requireVersion(context, found.record?.version ?? 0);
+      requireVersion(context, found.record?.version ?? 0, found.record);
       return pageInOrder(undefined, pinMessages(save(agent, found, pins, context), items));
     },
 
@@ -96,7 +96,7 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
       const found = await find(agent.id, context);
       const pin = found.pins.find((one) => (pinId === undefined ? one.resourceId === resourceId : one.id === pinId));
       if (pin === undefined) throw NotFound();
-      requireVersion(context, found.record?.version ?? 0);
+      requireVersion(context, found.record?.version ?? 0, found.record);
       save(
         agent,
         found,

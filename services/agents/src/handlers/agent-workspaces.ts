@@ -1,27 +1,24 @@
 import { invalidField } from '@commonplace/kit/errors';
-import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { pageInOrder, wholeList } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import type { AgentService, ReplaceAgentWorkspacesRequest } from '@commonplace/proto/agents/v1/agent_service.js';
+import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { seeAgent } from '../agents/access.js';
 import { type GivenPlace, placesAfter, seenPlaces } from '../agents/places.js';
 import type { Parts } from '../parts.js';
-import type { AgentRecord } from '../stores/agents.js';
+import type { AgentPlace } from '../stores/agents.js';
 import { agentRole, placeMessage } from '../wire/agents.js';
 
 type WorkspaceHandlers = Pick<Handlers<AgentService>, 'listAgentWorkspaces' | 'replaceAgentWorkspaces'>;
 
 /** Creates the handlers for the workspaces of agents. */
 export function createAgentWorkspaceHandlers(parts: Parts): WorkspaceHandlers {
-  const list = (agent: AgentRecord, person: PersonMemberships, context: CallContext) => ({
-    items: seenPlaces(agent, person, context).map((place) =>
-      placeMessage(place, person.workspaces.get(place.workspaceId)?.name ?? ''),
-    ),
-  });
-
   return {
-    async listAgentWorkspaces({ agentId }, context) {
+    async listAgentWorkspaces({ agentId, page }, context) {
       const { agent } = await seeAgent(parts, agentId, context);
-      return list(agent, await parts.memberships.of(context.caller.userId, context.onward), context);
+      const person = await parts.memberships.of(context.caller.userId, context.onward);
+      return present(seenPlaces(agent, person, context), person, page);
     },
 
     async replaceAgentWorkspaces(request, context) {
@@ -30,24 +27,43 @@ export function createAgentWorkspaceHandlers(parts: Parts): WorkspaceHandlers {
       const person = await parts.memberships.fresh(context.caller.userId, context.onward);
       const places = placesAfter(parts, agent, isOwner, givenPlaces(request), person, context);
       const workspaceIds = places.map(({ workspaceId }) => workspaceId);
-      const updatedAt = new Date().toISOString();
-      const after = context.work.replace(parts.agents, agent, { ...agent, places, workspaceIds, updatedAt });
+      const changedNow = { updatedBy: context.actor, updatedAt: new Date().toISOString() };
+      const after = context.work.replace(parts.agents, agent, { ...agent, places, workspaceIds, ...changedNow });
       const data = { agentId: agent.id, orgId: agent.orgId, changedFields: ['workspaces'] };
       context.work.publish(context.event('agent.updated', agent.id, data, agent.tenant));
-      return list(after, person, context);
+      const seen = seenPlaces(after, person, context);
+      return present(seen, person, wholeList(seen));
     },
   };
 }
 
-function givenPlaces({ workspaces, workspaceIds }: ReplaceAgentWorkspacesRequest): GivenPlace[] {
-  if (workspaces !== undefined && workspaceIds !== undefined) {
-    throw invalidField('workspace_ids', 'ambiguous_target', 'must not be combined with workspaces.');
-  }
-  if (workspaces !== undefined) {
-    return workspaces.items.map(({ workspaceId, role }, i) => ({
-      ...{ workspaceId, role: agentRole(role), at: `workspaces[${i}].` },
-    }));
-  }
-  if (workspaceIds === undefined) throw invalidField('workspaces', 'missing_field', 'is required.');
-  return workspaceIds.items.map((workspaceId, i) => ({ workspaceId, role: 'viewer', at: `workspace_ids[${i}].` }));
+/** Returns a page of the workspaces of an agent, with the names that a person sees. */
+function present(places: readonly AgentPlace[], person: PersonMemberships, request: PageRequest | undefined) {
+  const { items, page } = pageInOrder(
+    request,
+    places.map((place) => ({ id: place.workspaceId, place })),
+  );
+  return { items: items.map(({ id, place }) => placeMessage(place, person.workspaces.get(id)?.name ?? '')), page };
 }
+
+/** Returns the workspaces of a request, which may name them in two ways. Throws if these contradict each other. */
+function givenPlaces({ workspaces, workspaceIds }: ReplaceAgentWorkspacesRequest): GivenPlace[] {
+  const places = workspaces?.items.map(
+    ({ workspaceId, role }, i): GivenPlace => ({ workspaceId, role: agentRole(role), at: `workspaces[${i}].` }),
+  );
+  const viewed = workspaceIds?.items.map(
+    (workspaceId, i): GivenPlace => ({ workspaceId, role: 'viewer', at: `workspace_ids[${i}].` }),
+  );
+  if (places !== undefined && viewed !== undefined && keyOf(places) !== keyOf(viewed)) {
+    throw invalidField('workspace_ids', 'conflicting_alias', 'names other workspaces or roles than workspaces.');
+  }
+  const given = places ?? viewed;
+  if (given === undefined) throw invalidField('workspaces', 'missing_field', 'is required.');
+  return given;
+}
+
+const keyOf = (places: readonly GivenPlace[]): string =>
+  places
+    .map(({ workspaceId, role }) => `${workspaceId}:${role}`)
+    .sort()
+    .join();

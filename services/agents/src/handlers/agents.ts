@@ -2,7 +2,7 @@ import { credentialOutOfScope, defaultOrgId, reachesTenant } from '@commonplace/
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, type Where } from '@commonplace/kit/store';
 import {
   AgentInclude,
   type AgentService,
@@ -16,6 +16,8 @@ import { type AgentAccess, openAgent, seeAgent, visibleAgents } from '../agents/
 import { presentAgent } from '../agents/present.js';
 import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
+import { fold } from '../domain/fold.js';
+import { timesWithin } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { isAtLeastMember, membershipsOf } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
@@ -42,7 +44,7 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
       const person = await parts.memberships.fresh(context.caller.userId, context.onward);
       const { and = [], ...visible } = visibleAgents(person, context.caller);
       const where = { ...visible, and: [...and, filterOf(request)] };
-      const { items, page } = await findPage(parts.agents, where, ['name'], request.page);
+      const { items, page } = await findPage(parts.agents, where, SORTS[request.sort] ?? BY_NAME, request.page);
       return { items: await Promise.all(items.map((agent) => presentAgent(parts, agent, person, context))), page };
     },
 
@@ -58,7 +60,7 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
       const agent = work.insert(parts.agents, {
         ...{ id: newId(), tenant, orgId, ownerId: caller.userId, ownerName: caller.userName, ...fields, skills: [] },
         ...{ places: [], workspaceIds: [], mcpServerCount: 0, promptVersion: 1, words: wordsOf(fields) },
-        ...{ createdAt: now, updatedAt: now },
+        ...{ createdAt: now, updatedAt: now, updatedBy: context.actor },
       });
       await writeVersion(parts, agent, [], context);
       work.publish(context.event('agent.created', agent.id, { agentId: agent.id, orgId }, tenant));
@@ -150,7 +152,8 @@ async function change(
   requireVersion(context, before.version, before);
   await requireSound(parts, fields, before.orgId, before, context);
   const restored = request.restoreVersion === undefined ? undefined : await restore(parts, before, request);
-  const after = { ...before, ...fields, ...restored, words: wordsOf(fields), updatedAt: new Date().toISOString() };
+  const changedNow = { updatedBy: context.actor, updatedAt: new Date().toISOString() };
+  const after = { ...before, ...fields, ...restored, words: wordsOf(fields), ...changedNow };
   const changed = promptChanges(before, after);
   const promptVersion = changed.length === 0 ? before.promptVersion : before.version + 1;
   const agent = context.work.replace(parts.agents, before, { ...after, promptVersion });
@@ -190,14 +193,24 @@ async function requireSound(
 
 // ---- lists
 
-const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
-
 /** Returns the text that searches of lists look through. */
 function wordsOf({ name, description }: Pick<AgentRecord, 'name' | 'description'>): string {
   return fold(`${name}\n${description}`);
 }
 
-function filterOf({ workspaceId, orgId, status, visibility, q }: ListAgentsRequest): Where<AgentRecord> {
+const BY_NAME: Sort<AgentRecord> = ['name'];
+
+const SORTS: Readonly<Record<string, Sort<AgentRecord>>> = {
+  name: BY_NAME,
+  '-name': ['-name'],
+  created_at: ['createdAt'],
+  '-created_at': ['-createdAt'],
+  updated_at: ['updatedAt'],
+  '-updated_at': ['-updatedAt'],
+};
+
+function filterOf(request: ListAgentsRequest): Where<AgentRecord> {
+  const { workspaceId, orgId, status, visibility, q, createdBy } = request;
   const state = nameIn<AgentRecord['status']>(status, 'AGENT_STATUS_');
   const scope = nameIn<AgentRecord['visibility']>(visibility, 'AGENT_VISIBILITY_');
   return {
@@ -206,5 +219,7 @@ function filterOf({ workspaceId, orgId, status, visibility, q }: ListAgentsReque
     ...(state !== undefined && { status: state }),
     ...(scope !== undefined && { visibility: scope }),
     ...(q !== '' && { words: { substring: fold(q) } }),
+    ...(createdBy !== undefined && { ownerId: createdBy }),
+    ...timesWithin(request),
   };
 }

@@ -1,12 +1,13 @@
 import type { Handlers } from '@commonplace/kit/rpc';
 import { requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
 import { readDecision } from '../approvals/decision.js';
 import { ApprovalNotPending } from '../errors.js';
+import { between } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { decideApproval } from '../runs/approval-decision.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
@@ -17,7 +18,12 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
     async listApprovals(request, context) {
       const access = new ApprovalAccess(parts, context);
       const where: Where<ApprovalRecord> = { ...(await access.visible()), ...filterOf(request) };
-      const { items, page } = await findPage(parts.approvals, where, ['rank', '-requestedAt'], request.page);
+      const { items, page } = await findPage(
+        parts.approvals,
+        where,
+        SORTS[request.sort] ?? PENDING_FIRST,
+        request.page,
+      );
       const messages = items.map(async (one) => approvalMessage(one, await access.canDecide(one)));
       return { items: await Promise.all(messages), page };
     },
@@ -34,7 +40,8 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
       await parts.memberships.fresh(context.caller.userId, context.onward);
       const approval = await access.see(request.approvalId);
       await access.requireApprover(approval);
-      requireVersion(context, approval.version);
+      const { decidedBy, decidedAt, requestedAt } = approval;
+      requireVersion(context, approval.version, { updatedBy: decidedBy, updatedAt: decidedAt ?? requestedAt });
       const isOver = approval.status === 'pending' && Date.parse(approval.expiresAt) <= Date.now();
       if (approval.status !== 'pending' || isOver) {
         throw ApprovalNotPending({ status: isOver ? 'expired' : approval.status });
@@ -45,11 +52,22 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
   };
 }
 
-function filterOf({ status, agentId, runId, workspaceId }: ListApprovalsRequest): Where<ApprovalRecord> {
+const PENDING_FIRST: Sort<ApprovalRecord> = ['rank', '-requestedAt'];
+
+const SORTS: Readonly<Record<string, Sort<ApprovalRecord>>> = {
+  requested_at: ['requestedAt'],
+  '-requested_at': ['-requestedAt'],
+};
+
+function filterOf(request: ListApprovalsRequest): Where<ApprovalRecord> {
+  const { status, agentId, runId, workspaceId, createdBy, createdAfter, createdBefore } = request;
+  const requestedAt = between(createdAfter, createdBefore);
   return {
     ...(status !== ApprovalStatus.UNSPECIFIED && { status: enumName(status, 'APPROVAL_STATUS') }),
     ...(agentId !== undefined && { agentId }),
     ...(runId !== undefined && { runId }),
     ...(workspaceId !== undefined && { workspaceId }),
+    ...(createdBy !== undefined && { runUserId: createdBy }),
+    ...(requestedAt !== undefined && { requestedAt }),
   };
 }

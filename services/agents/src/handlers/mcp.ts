@@ -1,4 +1,5 @@
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { pageInOrder } from '@commonplace/kit/store';
 import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
 import type { McpService } from '@commonplace/proto/agents/v1/mcp_service.js';
 import { openAgent, seeAgent } from '../agents/access.js';
@@ -21,10 +22,17 @@ const serversOf = ({ mcpServers }: McpStores, agentId: string) =>
 
 /** Returns a function that lists the MCP servers of an agent. Callers other than its owner get names only. */
 export function mcpServersFor(parts: McpStores) {
-  return async ({ id, ownerId }: AgentRecord, isOwner: boolean): Promise<McpServer[]> => {
-    const servers = await serversOf(parts, id);
-    return isOwner ? Promise.all(servers.map((server) => present(parts, server, ownerId))) : servers.map(namesMessage);
-  };
+  return async (agent: AgentRecord, isOwner: boolean): Promise<McpServer[]> =>
+    presentAll(parts, agent, await serversOf(parts, agent.id), isOwner);
+}
+
+async function presentAll(
+  parts: McpStores,
+  { ownerId }: AgentRecord,
+  servers: readonly McpServerRecord[],
+  isOwner: boolean,
+): Promise<McpServer[]> {
+  return isOwner ? Promise.all(servers.map((server) => present(parts, server, ownerId))) : servers.map(namesMessage);
 }
 
 async function present(parts: McpStores, server: McpServerRecord, ownerId: string): Promise<McpServer> {
@@ -33,11 +41,11 @@ async function present(parts: McpStores, server: McpServerRecord, ownerId: strin
 }
 
 export function createMcpHandlers(parts: Parts): Handlers<McpService> {
-  const list = mcpServersFor(parts);
   return {
-    async listMcpServers({ agentId }, context) {
+    async listMcpServers({ agentId, page: request }, context) {
       const { agent, isOwner } = await seeAgent(parts, agentId, context);
-      return { items: await list(agent, isOwner) };
+      const { items, page } = pageInOrder(request, await serversOf(parts, agent.id));
+      return { items: await presentAll(parts, agent, items, isOwner), page };
     },
 
     async createMcpServer(request, context) {

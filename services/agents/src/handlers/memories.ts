@@ -6,6 +6,8 @@ import type {
   CreateAgentMemoryRequest,
   CreateMemoryRequest,
   DeleteAgentMemoriesRequest,
+  ListAgentMemoriesRequest,
+  ListMemoriesRequest,
   MemoryService,
 } from '@commonplace/proto/agents/v1/memory_service.js';
 import { WorkspaceArchived } from '../errors.js';
@@ -23,9 +25,10 @@ import { isOpen, kindOf, memoryMessage, resourcesOf, scopeOf, statusOf } from '.
 
 export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
   return {
-    async listMemories({ page, scope, workspaceId, orgId, agentId, kind, q, tag, status }, context) {
-      const filter = { scope: scopeOf(scope), workspaceId, orgId, agentId, q, tag };
-      return list(parts, { ...filter, kind: kindOf(kind), status: statusOf(status) }, page, context);
+    async listMemories(request, context) {
+      const { scope, workspaceId, orgId, agentId } = request;
+      const filter = { ...commonFilter(request), scope: scopeOf(scope), workspaceId, orgId, agentId };
+      return list(parts, filter, request.page, context);
     },
 
     async createMemory(request, context) {
@@ -61,18 +64,11 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
       return { id: memoryId, deleted: true };
     },
 
-    async listAgentMemories({ agentId, page, kind, q, tag, status, subjectUserId: subjectId }, context) {
+    async listAgentMemories(request, context) {
+      const { agentId, page, subjectUserId: subjectId } = request;
       requireCursor(page);
       await agentFor(parts, agentId, context);
-      const filter = {
-        scope: 'agent',
-        agentId,
-        subjectId,
-        kind: kindOf(kind),
-        status: statusOf(status),
-        q,
-        tag,
-      } as const;
+      const filter = { ...commonFilter(request), scope: 'agent', agentId, subjectId } as const;
       return list(parts, filter, page, context);
     },
 
@@ -121,6 +117,12 @@ function whichOf(
   if (!all) throw invalidField('all', 'missing_target', 'must be true if nothing else selects the memories.');
   if (!isOwner) throw InsufficientRole();
   return {};
+}
+
+/** Returns the filters that both lists of memories have. */
+function commonFilter(request: ListMemoriesRequest | ListAgentMemoriesRequest) {
+  const { kind, status, q, tag, createdBy: creatorId, sort } = request;
+  return { kind: kindOf(kind), status: statusOf(status), q, tag, creatorId, times: request, sort };
 }
 
 async function list(

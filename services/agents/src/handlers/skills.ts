@@ -1,7 +1,9 @@
 import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { pageInOrder, wholeList } from '@commonplace/kit/store';
 import type { Skill } from '@commonplace/proto/agents/v1/skill.js';
 import { SkillInclude, type SkillService } from '@commonplace/proto/agents/v1/skill_service.js';
+import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { openAgent, seeAgent } from '../agents/access.js';
 import { promptChanges, writeVersion } from '../agents/versions.js';
 import type { Parts } from '../parts.js';
@@ -12,9 +14,9 @@ import { skillMessage } from '../wire/skills.js';
 
 export function createSkillHandlers(parts: Parts): Handlers<SkillService> {
   return {
-    async listSkills({ agentId, include }, context) {
+    async listSkills({ agentId, include, page }, context) {
       const { agent, mayUse } = await seeAgent(parts, agentId, context);
-      return { items: await present(parts, agent, mayUse && include.includes(SkillInclude.CONTENT)) };
+      return present(parts, agent, page, mayUse && include.includes(SkillInclude.CONTENT));
     },
 
     async replaceSkills({ agentId, skills }, context) {
@@ -30,7 +32,8 @@ export function createSkillHandlers(parts: Parts): Handlers<SkillService> {
       if (faults.length > 0) throw invalidFields(faults);
       await requireReadable(parts, given, context);
       requireVersion(context, agent.version, agent);
-      return { items: await present(parts, await replace(parts, agent, given, context), false) };
+      const after = await replace(parts, agent, given, context);
+      return present(parts, after, wholeList(after.skills), false);
     },
   };
 }
@@ -43,8 +46,8 @@ async function replace(
 ): Promise<AgentRecord> {
   const skills = given.map(({ skill }) => skill);
   if (promptChanges(before, { ...before, skills }).length === 0) return before;
-  const updatedAt = new Date().toISOString();
-  const after = { ...before, skills, updatedAt, promptVersion: before.version + 1 };
+  const changedNow = { updatedBy: context.actor, updatedAt: new Date().toISOString() };
+  const after = { ...before, skills, ...changedNow, promptVersion: before.version + 1 };
   const agent = context.work.replace(parts.agents, before, after);
   await storeContents(parts, agent, given, context);
   await writeVersion(parts, agent, ['skills'], context);
@@ -53,7 +56,14 @@ async function replace(
   return agent;
 }
 
-async function present(parts: Parts, { id, skills }: AgentRecord, withContent: boolean): Promise<Skill[]> {
-  const stored = withContent ? await contentsOf(parts, id, skills) : undefined;
-  return skills.map((skill) => skillMessage(skill, stored?.get(skill.contentHash)));
+/** Returns a page of the skills of an agent. */
+async function present(
+  parts: Parts,
+  { id, skills }: AgentRecord,
+  request: PageRequest | undefined,
+  withContent: boolean,
+): Promise<{ items: Skill[]; page: Page }> {
+  const { items, page } = pageInOrder(request, skills);
+  const stored = withContent ? await contentsOf(parts, id, items) : undefined;
+  return { items: items.map((skill) => skillMessage(skill, stored?.get(skill.contentHash))), page };
 }

@@ -1,7 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { queryTerms } from '../domain/words.js';
+import { type TimeFilters, timesWithin } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { readableAmong } from '../readable.js';
 import {
@@ -25,11 +26,25 @@ export interface MemoryFilter {
   /** Words that a text must contain; empty for any text. */
   readonly q: string;
   readonly tag: string;
+  /** The person who created it. */
+  readonly creatorId?: string | undefined;
+  readonly times: TimeFilters;
+  /** The requested order; pinned ones first, then the newest, if it is empty. */
+  readonly sort: string;
 }
+
+const PINNED_FIRST: Sort<MemoryRecord> = ['-place'];
+
+const SORTS: Readonly<Record<string, Sort<MemoryRecord>>> = {
+  created_at: ['createdAt'],
+  '-created_at': ['-createdAt'],
+  updated_at: ['updatedAt'],
+  '-updated_at': ['-updatedAt'],
+};
 
 type ListParts = Pick<Parts, 'memories' | 'index'>;
 
-/** Returns a page of the memories that the caller can read: pinned ones first, then the newest. */
+/** Returns a page of the memories that the caller can read. */
 export async function listMemories(
   parts: ListParts,
   rights: MemoryRights,
@@ -38,7 +53,7 @@ export async function listMemories(
   context: CallContext,
 ): Promise<{ items: MemoryRecord[]; page: Page }> {
   const where = await matching(parts, rights, filter, context);
-  return findPage(parts.memories, where, ['-place'], page);
+  return findPage(parts.memories, where, SORTS[filter.sort] ?? PINNED_FIRST, page);
 }
 
 async function matching(
@@ -51,9 +66,13 @@ async function matching(
   // A query without letters or digits matches no text.
   if (filter.q.trim() !== '' && terms.length === 0) return NOTHING;
   const visible = { or: await visibleArms(parts, rights, terms, context) };
-  const { q, tag, ...fields } = filter;
+  const { q, tag, times, sort: _, ...fields } = filter;
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const named: Where<MemoryRecord> = { ...Object.fromEntries(given), ...(tag !== '' && { tags: { contains: tag } }) };
+  const named: Where<MemoryRecord> = {
+    ...Object.fromEntries(given),
+    ...(tag !== '' && { tags: { contains: tag } }),
+    ...timesWithin(times),
+  };
   const all: Where<MemoryRecord> = { and: [visible, named, unexpired()] };
   return terms.length === 0 && tag === '' ? all : { and: [all, await openOnes(parts, all, context)] };
 }
@@ -115,7 +134,7 @@ async function openOnes(
   context: CallContext,
 ): Promise<Where<MemoryRecord>> {
   const where: Where<MemoryRecord> = { and: [all, { hasSources: true }] };
-  const drawn = await parts.memories.find({ where, sort: ['-place'], limit: MAX_CHECKED });
+  const drawn = await parts.memories.find({ where, sort: PINNED_FIRST, limit: MAX_CHECKED });
   if (drawn.length === 0) return {};
   const readable = await readableAmong(parts, [...new Set(drawn.flatMap(({ sourceIds }) => sourceIds))], context);
   const open = drawn.filter(({ sourceIds }) => sourceIds.every((id) => readable.has(id)));

@@ -10,7 +10,17 @@ import { holderOf, isExpired } from './access.js';
 
 type WriteParts = Pick<Parts, 'memories' | 'quotas' | 'store'>;
 
-type Derived = 'id' | 'version' | 'holder' | 'textKey' | 'terms' | 'place' | 'hasSources' | 'createdAt' | 'updatedAt';
+type Derived =
+  | 'id'
+  | 'version'
+  | 'holder'
+  | 'textKey'
+  | 'terms'
+  | 'place'
+  | 'hasSources'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'updatedBy';
 type UsageFields = 'revisions' | 'usedCount' | 'lastUsedMs';
 
 /** A new memory with its place. */
@@ -34,7 +44,8 @@ export async function addMemory(parts: WriteParts, draft: MemoryDraft, work: Uni
   await parts.quotas.memories.reserve(work, holder);
   const now = new Date().toISOString();
   const counted = { revisions: [], usedCount: 0, lastUsedMs: 0 };
-  const record = { ...draft, ...counted, id: newId(), holder, createdAt: now, updatedAt: now };
+  const changed = { updatedBy: draft.createdBy, createdAt: now, updatedAt: now };
+  const record = { ...draft, ...counted, id: newId(), holder, ...changed };
   return { memory: work.insert(parts.memories, { ...record, ...derived(record) }), isNew: true };
 }
 
@@ -69,7 +80,7 @@ export async function changeMemory(
   work: UnitOfWork,
 ): Promise<MemoryRecord> {
   const now = new Date().toISOString();
-  const after = { ...before, ...change, updatedAt: now };
+  const after = { ...before, ...change, updatedBy: changedBy, updatedAt: now };
   const record = { ...after, ...derived(after), revisions: revisionsOf(before, after, changedBy, now) };
   if (record.textKey !== before.textKey && (await findSame(parts, record.textKey)) !== undefined) {
     throw new AppError('ALREADY_EXISTS', 'already_exists', 'There is another memory with this text.');

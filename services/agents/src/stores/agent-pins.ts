@@ -14,6 +14,9 @@ export interface AgentPinList extends StoredRecord {
   readonly pins: readonly AgentPinEntry[];
   /** The ids of the pinned resources, for queries. */
   readonly resourceIds: readonly string[];
+  /** Who has changed it last, and when; absent in records of earlier versions. */
+  readonly updatedBy?: Actor | undefined;
+  readonly updatedAt?: string | undefined;
 }
 
 export const agentPinCollection: CollectionSpec<AgentPinList> = {

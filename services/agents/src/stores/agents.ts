@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { ToolGroup } from '../domain/tool-group.js';
 
@@ -78,6 +79,8 @@ export interface AgentRecord extends StoredRecord, AgentPrompt {
   readonly orgId: string;
   readonly ownerId: string;
   readonly ownerName: string;
+  /** Who has changed it last; absent in records of earlier versions. */
+  readonly updatedBy?: Actor | undefined;
   readonly name: string;
   readonly description: string;
   readonly avatarFileId?: string | undefined;

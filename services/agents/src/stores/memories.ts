@@ -59,6 +59,8 @@ export interface MemoryRecord extends StoredRecord {
   /** The person who created it, also if an agent or a key acted for them. */
   readonly creatorId: string;
   readonly createdBy: Actor;
+  /** Who has changed it last; absent in records of earlier versions. */
+  readonly updatedBy?: Actor | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
