@@ -70,9 +70,9 @@ export type BlockedBy = 'archived' | 'locked' | 'trashed';
 
 export interface Policy {
   subject(context: CallContext): Promise<AccessSubject>;
-  /** Returns the caller's access to a node, or undefined if they have none. */
+  /** Returns the caller's access to a node, or undefined if they have none or their credential does not reach it. */
   accessTo(node: Node, subject: AccessSubject): Promise<Access | undefined>;
-  /** Returns the caller's access to each of many nodes, with a single query. */
+  /** Like `accessTo` for each of many nodes, with a single query. */
   accessToAll(nodes: readonly Node[], subject: AccessSubject): Promise<(Access | undefined)[]>;
   /**
    * Returns a live node that the caller can see. Throws NotFound both for a node that they cannot see and for one that
@@ -155,7 +155,10 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     return (await Promise.all([...granted].map((id) => held.get(id) ?? []))).flat();
   }
 
-  /** Returns the access to a node: the lesser of the person's and the agent's if one acts on their behalf. */
+  /**
+   * Returns the access to a node: the lesser of the person's and the agent's if one acts on their behalf. Does not check
+   * whether the credential reaches the node.
+   */
   function accessOf(node: Node, held: readonly Grant[], subject: AccessSubject): Access | undefined {
     const { agent, now } = subject;
     if (agent === undefined) return accessOfPerson(node, held, subject);
@@ -184,10 +187,15 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       nodes.filter((node) => belongs(node.tenant, subject)),
       subject,
     );
-    return nodes.map((node) => accessOf(node, held, subject));
+    return nodes.map((node) => (isReached(node, subject) ? accessOf(node, held, subject) : undefined));
   }
 
   async function accessTo(node: Node, subject: AccessSubject): Promise<Access | undefined> {
+    return isReached(node, subject) ? accessBeyondReach(node, subject) : undefined;
+  }
+
+  /** Returns the access that the caller would have with a credential that reaches every node. */
+  async function accessBeyondReach(node: Node, subject: AccessSubject): Promise<Access | undefined> {
     const needsGrants = belongs(node.tenant, subject) && !ownsOutright(node, subject);
     return accessOf(node, needsGrants ? await grantsFor([node], subject) : [], subject);
   }
@@ -202,10 +210,10 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
   async function seeEvenTrashed(id: string, subject: AccessSubject): Promise<Seen> {
     const node = await tree.get(id);
     if (node === undefined) throw await notFound(subject);
-    let access = await accessTo(node, subject);
+    let access = await accessBeyondReach(node, subject);
     if (access === undefined) {
       await subject.refresh();
-      access = await accessTo(node, subject);
+      access = await accessBeyondReach(node, subject);
     }
     if (access === undefined) throw NotFound();
     requireReach(subject.caller, node);
@@ -326,10 +334,10 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       if (seen.node.state === 'trashed') throw may(seen.access.role, 'write') ? ResourceInTrash() : NotFound();
       return seen;
     },
-    async readersOf(node, userIds, { caller, onward }) {
+    async readersOf(node, userIds, { onward }) {
       const now = new Date().toISOString();
       const reads = async (person: PersonMemberships) =>
-        (await accessTo(node, otherSubject(caller, person, now, onward))) !== undefined;
+        (await accessTo(node, otherSubject(unlimited(person), person, now, onward))) !== undefined;
       const readers = await Promise.all(
         userIds.map(
           async (id) => (await reads(await memberships.of(id, onward))) || reads(await memberships.fresh(id, onward)),
@@ -358,9 +366,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     },
     async subjectFor(userId, { onward }) {
       const person = await memberships.of(userId, onward);
-      const credential = { type: 'internal', id: `person_${userId}`, scopes: [] } as const;
-      const caller: Caller = { userId, userName: '', userEmail: '', credential };
-      return otherSubject(caller, person, new Date().toISOString(), onward);
+      return otherSubject(unlimited(person), person, new Date().toISOString(), onward);
     },
     enter: (workspaceId, subject, context) => enter(workspaceId, subject, context, false),
     visit: (workspaceId, subject, context) => enter(workspaceId, subject, context, true),
@@ -407,6 +413,17 @@ function principalsOf(person: PersonMemberships, link: Grant | undefined): reado
  */
 function belongs(tenant: string, { own }: Pick<AccessSubject, 'own'>): boolean {
   return own.orgs.has(tenant) || own.workspaces.has(tenant);
+}
+
+/** Returns whether the credential of the call reaches the workspace of a node. */
+function isReached({ workspaceId, orgId }: Pick<Node, 'workspaceId' | 'orgId'>, { caller }: AccessSubject): boolean {
+  return reachesWorkspace(caller, workspaceId, orgId);
+}
+
+/** Returns a caller who stands for a person without the limits of a credential. */
+function unlimited({ userId }: PersonMemberships): Caller {
+  const credential = { type: 'internal', id: `person_${userId}`, scopes: [] } as const;
+  return { userId, userName: '', userEmail: '', credential };
 }
 
 /** Returns the grant of a presented link that is open to anyone who is signed in. */

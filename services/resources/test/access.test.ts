@@ -28,7 +28,7 @@ function grant(resourceId: string, role: Role, expiresAt?: string): Grant {
 function guest(): AccessSubject {
   const own = { workspaces: new Map(), orgs: new Map([[W, {}]]), principals: ['user:me'] };
   return {
-    caller: { userId: 'me', tenant: W },
+    caller: { userId: 'me', credential: { type: 'session', id: 's', scopes: [] } },
     person: own,
     own,
     agent: undefined,

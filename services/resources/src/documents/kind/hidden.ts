@@ -1,4 +1,3 @@
-import { reachesWorkspace } from '@commonplace/kit/auth';
 import { UUID_PATTERN } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Tree } from '../../nodes/tree.js';
@@ -27,10 +26,7 @@ export function createHidden({ tree, policy }: { readonly tree: Tree; readonly p
     for (let at = 0; at < ids.length; at += BATCH) {
       const nodes = await tree.getMany(ids.slice(at, at + BATCH));
       const access = await policy.accessToAll(nodes, subject);
-      const closed = nodes.filter(
-        (node, i) => access[i] === undefined || !reachesWorkspace(subject.caller, node.workspaceId, node.orgId),
-      );
-      hidden.push(...closed.map(({ id }) => id));
+      hidden.push(...nodes.filter((_, i) => access[i] === undefined).map(({ id }) => id));
     }
     return hidden;
   }
