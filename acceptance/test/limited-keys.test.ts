@@ -49,6 +49,15 @@ test('a key limited to workspaces sees the name of its Org, and only its own wor
   expect(list.items.map(({ id }) => id)).toEqual([own.id]);
 });
 
+test('a key is limited by a list with items or by none', async () => {
+  for (const field of ['workspace_ids', 'ip_allowlist']) {
+    const body = { name: 'Key', scopes: ['org:read'], org_id: org.id };
+    const { status, error } = await owner.post('/api-keys', { ...body, [field]: [] });
+    expect([status, error.code, error.param]).toEqual([400, 'invalid_value', field]);
+    expect((await owner.post('/api-keys', { ...body, [field]: null })).status).toBe(201);
+  }
+});
+
 test('nothing of the Org is read or changed, whatever the role of the person behind the key', async () => {
   const attempts = [
     limited.get('/orgs'),

@@ -67,3 +67,15 @@ test('facets are null unless they are requested, and each requested one is prese
   const asked = await owner.post<{ facets: unknown }>('/search', { ...body, facets: ['type', 'tag'] });
   expect(asked.data.facets).toEqual({ type: { values: [] }, tag: { values: [] } });
 });
+
+test('an empty list of ids is refused and deletes nothing', async () => {
+  const { id } = await create({ name: 'Kept', workspace_id: workspaceId });
+  await owner.del(`/resources/${id}`);
+  const trash = `/workspaces/${workspaceId}/trash`;
+  const body = { resource_ids: [] };
+  for (const refused of [await owner.del(`${trash}?resource_ids=`), await owner.send('DELETE', trash, body)]) {
+    expect([refused.status, refused.error.code, refused.error.param]).toEqual([400, 'invalid_value', 'resource_ids']);
+  }
+  const { data } = await owner.get<List<TrashItem>>(`${trash}?q=Kept`);
+  expect(data.items.map((item) => item.id)).toEqual([id]);
+});
