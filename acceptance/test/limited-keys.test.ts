@@ -141,3 +141,15 @@ test('a Personal key that addresses an Org gets advice', async () => {
     expect(error.message).toBe('Personal keys cannot access an Org. Sign in and create a key of type org.');
   }
 });
+
+test('an empty list of workspaces or networks is refused: it would mean no limit', async () => {
+  for (const limit of ['workspace_ids', 'ip_allowlist']) {
+    for (const by of [owner, limited]) {
+      const body = { name: 'Empty', scopes: ['resource:read'], org_id: org.id, [limit]: [] };
+      const { status, error } = await by.post('/api-keys', body);
+      expect([status, error.code, error.param]).toEqual([400, 'invalid_value', limit]);
+    }
+    const { data } = await owner.post<ApiKey>('/api-keys', { name: 'All', scopes: ['resource:read'], [limit]: null });
+    expect(data).toMatchObject({ workspace_ids: null, ip_allowlist: [] });
+  }
+});
