@@ -15,6 +15,7 @@ import {
   WorkItemChanged,
 } from '@commonplace/proto/automations/v1/events.js';
 import { FileChanged, ImportFinished } from '@commonplace/proto/files/v1/events.js';
+import { UserReclaimed } from '@commonplace/proto/identity/v1/events.js';
 import { ConversationRead, ConversationUpdated, MessageChanged } from '@commonplace/proto/messaging/v1/events.js';
 import { ResourceChanged } from '@commonplace/proto/resources/v1/events.js';
 import {
@@ -52,6 +53,7 @@ export const PAYLOADS = {
   'files.file.failed': reader(FileChanged),
   'files.file.ready': reader(FileChanged),
   'files.import.finished': reader(ImportFinished),
+  'identity.user.reclaimed': reader(UserReclaimed),
   'messaging.conversation.read': reader(ConversationRead),
   'messaging.conversation.updated': reader(ConversationUpdated),
   'messaging.message.created': reader(MessageChanged),

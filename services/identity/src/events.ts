@@ -53,6 +53,11 @@ export function emailVerified(context: CallContext, user: Person): DomainEvent {
   return byPerson(context, 'user.email_verified', user, {});
 }
 
+/** Returns the event that the owner of an address has taken over the account that somebody created with it. */
+export function accountReclaimed(context: CallContext, user: Person): DomainEvent {
+  return byPerson(context, 'user.reclaimed', user, {});
+}
+
 export function passkeyAdded(context: CallContext, user: Person, passkey: PasskeyRecord): DomainEvent {
   return byPerson(context, 'user.passkey_added', user, passkeyFacts(passkey));
 }
@@ -81,6 +86,11 @@ export function apiKeyCreated(context: CallContext, key: ApiKeyRecord): DomainEv
 
 export function apiKeyRevoked(context: CallContext, key: ApiKeyRecord): DomainEvent {
   return context.event('api_key.revoked', key.id, { ...keyFacts(key), credentialId: key.id }, key.tenant);
+}
+
+/** Returns the event that a person revoked a key by a call that has no caller token. */
+export function apiKeyRevokedBy(context: CallContext, key: ApiKeyRecord, { id, name }: Person): DomainEvent {
+  return { ...apiKeyRevoked(context, key), actor: { type: 'user', id, name } };
 }
 
 /** Returns the event that a key was revoked because its Org was purged; every cache of the key drops it. */

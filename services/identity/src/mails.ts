@@ -6,6 +6,8 @@ type Content = Omit<Mail, 'to'>;
 export interface Mails {
   passwordReset(name: string, token: string, minutes: number): Content;
   passwordChanged(name: string): Content;
+  /** Tells the owner of an address what the reset of an account with the address, until then not verified, has ended. */
+  accountReclaimed(name: string): Content;
   secondFactorChanged(name: string, how: keyof typeof SECOND_FACTOR): Content;
   verification(name: string, token: string): Content;
 }
@@ -48,6 +50,15 @@ export function createMails(publicUrl: string): Mails {
         'If you have no account there, ignore this message.',
       ],
       link: { label: 'Confirm the address', url: `${publicUrl}/auth/verify-email?token=${token}` },
+    }),
+    accountReclaimed: (name) => ({
+      subject: `Your account at ${site} is yours alone`,
+      paragraphs: [
+        `Hello ${name},`,
+        `You have set the password of the account with this address at ${site}, and so confirmed the address. Somebody else could have created the account before. API keys, passkeys, the authenticator app, sessions and connections to other systems that were set up until then have ended.`,
+        'What was shared from the account stays shared: look at the members of its workspaces, and at its share links and publications.',
+      ],
+      link: { label: 'Your account', url: `${publicUrl}/auth/account` },
     }),
     passwordChanged: (name) => ({
       subject: `Your password at ${site} was changed`,

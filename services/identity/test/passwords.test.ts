@@ -1,10 +1,13 @@
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Secret, TOTP } from 'otpauth';
 import { parseSecrets } from '../src/domain/secrets.js';
 import { openSecurityAdmin } from '../src/security-admin.js';
+import { passkeyCollection } from '../src/stores/passkeys.js';
 import { mailCollection } from './support/collections.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
 import { type Mailbox, openMailbox } from './support/mail.js';
-import { makeKey } from './support/people.js';
+import { everyScope, makeKey } from './support/people.js';
 
 const HOUR = 3_600_000;
 const OLD = 'correct horse battery';
@@ -105,6 +108,52 @@ describe('resetting a password', () => {
     await expect(harness.authenticate(session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
     await expect(reset(token, 'yet another one')).rejects.toMatchObject({ code: 'NOT_FOUND', reason: 'expired_link' });
     await signIn(NEW);
+  });
+
+  test('verifies the address of an account, and ends all that was set up before', async () => {
+    const { user, session } = await signIn();
+    const acme = harness.directory.addOrg('Acme');
+    harness.directory.join(user?.id ?? '', acme, OrgRole.ADMIN);
+    const personal = await makeKey(harness, session, { scopes: everyScope });
+    const org = await makeKey(harness, session, { orgId: acme });
+    const { secret } = await harness.security.beginTotp({ session }, harness.call());
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: harness.now() });
+    await harness.security.confirmTotp({ session, code, clientIp: '' }, harness.call());
+    const passkeys = await harness.store.collection(passkeyCollection);
+    const work = harness.store.begin();
+    const passkey = { credentialId: 'c', publicKey: 'k', counter: 0, transports: [], synced: false, name: 'Key' };
+    work.insert(passkeys, { id: 'c', userId: user?.id ?? '', createdAt: new Date(0).toISOString(), ...passkey });
+    await work.commit();
+    const types: string[] = [];
+    await harness.bus.watch(['commonplace.identity.user.reclaimed'], ({ type }) => types.push(type));
+
+    await askReset(ada.email);
+    await reset(await resetToken());
+    for (const { key } of [personal, org]) {
+      await expect(harness.authenticate(key)).rejects.toMatchObject({ reason: 'revoked_key' });
+    }
+    expect(await passkeys.count({})).toBe(0);
+    const fresh = await signIn(NEW);
+    const overview = await harness.security.getSecurity({ session: fresh.session }, harness.call());
+    expect(overview).toMatchObject({ emailVerified: true, totpEnabled: false });
+    expect(harness.directory.acceptedAddresses).toEqual([expect.objectContaining({ userId: user?.id })]);
+    await mailbox.next(ada.email, /Somebody else could have created the account/);
+    expect(types).toHaveLength(1);
+
+    // The address is verified now: a further reset keeps what its owner sets up.
+    const kept = await makeKey(harness, fresh.session);
+    await askReset(ada.email);
+    await reset(await resetToken(), 'battery staple horse');
+    await harness.authenticate(kept.key);
+  });
+
+  test("by the operator's link verifies nothing, and keeps API keys", async () => {
+    const { key } = await makeKey(harness, (await signIn()).session);
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+    await reset((await admin.issueResetLink(ada.email, HOUR)).token);
+    await harness.authenticate(key);
+    const { session } = await signIn(NEW);
+    expect((await harness.security.getSecurity({ session }, harness.call())).emailVerified).toBe(false);
   });
 
   test('answers the same for an unknown address, and writes as much', async () => {

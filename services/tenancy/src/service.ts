@@ -17,6 +17,7 @@ import { createWorkspaceHandlers } from './handlers/workspaces.js';
 import { watchLeavers } from './jobs/leavers.js';
 import { createPurge } from './jobs/purge.js';
 import { watchPurgedItems } from './jobs/purged-items.js';
+import { watchReclaimedAccounts } from './jobs/reclaimed-accounts.js';
 import { openParts } from './parts.js';
 
 /** Creates the service module. `clock` returns epoch milliseconds. */
@@ -60,6 +61,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
           subscriptions = await Promise.all([
             watchPurgedItems(parts, host.bus),
             watchLeavers(parts, host.bus),
+            watchReclaimedAccounts(parts, host.bus),
             watchImports(credits, host.bus),
           ]);
           purge.begin();

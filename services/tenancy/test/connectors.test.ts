@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Caller } from '@commonplace/kit/auth';
+import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import {
@@ -456,6 +457,18 @@ describe('an authorization', () => {
       const left = await connections(owner);
       expect(left.items.map(({ connectedBy }) => connectedBy?.id)).toEqual([owner.userId]);
     });
+    expect(upstream.requests.filter(({ path }) => path === '/revoke')).toHaveLength(1);
+  });
+
+  test('an account that the owner of its address takes over loses the connections of before', async () => {
+    await complete((await begin()).back);
+    const about = { service: 'identity', type: 'user.reclaimed', subject: owner.userId };
+    const reclaimed = (time: string) => createEvent({ ...about, data: { userId: owner.userId, userName: 'O' }, time });
+    await world.host.bus.publish([
+      reclaimed(new Date(0).toISOString()),
+      reclaimed(new Date(world.clock()).toISOString()),
+    ]);
+    await eventually(async () => expect((await connections(owner)).items).toEqual([]));
     expect(upstream.requests.filter(({ path }) => path === '/revoke')).toHaveLength(1);
   });
 

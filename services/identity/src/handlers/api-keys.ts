@@ -8,7 +8,7 @@ import type { Settings } from '../config.js';
 import { homeOf } from '../domain/home.js';
 import type { PurposeKeys } from '../domain/secrets.js';
 import { credentialIdOf } from '../domain/session.js';
-import { InvalidCredentials, LimitReached } from '../errors.js';
+import { InvalidCredentials, LimitReached, RevokedKey } from '../errors.js';
 import { apiKeyCreated, apiKeyRevoked } from '../events.js';
 import { visibleKeys } from '../keys/list.js';
 import { type KeyDraft, newApiKey } from '../keys/new-key.js';
@@ -113,7 +113,7 @@ async function draftOf(
   if (orgId === null && !reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
   const workspaceIds = await workspaceLimit(request.workspaceIds, caller, orgId, parts.reach, context.onward);
   refuseMoreScopes(request.scopes, caller.credential.scopes);
-  const creator = caller.credential.type === 'api_key' ? await parts.apiKeys.get(caller.credential.id) : undefined;
+  const creator = caller.credential.type === 'api_key' ? await creatorOf(caller, context, parts) : undefined;
   const { keyLifetimeDays: lifetimeDays, maxKeyLifetimeDays } = parts.settings;
   const longest = Math.min(
     maxKeyLifetimeDays || Number.POSITIVE_INFINITY,
@@ -132,6 +132,13 @@ async function draftOf(
     ...(workspaceIds === undefined ? {} : { workspaceIds }),
     ...terms,
   };
+}
+
+/** Returns the key that creates another one. Throws `revoked_key` if it was revoked since the call was authenticated. */
+async function creatorOf({ credential }: Caller, { work }: CallContext, parts: ApiKeyParts): Promise<ApiKeyRecord> {
+  const creator = await work.get(parts.apiKeys, credential.id);
+  if (creator === undefined || creator.state === 'revoked') throw RevokedKey();
+  return creator;
 }
 
 /**

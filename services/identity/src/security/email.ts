@@ -19,7 +19,7 @@ interface VerificationMailParts {
   readonly oneTimeTokens: OneTimeTokens;
 }
 
-interface InvitationParts {
+export interface InvitationParts {
   readonly mailer: Mailer;
   readonly directory: Client<DirectoryService>;
 }
@@ -60,17 +60,27 @@ export function createEmailHandlers(parts: EmailParts): Methods {
         const spent = await parts.oneTimeTokens.find(context.work, 'email_verification', token);
         const user = spent === undefined ? undefined : await activeUser(parts.users, spent.userId);
         if (spent === undefined || user === undefined || spent.email !== user.email) throw ExpiredVerificationLink();
-        const { id: userId, email, name: userName } = user;
-        const { accepted } = await parts.directory.acceptVerifiedAddress({ email, userId, userName }, context.onward);
+        if (!user.emailVerified) context.work.replace(parts.users, user, { ...user, emailVerified: true });
         parts.oneTimeTokens.spend(context.work, spent);
-        if (!user.emailVerified) {
-          context.work.replace(parts.users, user, { ...user, emailVerified: true });
-          context.work.publish(emailVerified(context, user));
-        }
-        return { email, invitationsJoined: accepted };
+        return { email: user.email, invitationsJoined: await acceptInvitationsOf(user, context, parts) };
       });
     },
   };
+}
+
+/**
+ * Accepts the open invitations for a person's address, which the calling handler verifies, and publishes that if it was
+ * not verified before. Returns the number of accepted invitations.
+ */
+export async function acceptInvitationsOf(
+  user: UserRecord,
+  context: CallContext,
+  { directory }: Pick<InvitationParts, 'directory'>,
+): Promise<number> {
+  const { id: userId, email, name: userName } = user;
+  const { accepted } = await directory.acceptVerifiedAddress({ email, userId, userName }, context.onward);
+  if (!user.emailVerified) context.work.publish(emailVerified(context, user));
+  return accepted;
 }
 
 /**

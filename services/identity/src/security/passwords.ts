@@ -21,13 +21,15 @@ import type { OneTimeTokens } from '../stores/one-time-tokens.js';
 import type { SessionRecord } from '../stores/sessions.js';
 import { activeUser, type UserRecord, userByEmail } from '../stores/users.js';
 import type { MailThrottle, Throttle } from '../throttle.js';
+import { acceptInvitationsOf, type InvitationParts } from './email.js';
 import { endSessions } from './end-sessions.js';
+import { type ReclaimParts, reclaimAccount } from './reclaim.js';
 import { type SecondFactorParts, spendCode } from './second-factor.js';
 import { type SignedIn, type SignedInParts, signedIn } from './signed-in.js';
 
 type Methods = Pick<Handlers<AccountSecurityService>, 'changePassword' | 'requestPasswordReset' | 'resetPassword'>;
 
-export interface PasswordParts extends SignedInParts, SecondFactorParts {
+export interface PasswordParts extends SignedInParts, SecondFactorParts, ReclaimParts {
   readonly settings: Pick<Settings, 'resetMinutes'>;
   readonly passwordRules: PasswordRules;
   readonly passwords: Passwords;
@@ -37,6 +39,7 @@ export interface PasswordParts extends SignedInParts, SecondFactorParts {
   readonly oneTimeTokens: OneTimeTokens;
   readonly mailer: Mailer;
   readonly mails: Mails;
+  readonly directory: InvitationParts['directory'];
 }
 
 /** Creates the handlers that replace the password of a local account. */
@@ -98,6 +101,7 @@ async function requestReset(
   const token = parts.oneTimeTokens.issue(work, {
     purpose: 'password_reset',
     userId: user?.id ?? '',
+    email: user?.email ?? email,
     lifetimeMs: resetMinutes * 60_000,
   });
   const content = parts.mails.passwordReset(user?.name ?? '', token, resetMinutes);
@@ -113,7 +117,13 @@ async function reset(
   const spent = await parts.oneTimeTokens.find(work, 'password_reset', token);
   const user = spent === undefined || spent.userId === '' ? undefined : await activeUser(parts.users, spent.userId);
   if (spent === undefined || user === undefined) throw ExpiredResetLink();
-  await replacePassword(user, newPassword, 'reset', context, parts);
+  // A link that the operator passed on names no address: it proves none.
+  const provesAddress = !user.emailVerified && spent.email === user.email;
+  await replacePassword(user, newPassword, provesAddress ? 'reclaimed' : 'reset', context, parts);
+  if (provesAddress) {
+    await reclaimAccount(user, context, parts);
+    await acceptInvitationsOf(user, context, parts);
+  }
   return { sessionsEnded: await endSessions(user, undefined, context, parts.sessionRecords) };
 }
 
@@ -121,11 +131,14 @@ function nextEpoch({ credentialEpoch = 0 }: UserRecord): number {
   return credentialEpoch + 1;
 }
 
-/** Sets a new password, revokes open reset links, and notifies the person by e-mail. */
+/**
+ * Sets a new password, revokes open reset links, and notifies the person by e-mail. A `reclaimed` account's address is
+ * verified from now on.
+ */
 async function replacePassword(
   user: UserRecord,
   newPassword: string,
-  how: 'changed' | 'reset',
+  how: 'changed' | 'reset' | 'reclaimed',
   context: CallContext,
   parts: PasswordParts,
 ): Promise<void> {
@@ -133,8 +146,11 @@ async function replacePassword(
   await requireGoodPassword('new_password', newPassword, user, parts.passwordRules);
   const passwordHash = await parts.passwords.hash(newPassword);
   const { temporaryPassword: _, ...kept } = user;
-  work.replace(parts.users, user, { ...kept, passwordHash, credentialEpoch: nextEpoch(user) });
+  const emailVerified = user.emailVerified || how === 'reclaimed';
+  work.replace(parts.users, user, { ...kept, passwordHash, emailVerified, credentialEpoch: nextEpoch(user) });
   await parts.oneTimeTokens.revoke(work, user.id, ['password_reset']);
-  work.publish(userPasswordChanged(context, user, how));
-  parts.mailer.enqueue(work, { to: user.email, ...parts.mails.passwordChanged(user.name) });
+  work.publish(userPasswordChanged(context, user, how === 'changed' ? 'changed' : 'reset'));
+  const { accountReclaimed, passwordChanged } = parts.mails;
+  const content = how === 'reclaimed' ? accountReclaimed(user.name) : passwordChanged(user.name);
+  parts.mailer.enqueue(work, { to: user.email, ...content });
 }

@@ -73,6 +73,12 @@ export function unrevokedKeys(keys: Collection<ApiKeyRecord>, orgId: string, use
   return keys.find({ where, sort: ['createdAt'], limit: 10_000 });
 }
 
+/** Returns the keys that act as a person and are not revoked, in all tenants. */
+export function unrevokedKeysOf(keys: Collection<ApiKeyRecord>, userId: string): Promise<ApiKeyRecord[]> {
+  const where = { actingUserId: userId, state: { in: ['active', 'suspended'] } };
+  return keys.find({ where, sort: ['createdAt'], limit: 10_000 });
+}
+
 /** Returns the number of a tenant's keys that are neither revoked nor expired; counting stops at `limit`. */
 export function countLiveKeys(
   keys: Collection<ApiKeyRecord>,

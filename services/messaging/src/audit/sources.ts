@@ -91,6 +91,7 @@ export const AUDITED: Readonly<Record<string, AuditSource>> = {
   'commonplace.identity.user.password_changed': personal('user', 'userId', ['how']),
   'commonplace.identity.user.second_factor_changed': personal('user', 'userId', ['how']),
   'commonplace.identity.user.email_verified': personal('user', 'userId', []),
+  'commonplace.identity.user.reclaimed': personal('user', 'userId', []),
   'commonplace.identity.user.disabled': personal('user', 'userId', []),
   'commonplace.identity.user.enabled': personal('user', 'userId', []),
   'commonplace.identity.user.passkey_added': passkey,

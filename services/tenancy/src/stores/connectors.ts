@@ -89,8 +89,8 @@ export interface Connectors {
   connectionsOf(connectorId: string): Promise<Connection[]>;
   /** Returns the connections in a workspace, or those of one person in it. */
   connectionsIn(workspaceId: string, userId?: string): Promise<Connection[]>;
-  /** Returns the connections of a person in one tenant. */
-  connectionsOfPerson(userId: string, tenant: string): Promise<Connection[]>;
+  /** Returns the connections of a person in one tenant, or in all. */
+  connectionsOfPerson(userId: string, tenant?: string): Promise<Connection[]>;
   connectionOfPerson(connectorId: string, userId: string): Promise<Connection | undefined>;
   authorizationsOf(connectorId: string): Promise<Authorization[]>;
   authorizationsIn(workspaceId: string): Promise<Authorization[]>;
@@ -117,7 +117,8 @@ export function createConnectors(
     connectionsOf: (connectorId) => findAll(connections, { connectorId }),
     connectionsIn: (workspaceId, userId) =>
       findAll(connections, userId === undefined ? { workspaceId } : { workspaceId, userId }),
-    connectionsOfPerson: (userId, tenant) => findAll(connections, { userId, tenant }),
+    connectionsOfPerson: (userId, tenant) =>
+      findAll(connections, tenant === undefined ? { userId } : { userId, tenant }),
     connectionOfPerson: (connectorId, userId) =>
       findOne(connections, { personKey: connectionKey(connectorId, userId) }),
     authorizationsOf: (connectorId) => findAll(authorizations, { connectorId }),
