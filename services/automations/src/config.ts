@@ -39,6 +39,12 @@ export const config = {
     parse: integer(1024, 8_388_608),
     fallback: 1_048_576,
   },
+  inputBytes: {
+    variable: 'COMMONPLACE_AUTOMATION_INPUT_BYTES',
+    help: 'maximum bytes of the input with which a person or a schedule starts an automation or an agent',
+    parse: integer(1024, 8_388_608),
+    fallback: 262_144,
+  },
   queuedRuns: {
     variable: 'COMMONPLACE_AUTOMATION_QUEUE',
     help: 'maximum waiting runs of one automation; further ones are skipped',

@@ -63,6 +63,8 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
   const faults: Faults = { atCommit: () => {}, answered: () => {} };
   const agentRuns = new Map<string, WorkRun & { chain: string[]; taints: number; canceled?: boolean }>();
   const rows = new Map<string, Record<string, unknown>>();
+  /** The people who see conversations, and from which message on. */
+  const readers = new Map<string, number>();
   const state = { archived: false, ahead: 0, lost: false, denied: new Set<string>() };
   const act = (context: CallContext, what: string, of: string) => {
     if (state.denied.has(what)) throw new AppError('PERMISSION_DENIED', 'insufficient_role', 'No.');
@@ -137,6 +139,18 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
         act(context, 'send_message', text);
         return Message.fromPartial({ id: newId(), seq: 7 });
       },
+      listMessages: async ({ conversationId, afterSeq = 0 }) => ({
+        items: [Message.fromPartial({ id: newId(), conversationId, seq: afterSeq + 1, text: 'private words' })],
+        page: undefined,
+      }),
+    }),
+    fake(contracts.conversationAccess, {
+      checkMembers: async ({ pairs }) => ({
+        standings: pairs.map(({ userId, conversationId }) => ({
+          ...{ userId, conversationId, workspaceId, orgId },
+          ...{ isActive: readers.has(userId), visibleFromSeq: readers.get(userId) ?? 0 },
+        })),
+      }),
     }),
     fake(contracts.search, { search: async () => SearchResponse.fromPartial({ page: { total: 0 } }) }),
     fake(contracts.workRuns, {
@@ -263,7 +277,22 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
     },
   };
   return {
-    ...{ stage, client, orgId, workspaceId, members, effects, faults, agentRuns, rows, state, records, events, owner },
+    ...{
+      stage,
+      client,
+      orgId,
+      workspaceId,
+      members,
+      effects,
+      faults,
+      agentRuns,
+      rows,
+      readers,
+      state,
+      records,
+      events,
+      owner,
+    },
     ...{ person, create, ...stageActions },
     close: () => stage.close(),
   };

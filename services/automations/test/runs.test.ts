@@ -4,6 +4,7 @@ import { AppError, Unavailable } from '@commonplace/kit/errors';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { createEnvelope, SECRETS_KEY } from '@commonplace/kit/secrets';
+import { inWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import { ListAutomationRunsRequest } from '@commonplace/proto/automations/v1/automation_service.js';
@@ -483,4 +484,99 @@ test('data that a run has read is shown to the person whose rights it had, and t
   await expect(run(stranger, made)).rejects.toBeInstanceOf(AppError);
   const other = await create([note('x')]);
   await expect(run(owner, { ...made, automationId: other.id })).rejects.toMatchObject({ reason: 'not_found' });
+});
+
+test('an administrator sees the data of a run that a message has triggered if they may see the message', async () => {
+  const { owner, person, create, trigger, until, run, readers } = stage;
+  const [outside, late, inside] = [person('Outside', 'admin'), person('Late', 'admin'), person('Inside', 'admin')];
+  readers.set(late.userId, 9).set(inside.userId, 8);
+  const automation = await create([note('{{trigger.message.text}}')]);
+  const event = { type: 'message.created', data: { conversation_id: newId(), seq: 8 } };
+  const made = await until(owner, await trigger(automation, { input: { event } }), 'completed');
+  const mentions = async (caller: typeof owner) => {
+    const { input: given, steps } = await run(caller, made);
+    return [given, steps[0]?.input].map((bytes) => bytes?.includes('private words'));
+  };
+  expect(await mentions(owner)).toEqual([true, true]);
+  expect(await mentions(inside)).toEqual([true, true]);
+  expect(await mentions(late)).toEqual([false, false]);
+  expect(await mentions(outside)).toEqual([false, false]);
+});
+
+test('messages of errors show no data to people who may not see it', async () => {
+  const { owner, person, create, start, until, run } = stage;
+  const viewer = person('Viewer', 'viewer');
+  answers = [{ status: 400, body: 'echo of secret words' }];
+  const automation = await create([
+    { type: 'http_request', onError: 'continue', config: { url, body: '{{trigger.input.text}}' } },
+    { type: 'send_message', onError: 'continue', config: { conversation_id: '{{trigger.input.text}}', text: 'x' } },
+    { type: 'comment', onError: 'continue', config: { resource_id: '{{trigger.missing}}', body: 'x' } },
+    { type: 'stop', config: { status: 'failed', message: '{{trigger.input.text}}' } },
+  ]);
+  const made = await until(owner, await start(owner, automation.id, input({ text: 'secret words' })), 'failed');
+  const messages = async (caller: typeof owner) => {
+    const { error, steps } = await run(caller, made);
+    return [...steps.slice(0, 3).map((step) => step.error), error].map((one) => one?.message);
+  };
+  expect(await messages(owner)).toEqual([
+    'The request was answered with 400: echo of secret words',
+    expect.stringContaining('config.conversation_id'),
+    expect.stringContaining('{{trigger.missing}}'),
+    'secret words',
+  ]);
+  expect(await messages(viewer)).toEqual([
+    'The request was answered with 400.',
+    'The reason is shown to people who may see the data of the run.',
+    expect.stringContaining('{{trigger.missing}}'),
+    'The automation was stopped by an action.',
+  ]);
+  const { items } = await stage.client.listAutomationRuns(
+    ListAutomationRunsRequest.fromPartial({ automationId: automation.id }),
+    await stage.stage.as(viewer),
+  );
+  expect(JSON.stringify(items)).not.toContain('secret words');
+  // Failures that an earlier version has stored.
+  const stored = await stage.records.runs.get(made.id);
+  await inWork(stage.stage.own.store, async (work) => {
+    if (stored !== undefined) {
+      work.replace(stage.records.runs, stored, {
+        ...stored,
+        error: { code: 'stopped', message: 'secret words', retryable: false },
+      });
+    }
+  });
+  expect((await messages(viewer)).at(-1)).toBe('The reason is shown to people who may see the data of the run.');
+});
+
+test('the input of a run has a maximum size, and a list of large runs has several pages', async () => {
+  const { owner, person, create, start, trigger, client, records, state } = stage;
+  const viewer = person('Viewer', 'viewer');
+  const automation = await create([note('never')], {}, false);
+  const text = 'x'.repeat(300_000);
+  const refused = start(owner, automation.id, { ...input({ text }), dryRun: true });
+  await expect(refused).rejects.toMatchObject({ reason: 'invalid_value', param: 'input' });
+  await trigger(automation);
+  for (let n = 0; n < 9; n++) {
+    state.ahead++;
+    await trigger(automation, { skipReason: 'loop', input: { webhook: { body: text.repeat(n === 4 ? 20 : 4) } } });
+  }
+  state.ahead = 0;
+  for (const caller of [owner, viewer]) {
+    const pages: number[] = [];
+    const ids: string[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const page = { limit: 200, offset: 0, cursor };
+      const request = ListAutomationRunsRequest.fromPartial({ automationId: automation.id, page });
+      const found = await client.listAutomationRuns(request, await stage.stage.as(caller));
+      expect(found.page?.hasMore).toBe(found.page?.nextCursor !== undefined);
+      expect(found.page?.total).toBe(10);
+      if (cursor === '') expect(found.page?.nextOffset).toBe(found.items.length);
+      pages.push(found.items.length);
+      ids.push(...found.items.map(({ id }) => id));
+      cursor = found.page?.nextCursor;
+    }
+    expect(pages).toEqual([3, 1, 1, 3, 2]);
+    const all = await records.runs.find({ where: { automationId: automation.id }, sort: ['-createdAt'], limit: 20 });
+    expect(ids).toEqual(all.map(({ id }) => id));
+  }
 });

@@ -14,28 +14,37 @@ export interface ActionErrorOptions {
   readonly waitMs?: number;
   /** Whether it is unknown if the call has taken effect, so that it must not be repeated. */
   readonly isUnknown?: boolean;
+  /** The message for readers who may not see the data of the run; it must not contain any of it. */
+  readonly publicMessage?: string;
 }
 
-/** The error of a failed action, as readers of the run see it. */
+/** The error of a failed action, as those who may see the data of the run see it. */
 export class ActionError extends Error {
   readonly retryable: boolean;
   readonly waitMs: number;
   readonly isUnknown: boolean;
+  readonly publicMessage: string | undefined;
 
   constructor(
     readonly code: string,
     message: string,
-    { retryable = false, waitMs = 0, isUnknown = false }: ActionErrorOptions = {},
+    { retryable = false, waitMs = 0, isUnknown = false, publicMessage }: ActionErrorOptions = {},
   ) {
     super(message.slice(0, MAX_MESSAGE_LENGTH));
     this.name = 'ActionError';
     this.retryable = retryable;
     this.waitMs = waitMs;
     this.isUnknown = isUnknown;
+    this.publicMessage = publicMessage;
+  }
+
+  /** Returns an error whose message contains no data of the run, so that every reader of the run may see it. */
+  static withoutData(code: string, message: string, options: ActionErrorOptions = {}): ActionError {
+    return new ActionError(code, message, { ...options, publicMessage: message });
   }
 }
 
-/** Ends a run, whatever the action's `on_error` says. */
+/** Ends a run, whatever the action's `on_error` says. Its message contains no data of the run. */
 export class RunError extends Error {
   constructor(
     readonly code: string,
@@ -44,6 +53,10 @@ export class RunError extends Error {
   ) {
     super(message);
     this.name = 'RunError';
+  }
+
+  get publicMessage(): string {
+    return this.message;
   }
 }
 
@@ -59,15 +72,21 @@ const PASSING_CODES: ReadonlySet<AppError['code']> = new Set([
  */
 const PASSING_REASONS: ReadonlySet<string> = new Set(['idempotency_in_progress', 'invalid_credentials']);
 
-/** Converts an error into one that readers of the run may see. */
+/**
+ * Converts an error into one that people who may see the data of the run may read. What other services answer may repeat
+ * that data.
+ */
 export function actionErrorOf(error: unknown): ActionError {
   if (error instanceof ActionError) return error;
-  if (error instanceof TemplateFault) return new ActionError(error.code, `config.${error.at} ${error.message}.`);
+  if (error instanceof TemplateFault)
+    return ActionError.withoutData(error.code, `config.${error.at} ${error.message}.`);
   if (error instanceof UrlNotAllowed) return new ActionError('url_not_allowed', error.message);
   if (error instanceof LostRace)
-    return new ActionError('conflict', 'Other changes to the same data were committed first.', { retryable: true });
+    return ActionError.withoutData('conflict', 'Other changes to the same data were committed first.', {
+      retryable: true,
+    });
   if (!(error instanceof AppError) || error.code === 'INTERNAL') {
-    return new ActionError('internal', 'Something went wrong on our side.', { retryable: true });
+    return ActionError.withoutData('internal', 'Something went wrong on our side.', { retryable: true });
   }
   const { code, reason, message, param, retryAfter = 0 } = error;
   const retryable = PASSING_CODES.has(code) || PASSING_REASONS.has(reason);
@@ -77,6 +96,17 @@ export function actionErrorOf(error: unknown): ActionError {
   });
 }
 
-export function failureOf({ code, message, retryable }: ActionError | RunError, actionId?: string): RunFailure {
-  return { code, message, actionId, retryable };
+export function failureOf(
+  { code, message, publicMessage, retryable }: ActionError | RunError,
+  actionId?: string,
+): RunFailure {
+  return { code, message, publicMessage, actionId, retryable };
+}
+
+/** The message for readers who may not see data that the stored one may contain. */
+const HIDDEN_MESSAGE = 'The reason is shown to people who may see the data of the run.';
+
+/** Returns a failure with the message that readers who may not see the data of the run may see. */
+export function withoutData(failure: RunFailure): RunFailure {
+  return { ...failure, message: failure.publicMessage ?? HIDDEN_MESSAGE };
 }

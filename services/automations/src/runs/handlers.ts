@@ -1,7 +1,7 @@
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import type { Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type AutomationRun, AutomationRunStatus } from '@commonplace/proto/automations/v1/automation.js';
 import type {
@@ -9,19 +9,21 @@ import type {
   ListAutomationRunsRequest,
   RunAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
+import { findBoundedPage } from '../bounded-page.js';
 import { AutomationInactive } from '../definitions/errors.js';
 import type { ActsAs, AutomationRecord } from '../definitions/records.js';
 import { isLoop } from '../domain/chain.js';
 import { LimitReached, WorkspaceArchived } from '../errors.js';
-import { mayAdminister, mayEdit, type Place, readPlace } from '../policy.js';
+import { mayEdit, type Place, readPlace } from '../policy.js';
 import { CANCEL_TOPIC, cancelRun, hasEnded } from './cancel.js';
 import { RunNotCancelable } from './errors.js';
-import { isObject } from './json.js';
+import { isObject, tooLarge } from './json.js';
 import type { RunParts } from './parts.js';
 import { type AutomationRunRecord, laneCollection, type StepRecord } from './records.js';
 import { retryRun } from './retry.js';
 import { startRun } from './start.js';
-import { type RunView, runMessage } from './wire.js';
+import { viewsOf } from './view.js';
+import { runMessage } from './wire.js';
 
 /** The handlers for runs. Those for definitions implement the rest of the same contract. */
 export type RunHandlers = Pick<
@@ -45,8 +47,15 @@ export function createRunHandlers(parts: RunParts): RunHandlers {
 
     async listAutomationRuns(request, context) {
       const access = await seeAutomation(parts, request.automationId, context);
-      const { items, page } = await findPage(parts.runs, runsWhere(request), ['-createdAt'], request.page);
-      return { items: await presentAll(parts, items, access, context), page };
+      const { items, page } = await findBoundedPage(
+        {
+          ...{ collection: parts.runs, where: runsWhere(request), sort: ['-createdAt'] },
+          present: (runs) => presentAll(parts, runs, access, context),
+          bytesOf: ({ bytes }) => bytes,
+        },
+        request.page,
+      );
+      return { items: items.map(({ message }) => message), page };
     },
 
     async getAutomationRun({ automationId, runId }, context) {
@@ -105,6 +114,8 @@ async function run(
 ): Promise<AutomationRunRecord> {
   if (!automation.isActive && !dryRun) throw AutomationInactive();
   if (!dryRun) await requireRoom(parts, automation);
+  const { inputBytes } = parts.settings;
+  if (bytes.length > inputBytes) throw invalidField('input', 'invalid_value', `input ${tooLarge(inputBytes)}`);
   const value: unknown = bytes.length === 0 ? {} : JSON.parse(bytes.toString());
   const given = isObject(value) ? value : {};
   const { chain = [] } = context.caller;
@@ -158,8 +169,6 @@ function runsWhere({ automationId, status, createdAfter }: ListAutomationRunsReq
 
 /** Maximum number of steps of a run; each action has one. */
 const MAX_STEPS = 100;
-/** Maximum bytes of inputs and outputs of steps in one list; the data of later steps is omitted. */
-const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
 const stepsOf = ({ steps }: RunParts, { id, stepCount }: AutomationRunRecord): Promise<StepRecord[]> | StepRecord[] =>
   stepCount === 0 ? [] : steps.find({ where: { runId: id }, sort: ['seq'], limit: MAX_STEPS });
@@ -167,39 +176,34 @@ const stepsOf = ({ steps }: RunParts, { id, stepCount }: AutomationRunRecord): P
 async function present(
   parts: RunParts,
   run: AutomationRunRecord,
-  access: Access,
+  { place }: Access,
   context: CallContext,
 ): Promise<AutomationRun> {
-  return runMessage(run, await stepsOf(parts, run), viewOf(run, access, context));
+  const viewOf = await viewsOf(parts, [run], place, context);
+  return runMessage(run, await stepsOf(parts, run), viewOf(run));
 }
 
-async function presentAll(
+/** A run of a list, and the bytes of its data, which were read even if the caller does not see them. */
+interface ListedRun {
+  readonly message: AutomationRun;
+  readonly bytes: number;
+}
+
+async function* presentAll(
   parts: RunParts,
   runs: readonly AutomationRunRecord[],
-  access: Access,
+  { place }: Access,
   context: CallContext,
-): Promise<AutomationRun[]> {
-  const messages: AutomationRun[] = [];
-  let bytes = 0;
+): AsyncGenerator<ListedRun> {
+  const viewOf = await viewsOf(parts, runs, place, context);
   for (const run of runs) {
-    const message = runMessage(run, await stepsOf(parts, run), viewOf(run, access, context));
-    bytes += message.steps.reduce((sum, { input, output }) => sum + input.length + output.length, message.input.length);
-    messages.push(bytes <= MAX_LIST_BYTES ? message : { ...message, steps: message.steps.map(withoutData) });
+    const steps = await stepsOf(parts, run);
+    const whole = runMessage(run, steps, { showsInput: true, showsData: true });
+    const view = viewOf(run);
+    const message = view.showsData ? whole : runMessage(run, steps, view);
+    yield { message, bytes: bytesOf(whole) };
   }
-  return messages;
 }
 
-const withoutData = (step: AutomationRun['steps'][number]): AutomationRun['steps'][number] => ({
-  ...step,
-  ...{ input: Buffer.alloc(0), output: Buffer.alloc(0), truncated: true },
-});
-
-/**
- * Returns the parts of a run that the caller may see. A run reads with one person's rights, so only that person and
- * administrators of the workspace see its data. The person who started it manually sees its input.
- */
-function viewOf(run: AutomationRunRecord, { place }: Access, { caller, actor }: CallContext): RunView {
-  const showsData = mayAdminister(place) || run.actsAs.userId === caller.userId;
-  const isOwn = run.trigger.type === 'manual' && run.trigger.by.id === actor.id;
-  return { showsData, showsInput: showsData || isOwn };
-}
+const bytesOf = ({ input, steps }: AutomationRun): number =>
+  steps.reduce((sum, step) => sum + step.input.length + step.output.length, input.length);

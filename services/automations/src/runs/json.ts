@@ -1,6 +1,9 @@
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Returns what is wrong with JSON of more than `maxBytes`, to follow its name. */
+export const tooLarge = (maxBytes: number): string => `may have at most ${maxBytes} bytes.`;
+
 /** Maximum bytes of JSON that a step keeps of its input, and of its output. */
 export const MAX_STEP_BYTES = 65_536;
 /** Number of characters kept of a larger value. A character takes up to three bytes in JSON, or six if escaped. */

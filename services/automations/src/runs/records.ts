@@ -11,7 +11,10 @@ export type SkipReason = 'conditions_not_met' | 'inactive' | 'queue_full' | 'con
 /** The reason why a run or an action failed. */
 export interface RunFailure {
   readonly code: string;
+  /** May contain data of the run. */
   readonly message: string;
+  /** The message without data of the run; absent if there is none, and in failures of earlier versions. */
+  readonly publicMessage?: string | undefined;
   readonly actionId?: string | undefined;
   readonly retryable: boolean;
 }

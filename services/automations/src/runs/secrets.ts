@@ -40,7 +40,7 @@ export function openSecrets(
   const found = names.map((name) => {
     const secret = automation?.secrets.find((one) => one.name === name);
     if (automation === undefined || secret === undefined) {
-      throw new ActionError('secret_missing', `The automation has no secret ${name}.`);
+      throw ActionError.withoutData('secret_missing', `The automation has no secret ${name}.`);
     }
     return { ...secret, value: openSecret(envelope, automation, secret) };
   });
@@ -53,7 +53,7 @@ export function openSecrets(
 
 function signingSecret(name: string, value: string): string {
   if (isWebhookSecret(value)) return value;
-  throw new ActionError(
+  throw ActionError.withoutData(
     'invalid_value',
     `The secret ${name} must be whsec_ and 24 to 64 bytes in base64 to sign with.`,
   );

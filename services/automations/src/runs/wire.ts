@@ -2,19 +2,24 @@ import type { Actor as Doer } from '@commonplace/kit/auth';
 import type { Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import type {
   ActionType,
+  AutomationError,
   AutomationRun,
   AutomationRunStatus,
   AutomationStep,
   AutomationStepStatus,
   TriggerType,
 } from '@commonplace/proto/automations/v1/automation.js';
-import type { AutomationRunRecord, StepRecord } from './records.js';
+import { withoutData } from './failure.js';
+import type { AutomationRunRecord, RunFailure, StepRecord } from './records.js';
 
 /** The parts of a run that its reader may see. */
 export interface RunView {
   /** Whether the input of the run is shown. */
   readonly showsInput: boolean;
-  /** Whether the inputs and outputs of steps are shown, which were read with a person's rights. */
+  /**
+   * Whether the inputs and outputs of steps are shown, which were read with a person's rights, and messages of errors, which
+   * may repeat them.
+   */
   readonly showsData: boolean;
 }
 
@@ -43,8 +48,8 @@ export function runMessage(
       scheduledFor: trigger.scheduledFor,
     },
     input: input === undefined || !showsInput ? NOTHING : jsonBytes({ ...input, ...(showsData ? data : {}) }),
-    steps: steps.map((step) => stepMessage(showsData ? step : { ...step, input: undefined, output: undefined })),
-    error: run.error,
+    steps: steps.map((step) => stepMessage(step, showsData)),
+    error: run.error && errorMessage(run.error, showsData),
     skipReason: run.skipReason,
     dryRun: run.dryRun,
     retryOf: run.retryOf,
@@ -56,21 +61,26 @@ export function runMessage(
   };
 }
 
-function stepMessage(step: StepRecord): AutomationStep {
+function stepMessage(step: StepRecord, showsData: boolean): AutomationStep {
   return {
     actionId: step.actionId,
     type: `ACTION_TYPE_${step.type.toUpperCase()}` as ActionType,
     status: `AUTOMATION_STEP_STATUS_${step.status.toUpperCase()}` as AutomationStepStatus,
     attempt: step.attempt,
-    input: jsonBytes(step.input),
-    output: jsonBytes(step.output),
-    error: step.error,
+    input: showsData ? jsonBytes(step.input) : NOTHING,
+    output: showsData ? jsonBytes(step.output) : NOTHING,
+    error: step.error && errorMessage(step.error, showsData),
     startedAt: step.startedAt,
     durationMs: step.durationMs,
     resumesAt: step.resumesAt,
     agentRunId: step.agentRunId,
     truncated: step.truncated,
   };
+}
+
+function errorMessage(failure: RunFailure, showsData: boolean): AutomationError {
+  const { code, message, actionId, retryable } = showsData ? failure : withoutData(failure);
+  return { code, message, actionId, retryable };
 }
 
 const jsonBytes = (value: unknown): Buffer => (value === undefined ? NOTHING : Buffer.from(JSON.stringify(value)));

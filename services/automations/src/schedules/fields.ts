@@ -11,7 +11,7 @@ import type {
   UpdateScheduleRequest,
 } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { cronFault, minPeriodSeconds } from './cron.js';
-import { readInput } from './input.js';
+import { type InputRules, readInput } from './input.js';
 import type { Catchup, Delivery, Overlap, ScheduleRecord, TargetType } from './records.js';
 import { isTimezone, nextSlot, type Timing } from './slots.js';
 
@@ -74,10 +74,9 @@ export function targetIn({ target, agentId, automationId }: TargetFields): Targe
 /** Returns the fields of a new schedule. Throws an error that lists all faults. */
 export function readNewSchedule(
   request: CreateScheduleRequest,
-  targetType: TargetType,
-  timezone: string,
-  now: number,
+  { timezone, now, ...rules }: InputRules & { readonly timezone: string; readonly now: number },
 ): ScheduleFields {
+  const { targetType } = rules;
   const faults: Fault[] = [];
   const { name, cron, intervalSeconds, runAt, startAt, endAt, jitterSeconds = 0 } = request;
   if (!requireOneKind({ cron, intervalSeconds, runAt })) {
@@ -89,7 +88,7 @@ export function readNewSchedule(
     ...kindOf({ cron, intervalSeconds, runAt }),
   };
   const fields: ScheduleFields = {
-    ...{ name, timing, maxRuns: request.maxRuns, input: readInput(request.input, targetType, faults) },
+    ...{ name, timing, maxRuns: request.maxRuns, input: readInput(request.input, rules, faults) },
     overlap: OVERLAPS[request.overlap] ?? 'skip',
     catchup: CATCHUPS[request.catchup] ?? 'latest',
     catchupWindowSeconds: request.catchupWindowSeconds ?? 3_600,
@@ -105,8 +104,9 @@ export function readNewSchedule(
 export function readChange(
   request: UpdateScheduleRequest,
   before: ScheduleRecord,
-  { targetType, runCount, now }: { readonly targetType: TargetType; readonly runCount: number; readonly now: number },
+  { runCount, now, ...rules }: InputRules & { readonly runCount: number; readonly now: number },
 ): ScheduleFields {
+  const { targetType } = rules;
   const faults: Fault[] = [];
   const mask = request.updateMask ?? [];
   const has = (field: string) => names(mask, [field]);
@@ -114,14 +114,14 @@ export function readChange(
   const hasNewType = targetType !== before.targetType;
   const fields: ScheduleFields = {
     ...{ name: request.name ?? before.name, timing, maxRuns: has('max_runs') ? request.maxRuns : before.maxRuns },
-    input: has('input') ? readInput(request.input, targetType, faults) : before.input,
+    input: has('input') ? readInput(request.input, rules, faults) : before.input,
     overlap: OVERLAPS[request.overlap] ?? before.overlap,
     catchup: CATCHUPS[request.catchup] ?? before.catchup,
     catchupWindowSeconds: request.catchupWindowSeconds ?? before.catchupWindowSeconds,
     pauseAfterFailures: request.pauseAfterFailures ?? before.pauseAfterFailures,
     deliverTo: has('deliver_to') ? deliveryIn(request.deliverTo, targetType, faults) : before.deliverTo,
   };
-  if (hasNewType && !has('input')) readInput(jsonBytes(before.input), targetType, faults);
+  if (hasNewType && !has('input')) readInput(jsonBytes(before.input), rules, faults);
   if (hasNewType && targetType === 'automation' && fields.deliverTo !== undefined && !has('deliver_to')) {
     add(faults, 'deliver_to', 'invalid_value', FOR_AGENTS);
   }

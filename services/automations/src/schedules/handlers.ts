@@ -1,7 +1,7 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import type { Where } from '@commonplace/kit/store';
 import { ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
 import {
   type CreateScheduleRequest,
@@ -9,6 +9,7 @@ import {
   ScheduleInclude,
   type ScheduleService,
 } from '@commonplace/proto/automations/v1/schedule_service.js';
+import { findBoundedPage } from '../bounded-page.js';
 import { MissingTarget } from '../errors.js';
 import type { Place } from '../policy.js';
 import { actsAsOf, placeOfTarget, requireMayChange, seeSchedule, visibleSchedules } from './access.js';
@@ -25,8 +26,14 @@ export function createScheduleHandlers(parts: ScheduleParts): Handlers<ScheduleS
     async listSchedules(request, context) {
       const visible = await visibleSchedules(parts, request.workspaceId, context);
       const where = { ...visible, and: [filterOf(request)] };
-      const { items, page } = await findPage(parts.schedules, where, ['name'], request.page);
-      return { items: await presentSchedules(parts, items), page };
+      return findBoundedPage(
+        {
+          ...{ collection: parts.schedules, where, sort: ['name'] },
+          present: (schedules) => presentSchedules(parts, schedules),
+          bytesOf: ({ input }) => input.length,
+        },
+        request.page,
+      );
     },
 
     async createSchedule(request, context) {
@@ -81,7 +88,7 @@ async function create(
   const { caller, work, actor: createdBy } = context;
   const timezone = request.timezone ?? (await timezoneOf(parts, workspaceId, context));
   const now = parts.now();
-  const fields = readNewSchedule(request, targetType, timezone, now);
+  const fields = readNewSchedule(request, { targetType, timezone, now, inputBytes: parts.settings.inputBytes });
   await parts.quota.reserve(work, workspaceId);
   const at = timestamp(now);
   const isActive = request.isActive ?? true;

@@ -1,18 +1,23 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { tooLarge } from '../runs/json.js';
 import type { AgentInput, TargetType } from './records.js';
 
 const MAX_TEXT = 100_000;
 const MAX_ATTACHMENTS = 50;
-/** Maximum bytes of the input as JSON. */
-const MAX_INPUT = 262_144;
 const AGENT_FIELDS = ['text', 'attachments', 'parameters'];
 
+export interface InputRules {
+  readonly targetType: TargetType;
+  /** Maximum bytes of the input as JSON. */
+  readonly inputBytes: number;
+}
+
 /** Returns the input of a target in its stored form; undefined if there is none. Adds its faults to `faults`. */
-export function readInput(bytes: Buffer, targetType: TargetType, faults: Fault[]): unknown {
+export function readInput(bytes: Buffer, { targetType, inputBytes }: InputRules, faults: Fault[]): unknown {
   const add = (param: string, code: string, message: string) =>
     faults.push({ param, code, message: `${param} ${message}` });
-  if (bytes.length > MAX_INPUT) add('input', 'invalid_value', `may have at most ${MAX_INPUT} bytes.`);
+  if (bytes.length > inputBytes) add('input', 'invalid_value', tooLarge(inputBytes));
   const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
   if (targetType === 'agent') checkAgentInput(value, add);
   else if (typeof value === 'string') add('input', 'invalid_type', 'must be an object: the target is an automation.');

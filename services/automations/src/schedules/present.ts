@@ -29,24 +29,22 @@ export interface Shown {
 }
 
 /**
- * Returns schedules as messages. It yields between two of them, so that computing their slots does not block other
- * requests.
+ * Yields schedules as messages. It lets other work run between two of them, so that computing their slots does not block
+ * other requests.
  */
-export async function presentSchedules(
+export async function* presentSchedules(
   parts: ScheduleParts,
   schedules: readonly ScheduleRecord[],
-): Promise<Schedule[]> {
+): AsyncGenerator<Schedule> {
   const states = new Map((await parts.states.getMany(schedules.map(({ id }) => id))).map((state) => [state.id, state]));
   const statuses = await statusesOf(
     parts,
     [...states.values()].map(({ lastRun }) => lastRun),
   );
-  const shown: Schedule[] = [];
   for (const schedule of schedules) {
-    shown.push(scheduleMessage(schedule, states.get(schedule.id), statuses, parts.now()));
+    yield scheduleMessage(schedule, states.get(schedule.id), statuses, parts.now());
     await breathe();
   }
-  return shown;
 }
 
 export async function presentSchedule(

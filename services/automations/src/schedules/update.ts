@@ -52,7 +52,10 @@ async function changedSchedule(
   if (changesActing(mask)) await requireMayStart(parts, target, before, context);
   else if (request.isActive && before.status !== 'active') await requireTarget(parts, target, context);
   const now = parts.now();
-  const fields = readChange(request, before, { targetType: target.type, runCount, now });
+  const fields = readChange(request, before, {
+    ...{ targetType: target.type, runCount, now },
+    inputBytes: parts.settings.inputBytes,
+  });
   return {
     ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now) },
     agentId: target.type === 'agent' ? target.id : undefined,

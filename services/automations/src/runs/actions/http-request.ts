@@ -43,7 +43,7 @@ export const httpRequest = (parts: HttpParts): Action => ({
     const { action, isResumed } = context;
     const once = action.config.once === true;
     if (once && isResumed) {
-      throw new ActionError(
+      throw ActionError.withoutData(
         'unknown_outcome',
         'An earlier attempt was interrupted, and the request is not sent again, because once is set.',
         { isUnknown: true },
@@ -56,8 +56,8 @@ export const httpRequest = (parts: HttpParts): Action => ({
       return done(masked(await answerOf(parts, response, secrets, once), secrets));
     } catch (error) {
       if (!(error instanceof ActionError)) throw error;
-      const { code, message, retryable, waitMs, isUnknown } = error;
-      throw new ActionError(code, String(masked(message, secrets)), { retryable, waitMs, isUnknown });
+      const { code, message, retryable, waitMs, isUnknown, publicMessage } = error;
+      throw new ActionError(code, String(masked(message, secrets)), { retryable, waitMs, isUnknown, publicMessage });
     }
   },
 });
@@ -121,8 +121,8 @@ function connectionError(error: unknown, why: string | undefined, once: boolean)
   const { code } = error as NodeJS.ErrnoException;
   const known = typeof code === 'string' ? code : 'the connection failed';
   const message = `The request got no answer: ${why ?? known}.`;
-  if (once && !NOT_SENT.has(known)) return new ActionError('unknown_outcome', message, { isUnknown: true });
-  return new ActionError('request_failed', message, { retryable: true });
+  if (once && !NOT_SENT.has(known)) return ActionError.withoutData('unknown_outcome', message, { isUnknown: true });
+  return ActionError.withoutData('request_failed', message, { retryable: true });
 }
 
 async function answerOf({ now }: HttpParts, response: Fetched, secrets: UsedSecrets, once: boolean) {
@@ -133,7 +133,9 @@ async function answerOf({ now }: HttpParts, response: Fetched, secrets: UsedSecr
   if (status < 200 || status >= 300) {
     const waitMs = Math.min(retryAfterMs(single(response.headers['retry-after']), now()), MAX_WAIT_MS);
     const shownBody = text === '' ? '' : `: ${String(masked(text, secrets)).slice(0, MAX_ERROR_LENGTH)}`;
-    throw new ActionError('http_error', `The request was answered with ${status}${shownBody}`, {
+    const answered = `The request was answered with ${status}`;
+    throw new ActionError('http_error', `${answered}${shownBody}`, {
+      publicMessage: `${answered}.`,
       retryable: !once && PASSING.has(status),
       waitMs,
     });

@@ -105,7 +105,7 @@ export class RunExecution {
       return this.end({ status: 'canceled' });
     }
     const message = 'The run took longer than its timeout_seconds.';
-    const failure = { code: 'timeout', message, actionId: this.open?.actionId, retryable: true };
+    const failure = failureOf(new RunError('timeout', message, true), this.open?.actionId);
     this.closeStep({ status: 'failed', error: failure });
     await this.end({ status: 'failed', error: failure });
   }
@@ -270,7 +270,7 @@ export class RunExecution {
   private change<T>(step: StepRecord, config: Config, send: (options: CallOptions) => Promise<T>): Promise<T> {
     const isRepeated = step.attempt > 1;
     if (isRepeated && this.parts.now() - Date.parse(step.startedAt) > KEY_WINDOW_MS) {
-      throw new ActionError(
+      throw ActionError.withoutData(
         'unknown_outcome',
         'It is unknown whether an earlier attempt took effect; it was made too long ago to be repeated safely.',
         {
@@ -295,8 +295,11 @@ export class RunExecution {
         return this.actionDone(actions, action, result);
       case 'end': {
         this.closeStep({ status: 'completed', ...keepOutput(result.output) });
-        const message = result.message ?? 'The automation was stopped by an action.';
-        const error = { code: 'stopped', message, actionId: action.id, retryable: false };
+        const publicMessage = 'The automation was stopped by an action.';
+        const error = failureOf(
+          new ActionError('stopped', result.message ?? publicMessage, { publicMessage }),
+          action.id,
+        );
         await this.end(result.status === 'failed' ? { status: 'failed', error } : { status: 'completed' });
         return false;
       }
