@@ -4,6 +4,7 @@ import type { ApprovalRecord } from '../stores/approvals.js';
 import { hasEnded, type RunRecord, type StepRecord } from '../stores/runs.js';
 import { decisionEvent } from './events.js';
 import { logEvents } from './log.js';
+import type { Outcome } from './outcome.js';
 
 type WriteParts = Pick<Parts, 'approvals' | 'runs' | 'sessions' | 'runEvents' | 'settings'>;
 
@@ -57,11 +58,12 @@ export async function tellSession(
   if (session !== undefined) work.replace(sessions, session, { ...session, awaitsApproval });
 }
 
-/** Cancels the pending approvals of an ending run, and its calls without results. */
-export async function cancelPending(
+/** Cancels the pending approvals of an ending run, and closes its steps without results. */
+export async function closeOpen(
   { approvals, steps }: Pick<Parts, 'approvals' | 'steps'>,
   work: UnitOfWork,
   run: Pick<RunRecord, 'id' | 'pendingApprovalIds' | 'chain'>,
+  ending: Pick<Outcome, 'status' | 'error'>,
 ): Promise<void> {
   const { id, pendingApprovalIds = [] } = run;
   for (const approvalId of pendingApprovalIds) {
@@ -72,14 +74,25 @@ export async function cancelPending(
     work.publish(decisionEvent(canceled, run));
   }
   const open = await steps.find({ where: { runId: id }, sort: ['seq'], limit: 1_000 });
-  for (const { id: stepId } of open.filter(isOpenCall)) {
+  for (const { id: stepId } of open.filter(isOpen)) {
     const step = await work.get(steps, stepId);
-    if (step === undefined || !isOpenCall(step)) continue;
-    const mayHaveHappened = step.status === 'running' && step.effect === 'once';
-    work.replace(steps, step, { ...step, status: mayHaveHappened ? 'unknown' : 'canceled' });
+    if (step !== undefined && isOpen(step)) work.replace(steps, step, { ...step, ...closed(step, ending) });
   }
 }
 
-function isOpenCall({ type, status }: StepRecord): boolean {
-  return type === 'tool_call' && (status === 'planned' || status === 'running');
+function isOpen({ status }: StepRecord): boolean {
+  return status === 'planned' || status === 'running';
+}
+
+/**
+ * Returns how a step ends that has no result when its run ends. A call of the model fails with the run; a call of a
+ * tool that has left and is not known to have failed may have taken effect.
+ */
+function closed(
+  { type, status, effect }: StepRecord,
+  { status: ending, error }: Pick<Outcome, 'status' | 'error'>,
+): Pick<StepRecord, 'status' | 'error'> {
+  if (type === 'message' && ending === 'failed') return { status: 'failed', error };
+  const mayHaveHappened = type === 'tool_call' && status === 'running' && effect !== 'none';
+  return { status: mayHaveHappened ? 'unknown' : 'canceled', error: undefined };
 }

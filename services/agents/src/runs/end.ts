@@ -3,7 +3,7 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import { DAY_MS } from '../config.js';
 import type { Parts } from '../parts.js';
 import { addSpent, NOTHING_SPENT, type RunRecord } from '../stores/runs.js';
-import { cancelPending } from './approval-writes.js';
+import { closeOpen } from './approval-writes.js';
 import { deliver } from './deliver.js';
 import { finishedEvent } from './events.js';
 import { logEvents, type NewRunEvent } from './log.js';
@@ -44,7 +44,7 @@ export function endedFields(
  */
 export async function writeEnd(parts: EndParts, work: UnitOfWork, run: RunRecord, outcome: Outcome): Promise<void> {
   const { status, error } = outcome;
-  await cancelPending(parts, work, run);
+  await closeOpen(parts, work, run, outcome);
   const message = await work.get(parts.messages, run.messageId);
   if (message !== undefined) {
     work.replace(parts.messages, message, {

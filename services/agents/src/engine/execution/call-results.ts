@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { JobLost } from '@commonplace/kit/jobs';
 import { inWork } from '@commonplace/kit/store';
 import type { TaintSource } from '../../domain/taint.js';
 import type { NewRunEvent } from '../../runs/log.js';
-import { NOTHING_SPENT, type RunRecord, type StepRecord } from '../../stores/runs.js';
+import { type Failure, hasEnded, NOTHING_SPENT, type RunRecord, type StepRecord } from '../../stores/runs.js';
 import { RunFailure } from '../failure.js';
 import { resultText } from '../prompt.js';
 import type { ToolOutput } from '../step-log.js';
@@ -18,13 +19,19 @@ export class CallResults {
   constructor(private readonly scope: Pick<RunScope, 'parts' | 'log' | 'sources'>) {}
 
   complete(step: StepRecord, result: ToolResult): Promise<void> {
-    const { text, found, taints = [], resourceIds, isError = false, drawnFrom, isPrivate } = result;
-    const sources = this.scope.sources.add(found);
-    const output: ToolOutput = { text: resultText(text, sources), sources, isError, resourceIds, drawnFrom, isPrivate };
+    const { taints = [] } = result;
+    const output = this.outputOf(result);
+    const { isError } = output;
     this.scope.sources.drawFrom(output);
-    const error = isError ? { code: 'tool_error', message: text.slice(0, 500), retryable: false } : undefined;
+    const error = errorOf({ ...result, isError });
     const done = { ...step, status: isError ? 'failed' : 'completed', output, error, ...elapsed(step) } as const;
     return this.saveResult(done, taints);
+  }
+
+  /** Returns the output of a step for a result, whose passages become sources of the run. */
+  outputOf({ text, found, resourceIds, isError = false, drawnFrom, isPrivate }: ToolResult): ToolOutput {
+    const sources = this.scope.sources.add(found);
+    return { text: resultText(text, sources), sources, isError, resourceIds, drawnFrom, isPrivate };
   }
 
   async fail(step: StepRecord, message: string): Promise<undefined> {
@@ -62,18 +69,50 @@ export class CallResults {
     }
   }
 
-  /** Records a result that arrived after its step was closed. It is not used. */
-  async recordLate({ id }: StepRecord, result: object): Promise<void> {
-    const { store, steps } = this.scope.parts;
-    await inWork(store, async (work) => {
-      const step = await work.get(steps, id);
-      if (step === undefined || !CLOSED.has(step.status)) return;
-      work.replace(steps, step, { ...step, isLate: true, lateOutput: result });
-    });
+  /**
+   * Records a result that nobody waited for, once its step is closed. It is not used: only the step of an ended run
+   * takes it over, so that it says what has happened.
+   */
+  async recordLate({ id, runId }: StepRecord, result: ToolOutput): Promise<void> {
+    const { store, steps, runs } = this.scope.parts;
+    for (let tries = 0; tries < LATE_TRIES; tries++) {
+      const isOver = await inWork(store, async (work) => {
+        const step = await work.get(steps, id);
+        if (step === undefined || FINISHED.has(step.status)) return true;
+        if (!CLOSED.has(step.status)) return false;
+        const run = await work.get(runs, runId);
+        work.replace(steps, step, run === undefined || hasEnded(run) ? lateEnd(step, result) : lateNote(step, result));
+        return true;
+      });
+      if (isOver) return;
+      await sleep(LATE_MS, undefined, { ref: false });
+    }
   }
 }
 
+/** How often, and after how many milliseconds each, a late result looks whether its step is closed. */
+const LATE_TRIES = 20;
+const LATE_MS = 500;
+const FINISHED: ReadonlySet<StepRecord['status']> = new Set(['completed', 'failed', 'denied']);
 const CLOSED: ReadonlySet<StepRecord['status']> = new Set(['canceled', 'unknown']);
+
+const lateNote = (step: StepRecord, result: ToolOutput): StepRecord => ({
+  ...step,
+  isLate: true,
+  lateOutput: result,
+});
+
+/** Returns a step of an ended run with its late result, without its content if that of the run was erased. */
+function lateEnd(step: StepRecord, result: ToolOutput): StepRecord {
+  const status = result.isError ? 'failed' : 'completed';
+  const output = step.input === undefined ? undefined : result;
+  return { ...step, isLate: true, status, output, error: errorOf(result), ...elapsed(step) };
+}
+
+/** Returns the failure that a result reports. */
+function errorOf({ isError, text }: Pick<ToolOutput, 'isError' | 'text'>): Failure | undefined {
+  return isError ? { code: 'tool_error', message: text.slice(0, 500), retryable: false } : undefined;
+}
 
 /** Returns the taints of a run with new ones added. Taints are never removed from a run. */
 export function addTaints({ taintSources = [] }: RunRecord, found: readonly TaintSource[]): readonly TaintSource[] {

@@ -42,14 +42,15 @@ export class RunExecution {
   ) {
     const run = job.record;
     this.timeUp = AbortSignal.timeout(Math.max(Date.parse(run.endsBy) - Date.now(), 1));
-    const signal = AbortSignal.any([job.signal, this.stop.signal, this.timeUp]);
+    const ending = AbortSignal.any([this.stop.signal, this.timeUp]);
+    const signal = AbortSignal.any([job.signal, ending]);
     const acting = actingFor(parts, () => this.record, signal);
     const sources = new Sources();
     const question = run.input?.text ?? '';
     const ownWords = (run.inputTaints ?? []).length > 0 ? '' : question;
     const log = new StepLog(parts, job);
     this.scope = {
-      ...{ parts, job, signal, acting, sources, question, ownWords, log },
+      ...{ parts, job, signal, ending, acting, sources, question, ownWords, log },
       charges: new Charges(parts, run, signal),
       retrieval: new Retrieval(parts, run, acting),
       memories: new RunMemories(parts, log, sources, acting),

@@ -16,6 +16,8 @@ export interface RunScope {
   readonly job: HeldJob<RunRecord>;
   /** Aborts when the run is canceled or has timed out, or when this worker stops or has lost it. */
   readonly signal: AbortSignal;
+  /** Aborts when the run is canceled or has timed out. Calls in progress may still finish. */
+  readonly ending: AbortSignal;
   readonly log: StepLog;
   readonly charges: Charges;
   readonly sources: Sources;

@@ -5,6 +5,7 @@ import type { ToolPlan } from '../../domain/tool-plan.js';
 import type { ModelToolCall } from '../../models/port.js';
 import type { ApprovalRecord } from '../../stores/approvals.js';
 import type { StepRecord } from '../../stores/runs.js';
+import type { Acting } from '../acting.js';
 import { RunFailure } from '../failure.js';
 import { toolsOf } from '../tools/table.js';
 import { InvalidArguments, OutcomeUnknown, type Tool, type ToolContext, type ToolResult } from '../tools/tool.js';
@@ -12,7 +13,7 @@ import { openApproval } from './asking.js';
 import { CallResults, toolEvent } from './call-results.js';
 import { type Admission, CallDenied, Gate } from './gate.js';
 import { isRefusal } from './refusal.js';
-import { now, type RunScope } from './scope.js';
+import { elapsed, now, type RunScope } from './scope.js';
 
 /** A call that may be made now. */
 interface AdmittedCall {
@@ -23,6 +24,9 @@ interface AdmittedCall {
   /** The approval that allows it. */
   readonly approval?: ApprovalRecord | undefined;
 }
+
+/** Milliseconds for which a call that changes something may go on when its run ends. */
+const FINISH_MS = 3_000;
 
 /** Maximum number of questions that the tool of one call may ask. */
 const MAX_QUESTIONS = 10;
@@ -68,9 +72,10 @@ export class ToolCalls {
       const one = await this.admit(call);
       if (one !== undefined) admitted.push(one);
     }
-    await Promise.all(admitted.map((one) => this.make(one)));
+    await allEnded(admitted.map((one) => this.make(one)));
     for (const call of open()) {
       if (this.isWaiting) return false;
+      this.scope.signal.throwIfAborted();
       await this.goOn(call);
     }
     return !this.isWaiting;
@@ -150,7 +155,8 @@ export class ToolCalls {
   // ---- the call
 
   private async make({ tool, plan, step, admission, approval }: AdmittedCall): Promise<void> {
-    const { log, parts } = this.scope;
+    const { log, parts, signal, ending } = this.scope;
+    signal.throwIfAborted();
     const isRepeated = step.status === 'running' || step.status === 'unknown';
     const grantedFor = admission.decision === 'ask' ? this.gate.grantOf(plan, step.input, admission) : step.grantedFor;
     const left: StepRecord = {
@@ -166,50 +172,70 @@ export class ToolCalls {
         work.replace(parts.approvals, present, { ...present, executedInputHash: hashJson(left.input) });
       },
     });
+    if (ending.aborted && !isRepeated) await log.save({ ...left, status: 'canceled', ...elapsed(left) });
+    signal.throwIfAborted();
     try {
       const result = await this.call(tool, left, approval);
-      if (result.question !== undefined) await this.ask({ tool, plan, step: left, admission }, result);
-      else await this.results.complete(left, result);
+      if (result.question === undefined) return await this.results.complete(left, result);
+      // A run that ends asks nobody.
+      this.scope.signal.throwIfAborted();
+      await this.ask({ tool, plan, step: left, admission }, result);
     } catch (error) {
       await this.endFailed(left, tool, error, approval);
     }
   }
 
-  /** Calls a tool, but stops waiting when the run ends; a later result is only recorded. */
+  /**
+   * Calls a tool. When the run ends, a call that changes something may still finish for a while, so that its step says
+   * what has happened; a later result is only recorded. A call that only reads is aborted.
+   */
   private async call(tool: Tool, step: StepRecord, approval: ApprovalRecord | undefined): Promise<ToolResult> {
-    const { signal } = this.scope;
+    const { job, ending } = this.scope;
+    const reads = step.effect === 'none';
+    const signal = reads ? this.scope.signal : job.signal;
     const isAnswer = approval?.kind === 'question';
-    const called = tool.call(inputOf(step), {
-      ...this.contextOf(step),
-      ...(isAnswer && { answer: approval.answer ?? {}, state: approval.questionState }),
-    });
-    let stop = () => {};
-    const aborted = new Promise<never>((_, reject) => {
-      stop = () => reject(signal.reason);
-      if (signal.aborted) stop();
-      else signal.addEventListener('abort', stop, { once: true });
-    });
-    let isAbandoned = false;
-    called.then(
-      (result) => (isAbandoned ? this.results.recordLate(step, result) : undefined),
-      () => {},
-    );
+    const wait = abortedAfter(ending, reads ? 0 : FINISH_MS);
+    const lost = abortedAfter(job.signal, 0);
     try {
-      return await Promise.race([called, aborted]);
+      const called = tool.call(inputOf(step), {
+        ...this.contextOf(step, signal),
+        ...(isAnswer && { answer: approval.answer ?? {}, state: approval.questionState }),
+      });
+      let isAbandoned = false;
+      called.then(
+        (result) => (isAbandoned ? this.recordLate(step, result) : undefined),
+        () => {},
+      );
+      return await Promise.race([called, wait.promise, lost.promise]).catch((error) => {
+        isAbandoned = wait.isOver || lost.isOver;
+        throw isAbandoned ? new CallAbandoned() : error;
+      });
     } finally {
-      isAbandoned = signal.aborted;
-      signal.removeEventListener('abort', stop);
+      wait.stop();
+      lost.stop();
+    }
+  }
+
+  private async recordLate(step: StepRecord, result: ToolResult): Promise<void> {
+    try {
+      await this.results.recordLate(step, this.results.outputOf(result));
+    } catch (error) {
+      this.scope.parts.log.warn('agent_run.late_result_lost', { run_id: step.runId, error: String(error) });
     }
   }
 
   private async endFailed(step: StepRecord, tool: Tool, error: unknown, approval?: ApprovalRecord): Promise<void> {
-    if (error instanceof JobLost || error instanceof RunFailure || this.scope.signal.aborted) throw error;
+    const { job, signal } = this.scope;
+    if (error instanceof JobLost || error instanceof RunFailure || error instanceof CallAbandoned) throw error;
+    if (job.signal.aborted || (signal.aborted && step.effect === 'none')) throw error;
     if (error instanceof InvalidArguments) return void (await this.results.fail(step, error.message));
     if (isRefusal(error)) {
       const isLost = approval !== undefined && LOST.has(error.code);
       if (isLost) return void (await this.results.deny(step, new CallDenied('permission_lost', error.message)));
       return void (await this.results.fail(step, error.message));
     }
+    // The end of the run closes the step as unknown.
+    if (signal.aborted) throw error;
     if (error instanceof OutcomeUnknown || step.effect === 'once') {
       return void (await this.settleUnknown(step, tool));
     }
@@ -258,10 +284,56 @@ export class ToolCalls {
     return undefined;
   }
 
-  private contextOf({ id }: Pick<StepRecord, 'id'>): ToolContext {
-    const { job, retrieval, sources, question, ownWords, signal, acting } = this.scope;
+  private contextOf({ id }: Pick<StepRecord, 'id'>, signal = this.scope.signal): ToolContext {
+    const { job, retrieval, sources, question, ownWords } = this.scope;
+    const acting: Acting = async (...need) => ({ ...(await this.scope.acting(...need)), signal });
     return { run: job.record, retrieval, sources, question, ownWords, toolCallId: id, signal, acting };
   }
+}
+
+/** Thrown if nobody waits for the result of a call any more, because its run ends or another worker continues it. */
+class CallAbandoned extends Error {}
+
+interface AbortWait {
+  readonly promise: Promise<never>;
+  readonly isOver: boolean;
+  stop(): void;
+}
+
+/** Returns a promise that rejects `ms` milliseconds after a signal has aborted. Call `stop` to end the wait. */
+function abortedAfter(signal: AbortSignal, ms: number): AbortWait {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let begin = () => {};
+  const promise = new Promise<never>((_, reject) => {
+    const end = () => {
+      isOver = true;
+      reject(signal.reason);
+    };
+    begin = () => {
+      if (ms === 0) end();
+      else timer = setTimeout(end, ms);
+    };
+  });
+  promise.catch(() => {});
+  if (signal.aborted) begin();
+  else signal.addEventListener('abort', begin, { once: true });
+  return {
+    promise,
+    get isOver() {
+      return isOver;
+    },
+    stop() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', begin);
+    },
+  };
+}
+
+/** Waits until all have ended, so that none is left behind, and then throws the first failure. */
+async function allEnded(all: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(all);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 const LOST: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND']);
