@@ -1,3 +1,4 @@
+import { isTextTooDeep, MAX_NESTING } from '../domain/nesting.js';
 import { faultIn, type JsonSchema } from '../domain/schema-check.js';
 import type { ModelMessage } from '../models/port.js';
 import { RunFailure } from './failure.js';
@@ -47,14 +48,17 @@ export class OutputCheck {
   /** Returns the faults of an answer. */
   faultIn(text: string): string {
     const found = parse(text);
-    if (found === undefined) return 'It is not JSON.';
+    if (found === undefined) return isTextTooDeep(text) ? TOO_DEEP : 'It is not JSON.';
     return faultIn(this.schema, found.value) ?? '';
   }
 }
 
+const TOO_DEEP = `It is nested more than ${MAX_NESTING} levels deep.`;
+
 /** Parses an answer, with or without a code fence around it. */
 function parse(text: string): ReadOutput | undefined {
   const inner = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
+  if (isTextTooDeep(inner)) return undefined;
   try {
     return { value: JSON.parse(inner) };
   } catch {

@@ -135,6 +135,12 @@ export class StepLog {
     return (this.lastTurn?.toolCalls ?? []).filter(({ id }) => this.isOpenCall(id));
   }
 
+  /** Number of steps that the calls of the last turn still need. */
+  get newCallCount(): number {
+    const ids = this.openCalls.map(({ id }) => id);
+    return new Set(ids.filter((id) => this.stepOf(id) === undefined)).size;
+  }
+
   /** Returns whether a call after the last turn has no result yet. */
   isOpenCall(toolCallId: string): boolean {
     const step = this.stepOf(toolCallId);

@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { isTextTooDeep, isTooDeep, MAX_NESTING } from '../domain/nesting.js';
 import type { TaintSource } from '../domain/taint.js';
 import type { McpServerRecord } from '../stores/mcp-servers.js';
 import { MAX_RESULT_IMAGES } from './limits.js';
@@ -16,9 +17,14 @@ export function resultText({ content, structuredContent }: CallToolResult, maxBy
   const blocks = content.map(blockText).filter((text) => text !== '');
   // Servers repeat structured content as text for clients that do not support it.
   const isRepeated = content.some((block) => block.type === 'text' && isJson(block.text));
-  if (structuredContent !== undefined && !isRepeated) blocks.push(JSON.stringify(structuredContent, null, 2));
+  if (structuredContent !== undefined && !isRepeated) blocks.push(structuredText(structuredContent));
   const text = cleanText(blocks.join('\n\n'));
   return text === '' ? 'The tool has returned nothing.' : cut(text, maxBytes);
+}
+
+function structuredText(content: unknown): string {
+  if (isTooDeep(content)) return `[structured content that is nested more than ${MAX_NESTING} levels deep]`;
+  return JSON.stringify(content, null, 2);
 }
 
 /** An image of a result. */
@@ -72,7 +78,7 @@ function blockText(block: ContentBlock): string {
 const kilobytes = (base64: string): number => Math.ceil((base64.length * 3) / 4 / 1000);
 
 function isJson(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false;
+  if (!/^\s*[[{]/.test(text) || isTextTooDeep(text)) return false;
   try {
     JSON.parse(text);
     return true;

@@ -96,6 +96,7 @@ export class RunExecution {
     for (;;) {
       signal.throwIfAborted();
       if (log.openCalls.length > 0) {
+        this.requireSteps(log.newCallCount);
         if (!(await calls.makeAll()) && (await this.suspend())) return;
         continue;
       }
@@ -105,7 +106,7 @@ export class RunExecution {
         if (await this.suspend()) return;
         continue;
       }
-      this.requireSteps();
+      this.requireSteps(1);
       await requireUsableAgent(this.parts, this.record);
       await model.next();
     }
@@ -121,10 +122,15 @@ export class RunExecution {
     return calls.makeOwn(createAnswerTool(this.parts), answerCall(this.text.text));
   }
 
-  private requireSteps(): void {
-    if (this.scope.log.steps.filter(({ type }) => type !== 'memory').length >= this.record.maxSteps) {
-      throw new RunFailure('step_limit', `The run has reached its limit of ${this.record.maxSteps} steps.`, false);
-    }
+  /**
+   * Throws the run failure `step_limit` unless the run may take so many more steps. The calls of one turn are made
+   * together or not at all, since no model would read the results of some of them.
+   */
+  private requireSteps(count: number): void {
+    const { maxSteps } = this.record;
+    const taken = this.scope.log.steps.filter(isCounted).length;
+    if (count === 0 || taken + count <= maxSteps) return;
+    throw new RunFailure('step_limit', `The run has reached its limit of ${maxSteps} steps.`, false);
   }
 
   /** Restores the state that an earlier worker has left. */
@@ -262,6 +268,9 @@ function postedAnswer(step: StepRecord | undefined): Outcome['answer'] {
   if (step === undefined) return undefined;
   return step.status === 'completed' ? (step.input as { readonly text: string }) : 'withheld';
 }
+
+/** Returns whether a step counts for the limit: not what the engine adds itself, its memories and posting its answer. */
+const isCounted = ({ type, toolCallId }: StepRecord): boolean => type !== 'memory' && toolCallId !== ANSWER_CALL_ID;
 
 /** Thrown if all approvals were decided before the run was released. */
 class AllDecided extends Error {}

@@ -1,12 +1,14 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { JobLost } from '@commonplace/kit/jobs';
 import { hashJson } from '../../approvals/policy.js';
+import { isTextTooDeep, MAX_NESTING } from '../../domain/nesting.js';
 import type { ToolPlan } from '../../domain/tool-plan.js';
 import type { ModelToolCall } from '../../models/port.js';
 import type { ApprovalRecord } from '../../stores/approvals.js';
 import type { StepRecord } from '../../stores/runs.js';
 import type { Acting } from '../acting.js';
 import { RunFailure } from '../failure.js';
+import { isObject } from '../tools/arguments.js';
 import { toolsOf } from '../tools/table.js';
 import { InvalidArguments, OutcomeUnknown, type Tool, type ToolContext, type ToolResult } from '../tools/tool.js';
 import { openApproval } from './asking.js';
@@ -90,12 +92,12 @@ export class ToolCalls {
   /** Decides whether a call may be made. Returns undefined if it waits for an approval or has a result already. */
   private async admit(call: ModelToolCall, approval?: ApprovalRecord): Promise<AdmittedCall | undefined> {
     const { log } = this.scope;
-    const args = parseArguments(call.arguments);
+    const args = readArguments(call.arguments);
     const known = log.stepOf(call.id);
-    const step = known ?? log.add('tool_call', call.name, args ?? call.arguments, call.id);
+    const step = known ?? log.add('tool_call', call.name, isObject(args) ? args : call.arguments, call.id);
     const tool = this.tools.get(call.name);
     if (tool === undefined) return this.results.fail(step, `There is no tool ${call.name}.`);
-    if (args === undefined) return this.results.fail(step, 'The arguments are no JSON object.');
+    if (!isObject(args)) return this.results.fail(step, args);
     const mayHaveHappened =
       step.status === 'running' ? step.effect === 'once' : step.status === 'unknown' && approval?.kind !== 'retry';
     try {
@@ -344,13 +346,12 @@ const UNKNOWN = 'It is not known whether this call has taken effect. Find out be
 
 const inputOf = ({ input }: StepRecord): Readonly<Record<string, unknown>> => input as Record<string, unknown>;
 
-function parseArguments(text: string): Record<string, unknown> | undefined {
+/** Returns the arguments of a call, or a message for the model about why they are none. */
+function readArguments(text: string): Record<string, unknown> | string {
+  if (isTextTooDeep(text)) return `The arguments are nested more than ${MAX_NESTING} levels deep.`;
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+    if (isObject(value)) return value;
+  } catch {}
+  return 'The arguments are no JSON object.';
 }

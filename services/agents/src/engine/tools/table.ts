@@ -1,3 +1,5 @@
+import type { JsonSchema } from '../../domain/schema-check.js';
+import { faultOfArguments } from '../../mcp/schema.js';
 import type { Parts } from '../../parts.js';
 import type { ToolGroup } from '../../stores/agents.js';
 import type { RunRecord } from '../../stores/runs.js';
@@ -13,7 +15,7 @@ import { createCommentReadingTools } from './read-comments.js';
 import { READING_TOOLS } from './reading.js';
 import { createRowTools } from './rows.js';
 import { skillTools } from './skill.js';
-import type { Tool } from './tool.js';
+import { type Arguments, InvalidArguments, type Tool } from './tool.js';
 import { createWebTools } from './web-fetch.js';
 import { createWorkItemTools } from './work-item.js';
 import { createWriteTools } from './write.js';
@@ -40,8 +42,34 @@ const builtIn: ToolProvider = async (parts, run) => {
   return groups.flatMap((group) => (BUILT_IN[group]?.(parts) ?? []).map((tool) => ({ ...tool, group })));
 };
 
+/**
+ * Returns a tool that refuses arguments outside of its schema before it plans a call, so that none of them is lost
+ * without notice. Optional arguments may be null, which models send for absent ones.
+ */
+function checked(tool: Tool): Tool {
+  const { parameters } = tool.schema;
+  return {
+    ...tool,
+    async plan(args, context) {
+      const fault = faultOfArguments(parameters, withoutNulls(args, parameters));
+      if (fault !== undefined) throw new InvalidArguments(fault);
+      return tool.plan(args, context);
+    },
+  };
+}
+
+function withoutNulls(args: Arguments, { required }: JsonSchema): Arguments {
+  const needed = new Set(Array.isArray(required) ? required : []);
+  return Object.fromEntries(Object.entries(args).filter(([name, value]) => value !== null || needed.has(name)));
+}
+
+const withSchema =
+  (provide: ToolProvider): ToolProvider =>
+  async (parts, run) =>
+    (await provide(parts, run)).map(checked);
+
 /** The providers of tools. A new kind is one more entry. */
-export const PROVIDERS: ToolProvider[] = [builtIn, skillTools, memoryTools, mcpTools];
+export const PROVIDERS: ToolProvider[] = [...[builtIn, skillTools, memoryTools].map(withSchema), mcpTools];
 
 /** Returns the tools of a run by name, in an order that is stable between calls. */
 export async function toolsOf(parts: Parts, run: RunRecord): Promise<ReadonlyMap<string, Tool>> {

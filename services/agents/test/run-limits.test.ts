@@ -1,0 +1,94 @@
+import type { Caller } from '@commonplace/kit/auth';
+import type { ScriptedReply } from '@commonplace/kit/testing/chat-server';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AgentRecord } from '../src/stores/agents.js';
+import { type AgentStage, openAgentStage } from './stage.js';
+
+let it: AgentStage;
+let by: Caller;
+let agent: AgentRecord;
+
+beforeAll(async () => {
+  it = await openAgentStage({ COMMONPLACE_RUN_OUTPUT_KB: '2' });
+}, 60_000);
+afterAll(() => it?.close());
+
+beforeEach(async () => {
+  it.tools.clear();
+  it.calls.length = 0;
+  it.model.reset();
+  it.tools.set('note', {});
+  by = it.person('Asker');
+  agent = await it.createAgent();
+});
+
+let questions = 0;
+
+/** Runs a task with scripted replies, and returns the ended run. */
+async function ended(replies: ScriptedReply[], more: object = {}) {
+  const question = `Do task ${++questions}.`;
+  it.model.script({ match: question, replies });
+  const { id } = await it.start(by, agent, { input: Buffer.from(JSON.stringify(question)), ...more });
+  return it.until(by, id, 'completed', 'failed', 'canceled', 'expired');
+}
+
+const notes = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ id: `call-${i}`, name: 'note', arguments: { what: `${i}` } }));
+
+/** Returns the results of tools in the latest request to the model. */
+const lastResults = () => {
+  const messages = it.model.calls.at(-1)?.request.messages as { role: string; content: string }[];
+  return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+};
+
+describe('the limit of steps', () => {
+  test('holds within one turn: its calls are made together or not at all', async () => {
+    const run = await ended([{ toolCalls: notes(4) }, { text: 'Done.' }], { maxSteps: 5 });
+    expect(run).toMatchObject({ status: 'RUN_STATUS_FAILED', error: { code: 'step_limit' } });
+    expect(run.steps).toHaveLength(2);
+    expect(it.calls).toEqual([]);
+  });
+
+  test('is not exceeded by a turn that reaches it', async () => {
+    const run = await ended([{ toolCalls: notes(3) }, { text: 'Done.' }], { maxSteps: 6 });
+    expect(run).toMatchObject({ status: 'RUN_STATUS_COMPLETED', output: { text: 'Done.' } });
+    expect(run.steps).toHaveLength(6);
+    expect(it.calls).toHaveLength(3);
+  });
+});
+
+describe('arguments of a call', () => {
+  test('that are nested too deeply are reported to the model', async () => {
+    const deep = `{"what":${'['.repeat(1_900)}${']'.repeat(1_900)}}`;
+    const call = { id: 'deep', name: 'note', arguments: deep };
+    const run = await ended([{ toolCalls: [call] }, { text: 'Done.' }]);
+    expect(run.status).toBe('RUN_STATUS_COMPLETED');
+    expect(lastResults()).toEqual([expect.stringContaining('nested more than 64 levels deep')]);
+    expect(run.steps.at(-2)).toMatchObject({ status: 'STEP_STATUS_FAILED', error: { code: 'tool_error' } });
+    expect(it.calls).toEqual([]);
+  });
+
+  test('that a built-in tool does not know are reported to the model', async () => {
+    agent = await it.createAgent({ tools: ['create'] } as object);
+    const call = (args: object) => ({ id: 'create', name: 'create_resource', arguments: args });
+    const wrong = { type: 'document', name: 'Notes', content: 'Lost?' };
+    const run = await ended([{ toolCalls: [call(wrong)] }, { text: 'Done.' }]);
+    expect(run.steps.at(-2)).toMatchObject({ name: 'create_resource', status: 'STEP_STATUS_FAILED' });
+    expect(lastResults()).toEqual([expect.stringMatching(/do not fit the schema of the tool.*content/)]);
+  });
+
+  test('may be null where a built-in tool does not need them', async () => {
+    agent = await it.createAgent({ tools: ['create'] } as object);
+    const args = { type: 'document', name: 'Notes', parent_id: null, markdown: 5 };
+    const call = { id: 'create', name: 'create_resource', arguments: args };
+    await ended([{ toolCalls: [call] }, { text: 'Done.' }]);
+    expect(lastResults()).toEqual([expect.stringMatching(/markdown/)]);
+    expect(lastResults()).not.toEqual([expect.stringMatching(/parent_id/)]);
+  });
+});
+
+test('a call of the model that has failed for good fails with the run', async () => {
+  const run = await ended([{ status: 400, body: 'no' } as ScriptedReply]);
+  expect(run).toMatchObject({ status: 'RUN_STATUS_FAILED', error: { code: 'model_error' } });
+  expect(run.steps.at(-1)).toMatchObject({ status: 'STEP_STATUS_FAILED', error: run.error });
+});
