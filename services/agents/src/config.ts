@@ -40,6 +40,12 @@ export const config = {
     parse: integer(1, 1440),
     fallback: 30,
   },
+  runOutputKb: {
+    variable: 'COMMONPLACE_RUN_OUTPUT_KB',
+    help: 'maximum KiB of the text that one run writes; a longer reply ends there',
+    parse: integer(1, 4096),
+    fallback: 1024,
+  },
   runDays: {
     variable: 'COMMONPLACE_RUN_DAYS',
     help: 'days that a run is kept after it has ended',

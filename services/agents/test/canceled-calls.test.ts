@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { eventually } from '@commonplace/kit/testing';
-import { CancelRunRequest } from '@commonplace/proto/agents/v1/run_service.js';
+import { CancelRunRequest, WatchRunRequest } from '@commonplace/proto/agents/v1/run_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AgentRecord } from '../src/stores/agents.js';
 import { type AgentStage, openAgentStage } from './stage.js';
@@ -102,3 +102,32 @@ test('a call in progress ends before its run fails because of another one', asyn
   expect(run.error?.code).toBe('unknown_outcome');
   expect(await stepOf(id, 'note')).toMatchObject({ status: 'STEP_STATUS_COMPLETED' });
 }, 20_000);
+
+test('the text that a canceled run without a session has written stays in its stream', async () => {
+  const question = `Do task ${++questions}.`;
+  const text = Array.from({ length: 200 }, (_, i) => `word ${i} `);
+  it.model.script({ match: question, replies: [{ text, delayMs: 20 }] });
+  const { id } = await it.start(by, agent, { input: Buffer.from(JSON.stringify(question)) });
+  const streamed = streamOf(id);
+  await eventually(async () => expect((await it.records.runs.get(id))?.draft).toMatch(/word 3/), 10_000);
+  await cancel(id);
+  const { joined, content } = await streamed;
+  expect(joined).toMatch(/^word 0 word 1 /);
+  expect(content).toBe(joined);
+  expect(await streamOf(id)).toEqual({ joined, content });
+  expect((await it.run(by, id)).output).toBeUndefined();
+}, 20_000);
+
+/** Reads the stream of a run to its end. Returns its joined text, and the content of the completed message. */
+async function streamOf(runId: string): Promise<{ joined: string; content: string | undefined }> {
+  let joined = '';
+  let content: string | undefined;
+  const request = WatchRunRequest.fromPartial({ runId });
+  for await (const event of it.clients.runs.watchRun(request, await it.stage.as(by))) {
+    if (event.messageSnapshot !== undefined) joined = event.messageSnapshot.text;
+    if (event.messageRestarted !== undefined) joined = '';
+    joined += event.messageDelta?.text ?? '';
+    content = event.messageCompleted?.content ?? content;
+  }
+  return { joined, content };
+}

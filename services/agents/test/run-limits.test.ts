@@ -1,4 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
 import type { ScriptedReply } from '@commonplace/kit/testing/chat-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AgentRecord } from '../src/stores/agents.js';
@@ -91,4 +92,57 @@ test('a call of the model that has failed for good fails with the run', async ()
   const run = await ended([{ status: 400, body: 'no' } as ScriptedReply]);
   expect(run).toMatchObject({ status: 'RUN_STATUS_FAILED', error: { code: 'model_error' } });
   expect(run.steps.at(-1)).toMatchObject({ status: 'STEP_STATUS_FAILED', error: run.error });
+});
+
+describe('the text of a run', () => {
+  const parsed = (bytes: Buffer | undefined) => JSON.parse((bytes ?? Buffer.from('null')).toString());
+
+  test('ends at its limit, whole characters only, and says so', async () => {
+    const run = await ended([{ text: Array.from({ length: 400 }, () => 'größer') }]);
+    expect(run).toMatchObject({ status: 'RUN_STATUS_COMPLETED', output: { truncated: true } });
+    const text = run.output?.text ?? '';
+    expect(Buffer.byteLength(text)).toBeGreaterThan(2 * 1024 - 3);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2 * 1024);
+    expect('größer'.repeat(400).startsWith(text)).toBe(true);
+    expect(run.steps.at(-1)).toMatchObject({ status: 'STEP_STATUS_COMPLETED', truncated: true });
+  });
+
+  test('with a schema is the accepted answer alone', async () => {
+    const outputSchema = Buffer.from(JSON.stringify({ type: 'object', required: ['a'] }));
+    const replies = [{ text: 'Let me see.', toolCalls: notes(1) }, { text: 'nope' }, { text: '{"a": 1}' }];
+    const run = await ended(replies, { outputSchema });
+    expect(run).toMatchObject({ status: 'RUN_STATUS_COMPLETED', output: { text: '{"a": 1}', truncated: false } });
+    expect(parsed(run.output?.data)).toEqual({ a: 1 });
+    const turns = run.steps.filter(({ type }) => type === 'STEP_TYPE_MESSAGE').map(({ output }) => parsed(output));
+    expect(turns.map(({ text }) => text)).toEqual(['Let me see.', 'nope', '{"a": 1}']);
+    expect(turns[0]).toMatchObject({ tool_calls: [{ id: 'call-0', name: 'note' }], cited: [] });
+  });
+});
+
+describe('the output of a step', () => {
+  const last = async (result: object) => {
+    it.tools.set('note', { act: () => result });
+    const run = await ended([{ toolCalls: notes(1) }, { text: 'Done.' }]);
+    return { run, step: run.steps.at(-2), output: JSON.parse(run.steps.at(-2)?.output.toString() ?? '') };
+  };
+
+  test('shows the result of a tool and what it has changed', async () => {
+    const [seen, unseen] = [newId(), newId()];
+    it.readable.add(seen);
+    const { run, output } = await last({ text: 'noted', resourceIds: [seen, unseen] });
+    expect(output).toEqual({ text: 'noted', sources: [], resource_ids: [seen] });
+    expect(run.output?.resourceIds).toEqual([seen]);
+  });
+
+  test('does not show a result that was drawn from what the reader cannot read', async () => {
+    const { output } = await last({ text: 'secret', drawnFrom: [newId()] });
+    expect(output).toEqual({ sources: [] });
+  });
+
+  test('keeps its form when it is cut', async () => {
+    const { step, output } = await last({ text: 'ä'.repeat(50_000) });
+    expect(step?.truncated).toBe(true);
+    expect(output).toMatchObject({ sources: [], text: expect.stringMatching(/^ä+$/) });
+    expect(step?.output.length).toBeLessThanOrEqual(64 * 1024);
+  });
 });

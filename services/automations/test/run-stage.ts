@@ -272,7 +272,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
       agentRuns.set(id, {
         ...run,
         status,
-        output: { text, resourceIds: [], data: Buffer.alloc(0), citations: [], degraded: false },
+        output: { text, resourceIds: [], data: Buffer.alloc(0), citations: [], degraded: false, truncated: false },
       });
     },
   };

@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { isTextTooDeep, isTooDeep, MAX_NESTING } from '../domain/nesting.js';
 import type { TaintSource } from '../domain/taint.js';
+import { firstBytes } from '../domain/utf8.js';
 import type { McpServerRecord } from '../stores/mcp-servers.js';
 import { MAX_RESULT_IMAGES } from './limits.js';
 import { cleanText } from './tool-list.js';
@@ -87,11 +88,10 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Cuts a text to `maxBytes` bytes of UTF-8 without splitting a character, and appends a note. */
+/** Cuts a text to `maxBytes` bytes of UTF-8, and appends a note. */
 function cut(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= maxBytes) return text;
-  let end = maxBytes;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return `${bytes.toString('utf8', 0, end)}\n\n[cut: the result has ${bytes.length} bytes, of which ${end} are shown]`;
+  const first = firstBytes(text, maxBytes);
+  if (first === text) return text;
+  const [all, shown] = [Buffer.byteLength(text), Buffer.byteLength(first)];
+  return `${first}\n\n[cut: the result has ${all} bytes, of which ${shown} are shown]`;
 }

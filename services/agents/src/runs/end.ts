@@ -23,9 +23,9 @@ export function endedFields(
   return {
     status,
     output,
-    sourceIds: message.sourceIds,
-    isPrivate: message.isPrivate,
-    draft: undefined,
+    sourceIds: message.sourceIds ?? run.sourceIds,
+    isPrivate: message.isPrivate ?? run.isPrivate,
+    ...draftAtEnd(run, { status, message }),
     droppedMessages,
     error,
     finishedAt: new Date(now).toISOString(),
@@ -36,6 +36,17 @@ export function endedFields(
     remainingMs: undefined,
     ...(run.answersTo !== undefined && { sessionId: run.answersTo }),
   };
+}
+
+/**
+ * Returns the text that a run without a session has written before it ended early, which its stream has shown. A
+ * completed run has it as its output.
+ */
+function draftAtEnd(run: RunRecord, { status, message }: Pick<Outcome, 'status' | 'message'>): Partial<RunRecord> {
+  if (status === 'completed' || run.sessionId !== undefined || run.answersTo !== undefined) {
+    return { draft: undefined, draftCitations: undefined };
+  }
+  return { draft: message.content ?? run.draft, draftCitations: message.citations ?? run.draftCitations };
 }
 
 /**

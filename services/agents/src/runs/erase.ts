@@ -22,7 +22,7 @@ export async function eraseRun(
     const run = await work.get(runs, id);
     if (run === undefined) return true;
     if (!hasEnded(run)) return false;
-    const { input: _, output: __, eraseAt: ___, conversation, ...kept } = run;
+    const { input: _, output: __, eraseAt: ___, draft: ____, draftCitations: _____, conversation, ...kept } = run;
     const bareConversation = conversation && { conversation: { ...conversation, earlier: [] } };
     work.replace(runs, run, {
       ...kept,
@@ -30,7 +30,7 @@ export async function eraseRun(
       ...(forgetSession && { sessionId: undefined, metadata: {} }),
     });
     for (const step of all) {
-      const { input: ____, output: _____, lateOutput: ______, ...bare } = step;
+      const { input: ______, output: _______, lateOutput: ________, ...bare } = step;
       work.replace(steps, step, bare);
     }
     for (const approval of asked) work.replace(approvals, approval, withoutTexts(approval));

@@ -34,8 +34,15 @@ export async function addToSession(
     ...{ sourceIds: attachments, status: 'complete', degraded: false },
   });
   work.insert(messages, {
-    ...{ ...common, id: run.messageId, seq: lastSeq + 2, role: 'assistant', content: output?.text ?? '' },
-    ...{ citations: [], sourceIds: [], degraded: false, ...message, runId: run.id, model: run.model },
+    ...{ ...common, id: run.messageId, seq: lastSeq + 2, role: 'assistant', content: output?.text ?? run.draft ?? '' },
+    ...{
+      citations: run.draftCitations ?? [],
+      sourceIds: run.sourceIds ?? [],
+      degraded: false,
+      ...message,
+      runId: run.id,
+      model: run.model,
+    },
     ...{ status: messageStatusOf(status), error, spent: run.spent },
   });
   const isFirst = !session.isTitleGiven && session.title === DEFAULT_TITLE;

@@ -18,7 +18,8 @@ export async function viewOf(
   context: CallContext,
 ): Promise<ReaderView> {
   const origin = originOf(run, steps);
-  return viewIn(parts, run, origin, await readableAmong(parts, origin.ids, context), context);
+  const ids = new Set([...origin.ids, ...changedBy(run, steps)]);
+  return viewIn(parts, run, origin, await readableAmong(parts, [...ids], context), context);
 }
 
 /** Returns the parts of several runs that the caller may see, without their steps. */
@@ -28,7 +29,7 @@ export async function viewsOf(
   context: CallContext,
 ): Promise<ReaderView[]> {
   const origins = runs.map((run) => [run, originOf(run, [])] as const);
-  const ids = new Set(origins.flatMap(([, origin]) => origin.ids));
+  const ids = new Set(origins.flatMap(([run, origin]) => [...origin.ids, ...changedBy(run, [])]));
   const readable = await readableAmong(parts, [...ids], context);
   return Promise.all(origins.map(([run, origin]) => viewIn(parts, run, origin, readable, context)));
 }
@@ -52,10 +53,18 @@ async function viewIn(
   return { readable, isOpen: keeps || (isTold && ids.every((id) => readable.has(id))) };
 }
 
+/** Returns the ids of the resources that a run has cited, created or changed. They do not hide its answer. */
+function changedBy({ output }: RunRecord, steps: readonly StepRecord[]): string[] {
+  const changed = resultsOf(steps).flatMap(({ resourceIds = [] }) => resourceIds);
+  return [...(output?.resourceIds ?? []), ...changed];
+}
+
+function resultsOf(steps: readonly StepRecord[]): ToolOutput[] {
+  return steps.flatMap(({ type, output }) => (type === 'tool_call' ? ((output as ToolOutput | undefined) ?? []) : []));
+}
+
 function originOf({ sourceIds = [], output, isPrivate }: RunRecord, steps: readonly StepRecord[]): Origin {
-  const given = steps.flatMap((step) =>
-    step.type === 'tool_call' ? ((step.output as ToolOutput | undefined) ?? []) : [],
-  );
+  const given = resultsOf(steps);
   const cited = [...given.flatMap(({ sources = [] }) => sources), ...(output?.citations ?? [])];
   const drawn = given.flatMap(({ drawnFrom = [] }) => drawnFrom);
   return {
@@ -68,5 +77,6 @@ function originOf({ sourceIds = [], output, isPrivate }: RunRecord, steps: reado
 interface ToolOutput {
   readonly sources?: readonly { readonly resourceId: string }[];
   readonly drawnFrom?: readonly string[];
+  readonly resourceIds?: readonly string[];
   readonly isPrivate?: boolean;
 }

@@ -346,11 +346,19 @@ const stepStatus = ({ status }: StepRecord): StepStatus => StepStatus[status.toU
 
 /** Returns the message of a run without a session, which is not stored elsewhere. */
 function messageOf(run: RunRecord): MessageRecord {
-  const { id, messageId, tenant, output, createdAt, model, spent, error, status } = run;
+  const { id, messageId, tenant, output, draft, draftCitations, createdAt, model, spent, error, status } = run;
   return {
-    ...{ id: messageId, version: 0, tenant, sessionId: '', seq: 0, role: 'assistant', content: output?.text ?? '' },
     ...{
-      citations: output?.citations ?? [],
+      id: messageId,
+      version: 0,
+      tenant,
+      sessionId: '',
+      seq: 0,
+      role: 'assistant',
+      content: output?.text ?? draft ?? '',
+    },
+    ...{
+      citations: output?.citations ?? draftCitations ?? [],
       sourceIds: run.sourceIds ?? [],
       isPrivate: run.isPrivate,
       droppedMessages: run.droppedMessages,

@@ -63,6 +63,8 @@ export interface RunOutput {
   /** The JSON value that follows the run's output schema. */
   readonly data?: unknown;
   readonly degraded: boolean;
+  /** Whether the text has reached its limit and ends there. */
+  readonly isTruncated?: boolean | undefined;
 }
 
 /** A tool that a person has allowed for the rest of a run. */
@@ -163,8 +165,9 @@ export interface RunRecord extends JobRecord {
   readonly isPrivate?: boolean | undefined;
   /** Number of history messages that did not fit into the model's context. */
   readonly droppedMessages?: number | undefined;
-  /** The last saved text of a running run without a chat session. */
+  /** The last saved text of a run without a chat session that has not completed, with its citations. */
   readonly draft?: string | undefined;
+  readonly draftCitations?: readonly StoredCitation[] | undefined;
   readonly error?: Failure | undefined;
   readonly cancelReason?: string | undefined;
   readonly createdAt: string;

@@ -85,11 +85,11 @@ export interface RunView {
 }
 
 export function outputMessage(
-  { text, resourceIds, data, citations, degraded }: RunOutput,
+  { text, resourceIds, data, citations, degraded, isTruncated = false }: RunOutput,
   readable: Readable,
 ): RunOutputMessage {
   return {
-    ...{ text, degraded, resourceIds: resourceIds.filter((id) => readable.has(id)) },
+    ...{ text, degraded, truncated: isTruncated, resourceIds: resourceIds.filter((id) => readable.has(id)) },
     data: data === undefined ? Buffer.alloc(0) : jsonBytes(data),
     citations: citations.map((citation) => citationMessage(citation, readable)),
   };
@@ -158,7 +158,7 @@ function stepMessage(step: StepRecord, readable: Readable): RunStep {
     attempt: step.attempt,
     input: input.bytes,
     output: output.bytes,
-    truncated: input.isCut || output.isCut,
+    truncated: step.truncated || input.isCut || output.isCut,
     status: enumNamed(StepStatus, step.status),
     usage: step.spent && usageMessage(step.spent),
     error: step.error,
@@ -169,29 +169,70 @@ function stepMessage(step: StepRecord, readable: Readable): RunStep {
   };
 }
 
-/** Returns the output of a step without passages that the reader cannot read. */
-function visibleOutput({ type, output }: StepRecord, readable: Readable): unknown {
-  if (type === 'memory') return { memory_ids: (output as { memory_ids?: unknown } | undefined)?.memory_ids ?? [] };
-  if (type !== 'tool_call' || typeof output !== 'object' || output === null) return output;
-  const { sources = [] } = output as { readonly sources?: readonly { readonly resourceId: string }[] };
+/** Returns the output of a step without what the reader cannot read. */
+function visibleOutput({ type, name: called, output }: StepRecord, readable: Readable): unknown {
+  if (typeof output !== 'object' || output === null) return output;
+  if (type === 'memory') return { memory_ids: (output as { memory_ids?: unknown }).memory_ids ?? [] };
+  if (type === 'message') return turnOutput(output as StoredTurn);
+  const { text = '', sources = [], drawnFrom = [], resourceIds = [], isError } = output as StoredResult;
+  // Passages are shown one by one, as far as the reader can read them, and not as the model has received them.
+  const isShown = sources.length === 0 && !INTERNAL.has(called) && drawnFrom.every((id) => readable.has(id));
   return {
+    ...(isShown && isError !== true && { text }),
     sources: sources
       .filter(({ resourceId }) => readable.has(resourceId))
-      .map(({ resourceId, ...rest }) => ({ resource_id: resourceId, ...pick(rest) })),
-    ...((output as { isError?: boolean }).isError === true && { error: (output as { text?: string }).text }),
+      .map(({ resourceId, number, name: title, snippet }) => ({
+        ...{ resource_id: resourceId, number, name: title, snippet },
+      })),
+    ...(resourceIds.length > 0 && { resource_ids: resourceIds.filter((id) => readable.has(id)) }),
+    ...(isError === true && { error: text }),
   };
 }
 
-function pick(source: object): object {
-  const { number, name: called, snippet } = source as { number?: number; name?: string; snippet?: string };
-  return { number, name: called, snippet };
+/** Tools whose results are for the model alone: they are shown elsewhere, to the people who may see them. */
+const INTERNAL: ReadonlySet<string> = new Set(['skill', 'memory']);
+
+/** The output of a call of a tool, as its step stores it. */
+interface StoredResult {
+  readonly text?: string;
+  readonly sources?: readonly {
+    readonly resourceId: string;
+    readonly number?: number;
+    readonly name?: string;
+    readonly snippet?: string;
+  }[];
+  readonly drawnFrom?: readonly string[];
+  readonly resourceIds?: readonly string[];
+  readonly isError?: boolean;
 }
+
+/** The output of a call of a model, as its step stores it. */
+interface StoredTurn {
+  readonly text?: string;
+  readonly toolCalls?: readonly object[];
+  readonly cited?: readonly number[];
+}
+
+const turnOutput = ({ text = '', toolCalls = [], cited = [] }: StoredTurn) => ({ text, tool_calls: toolCalls, cited });
 
 function shown(value: unknown): { readonly bytes: Buffer; readonly isCut: boolean } {
   if (value === undefined) return { bytes: Buffer.alloc(0), isCut: false };
   const bytes = jsonBytes(value);
   if (bytes.length <= MAX_SHOWN) return { bytes, isCut: false };
-  return { bytes: jsonBytes(bytes.subarray(0, MAX_SHOWN / 2).toString()), isCut: true };
+  for (let length = MAX_SHOWN / 2; length >= 1; length /= 2) {
+    const cut = jsonBytes(shortened(value, Math.floor(length)));
+    if (cut.length <= MAX_SHOWN) return { bytes: cut, isCut: true };
+  }
+  return { bytes: jsonBytes(null), isCut: true };
+}
+
+/** Returns a value of the same form whose texts, lists and objects have at most `length` characters or entries. */
+function shortened(value: unknown, length: number): unknown {
+  if (typeof value === 'string') return value.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+  if (Array.isArray(value)) return value.slice(0, length).map((one) => shortened(one, length));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).slice(0, length);
+  return Object.fromEntries(entries.map(([key, one]) => [key, shortened(one, length)]));
 }
 
 export function jsonBytes(value: unknown): Buffer {

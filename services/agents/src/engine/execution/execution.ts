@@ -240,6 +240,7 @@ export class RunExecution {
     const data = output?.read(log.lastTurn?.text ?? '');
     const changed = log.steps.flatMap(({ output: left }) => (left as ToolOutput | undefined)?.resourceIds ?? []);
     const cited = citations.map(({ resourceId }) => resourceId);
+    const isTruncated = log.steps.some(({ type, truncated }) => type === 'message' && truncated);
     const droppedMessages = log.droppedMessages || undefined;
     await endRun(this.parts, this.job, {
       status,
@@ -251,6 +252,7 @@ export class RunExecution {
               citations,
               resourceIds: [...new Set([...cited, ...changed])],
               degraded,
+              ...(isTruncated && { isTruncated }),
               ...(data !== undefined && { data: data.value }),
             }
           : undefined,

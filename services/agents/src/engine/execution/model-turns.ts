@@ -44,6 +44,7 @@ export class ModelTurns {
     const model = this.model();
     await this.releaseApprovals();
     const left = log.steps.find(({ type, status }) => type === 'message' && status === 'planned');
+    await this.text.beginTurn();
     let step = left ?? log.add('message', model.info.id, {});
     for (let tries = 1; ; tries++) {
       step = { ...step, attempt: step.attempt + 1 };
@@ -55,7 +56,7 @@ export class ModelTurns {
         await saveAttempt(this.scope, { ...step, status: 'planned' }, error.spent);
         step = log.get(step.id) ?? step;
         const waitMs = this.waitAfter(error, tries);
-        if (this.text.text !== log.text) await this.text.restart();
+        await this.text.beginTurn();
         await sleep(waitMs, undefined, { signal });
       }
     }
@@ -131,18 +132,24 @@ export class ModelTurns {
       ...(output && { outputSchema: output.schema }),
       ...(agent.temperature !== undefined && { temperature: agent.temperature }),
     };
+    // A reply that is too long ends as if the model had reached its own limit.
+    const full = new AbortController();
+    const write = (text: string) => {
+      if (!this.text.write(text)) full.abort();
+    };
     const answer = await charges.keep(step, () =>
-      callModel(model, request, signal, (text) => this.text.write(filter.push(text))),
+      callModel(model, request, AbortSignal.any([signal, full.signal]), (text) => write(filter.push(text))),
     );
-    this.text.write(filter.end());
+    write(filter.end());
     await this.text.endText();
+    const truncated = full.signal.aborted;
     const turn: TurnOutput = {
-      text: this.text.text.slice(log.text.length),
-      toolCalls: answer.isAborted ? [] : answer.toolCalls,
+      text: this.text.turnText,
+      toolCalls: answer.isAborted || truncated ? [] : answer.toolCalls,
       cited: reply.citedNumbers,
     };
-    const status = answer.isAborted ? 'canceled' : 'completed';
-    await saveAttempt(this.scope, { ...step, status, output: turn, ...elapsed(step) }, answer.spent);
+    const status = signal.aborted && answer.isAborted ? 'canceled' : 'completed';
+    await saveAttempt(this.scope, { ...step, status, output: turn, truncated, ...elapsed(step) }, answer.spent);
     signal.throwIfAborted();
   }
 }

@@ -23,7 +23,9 @@ async function chargeBroken(scope: RunScope, step: StepRecord): Promise<void> {
   const { tokens } = (step.input ?? {}) as { readonly tokens?: number };
   const message = await parts.messages.get(job.record.messageId);
   const saved = message?.content ?? job.record.draft ?? '';
-  const written = Buffer.byteLength(saved) - Buffer.byteLength(log.text);
+  // Each turn of a run with a JSON result replaces the text of the one before.
+  const kept = job.record.outputSchema === undefined ? log.text : '';
+  const written = Buffer.byteLength(saved) - Buffer.byteLength(kept);
   const output = Math.ceil(Math.max(written, 0) / BYTES_PER_TOKEN);
   await saveAttempt(scope, { ...step, status: 'planned' }, spentOf(model, tokens ?? 0, output, true));
 }
