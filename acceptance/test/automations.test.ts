@@ -106,6 +106,15 @@ describe('an automation', () => {
     expect((await ada.del(pathOf({ id }))).status).toBe(404);
   });
 
+  test('takes back the trigger that it returns, and one without any config', async () => {
+    const config = { types: ['resource.created'], resource_type: 'document' };
+    const { data: made } = await create(ada, { trigger: { type: 'event', config } });
+    const { data: read } = await ada.get<Automation>(pathOf(made));
+    expect((await ada.patch<Automation>(pathOf(made), { trigger: read.trigger })).data.trigger).toEqual(read.trigger);
+    const manual = await ada.patch<Automation>(pathOf(made), { trigger: { type: 'manual', config: {} } });
+    expect([manual.status, manual.data.trigger.type]).toEqual([200, 'manual']);
+  });
+
   test('is refused as a whole, with the path of each error', async () => {
     const wrong = await create(ada, {
       actions: [
