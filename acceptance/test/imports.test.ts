@@ -115,6 +115,23 @@ describe('an archive of Markdown', () => {
     expect(page.total).toBe(3);
   });
 
+  test('is written again as a whole, although a page in it can still not be created', async () => {
+    const done = await zip({
+      'a/index.md': '# A',
+      'a/b/index.md': '# B',
+      'a/b/c.md': '# C',
+      'a/big.md': 'x\n\n'.repeat(20_100),
+    });
+    const failed = await itemsOf(by, done.id, 'failed');
+    expect(failed).toMatchObject([{ path: 'a/big.md' }]);
+    const created = (await itemsOf(by, done.id, 'created')).map(({ path }) => path);
+    expect((await by.post(`/imports/${done.id}/retry`, { scope: 'all' })).status).toBe(202);
+    const again = await finished(by, done.id);
+    expect(again).toMatchObject({ status: 'completed_with_errors', error: null, progress: done.progress });
+    expect((await itemsOf(by, done.id, 'updated')).map(({ path }) => path)).toEqual(created);
+    expect(await itemsOf(by, done.id, 'failed')).toMatchObject([{ path: 'a/big.md', code: failed[0]?.code }]);
+  });
+
   test('can be tried without writing anything', async () => {
     const before = (await by.get(`/workspaces/${workspace.id}/resources?limit=1`)).page.total;
     const done = await zip({ 'a.md': '[b](b.md)', 'b.md': '' }, { dry_run: true });
@@ -255,6 +272,32 @@ describe('an import', () => {
     expect(await textOf(item?.resource_id)).toContain('three');
     expect((await by.del(`/imports/${update.id}?delete_resources=true`)).data).toMatchObject({ resources_deleted: 0 });
     expect((await read(item?.resource_id)).state).toBe('active');
+  });
+
+  test('of new pages below an existing one that it replaces, at once or by one retry after it was locked', async () => {
+    const id = (last: string) => `${'0'.repeat(30)}${last}`;
+    const page = (text: string) => ({ [`Export/Top ${id('a1')}.md`]: `# Top\n\n${text}` });
+    const below = (name: string, last: string) => ({
+      [`Export/Top ${id('a1')}/${name} ${id(last)}.md`]: `# ${name}`,
+      [`Export/Top ${id('a1')}/${name} ${id(last)}/Leaf of ${name} ${id(`${last.slice(0, 1)}f`)}.md`]: '# Leaf',
+    });
+    const notion = (entries: Record<string, string>) =>
+      importAll(by, workspace.id, { source_type: 'notion_zip', conflict: 'update', ...inline(archive(entries)) });
+    const first = await notion(page('one'));
+    const [top] = (await itemsOf(by, first.id)).filter(({ external_id: known }) => known !== null);
+    const update = await notion({ ...page('two'), ...below('New', 'b1') });
+    expect(update).toMatchObject({ status: 'completed', progress: { failed: 0 } });
+
+    await by.patch(`/resources/${top?.resource_id}`, { is_locked: true });
+    const locked = await notion({ ...page('three'), ...below('Later', 'c1') });
+    const codes = (await itemsOf(by, locked.id, 'failed')).map(({ code }) => code);
+    expect(codes).toEqual(['resource_locked', 'parent_failed', 'parent_failed']);
+    await by.patch(`/resources/${top?.resource_id}`, { is_locked: false });
+    await by.post(`/imports/${locked.id}/retry`, {});
+    expect(await finished(by, locked.id)).toMatchObject({ status: 'completed', attempt: 2, progress: { failed: 0 } });
+    const inTop = `/workspaces/${workspace.id}/resources?parent_id=${top?.resource_id}`;
+    expect((await by.get<List<Resource>>(inTop)).data.items.map(({ name }) => name)).toEqual(['New', 'Later']);
+    expect(await textOf(top?.resource_id)).toContain('three');
   });
 
   test('of a table imports all of its rows, however many calls that takes', async () => {

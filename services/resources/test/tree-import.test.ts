@@ -71,6 +71,27 @@ describe('items of an import', () => {
     expect(content.content.toString()).toBe('"# One\\n"');
   });
 
+  test('are added below one that the same call updates', async () => {
+    const folder = { type: ResourceType.FOLDER };
+    await put([item('u', folder), item('u/leaf', { parentId: idOf('u') }), item('u/page', { parentId: idOf('u') })]);
+    await put([item('u/page/old', { parentId: idOf('u/page') })]);
+    const outcomes = await put([
+      item('u', { ...folder, update: true, name: 'U' }),
+      item('u/leaf', { update: true, markdown: 'Leaf' }),
+      item('u/page', { update: true, markdown: 'Page' }),
+      item('u/new', { parentId: idOf('u') }),
+      item('u/leaf/new', { parentId: idOf('u/leaf') }),
+      item('u/page/new', { parentId: idOf('u/page') }),
+      item('u/page/bad', { parentId: idOf('u/page'), type: ResourceType.TABLE, contentJson: Buffer.from('[]') }),
+    ]);
+    expect(statuses(outcomes).slice(0, 6)).toEqual([...Array(3).fill('updated'), ...Array(3).fill('created')]);
+    expect(outcomes[6]?.status).toBe('failed');
+    const below = async (path: string) => (await world.list(editor, { parentId: idOf(path) })).names;
+    expect(await below('u')).toEqual(['u/leaf', 'u/page', 'u/new']);
+    expect(await below('u/leaf')).toEqual(['u/leaf/new']);
+    expect(await below('u/page')).toEqual(['u/page/old', 'u/page/new']);
+  });
+
   test('that are refused report why, with their descendants, and stop no others', async () => {
     const outcomes = await put([
       item('b/bad', { type: ResourceType.TABLE, contentJson: Buffer.from('{"columns":[],"rows":[]}') }),

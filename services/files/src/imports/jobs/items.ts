@@ -10,7 +10,12 @@ export interface Items {
   item(seq: number): SourceItem;
   /** Returns undefined for a path that is not an item. */
   seqOf(path: string): number | undefined;
+  /** Returns the state of an item in this attempt: pending until it was written again, even if an earlier one failed. */
   state(seq: number): ItemState;
+  /** Returns the state that an item had when this run of the import began. */
+  stateBefore(seq: number): ItemState;
+  /** Returns whether the item above was not imported, so that this one cannot be either. */
+  isBelowFailed(seq: number): boolean;
   settle(seq: number, state: ItemState): void;
   /** Returns the id of the resource that an item is or becomes. */
   resourceId(seq: number): string;
@@ -37,7 +42,8 @@ export async function createItems(
   const { items } = source;
   const seqs = new Map<string, number>();
   for (const [seq, { path }] of items.entries()) if (!seqs.has(path)) seqs.set(path, seq);
-  const states: ItemState[] = new Array(items.length).fill('pending');
+  const before: ItemState[] = new Array(items.length).fill('pending');
+  const states = [...before];
   const open = new Uint8Array(items.length);
   const taken = new Uint8Array(items.length);
   const known = new Map<number, string>();
@@ -54,9 +60,10 @@ export async function createItems(
   const resume = (record: ItemRecord): void => {
     const { seq, kind, status, resourceId, targets } = record;
     if (kind === undefined || seq >= items.length) return;
-    states[seq] = status;
     const again = status === 'failed' || scope === 'all';
     open[seq] = status === 'pending' || (again && record.attempt < attempt) ? 1 : 0;
+    before[seq] = status;
+    states[seq] = open[seq] === 1 ? 'pending' : status;
     if (resourceId !== undefined) known.set(seq, resourceId);
     for (const target of targets ?? []) want(target);
   };
@@ -78,6 +85,11 @@ export async function createItems(
     item: (seq) => items[seq] as SourceItem,
     seqOf: (path) => seqs.get(path),
     state: (seq) => states[seq] as ItemState,
+    stateBefore: (seq) => before[seq] as ItemState,
+    isBelowFailed(seq) {
+      const above = parentOf(seq);
+      return above !== undefined && states[above] === 'failed';
+    },
     settle: (seq, state) => {
       states[seq] = state;
     },

@@ -63,12 +63,7 @@ export async function prepareItem(run: Run, seq: number): Promise<PreparedItem |
 }
 
 function refusedBefore({ items, existing, record }: Run, seq: number): RefusedItem | undefined {
-  const { parent } = items.item(seq);
-  const above = parent === undefined ? undefined : items.seqOf(parent);
-  if (above !== undefined && items.state(above) === 'failed') {
-    const message = 'The folder or page above was not imported.';
-    return { seq, status: 'failed', code: 'parent_failed', message, retryable: true };
-  }
+  if (items.isBelowFailed(seq)) return parentFailed(seq);
   const unavailable = items.source.unavailable?.(items.item(seq));
   if (unavailable !== undefined) return { seq, status: 'skipped', ...unavailable, retryable: false };
   if (existing.covered.has(seq)) {
@@ -87,6 +82,12 @@ function refusedBefore({ items, existing, record }: Run, seq: number): RefusedIt
   };
 }
 
+/** Returns the result of an item below one that was not imported. */
+export function parentFailed(seq: number): RefusedItem {
+  const message = 'The folder or page above was not imported.';
+  return { seq, status: 'failed', code: 'parent_failed', message, retryable: true };
+}
+
 function prepared(
   run: Run,
   seq: number,
@@ -99,7 +100,8 @@ function prepared(
   const source = items.item(seq);
   const above = source.parent === undefined ? undefined : items.seqOf(source.parent);
   const isConflict = existing.conflicts.has(seq);
-  const isThere = record.scope === 'all' && record.attempt > 1 && items.state(seq) !== 'pending';
+  const isTriedAgain = record.scope === 'all' && record.attempt > 1 && !record.dryRun;
+  const isThere = isTriedAgain && items.stateBefore(seq) !== 'pending';
   const { keepDates } = record.options;
   const author = content.author === undefined ? undefined : run.users.get(content.author.toLowerCase());
   const item = ImportItem.fromPartial({

@@ -4,7 +4,7 @@ import type { ImportParts } from '../parts.js';
 import type { Counts, ImportRecord, ItemCounts, ItemRecord, ItemState } from '../stores/records.js';
 import { type Acting, lostAccess } from './acting.js';
 import type { Hold } from './hold.js';
-import { type PreparedItem, prepareItem, type RefusedItem } from './prepare.js';
+import { type PreparedItem, parentFailed, prepareItem, type RefusedItem } from './prepare.js';
 import type { PreparedFile, Run } from './run-parts.js';
 
 /** Items of one batch, and approximate bytes of its content. */
@@ -75,9 +75,7 @@ async function putBatch(
   const prepared = batch.filter((one) => 'item' in one);
   const outcomes = new Map<string, PutItemOutcome>();
   if (!run.record.dryRun) {
-    for (const call of callsOf(prepared)) {
-      for (const outcome of await putItems(parts, run, call, acting)) outcomes.set(outcome.id, outcome);
-    }
+    for (const call of callsOf(prepared)) await putCall(parts, run, call, outcomes, acting);
     for (const one of prepared) await putFurther(parts, run, one, outcomes, acting);
   }
   const results = batch.map((one) => ('item' in one ? resultOf(run, one, outcomes.get(one.item.id)) : refusal(one)));
@@ -85,9 +83,29 @@ async function putBatch(
   await keep(parts, hold, run, results, filesOf(prepared, outcomes));
 }
 
+/** Writes the items of one call, without those below an item that has failed since they were read. */
+async function putCall(
+  parts: ImportParts,
+  run: Run,
+  call: readonly PreparedItem[],
+  outcomes: Map<string, PutItemOutcome>,
+  acting: Acting,
+): Promise<void> {
+  const { items } = run;
+  const due: PreparedItem[] = [];
+  for (const one of call) {
+    if (items.isBelowFailed(one.seq)) items.settle(one.seq, 'failed');
+    else due.push(one);
+  }
+  if (due.length === 0) return;
+  const sent = due.map(({ item }) => item);
+  for (const outcome of await putItems(parts, run, sent, acting)) outcomes.set(outcome.id, outcome);
+  for (const { seq, item } of due) if (outcomes.get(item.id)?.status === 'failed') items.settle(seq, 'failed');
+}
+
 /** Groups items into calls that fit into a message; a larger item gets a call of its own. */
-function* callsOf(prepared: readonly PreparedItem[]): Generator<ImportItem[]> {
-  let call: ImportItem[] = [];
+function* callsOf(prepared: readonly PreparedItem[]): Generator<PreparedItem[]> {
+  let call: PreparedItem[] = [];
   let bytes = 0;
   for (const one of prepared) {
     if (call.length > 0 && bytes + one.bytes > CALL_BYTES) {
@@ -95,7 +113,7 @@ function* callsOf(prepared: readonly PreparedItem[]): Generator<ImportItem[]> {
       call = [];
       bytes = 0;
     }
-    call.push(one.item);
+    call.push(one);
     bytes += one.bytes;
   }
   if (call.length > 0) yield call;
@@ -149,6 +167,7 @@ function resultOf(
   outcome?: PutItemOutcome,
 ): Result {
   const { attempt, dryRun } = record;
+  if (outcome === undefined && !dryRun) return refusal(parentFailed(seq));
   if (outcome?.status === 'failed') {
     const { code, message, retryable } = outcome;
     return { seq, changes: { status: 'failed', attempt, code, message, retryable } };
@@ -157,7 +176,7 @@ function resultOf(
   return {
     seq,
     changes: {
-      status: item.update ? 'updated' : 'created',
+      status: item.update && outcome?.status !== 'created' ? 'updated' : 'created',
       attempt,
       ...(dryRun ? {} : { resourceId: item.id }),
       ...(text === '' ? {} : { message: text }),

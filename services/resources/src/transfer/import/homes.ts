@@ -29,6 +29,8 @@ export interface ImportHomes {
   next(parentId: string | undefined): Promise<ItemPlace>;
   /** Registers a node that this call has created, so that items can be put below it. */
   add(node: Node): void;
+  /** Registers a resource that this call has changed, so that items can be put below it. */
+  change(id: string): void;
   /** Registers a refused item, so that items below it are refused too. */
   refuse(id: string): void;
 }
@@ -41,6 +43,7 @@ export function createImportHomes(
 ): ImportHomes {
   const homes = new Map<string, Home | AppError>();
   const made = new Map<string, Node>();
+  const changed = new Set<string>();
 
   async function open(parentId: string | undefined): Promise<Home> {
     const node = parentId === undefined ? undefined : made.get(parentId);
@@ -48,7 +51,9 @@ export function createImportHomes(
     const destination =
       parentId === undefined
         ? await intoRoot(parts, workspaceId, subject, context)
-        : await intoParent(parts, parentId, subject, context);
+        : changed.has(parentId)
+          ? await intoChanged(parts, parentId, subject, context)
+          : await intoParent(parts, parentId, subject, context);
     requireSameWorkspace(destination, workspaceId);
     const siblings = { parentKey: destination.key, state: 'active' } as const;
     return { destination, last: (await parts.tree.nodes.max('position', siblings)) ?? null };
@@ -77,6 +82,7 @@ export function createImportHomes(
       return { destination: home.destination, position: home.last };
     },
     add: (node) => void made.set(node.id, node),
+    change: (id) => void changed.add(id),
     refuse: (id) => void homes.set(id, new AppError('ABORTED', 'parent_failed', 'Its parent was not imported.')),
   };
 }
@@ -86,4 +92,22 @@ function intoMade(parts: TransferParts, node: Node, { work }: CallContext): Dest
   if (!isContainer(node.type)) throw ParentNotContainer({ type: node.type });
   const parent = mayHaveChildren(node) ? node : work.replace(parts.tree.nodes, node, { ...node, parented: true });
   return { parent, node: parent, key: node.id, depth: node.ancestors.length + 1 };
+}
+
+/**
+ * Returns a destination for children of a node that this same call has changed. That change already conflicts with those
+ * of other calls; a condition on the version that is stored could never hold.
+ */
+async function intoChanged(
+  parts: TransferParts,
+  id: string,
+  subject: AccessSubject,
+  context: CallContext,
+): Promise<Destination> {
+  const { work } = context;
+  const { nodes } = parts.tree;
+  const destination = await intoParent(parts, id, subject, context, true);
+  const node = await work.get(nodes, id);
+  if (node !== undefined && !mayHaveChildren(node)) work.replace(nodes, node, { ...node, parented: true });
+  return destination;
 }

@@ -84,6 +84,7 @@ async function put(
         ? 'created'
         : await putAgain(parts, item, present ?? missing(), terms, warnings, context);
     if (status === 'created') made.push(await insertItem(parts, item, terms, warnings, context));
+    else if (status === 'updated') terms.homes.change(item.id);
     return { id: item.id, status, code: '', message: '', retryable: false, warnings };
   } catch (error) {
     const refusal = refusalIn(error);
