@@ -233,21 +233,32 @@ test('repeats a piece of which nothing was stored', async () => {
   await expectWhole(target);
 });
 
-test('copies what existed when it began and still exists', async () => {
+/** The fields of a node that was trashed together with others. */
+const inBatch = (batchId: string, trashHead: boolean) => {
+  const trash = { by: ada, descendants: 0 };
+  const at = { trashedAt: '2026-01-01T00:00:00.000Z', purgeAt: '2026-02-01T00:00:00.000Z' };
+  return { state: 'trashed', batchId, trashHead, trash, ...at } as const;
+};
+
+test('copies what existed when it began, also from the trash, unless it was purged', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
   const work = parts.store.begin();
   put(work, { name: 'late', parentKey: head.id, ancestors: [head.id] });
-  const gone = (await nodes.find({ where: { ancestors: { contains: head.id } }, limit: 1000 })).find(
-    ({ name }) => name === 'f0d0',
-  ) as Node;
-  work.replace(nodes, gone, { ...gone, state: 'trashed' });
+  const below = await nodes.find({ where: { ancestors: { contains: head.id } }, limit: 1000 });
+  for (const node of [head, ...below]) {
+    if (node.name === 'f0d0') work.remove(nodes, node);
+    else work.replace(nodes, node, { ...node, ...inBatch('b', node === head) });
+  }
   await work.commit();
   await copyOn(parts, await hold(job, 100));
-  const names = (await made(target)).map(({ name }) => name);
+  const copies = await made(target);
+  const names = copies.map(({ name }) => name);
   expect(names).toHaveLength(ALL - 1);
   expect(names).not.toContain('late');
   expect(names).not.toContain('f0d0');
+  expect(copies.every(({ state, batchId }) => state === 'active' && batchId === undefined)).toBe(true);
+  expect(await parts.counters.ofWorkspace(WORKSPACE)).toBe(ALL - 1);
 });
 
 test('leaves out what its caller may no longer read', async () => {
@@ -260,25 +271,32 @@ test('leaves out what its caller may no longer read', async () => {
   expect(names.filter((name) => name.startsWith('f3'))).toEqual([]);
 });
 
-test('creates nothing below a trashed copy, and follows a moved one', async () => {
+test('joins a trashed copy in the trash, follows a moved one, and creates nothing below a purged one', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
   await copyOn(parts, await hold(job, 1));
   const copies = await made(target);
   const named = (name: string) => copies.find((copy) => copy.name === name) as Node;
+  const counted = await parts.counters.ofWorkspace(WORKSPACE);
   const work = parts.store.begin();
   const elsewhere = put(work, { name: 'elsewhere' });
-  work.replace(nodes, named('f5'), { ...named('f5'), state: 'trashed' });
+  work.replace(nodes, named('f5'), { ...named('f5'), ...inBatch('b5', true) });
   work.replace(nodes, named('f6'), { ...named('f6'), parentKey: elsewhere.id, ancestors: [elsewhere.id] });
+  work.remove(nodes, named('f7'));
   await work.commit();
   await copyOn(parts, await hold(await theJob(), 100));
-  const [f5, f6] = await Promise.all(
-    ['f5', 'f6'].map((name) => nodes.count({ ancestors: { contains: named(name).id } })),
-  );
-  expect(f5).toBe(0);
-  expect(f6).toBe(WIDTH);
+  const below = (name: string) => nodes.find({ where: { ancestors: { contains: named(name).id } }, limit: 100 });
+  const f5 = await below('f5');
+  expect(f5).toHaveLength(WIDTH);
+  const { trash: _, ...batch } = inBatch('b5', false);
+  for (const one of f5) expect(one).toMatchObject({ ...batch, trash: { by: ada, descendants: 0 } });
+  expect((await nodes.get(named('f5').id))?.trash).toEqual({ by: ada, descendants: WIDTH });
+  expect(await below('f6')).toHaveLength(WIDTH);
+  expect(await below('f7')).toHaveLength(0);
   const inside = await nodes.find({ where: { ancestors: { contains: elsewhere.id } }, limit: 100 });
   expect(inside).toHaveLength(1 + WIDTH);
+  const others = (FOLDERS - 2) * WIDTH - (counted - 1 - FOLDERS);
+  expect(await parts.counters.ofWorkspace(WORKSPACE)).toBe(counted + others);
 });
 
 test('every query has an index', async () => {

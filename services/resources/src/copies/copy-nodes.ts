@@ -7,6 +7,7 @@ import { untrustedAuthors } from '../domain/untrusted.js';
 import { publishChange } from '../events.js';
 import { copyGrants } from '../sharing/copy-grants.js';
 import type { Tag } from '../tags/records.js';
+import { trashed } from '../tree/trash.js';
 import { tagsOfCopies } from './copy-tags.js';
 import type { CopyTarget } from './copy-target.js';
 import type { CopyParts } from './parts.js';
@@ -62,8 +63,9 @@ export async function copyNodes(
     }
   }
   if (terms.template) return copies;
-  parts.counters.add(context.work, copies, 1);
-  const [first, ...others] = copies;
+  const live = copies.filter(({ state }) => state === 'active');
+  parts.counters.add(context.work, live, 1);
+  const [first, ...others] = live;
   if (first !== undefined) publishChange(context, { verb: 'resource.created' }, first, others);
   return copies;
 }
@@ -83,7 +85,7 @@ async function insert(
 
 /** Returns the copy of a node: its own fields, at another place, as if the caller had created it. */
 function holderOf(
-  { from, id, place, parentKey, name, position, restricted, attachment }: CopyTarget,
+  { from, id, place, parentKey, name, position, restricted, attachment, batch }: CopyTarget,
   tags: Node['tags'],
   { template }: CopyTerms,
   now: string,
@@ -92,7 +94,7 @@ function holderOf(
   const { tenant, orgId, workspaceId, ancestors, boundary } = place;
   const { type, icon, description, metadata, parented } = from;
   const untrusted = untrustedAuthors(from, Date.parse(now));
-  return {
+  const holder = {
     tenant,
     orgId,
     workspaceId,
@@ -123,5 +125,6 @@ function holderOf(
     updatedBy: actor,
     createdAt: now,
     updatedAt: now,
-  };
+  } as const;
+  return batch === undefined ? holder : trashed(holder, batch, false, 0);
 }

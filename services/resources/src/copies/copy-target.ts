@@ -1,4 +1,5 @@
 import type { Node, Place } from '../domain/node.js';
+import type { Batch } from '../tree/trash.js';
 
 /** A node, and the place, name and rights of its copy. */
 export interface CopyTarget {
@@ -12,4 +13,6 @@ export interface CopyTarget {
   /** Whether the grants of the source are copied. */
   readonly granted: boolean;
   readonly attachment: boolean;
+  /** The batch that the copy joins in the trash, if its parent is there. */
+  readonly batch?: Batch | undefined;
 }

@@ -13,7 +13,12 @@ export interface Batch {
 }
 
 /** Returns a node as trashed; its external id becomes available to others. */
-export function trashed(node: Node, batch: Batch, head: boolean, descendants: number): Omit<Node, 'version'> {
+export function trashed(
+  node: Omit<Node, 'version'>,
+  batch: Batch,
+  head: boolean,
+  descendants: number,
+): Omit<Node, 'version'> {
   return {
     ...node,
     state: 'trashed',
