@@ -47,7 +47,7 @@ export async function copyResource(
   const id = copyId(key, node.id);
   const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
   const grants = request.includePermissions ? await grantTerms(parts, node, open, subject) : undefined;
-  const position = await positionFor(parts.tree, destination.key, parsePosition(request.position), context.work);
+  const position = await positionFor(parts.tree, destination.key, parsePosition(request.position), context);
   const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
   const { nodes, skipped, skippedCount } = await gather(parts, node, subject);
   const layout = layOut(node.id, nodes);

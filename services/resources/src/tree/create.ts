@@ -83,7 +83,7 @@ export async function createNode(
     nameFold: foldName(request.name),
     icon: request.icon,
     description: request.description,
-    position: await positionFor(parts.tree, destination.key, parsePosition(request.position), context.work),
+    position: await positionFor(parts.tree, destination.key, parsePosition(request.position), context),
     restricted,
     locked: false,
     state: 'active',

@@ -55,7 +55,7 @@ export async function insertFileNode(
     ...(isAttachment('file', destination.parent) && { attachment: true }),
     name,
     nameFold: foldName(name),
-    position: await positionFor(parts.tree, destination.key, { at: 'last' }, context.work),
+    position: await positionFor(parts.tree, destination.key, { at: 'last' }, context),
     restricted: false,
     locked: false,
     state: 'active',

@@ -58,7 +58,10 @@ export async function placed(
   const samePlace = destination.key === node.parentKey && request.position.length === 0;
   const position = samePlace
     ? node.position
-    : await positionFor(parts.tree, destination.key, parsePosition(request.position), context.work);
+    : await positionFor(parts.tree, destination.key, parsePosition(request.position), context, {
+        id: node.id,
+        dryRun: request.dryRun,
+      });
   return { ...attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key)), position };
 }
 

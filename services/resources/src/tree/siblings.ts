@@ -1,27 +1,41 @@
 import { invalidField } from '@commonplace/kit/errors';
-import type { UnitOfWork } from '@commonplace/kit/store';
-import { keyBetween, type RequestedPosition } from '../domain/position.js';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Node } from '../domain/node.js';
+import { keysBetween, type RequestedPosition, randomKeyBetween } from '../domain/position.js';
+import { publishChange } from '../events.js';
 import type { Tree } from '../nodes/tree.js';
 
+/** What is put among siblings. */
+interface Placing {
+  /** Id of a node that exists already. */
+  readonly id?: string;
+  /** Whether nothing is to be written. */
+  readonly dryRun?: boolean;
+}
+
+/** Maximum number of siblings with one key that are given keys of their own; there are that many children at most. */
+const MAX_TIED = 10_000;
+
 /**
- * Returns the sort key for a position among the children of a parent or of a workspace's root. Throws `invalid_value`
- * if the named sibling is not there.
+ * Returns the sort key for a position among the children of a parent or of a workspace's root. Where siblings beside it
+ * have one key, those that come later get new ones in this call's work. Throws `invalid_value` if the named sibling is
+ * not there.
  */
 export async function positionFor(
-  tree: Tree,
+  { nodes }: Tree,
   parentKey: string,
   wanted: RequestedPosition,
-  work: UnitOfWork,
+  context: Pick<CallContext, 'work' | 'event'>,
+  { id: ownId, dryRun = false }: Placing = {},
 ): Promise<string> {
   const siblings = { parentKey, state: 'active' } as const;
-  const { nodes } = tree;
   if ('at' in wanted) {
-    if (wanted.at === 'last') return keyBetween((await nodes.max('position', siblings)) ?? null, null);
+    if (wanted.at === 'last') return randomKeyBetween((await nodes.max('position', siblings)) ?? null, null);
     const [first] = await nodes.find({ where: siblings, sort: ['position'], limit: 1 });
-    return keyBetween(null, first?.position ?? null);
+    return randomKeyBetween(null, first?.position ?? null);
   }
   const id = 'after' in wanted ? wanted.after : wanted.before;
-  const sibling = await work.get(nodes, id);
+  const sibling = await context.work.get(nodes, id);
   if (sibling === undefined || sibling.parentKey !== parentKey || sibling.state !== 'active') {
     throw invalidField('position', 'invalid_value', 'position names a resource that is not among the siblings.');
   }
@@ -29,5 +43,38 @@ export async function positionFor(
   const sort = 'after' in wanted ? (['position'] as const) : (['-position'] as const);
   const [next] = await nodes.find({ where: siblings, sort, after, limit: 1 });
   const neighbour = next?.position ?? null;
-  return 'after' in wanted ? keyBetween(sibling.position, neighbour) : keyBetween(neighbour, sibling.position);
+  if (neighbour !== sibling.position) {
+    return 'after' in wanted
+      ? randomKeyBetween(sibling.position, neighbour)
+      : randomKeyBetween(neighbour, sibling.position);
+  }
+  const tied = await nodes.find({
+    where: { ...siblings, position: sibling.position },
+    sort: ['position'],
+    limit: MAX_TIED,
+  });
+  const at = tied.findIndex((one) => one.id === sibling.id) + ('after' in wanted ? 1 : 0);
+  const later = tied.slice(at).filter((one) => one.id !== ownId);
+  const last = tied.at(-1) as Node;
+  const [beyond] = await nodes.find({ where: siblings, sort: ['position'], after: [last.position, last.id], limit: 1 });
+  const [key = '', ...keys] = keysBetween(sibling.position, beyond?.position ?? null, later.length + 1);
+  if (!dryRun) await setPositions(nodes, later, keys, context);
+  return key;
+}
+
+/** Gives nodes new sort keys. */
+async function setPositions(
+  nodes: Tree['nodes'],
+  found: readonly Node[],
+  positions: readonly string[],
+  context: Pick<CallContext, 'work' | 'event'>,
+): Promise<void> {
+  const { work } = context;
+  const written: Node[] = [];
+  for (const [i, one] of found.entries()) {
+    const node = (await work.get(nodes, one.id)) ?? one;
+    written.push(work.replace(nodes, node, { ...node, position: positions[i] as string }));
+  }
+  const [first, ...others] = written;
+  if (first !== undefined) publishChange(context, { verb: 'resource.updated', fields: ['position'] }, first, others);
 }
