@@ -131,6 +131,7 @@ export interface Resource {
   readonly path: readonly PathItem[] | null;
   readonly position: string;
   readonly state: string;
+  readonly external_id: string | null;
   readonly access_mode: string;
   readonly has_children: boolean;
   readonly child_count: number;

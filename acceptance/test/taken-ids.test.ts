@@ -4,7 +4,10 @@ import { eventually } from '../src/eventually.js';
 import type { Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
-/** Tests that a move to a workspace with a conflicting external id is refused, for any size of the subtree. */
+/**
+ * Tests that external ids stay unique: a move to a workspace with a conflicting one is refused, and what is restored
+ * loses one that was taken since, for any size of the subtree.
+ */
 
 const INLINE = 10;
 
@@ -46,6 +49,37 @@ test.each([
     const all = `/workspaces/${to}/resources?external_id=`;
     await eventually(async () => {
       for (let i = 0; i < children; i++) expect((await by.get(`${all}id-${i}`)).page.total).toBe(1);
+    }, 60_000);
+  },
+  120_000,
+);
+
+test.each([
+  ['small', 3],
+  ['large', INLINE * 2],
+])(
+  'a restored %s subtree is without an external id that was taken since',
+  async (_, children) => {
+    const workspace = await newWorkspace();
+    const { data: head } = await by.post<Resource>('/resources', {
+      ...{ type: 'folder', name: 'F', workspace_id: workspace, external_id: 'head' },
+    });
+    const inside: string[] = [];
+    for (let i = 0; i < children; i++) inside.push(await newDocument({ parent_id: head.id, external_id: `id-${i}` }));
+    expect((await by.del(`/resources/${head.id}`)).status).toBe(200);
+    const all = `/workspaces/${workspace}/resources`;
+    await eventually(async () => expect((await by.get(`${all}?recursive=true`)).page.total).toBe(0), 60_000);
+    for (const id of ['head', 'id-2']) await newDocument({ workspace_id: workspace, external_id: id });
+    const restored = await by.post<{ resource: Resource }>(`/resources/${head.id}/restore`);
+    expect([restored.status, restored.data.resource.external_id]).toEqual([200, null]);
+    const message = expect.stringMatching(/ids head, id-2:/);
+    expect(restored.body.warnings).toEqual([{ code: 'external_id_cleared', message }]);
+    await eventually(async () => {
+      for (let i = 0; i < children; i++) {
+        expect((await by.get(`${all}?external_id=id-${i}`)).page.total).toBe(1);
+        const { data } = await by.get<Resource>(`/resources/${inside[i]}`);
+        expect(data.external_id).toBe(i === 2 ? null : `id-${i}`);
+      }
     }, 60_000);
   },
   120_000,

@@ -7,8 +7,7 @@ type KeyParts = { readonly tree: Pick<TreeParts['tree'], 'nodes'> };
 
 /**
  * Sets the keys of live nodes' external ids. A node whose key belongs to another node, or to an earlier one in the
- * list, gets none: it cannot be found by its external id until the other is gone and it is moved or restored again.
- * `head` is written in the same unit of work.
+ * list, loses its external id, which is unique. `head` is written in the same unit of work.
  */
 export async function withFreeKeys(parts: KeyParts, nodes: readonly NodeData[], head?: NodeData): Promise<NodeData[]> {
   const holders = await holdersOf(parts, nodes.flatMap(keyOf));
@@ -18,8 +17,29 @@ export async function withFreeKeys(parts: KeyParts, nodes: readonly NodeData[], 
     if (key === undefined) return node.externalKey === undefined ? node : { ...node, externalKey: undefined };
     const holder = holders.get(key) ?? node.id;
     holders.set(key, holder);
-    return { ...node, externalKey: holder === node.id ? key : undefined };
+    return holder === node.id
+      ? { ...node, externalKey: key }
+      : { ...node, externalId: undefined, externalKey: undefined };
   });
+}
+
+/** Returns those external ids of nodes in the trash that other nodes of a workspace have by now. */
+export async function takenIds(parts: KeyParts, nodes: readonly Node[], workspaceId: string): Promise<string[]> {
+  const live = nodes.map((node) => ({ ...node, workspaceId, state: 'active' as const }));
+  const holders = await holdersOf(parts, live.flatMap(keyOf));
+  const taken = live.filter((node) => keyOf(node).some((key) => (holders.get(key) ?? node.id) !== node.id));
+  return taken.flatMap(({ externalId }) => externalId ?? []);
+}
+
+/** Yields the descendants of a node, some hundreds at a time. */
+export async function* descendantsOf({ tree }: KeyParts, { id }: Node): AsyncGenerator<Node[]> {
+  for (let last: string | undefined; ; ) {
+    const page = { limit: PAGE, ...(last !== undefined && { after: [last] }) };
+    const nodes: Node[] = await tree.nodes.find({ where: { ancestors: { contains: id } }, ...page });
+    yield nodes;
+    last = nodes.at(-1)?.id;
+    if (nodes.length < PAGE) return;
+  }
 }
 
 /** Number of nodes whose external ids one query looks up. */
@@ -32,13 +52,7 @@ const PAGE = 500;
 export async function requireFreeKeys(parts: KeyParts, head: Node, after: NodeData): Promise<void> {
   if (head.workspaceId === after.workspaceId) return;
   await refuseTaken(parts, [after], after.workspaceId);
-  for (let last: string | undefined; ; ) {
-    const page = { limit: PAGE, ...(last !== undefined && { after: [last] }) };
-    const nodes: Node[] = await parts.tree.nodes.find({ where: { ancestors: { contains: head.id } }, ...page });
-    await refuseTaken(parts, nodes, after.workspaceId);
-    last = nodes.at(-1)?.id;
-    if (nodes.length < PAGE) return;
-  }
+  for await (const nodes of descendantsOf(parts, head)) await refuseTaken(parts, nodes, after.workspaceId);
 }
 
 async function refuseTaken(parts: KeyParts, nodes: readonly NodeData[], workspaceId: string): Promise<void> {

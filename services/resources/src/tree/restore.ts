@@ -7,7 +7,7 @@ import { announce, enqueue, jobsBelow } from '../nodes/subtree.js';
 import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
 import { moveGrants } from '../sharing/grants.js';
 import { type Destination, intoParent } from './destination.js';
-import { withFreeKeys } from './external-keys.js';
+import { descendantsOf, takenIds, withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
 import { reservePlaces } from './reserve.js';
 import { positionFor } from './siblings.js';
@@ -36,11 +36,10 @@ export async function restoreNode(
   const below = batch === 'large' ? (node.trash?.descendants ?? 0) : batch.length;
   const reserved = { workspaceId: destination.parent.workspaceId, resources: below };
   await reservePlaces(parts, destination, context.work, { id: node.id, resources: 1 + below });
+  await warnOfTakenIds(parts, node, batch, destination.parent.workspaceId, context);
   if (batch === 'large') await announce(parts, context, node, { ...job, reserved });
   else if (trashing.length > 0) enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
-  const position = relocated
-    ? await positionFor(parts.tree, destination.key, { at: 'last' }, context.work)
-    : node.position;
+  const position = relocated ? await positionFor(parts.tree, destination.key, { at: 'last' }, context) : node.position;
   const { parent } = destination;
   const moved = attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key));
   const [back = node] = await withFreeKeys(parts, [restored({ ...moved, position })]);
@@ -50,6 +49,31 @@ export async function restoreNode(
   const others = batch === 'large' ? [] : await restoreBelow(parts, head, batch, context);
   publishChange(context, { verb: 'resource.restored' }, head, others);
   return { node: head, restoredCount: 1 + below, relocated };
+}
+
+/** Number of external ids that a warning names. */
+const MAX_NAMED_IDS = 10;
+
+/** Warns of external ids that other resources have taken since, which the restored ones therefore lose. */
+async function warnOfTakenIds(
+  parts: TreeParts,
+  node: Node,
+  batch: readonly Node[] | 'large',
+  workspaceId: string,
+  { reply }: CallContext,
+): Promise<void> {
+  const taken = await takenIds(parts, [node, ...(batch === 'large' ? [] : batch)], workspaceId);
+  if (batch === 'large') {
+    for await (const nodes of descendantsOf(parts, node)) {
+      const own = nodes.filter(({ state, batchId }) => state === 'active' || batchId === node.batchId);
+      taken.push(...(await takenIds(parts, own, workspaceId)));
+    }
+  }
+  if (taken.length === 0) return;
+  const named = taken.slice(0, MAX_NAMED_IDS).join(', ');
+  const more = taken.length > MAX_NAMED_IDS ? ' and others' : '';
+  const message = `Other resources have taken the external ids ${named}${more}: what was restored is without them.`;
+  reply.warnings = [...(reply.warnings ?? []), { code: 'external_id_cleared', message }];
 }
 
 /** Returns the parent to restore a node to: the requested one, the previous one, or the nearest live ancestor. */
