@@ -245,6 +245,40 @@ describe('a person who is suspended or removed', () => {
     await eventually(async () => expect(await keyWorks(key)).toEqual([200, undefined]));
   });
 
+  test('leaves their workspaces and private items to a receiver, or else to the oldest owner', async () => {
+    const [receiver, admin] = [await join('Heir', 'member'), await join('Host', 'admin')];
+    const body = { name: 'Hosted', org_id: org.id };
+    const hosted = (await admin.person.post<Workspace>('/workspaces', body)).data;
+    const put = ({ user: { id } }: Person, place: Workspace) =>
+      admin.person.post(`/workspaces/${place.id}/members`, { user_id: id, role: 'editor' });
+    await put(receiver.person, hosted);
+    const leave = async (query: string) => {
+      const { person, member } = await join('Leaver', 'member');
+      await put(person, hosted);
+      const own = (await person.post<Workspace>('/workspaces', { name: 'Own', org_id: org.id })).data;
+      const make = async (place: Workspace, more: object = {}) =>
+        (await person.post<Resource>('/resources', { type: 'document', name: 'D', workspace_id: place.id, ...more }))
+          .data;
+      await make(own);
+      await make(own);
+      const secret = await make(hosted, { access_mode: 'restricted', content: 'secret' });
+      const { data } = await owner.del<{ transferred: object }>(`${members}/${member.id}${query}`);
+      return { own, secret, transferred: data.transferred };
+    };
+
+    const given = await leave(`?transfer_to_member_id=${receiver.member.id}`);
+    expect(given.transferred).toEqual({ resources: 3, agents: null, api_keys: 0, automations: null });
+    expect((await receiver.person.get(`/resources/${given.secret.id}`)).status).toBe(200);
+    expect((await receiver.person.get(`/workspaces/${given.own.id}`)).status).toBe(200);
+    expect((await owner.get(`/resources/${given.secret.id}`)).status).toBe(404);
+
+    const left = await leave('');
+    expect(left.transferred).toMatchObject({ resources: 3 });
+    expect((await owner.get(`/resources/${left.secret.id}`)).status).toBe(200);
+    expect((await receiver.person.get(`/resources/${left.secret.id}`)).status).toBe(404);
+    expect((await owner.get(`/workspaces/${left.own.id}`)).status).toBe(200);
+  });
+
   test('transfers their keys to a receiver, or else the keys stop', async () => {
     const { person, member } = await join('Giver', 'admin');
     const { person: receiverPerson, member: receiver } = await join('Heir', 'admin');

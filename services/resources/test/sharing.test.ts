@@ -505,6 +505,30 @@ describe('a person who leaves', () => {
     await eventually(async () => expect(await seenBy(successor, top.id)).toMatchObject({ role: OWNER }));
     expect(await outcome(s.get(outsider, top.id))).toBe('not_found');
   });
+
+  test('an Org leaves it to their successor with the request, and loses all other grants', async () => {
+    const [leaver, successor] = [member('Leaver', WorkspaceRole.EDITOR), member('Heir')];
+    const [owned, edited] = [await folder(), await folder()];
+    await s.grant(owner, owned.id, to(leaver, OWNER));
+    await restrict(owned.id);
+    await s.grant(owner, edited.id, to(leaver, EDITOR));
+    const restricted = { accessMode: AccessMode.RESTRICTED };
+    const made = (name: string) => s.create(leaver, { workspaceId: workspace.id, name, ...restricted });
+    const [own, shared] = [await made('Own'), await made('Shared')];
+    await s.grant(leaver, shared.id, to(outsider, MANAGER));
+    const request = { orgId: org.id, userId: leaver.userId, toUserId: successor.userId };
+    const transfer = async () => s.permissions.transferMemberGrants(request, await s.stage.as(undefined));
+    expect(await transfer()).toEqual({ transferred: { [workspace.id]: 2 } });
+    expect(await transfer()).toEqual({ transferred: {} });
+    workspace.roles.delete(leaver.userId);
+    await s.tell('workspace_member.removed', { ...gone(leaver), workspaceId: workspace.id });
+    org.roles.delete(leaver.userId);
+    await s.tell('org_member.removed', { ...request, memberId: newId(), transferToUserId: successor.userId });
+    expect(await seenBy(successor, owned.id)).toMatchObject({ role: OWNER });
+    expect(await seenBy(successor, own.id)).toMatchObject({ role: MANAGER });
+    expect(await outcome(s.get(successor, shared.id))).toBe('not_found');
+    for (const { id } of [owned, edited, own, shared]) expect(await outcome(s.get(leaver, id))).toBe('not_found');
+  });
 });
 
 describe('events', () => {

@@ -169,11 +169,17 @@ describe('removing', () => {
     await world.put(leaving, joined.id, successor, WorkspaceRole.VIEWER);
     world.play.keys = 3;
     world.requests.reassigned.length = 0;
+    world.play.resources = { [alone.id]: 3, [joined.id]: 2 };
+    world.play.owned = { [alone.id]: 1, [shared.id]: 5 };
     for (const wrong of [memberId, '0197f0a0-0000-7000-8000-000000000000']) {
       expect(await outcome(remove(owner, memberId, wrong))).toBe('invalid_value');
     }
     const { transferred } = await remove(owner, memberId, successorId);
-    expect(transferred).toEqual({ resources: 0, agents: 0, apiKeys: 3, automations: 0 });
+    expect(transferred).toEqual({ resources: 10, agents: undefined, apiKeys: 3, automations: undefined });
+    expect(world.requests.counted.at(-1)?.sort()).toEqual([alone.id, joined.id].sort());
+    expect(world.requests.grantsTransferred.at(-1)).toEqual({
+      ...{ orgId, userId: leaving.userId, toUserId: successor.userId },
+    });
     expect(world.requests.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: successor.userId }]);
     expect((await world.getWorkspace(successor, alone.id)).role).toBe(WorkspaceRole.OWNER);
     expect((await world.getWorkspace(successor, joined.id)).role).toBe(WorkspaceRole.OWNER);

@@ -62,12 +62,15 @@ export interface World {
     reassigned: { orgId: string; userId: string; toUserId: string }[];
     counted: string[][];
     ungranted: { workspaceId: string; userId: string }[];
+    grantsTransferred: { orgId: string; userId: string; toUserId: string }[];
     /** Ids of workspaces that templates were copied into. */
     applied: string[];
   };
   readonly play: {
     keys: number;
     resources: Record<string, number>;
+    /** Number of resources that a leaving person owns by grants, by workspace. */
+    owned: Record<string, number>;
     resourcesDown: boolean;
     /** Item counts of templates by id. */
     templates: Record<string, number>;
@@ -120,8 +123,21 @@ export interface World {
 export async function openWorld(): Promise<World> {
   process.env.COMMONPLACE_SECRETS_KEY ??= randomBytes(32).toString('base64');
   const people = new Map<string, Caller>();
-  const requests: World['requests'] = { reassigned: [], counted: [], ungranted: [], applied: [] };
-  const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false, templates: {}, archive: undefined };
+  const requests: World['requests'] = {
+    reassigned: [],
+    counted: [],
+    ungranted: [],
+    grantsTransferred: [],
+    applied: [],
+  };
+  const play: World['play'] = {
+    keys: 0,
+    resources: {},
+    owned: {},
+    resourcesDown: false,
+    templates: {},
+    archive: undefined,
+  };
   const items: World['items'] = new Map();
   let ahead = 0;
   const clock = () => Date.now() + ahead;
@@ -161,6 +177,10 @@ export async function openWorld(): Promise<World> {
     removeMemberGrants: async (request) => {
       requests.ungranted.push(request);
       return { removed: 0 };
+    },
+    transferMemberGrants: async (request) => {
+      requests.grantsTransferred.push(request);
+      return { transferred: play.owned };
     },
   });
   const templates = fake(contracts.templateUse, {

@@ -3,7 +3,7 @@ import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { grantId } from '../domain/grant.js';
 import { combineTerms } from './grants.js';
-import { removeGrantsOf, rewriteGrants } from './member-grants.js';
+import { leaveOrg, removeGrantsOf, rewriteGrants } from './member-grants.js';
 import type { SharingParts } from './parts.js';
 
 /**
@@ -32,7 +32,7 @@ async function follow(parts: SharingParts, event: TypedEvent<(typeof FOLLOWED)[n
   }
   if (event.name === 'tenancy.org_member.removed') {
     const { orgId, userId, transferToUserId } = event.data;
-    if (userId !== '') await leaveOrg(parts, { orgId, userId, successor: transferToUserId }, before, actor);
+    if (userId !== '') await leaveOrg(parts, { orgId, userId, successor: transferToUserId }, actor, before);
     return;
   }
   const { workspaceId, userId, memberId, keepGrants } = event.data;
@@ -66,22 +66,4 @@ async function accept(
     principal,
     ...combineTerms(held.get(resourceId), { role, expiresAt }, now),
   }));
-}
-
-/**
- * Revokes the grants in an Org of a person who leaves it; what they owned by a grant without expiry goes to their
- * successor.
- */
-async function leaveOrg(
-  parts: SharingParts,
-  { orgId, userId, successor }: { readonly orgId: string; readonly userId: string; readonly successor: string },
-  before: { readonly createdAt: { readonly lte: string } },
-  actor: Actor,
-): Promise<void> {
-  const where = { principal: `user:${userId}`, tenant: orgId, ...before };
-  await rewriteGrants(parts, where, actor, ({ role, expiresAt }) =>
-    role === 'owner' && successor !== '' && expiresAt === undefined
-      ? { principal: `user:${successor}`, role }
-      : undefined,
-  );
 }

@@ -35,22 +35,25 @@ export async function withdrawOffer(parts: Parts, context: CallContext, member: 
 
 /**
  * Ends a person's membership of an Org and of all its workspaces. Workspaces without another owner go to `successor`,
- * whom the event names too.
+ * whom the event names too. Returns the ids of these workspaces.
  */
 export async function removeFromOrg(
   parts: Parts,
   context: CallContext,
   member: OrgMember & { readonly userId: string },
   successor: OrgMember,
-): Promise<void> {
+): Promise<string[]> {
+  const transferred: string[] = [];
   for (const place of await parts.workspaceMembers.inOrg(member.userId, member.orgId)) {
     context.work.remove(parts.workspaceMembers.records, place);
     publishWorkspaceMember(context, 'removed', place);
     if (place.role === 'owner' && (await isOnlyOwner(parts, context, place))) {
       await makeOwner(parts, context, place, successor);
+      transferred.push(place.workspaceId);
     }
   }
   endOrgMembership(parts, context, member, successor.userId);
+  return transferred;
 }
 
 async function makeOwner(

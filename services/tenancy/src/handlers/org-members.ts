@@ -91,16 +91,21 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       }
       requireVersion(context, member.version, member);
       const successor = await findSuccessor(parts, member, request.transferToMemberId);
-      const none = { resources: 0, agents: 0, apiKeys: 0, automations: 0 };
       if (!hasPerson(member)) {
         await withdrawOffer(parts, context, member);
-        return { id: memberId, deleted: true, transferred: none };
+        return { id: memberId, deleted: true, transferred: { resources: 0, agents: 0, apiKeys: 0, automations: 0 } };
       }
       await requireOtherOrgOwner(parts, context, member);
       const receiver = request.transferToMemberId === undefined ? undefined : successor;
       const apiKeys = await transferKeys(parts, context, member, receiver);
-      await removeFromOrg(parts, context, member, successor as OrgMember);
-      return { id: memberId, deleted: true, transferred: { ...none, apiKeys } };
+      const workspaceIds = await removeFromOrg(parts, context, member, successor as OrgMember);
+      const resources = await transferResources(parts, context, member, successor as OrgMember, workspaceIds);
+      // Agents and automations follow the event that the member was removed.
+      return {
+        id: memberId,
+        deleted: true,
+        transferred: { resources, agents: undefined, apiKeys, automations: undefined },
+      };
     },
   };
 }
@@ -133,4 +138,23 @@ async function transferKeys(
   const toUserId = receiver?.userId ?? '';
   const { reassigned } = await users.reassignKeys({ orgId, userId, toUserId }, context.onward);
   return toUserId === '' ? 0 : reassigned;
+}
+
+/**
+ * Transfers the items that a person owns by grants to the successor, and ends their other grants, so that access
+ * through them ends with the next request. Returns the number of resources that the successor gets, including those in
+ * the given workspaces, whose owner they become.
+ */
+async function transferResources(
+  { permissions, index }: Parts,
+  { onward }: CallContext,
+  { orgId, userId }: { readonly orgId: string; readonly userId: string },
+  { userId: toUserId = '' }: OrgMember,
+  workspaceIds: readonly string[],
+): Promise<number> {
+  const { transferred } = await permissions.transferMemberGrants({ orgId, userId, toUserId }, onward);
+  const counts =
+    workspaceIds.length === 0 ? {} : (await index.countResources({ workspaceIds: [...workspaceIds] }, onward)).counts;
+  const elsewhere = Object.entries(transferred).filter(([workspaceId]) => !workspaceIds.includes(workspaceId));
+  return [...Object.values(counts), ...elsewhere.map(([, count]) => count)].reduce((sum, count) => sum + count, 0);
 }

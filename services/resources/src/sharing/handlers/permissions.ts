@@ -8,7 +8,7 @@ import { may } from '../../domain/role.js';
 import { type AccessSubject, requireCapability, type Seen } from '../../policy.js';
 import { type GrantRequest, readRequestedGrants } from '../grantees.js';
 import { greaterRole, putGrants, type RequestedGrant } from '../grants.js';
-import { removeGrantsOf } from '../member-grants.js';
+import { leaveOrg, removeGrantsOf } from '../member-grants.js';
 import type { SharingParts } from '../parts.js';
 import { linkMessage, namesOf, permissionMessage } from '../permission.js';
 import { viewPermissions } from '../permissions.js';
@@ -44,6 +44,11 @@ export function createPermissionHandlers(parts: PermissionParts): Handlers<Permi
     async removeMemberGrants({ workspaceId, userId }, context) {
       const removed = await removeGrantsOf(parts, { principal: `user:${userId}`, workspaceId }, context.actor);
       return { removed };
+    },
+
+    async transferMemberGrants({ orgId, userId, toUserId }, context) {
+      const transferred = await leaveOrg(parts, { orgId, userId, successor: toUserId }, context.actor);
+      return { transferred: Object.fromEntries(transferred) };
     },
   };
 }
