@@ -291,6 +291,13 @@ describe('a person who is suspended or removed', () => {
     });
     await owner.del(`${members}/${receiver.id}`);
     await eventually(async () => expect(await keyWorks(key)).toEqual([401, 'suspended_key']));
+    await eventually(async () => {
+      const headers = { 'X-Tenant': org.id };
+      const { data } = await owner.get<List<{ type: string; title: string }>>('/notifications', { headers });
+      expect(data.items).toContainEqual(
+        expect.objectContaining({ type: 'key_suspended', title: expect.stringContaining('“Key” was suspended') }),
+      );
+    });
   });
 });
 

@@ -113,11 +113,12 @@ export function apiKeyExpiring(key: ApiKeyRecord, daysLeft: number, time: string
 
 /**
  * Returns the event that an Org's key no longer has an active member behind it. The id is derived from the key's
- * version, so that each suspension is a new event.
+ * version, so that each suspension is a new event. Of the Org's administrators those are notified who are not the person.
  */
-export function apiKeySuspended(key: ApiKeyRecord, time: string): DomainEvent {
+export function apiKeySuspended(key: ApiKeyRecord, time: string, adminIds: readonly string[]): DomainEvent {
   const { id, actingUserId: userId, orgId = '', name, version } = key;
-  const data: ApiKeySuspended = { keyId: id, userId, orgId, name };
+  const notifyUserIds = adminIds.filter((adminId) => adminId !== userId);
+  const data: ApiKeySuspended = { keyId: id, userId, orgId, name, notifyUserIds };
   return madeByJob('api_key.suspended', `api-key-suspended:${id}:${version}`, key, data, time);
 }
 

@@ -344,6 +344,7 @@ describe('revoking a key', () => {
 
 describe('reassigning keys', () => {
   test('transfers them unchanged, and suspends them if there is no receiver', async () => {
+    const carol = await signUp(harness, 'Carol');
     const { key } = await makeKey(harness, ada.session, { orgId: acme });
     const request = { orgId: acme, userId: ada.id, toUserId: bob.id };
     expect(await harness.auth.reassignKeys(request, harness.call())).toEqual({ reassigned: 1 });
@@ -351,10 +352,15 @@ describe('reassigning keys', () => {
     harness.directory.leave(ada.id, acme);
     await harness.restart({});
     expect((await harness.authenticate(key)).caller).toMatchObject({ userId: bob.id, tenant: { orgId: acme } });
+    harness.directory.join(carol.id, acme, OrgRole.OWNER);
+    harness.directory.join(bob.id, acme, OrgRole.ADMIN);
+    const told: unknown[] = [];
+    await harness.bus.watch(['commonplace.identity.api_key.suspended'], ({ data }) => told.push(data.notifyUserIds));
     const nobody = { orgId: acme, userId: bob.id, toUserId: '' };
     expect(await harness.auth.reassignKeys(nobody, harness.call())).toEqual({ reassigned: 1 });
     expect(await harness.auth.reassignKeys(nobody, harness.call())).toEqual({ reassigned: 0 });
     const { items } = await list(bob.session, { status: ApiKeyStatus.SUSPENDED });
     expect(items).toHaveLength(1);
+    expect(told).toEqual([[carol.id]]);
   });
 });

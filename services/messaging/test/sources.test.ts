@@ -33,6 +33,16 @@ describe('members', () => {
   });
 });
 
+test('administrators are notified of a key that was suspended', () => {
+  const data = { keyId: 'k', userId: 'bob', orgId: 'o', name: 'CI', notifyUserIds: ['ada', 'boss'] };
+  const [draft] = of('identity.api_key.suspended', data) ?? [];
+  expect(draft).toMatchObject({ to: ['ada', 'boss'], orgId: 'o', target: { type: 'api_key', id: 'k' } });
+  expect(titleOf('key_suspended', { actor: '', name: '', facts: draft?.facts ?? {} })).toBe(
+    'The API key “CI” was suspended, because its person is no longer active in the Org',
+  );
+  expect(of('identity.api_key.suspended', { ...data, notifyUserIds: [] })).toEqual([]);
+});
+
 describe('usage', () => {
   const about = { notifyUserIds: ['ada', 'boss'], orgId: 'o', period: '2026-11' };
 

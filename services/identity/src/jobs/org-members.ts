@@ -42,6 +42,10 @@ async function follow({ name, data }: TypedEvent<(typeof FOLLOWED)[number]>, par
   if (orgId === '' || userId === '') return;
   const keys = await unrevokedKeys(parts.apiKeys, orgId, userId);
   const members = await activeMembers(orgId, [...new Set(keys.map(({ actingUserId }) => actingUserId))], parts);
+  const suspends = keys.some(({ state, actingUserId }) => state === 'active' && !members.has(actingUserId));
+  const { userIds: admins } = suspends
+    ? await parts.directory.listOrgAdmins({ orgId }, parts.systemCall())
+    : { userIds: [] };
   const work = parts.store.begin();
   for (const key of keys) {
     const state = name === 'tenancy.org.purged' ? 'revoked' : members.has(key.actingUserId) ? 'active' : 'suspended';
@@ -49,7 +53,7 @@ async function follow({ name, data }: TypedEvent<(typeof FOLLOWED)[number]>, par
     const now = new Date().toISOString();
     const revoked = state === 'revoked' ? { revokedAt: now } : {};
     const changed = work.replace(parts.apiKeys, key, { ...key, state, ...revoked });
-    if (state === 'suspended') work.publish(apiKeySuspended(changed, now));
+    if (state === 'suspended') work.publish(apiKeySuspended(changed, now, admins));
     if (state === 'revoked') work.publish(apiKeyRevokedByJob(changed, now));
   }
   if (work.dirty) await work.commit();

@@ -83,6 +83,10 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
         throw NotFound();
       }),
       listPeople: answering(async () => ({ items: [], page: undefined })),
+      listOrgAdmins: answering(async ({ orgId }) => {
+        const isAdmin = (role: OrgRole | undefined) => role === OrgRole.OWNER || role === OrgRole.ADMIN;
+        return { userIds: [...members].flatMap(([id, orgs]) => (isAdmin(orgs.get(orgId)?.role) ? [id] : [])) };
+      }),
       finishTemplate: answering(async () => ({ found: true })),
       ensurePersonalWorkspace: answering(async ({ userId }) => {
         const workspaceId = homeOf(userId);

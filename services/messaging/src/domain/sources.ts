@@ -5,7 +5,7 @@ import { commentCreated, commentResolved, commentUpdated } from './comments.js';
 import type { Source } from './draft.js';
 import { formSubmitted, webhookDisabled } from './forms.js';
 import { importFinished } from './imports.js';
-import { keyExpiring } from './keys.js';
+import { keyExpiring, keySuspended } from './keys.js';
 import { orgMemberAdded, orgMemberUpdated, workspaceMemberAdded } from './members.js';
 import { memoryProposed } from './memories.js';
 import { accessDecided, accessRequested, permissionGranted } from './sharing.js';
@@ -23,6 +23,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   'commonplace.automations.work_item.updated': workItemAssigned,
   'commonplace.files.import.finished': importFinished,
   'commonplace.identity.api_key.expiring': keyExpiring,
+  'commonplace.identity.api_key.suspended': keySuspended,
   'commonplace.resources.access_request.created': accessRequested,
   'commonplace.resources.access_request.decided': accessDecided,
   'commonplace.resources.comment.created': commentCreated,

@@ -29,6 +29,8 @@ export function titleOf(type: NotificationType, { actor, name, facts }: Subject)
       return memberTitle(who, name, facts);
     case 'key_expiring':
       return keyTitle(facts.key);
+    case 'key_suspended':
+      return `The API key ${quote(facts.called ?? '')} was suspended, because its person is no longer active in the Org`;
     case 'import_finished':
       return importTitle(facts.import);
     case 'usage_alert':

@@ -64,7 +64,7 @@ async function namesOf(
     const name = person === undefined ? undefined : placeName(person, notification);
     if (name !== undefined) names.set(keyOf(target), name);
     // These targets are shown without a name and without a check, since only people who know them are notified: the
-    // person that a key acts as, the owner of an agent, the person whom a proposed memory concerns, the people who may
+    // person that a key acts as and the administrators of its Org, the owner of an agent, the person whom a proposed memory concerns, the people who may
     // decide an approval.
     if (UNNAMED.has(target.type)) names.set(keyOf(target), '');
   }

@@ -52,6 +52,12 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       return listMembers(parts, workspace, { workspaceId, role, page, q: '' });
     },
 
+    async listOrgAdmins({ orgId }) {
+      if ((await orgs.records.get(orgId))?.status !== 'active') return { userIds: [] };
+      const admins = await parts.orgMembers.admins(orgId);
+      return { userIds: admins.flatMap(({ userId }) => userId ?? []) };
+    },
+
     async finishTemplate({ workspaceId }, context) {
       const workspace = await context.work.get(workspaces.records, workspaceId);
       if (workspace?.templateStatus === 'running') {

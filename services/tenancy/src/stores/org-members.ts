@@ -66,6 +66,8 @@ export interface OrgMembers {
   activeOf(userId: string): Promise<OrgMember[]>;
   /** Returns the active owners, oldest first. */
   owners(orgId: string): Promise<OrgMember[]>;
+  /** Returns the active owners and administrators, oldest first. */
+  admins(orgId: string): Promise<OrgMember[]>;
   /** Returns the number of active members by Org id. */
   countActive(orgIds: readonly string[]): Promise<Map<string, number>>;
   /** Returns the number of active members who get a workspace's default role. */
@@ -81,6 +83,7 @@ export function createOrgMembers(records: Collection<OrgMember>): OrgMembers {
     ofAddress: (orgId, email) => findOne(records, { addressKey: addressKeyOf(orgId, email) }),
     activeOf: (userId) => findAll(records, { userId, status: 'active' }),
     owners: (orgId) => findAll(records, { orgId, status: 'active', role: 'owner' }),
+    admins: (orgId) => findAll(records, { orgId, status: 'active', role: { in: ['owner', 'admin'] } }),
     countActive: (orgIds) => records.countBy('orgId', { orgId: { in: orgIds }, status: 'active' }),
     countFull: (orgId) => records.count({ orgId, status: 'active', role: { in: FULL_ORG_ROLES } }),
     countPlaces: (orgId) => records.count({ orgId, status: { in: ['active', 'suspended', 'invited'] } }),
