@@ -2,6 +2,7 @@ import { AppError } from '@commonplace/kit/errors';
 import { eventually } from '@commonplace/kit/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import {
+  FireOutcome,
   ScheduleCatchup,
   ScheduleOverlap,
   ScheduleStatus,
@@ -9,6 +10,7 @@ import {
 } from '@commonplace/proto/automations/v1/schedule.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { planSchedulesThatAreOver } from '../src/schedules/open.js';
 import { openScheduleStage, type ScheduleStage, SLOT } from './schedule-stage.js';
 
 const MINUTE = 60_000;
@@ -238,6 +240,51 @@ test('a refusal fails the fire; a deleted agent ends the schedule', async () => 
   );
 });
 
+test('a fire that the agents service refuses counts as no run', async () => {
+  const fired: unknown[] = [];
+  await stage.stage.host.bus.watch(['commonplace.automations.schedule.fired'], ({ subject }) => fired.push(subject));
+  const { agentId, workspaceId } = stage;
+  const fields = {
+    agentId,
+    workspaceId,
+    intervalSeconds: 3600,
+    startAt: at(SLOT),
+    input: input('Sum up.'),
+    maxRuns: 2,
+  };
+  const { id } = await stage.create(fields);
+  await stage.goTo(SLOT + 5);
+  await eventually(() => expect(fired).toEqual([id]));
+  const first = (await stage.get(id)).lastRun;
+  expect(first).toMatchObject({ id: stage.startRequests[0]?.runId });
+  stage.answer(() => ({ refusalCode: 'agent_paused', refusal: 'The agent is paused.' }));
+  stage.agentRuns.set(first?.id ?? '', RunStatus.COMPLETED);
+  await stage.announce('agents', 'agent_run.finished', first?.id ?? '', { status: 'completed' });
+  await eventually(async () => expect((await stage.get(id)).lastRun?.status).toBe('completed'));
+  await stage.update(id, { triggerNow: true });
+  await eventually(async () => expect((await stage.get(id)).consecutiveFailures).toBe(1));
+  await stage.goTo(SLOT + 60 * MINUTE + 5);
+  await eventually(async () => expect((await stage.get(id)).consecutiveFailures).toBe(2));
+  const refused = await stage.get(id);
+  expect(refused).toMatchObject({
+    status: ScheduleStatus.ACTIVE,
+    runCount: 1,
+    lastRun: { ...first, status: 'completed' },
+  });
+  expect(refused.fires.map(({ outcome, runId, startedAt }) => [outcome, runId, startedAt])).toEqual([
+    [FireOutcome.FAILED_TO_START, undefined, undefined],
+    [FireOutcome.FAILED_TO_START, undefined, undefined],
+    [FireOutcome.STARTED, first?.id, expect.anything()],
+  ]);
+  expect(fired).toEqual([id]);
+  stage.answer(() => ({ refusalCode: '', refusal: '' }));
+  await stage.goTo(SLOT + 120 * MINUTE + 5);
+  await eventually(async () =>
+    expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.COMPLETED, runCount: 2 }),
+  );
+  await eventually(() => expect(fired).toEqual([id, id]));
+});
+
 test('a newer fire cancels the previous agent run', async () => {
   const { agentId, workspaceId } = stage;
   const overlap = ScheduleOverlap.CANCEL_PREVIOUS;
@@ -310,6 +357,72 @@ test('a single time completes the schedule', async () => {
   await stage.goTo(SLOT + 50 * MINUTE);
   await stage.until(missed.id, [['12:20:00', 'started']]);
   await eventually(async () => expect((await stage.get(missed.id)).status).toBe(ScheduleStatus.COMPLETED));
+});
+
+test('a schedule whose last slot was missed is completed', async () => {
+  const { id: automationId } = await stage.automation();
+  const catchup = ScheduleCatchup.NONE;
+  const written = await stage.create({ automationId, runAt: at(SLOT), catchup });
+  const single = await stage.create({ automationId, runAt: at(SLOT + 20 * MINUTE), catchup });
+  const last = await stage.create({
+    ...{ automationId, intervalSeconds: 3600, startAt: at(SLOT), endAt: at(SLOT + 61 * MINUTE), catchup },
+  });
+  await stage.goTo(SLOT - 3 * MINUTE);
+  await eventually(async () => expect(await stage.firesOf(written.id)).toHaveLength(1));
+  await stage.goTo(SLOT + 90 * MINUTE);
+  for (const [{ id }, missedCount] of [
+    [written, 1],
+    [single, 1],
+    [last, 2],
+  ] as const) {
+    await eventually(async () =>
+      expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.COMPLETED, missedCount }),
+    );
+  }
+  await hasRuns(automationId, 0);
+});
+
+test('active schedules without further slots, which earlier versions have left, are completed', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, runAt: at(SLOT), catchup: ScheduleCatchup.NONE });
+  const next = await stage.create({ automationId, runAt: at(SLOT + 92 * MINUTE) });
+  await stage.goTo(SLOT + 90 * MINUTE);
+  await eventually(async () => expect((await stage.get(id)).status).toBe(ScheduleStatus.COMPLETED));
+  await eventually(async () => expect((await stage.states.get(next.id))?.planAt).toBeUndefined());
+  const work = stage.store.begin();
+  const schedule = await work.get(stage.schedules, id);
+  if (schedule !== undefined) work.replace(stage.schedules, schedule, { ...schedule, status: 'active' });
+  const marker = await work.get(stage.zones, 'over');
+  if (marker !== undefined) work.remove(stage.zones, marker);
+  await work.commit();
+  await planSchedulesThatAreOver({ ...stage, tzVersion: '1' }, stage.zones);
+  await eventually(async () => expect((await stage.get(id)).status).toBe(ScheduleStatus.COMPLETED));
+  expect((await stage.get(next.id)).status).toBe(ScheduleStatus.ACTIVE);
+});
+
+test('a single time that passes while the schedule is paused is recorded as missed', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, runAt: at(SLOT) });
+  const kept = await stage.create({ automationId, runAt: at(SLOT) });
+  const archived = await stage.create({ automationId, runAt: at(SLOT + MINUTE) });
+  await stage.update(id, { isActive: false });
+  await stage.update(kept.id, { isActive: false });
+  expect((await stage.update(kept.id, { isActive: true })).nextRunAt).toBe(at(SLOT));
+  await stage.announce('tenancy', 'workspace.archived', stage.workspaceId);
+  await eventually(async () => expect((await stage.get(kept.id)).pausedReason).toBe('workspace_archived'));
+  await eventually(async () => expect((await stage.get(archived.id)).pausedReason).toBe('workspace_archived'));
+  await stage.goTo(SLOT + 10 * MINUTE);
+  expect(await stage.update(id, { isActive: true })).toMatchObject({
+    ...{ status: ScheduleStatus.COMPLETED, missedCount: 1 },
+  });
+  await stage.announce('tenancy', 'workspace.unarchived', stage.workspaceId);
+  for (const one of [{ id }, kept, archived]) {
+    await eventually(async () => expect((await stage.get(one.id)).status).toBe(ScheduleStatus.COMPLETED));
+    expect((await stage.get(one.id)).fires).toMatchObject([
+      { outcome: FireOutcome.MISSED, reason: 'the schedule was paused' },
+    ]);
+  }
+  await hasRuns(automationId, 0);
 });
 
 test('consecutive failures pause it, and activating it resumes from then on', async () => {

@@ -2,7 +2,15 @@ import { AppError } from '@commonplace/kit/errors';
 import type { Subscription } from '@commonplace/kit/events';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
-import { type Collection, inWork, keyset, LostRace, type Scalar } from '@commonplace/kit/store';
+import {
+  type Collection,
+  inWork,
+  keyset,
+  LostRace,
+  type Scalar,
+  type UnitOfWork,
+  type Where,
+} from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { implement } from '@commonplace/platform/runtime';
 import { automationCollection } from '../definitions/records.js';
@@ -61,6 +69,7 @@ export async function openSchedules(shared: Shared): Promise<Feature> {
     implementations: [implement(contracts.schedules, createScheduleHandlers(parts))],
     async begin() {
       await replanForNewZones(parts, zones);
+      await planSchedulesThatAreOver(parts, zones);
       subscriptions = [
         await watchRunEnds(parts, shared.bus),
         await watchWorkspaces(parts, shared.bus),
@@ -175,31 +184,61 @@ async function pickDue(
   return [...found.slice(from), ...found.slice(0, from)];
 }
 
+type RepairParts = Pick<ScheduleParts, 'store' | 'schedules' | 'states' | 'tzVersion' | 'now'>;
+
 /** Makes all active schedules compute their fires again if the time zone database has changed. */
 async function replanForNewZones(parts: ScheduleParts, zones: Collection<TzRecord>): Promise<void> {
-  const { store, states, tzVersion, log, now } = parts;
+  const { tzVersion, log } = parts;
   const from = (await zones.get('tz'))?.tzVersion;
   if (from === tzVersion) return;
+  const isPlannedBefore = ({ planAt, tzVersion: version }: ScheduleStateRecord) =>
+    planAt !== undefined && version !== tzVersion;
+  const count = await planSoon(parts, { planAt: { exists: true } }, async (_, state) => isPlannedBefore(state));
+  await mark(parts, zones, 'tz');
+  if (from !== undefined) log.info('schedules.zones_changed', { from, to: tzVersion, schedules: count });
+}
+
+/**
+ * Completes active schedules whose last slot was missed. Earlier versions have left them without a time at which they would
+ * be planned again; it is done once.
+ */
+export async function planSchedulesThatAreOver(parts: RepairParts, zones: Collection<TzRecord>): Promise<void> {
+  if ((await zones.get('over')) !== undefined) return;
+  await planSoon(parts, { planAt: { exists: false } }, async (work, { id, planAt }) => {
+    return planAt === undefined && (await work.get(parts.schedules, id))?.status === 'active';
+  });
+  await mark(parts, zones, 'over');
+}
+
+/** Makes the queue plan schedules now. Returns their number. */
+async function planSoon(
+  { store, states, now }: RepairParts,
+  where: Where<ScheduleStateRecord>,
+  isWanted: (work: UnitOfWork, state: ScheduleStateRecord) => Promise<boolean>,
+): Promise<number> {
   let count = 0;
   let after: string | undefined;
-  const where = { planAt: { exists: true } };
   for (;;) {
     const found = await states.find({ where, limit: 100, ...(after !== undefined && { after: [after] }) });
     for (const { id } of found) {
-      await inWork(store, async (work) => {
+      const isChanged = await inWork(store, async (work) => {
         const state = await work.get(states, id);
-        if (state?.planAt === undefined || state.tzVersion === tzVersion) return;
-        work.replace(states, state, { ...state, planAt: new Date(now()).toISOString() });
-        count++;
+        if (state === undefined || !(await isWanted(work, state))) return false;
+        work.replace(states, state, { ...state, planAt: timestamp(now()) });
+        return true;
       });
+      if (isChanged) count++;
     }
     after = found.at(-1)?.id;
-    if (found.length < 100) break;
+    if (found.length < 100) return count;
   }
-  await inWork(store, async (work) => {
-    const known = await work.get(zones, 'tz');
-    if (known === undefined) work.insert(zones, { id: 'tz', tzVersion });
+}
+
+/** Records with which version of the time zone database something was done. */
+function mark({ store, tzVersion }: RepairParts, zones: Collection<TzRecord>, id: string): Promise<void> {
+  return inWork(store, async (work) => {
+    const known = await work.get(zones, id);
+    if (known === undefined) work.insert(zones, { id, tzVersion });
     else work.replace(zones, known, { ...known, tzVersion });
   });
-  if (from !== undefined) log.info('schedules.zones_changed', { from, to: tzVersion, schedules: count });
 }

@@ -48,13 +48,13 @@ export async function advance(parts: ScheduleParts, work: UnitOfWork, before: Pa
   );
   const missed: MissedSlot[] = [...overdue, ...passed.filter(({ startsAt }) => isLate(startsAt, now))];
   const isLast = overdue.length + passed.length < MAX_SLOTS;
-  const caught = await catchUp(parts, work, before, missed, isLast, now);
+  const { starting, ...caught } = await catchUp(parts, work, before, missed, isLast, now);
   const until = passed.at(-1)?.scheduledFor ?? Date.parse(before.state.plannedUntil);
   const delayed = passed.filter(({ startsAt }) => !isLate(startsAt, now));
   for (const slot of delayed) await writeAhead(parts, work, schedule, slot);
   if (!isLast) return { schedule, state: { ...caught.state, plannedUntil: timestamp(until), planAt: timestamp(now) } };
   const planned = { schedule, state: { ...caught.state, plannedUntil: timestamp(until) } };
-  return planAhead(parts, work, planned, now, missed.length + delayed.length);
+  return planAhead(parts, work, planned, now, starting + delayed.length);
 }
 
 const isLate = (startsAt: number, now: number): boolean => startsAt <= now - LATE_MS;
@@ -79,6 +79,7 @@ async function overdueFires(
 
 // ---- missed slots
 
+/** Decides missed slots. Returns the schedule after that, and the number of slots that are started now. */
 async function catchUp(
   parts: ScheduleParts,
   work: UnitOfWork,
@@ -86,7 +87,7 @@ async function catchUp(
   missed: readonly MissedSlot[],
   isLast: boolean,
   now: number,
-): Promise<Pair> {
+): Promise<Pair & { readonly starting: number }> {
   let { caughtUp } = state;
   const lost: MissedSlot[] = [];
   const ancient: MissedSlot[] = [];
@@ -106,7 +107,7 @@ async function catchUp(
   const last = lost.at(-1);
   if (last !== undefined) work.publish(missedEvent(schedule, timestamp(last.scheduledFor), lost.length));
   return {
-    schedule,
+    ...{ schedule, starting: caughtUp - state.caughtUp },
     state: { ...state, caughtUp: isLast ? 0 : caughtUp, missedCount: state.missedCount + lost.length },
   };
 }
@@ -142,15 +143,15 @@ async function writeAncient(
 // ---- future slots
 
 /**
- * Writes the slots of the next minutes ahead. `written` is the number of fires that the unit of work has written
- * before.
+ * Writes the slots of the next minutes ahead. `unstarted` is the number of fires that the unit of work has written before
+ * and that have still to start.
  */
 export async function planAhead(
   parts: ScheduleParts,
   work: UnitOfWork,
   { schedule, state }: Pair,
   now: number,
-  written = 0,
+  unstarted = 0,
 ): Promise<Pair> {
   const { id, timing } = schedule;
   const from = Date.parse(state.plannedUntil);
@@ -161,7 +162,7 @@ export async function planAhead(
   const planned = { ...state, plannedUntil: timestamp(until), tzVersion: parts.tzVersion };
   if (next === undefined) {
     const over = { schedule, state: { ...planned, planAt: undefined } };
-    return written + slots.length > 0 ? over : completeIfOver(parts, work, over, now);
+    return unstarted + slots.length > 0 ? over : completeIfOver(parts, work, over, now);
   }
   return { schedule, state: { ...planned, planAt: timestamp(Math.max(next - PLANNING_LEAD_MS, now + 1_000)) } };
 }
@@ -209,15 +210,27 @@ async function writeFire(
 }
 
 /**
+ * Records that the only slot of a schedule has passed while the schedule was paused. Slots of other schedules come again, so
+ * these go on with the next one and record nothing.
+ */
+async function missSingleSlot(parts: ScheduleParts, work: UnitOfWork, pair: Pair, now: number): Promise<Pair> {
+  const { schedule, state } = pair;
+  const { runAt } = schedule.timing;
+  const slot = runAt === undefined ? undefined : nextSlot(schedule.timing, Date.parse(runAt) - 1);
+  if (slot === undefined || slot > now) return pair;
+  const fire = newFire(schedule, { scheduledFor: slot, startsAt: slot });
+  if ((await work.get(parts.fires, fire.id)) !== undefined) return pair;
+  work.insert(parts.fires, doneFire(parts, fire, now, { outcome: 'missed', reason: 'the schedule was paused' }));
+  work.publish(missedEvent(schedule, fire.scheduledFor, 1));
+  return { schedule, state: { ...state, missedCount: state.missedCount + 1 } };
+}
+
+/**
  * Updates the fires that were written ahead to the current schedule: it removes those of slots that no longer exist,
  * and corrects the start of the others.
  */
-export async function planAnew(
-  parts: ScheduleParts,
-  work: UnitOfWork,
-  { schedule, state }: Pair,
-  now: number,
-): Promise<Pair> {
+export async function planAnew(parts: ScheduleParts, work: UnitOfWork, before: Pair, now: number): Promise<Pair> {
+  const { schedule, state } = await missSingleSlot(parts, work, before, now);
   const slots = slotsAfter(schedule.id, schedule.timing, now, now + HORIZON_MS, MAX_SLOTS);
   const wanted = new Map(slots.map((slot) => [timestamp(slot.scheduledFor), slot]));
   for (const { id } of await unstartedFires(parts, schedule.id)) {

@@ -140,6 +140,8 @@ export interface Launch {
   readonly actsAs: ActsAs;
   readonly input: AgentInput;
   readonly deliverTo?: Delivery | undefined;
+  /** The last run before this one, which it is again if the start is refused. */
+  readonly lastRun?: LastRun | undefined;
 }
 
 /**
@@ -200,7 +202,10 @@ export const fireIdOf = (scheduleId: string, scheduledFor: string): string =>
   derivedId(`schedule-fire:${scheduleId}:${scheduledFor}`);
 export const runIdOf = (fireId: string): string => derivedId(`schedule-run:${fireId}`);
 
-/** The version of the time zone database when the last process started. */
+/**
+ * The version of the time zone database with which something was done last: `tz` is the start of a process, `over` the search
+ * for active schedules without further fires, which earlier versions have left.
+ */
 export interface TzRecord extends StoredRecord {
   readonly tzVersion: string;
 }

@@ -56,9 +56,20 @@ async function decide(parts: ScheduleParts, work: UnitOfWork, fire: FireRecord, 
   const { pair, fire: after } = await outcomeOf(parts, work, before, fire, facts, now);
   work.replace(parts.fires, fire, after);
   const done = after.state === 'waiting' ? pair : await completeIfOver(parts, work, pair, now);
-  const isCompleted = done.schedule.status === 'completed' && before.schedule.status === 'active';
-  if (isCompleted) await withdrawFires(parts, work, fire.scheduleId, now, { reason: 'the schedule was completed' });
-  savePair(parts, work, before, done);
+  await saveDecided(parts, work, before, done, now);
+}
+
+/** Writes a schedule after a decision about one of its fires. If that completes it, its other fires are withdrawn. */
+export async function saveDecided(
+  parts: ScheduleParts,
+  work: UnitOfWork,
+  before: Pair,
+  after: Pair,
+  now: number,
+): Promise<void> {
+  const isCompleted = after.schedule.status === 'completed' && before.schedule.status === 'active';
+  if (isCompleted) await withdrawFires(parts, work, after.schedule.id, now, { reason: 'the schedule was completed' });
+  savePair(parts, work, before, after);
 }
 
 /** A schedule and its fire after a decision. */
@@ -83,7 +94,7 @@ async function outcomeOf(
   if (actorAccess === 'lost') return failed(parts, work, pair, fire, 'access_lost', now);
   if (!fire.isManual && schedule.maxRuns !== undefined && state.runCount >= schedule.maxRuns) {
     const over = doneFire(parts, fire, now, { outcome: 'coalesced', reason: 'max_runs was reached' });
-    return { pair: completed(pair, now), fire: over };
+    return { pair: (await awaitsAnswer(parts, work, state)) ? pair : completed(pair, now), fire: over };
   }
   if (fire.isManual || schedule.overlap === 'allow') return start(parts, work, pair, fire, now);
   const isLive = await isRunLive(parts, work, state.lastRun, lastRun);
@@ -130,7 +141,7 @@ async function start(
   fire: FireRecord,
   now: number,
 ): Promise<Decided> {
-  if (pair.schedule.targetType === 'agent') return startAgent(work, pair, fire, now);
+  if (pair.schedule.targetType === 'agent') return startAgent(pair, fire, now);
   const { schedule } = pair;
   const automation = await work.get(parts.automations, schedule.automationId ?? '');
   if (automation === undefined || automation.workspaceId !== schedule.workspaceId) {
@@ -157,18 +168,42 @@ async function start(
   );
   const hasEnded = hasRunEnded(run);
   const ending = hasEnded ? { runStatus: run.status, runEnded: true } : {};
-  return started(work, pair, doneFire(parts, fire, now, ending), run.status, now);
+  const decided = counted(pair, doneFire(parts, fire, now, ending), run.status, now);
+  return { ...decided, pair: confirmStart(work, decided.pair, decided.fire, now) };
 }
 
-/** Marks a fire as started; the queue then asks the agents service to start the run. */
-function startAgent(work: UnitOfWork, pair: Pair, fire: FireRecord, now: number): Decided {
+/**
+ * Marks a fire as started and counts it; the queue then asks the agents service to start the run. Until the service has
+ * answered, the schedule is not completed and the event is not published.
+ */
+function startAgent(pair: Pair, fire: FireRecord, now: number): Decided {
   const { agentId = '', actsAs, input, deliverTo } = pair.schedule;
-  const launch = { agentId, actsAs, input: agentInputOf(input), deliverTo };
+  const { lastRun } = pair.state;
+  const launch = { agentId, actsAs, input: agentInputOf(input), deliverTo, lastRun };
   const starting: FireRecord = { ...fire, ...unheld(fire), state: 'starting', dueAt: timestamp(now), launch };
-  return started(work, pair, starting, 'queued', now);
+  return counted(pair, starting, 'queued', now);
 }
 
-function started(work: UnitOfWork, { schedule, state }: Pair, fire: FireRecord, status: string, now: number): Decided {
+/** Returns whether the last run of a schedule is one that the agents service may still refuse. */
+async function awaitsAnswer(
+  { fires }: Pick<ScheduleParts, 'fires'>,
+  work: UnitOfWork,
+  { lastRun }: ScheduleStateRecord,
+): Promise<boolean> {
+  const fire = lastRun?.targetType === 'agent' ? await work.get(fires, lastRun.fireId) : undefined;
+  return fire?.launch !== undefined;
+}
+
+/** Publishes that a fire has started its target. Returns the schedule, which is completed if that was its last run. */
+export function confirmStart(work: UnitOfWork, pair: Pair, fire: FireRecord, now: number): Pair {
+  const { schedule, state } = pair;
+  work.publish(firedEvent(schedule, fire, fire.isManual ? 'manual' : 'started'));
+  const isOver = schedule.maxRuns !== undefined && state.runCount >= schedule.maxRuns && schedule.status === 'active';
+  return isOver ? completed(pair, now) : pair;
+}
+
+/** Counts a fire that starts its target. */
+function counted({ schedule, state }: Pair, fire: FireRecord, status: string, now: number): Decided {
   const { targetType } = schedule;
   const startedAt = timestamp(now);
   const runId = runIdOf(fire.id);
@@ -183,10 +218,8 @@ function started(work: UnitOfWork, { schedule, state }: Pair, fire: FireRecord, 
     ...{ ...state, lastRun, runCount: state.runCount + (fire.isManual ? 0 : 1) },
     recentStarts: fire.isManual ? state.recentStarts : [...state.recentStarts, startedAt].slice(-RECENT),
   };
-  work.publish(firedEvent(schedule, { scheduledFor: fire.scheduledFor, runId }, outcome));
-  const isOver = schedule.maxRuns !== undefined && after.runCount >= schedule.maxRuns && schedule.status === 'active';
   return {
-    pair: isOver ? completed({ schedule, state: after }, now) : { schedule, state: after },
+    pair: { schedule, state: after },
     fire: { ...fire, targetType, runId, startedAt, outcome, reason, lagMs },
   };
 }
