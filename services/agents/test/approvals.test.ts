@@ -1,4 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
 import type { ScriptedReply } from '@commonplace/kit/testing/chat-server';
 import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -44,6 +45,10 @@ const start = (more: object = {}) => it.start(by, agent, { input: Buffer.from(JS
 const policy = (more: Partial<ApprovalPolicy>): { policy: ApprovalPolicy } => ({
   policy: { ...DEFAULT_POLICY, ...more },
 });
+const forbidding = policy({
+  mode: 'custom',
+  rules: [{ tool: 'erase', decision: 'deny', evenIfTainted: false }],
+} as Partial<ApprovalPolicy>);
 const made = () => it.calls.map(({ tool, args }) => `${tool} ${args.what}`);
 /** Returns the tool results in the latest request to the model. */
 const lastToolResults = () => {
@@ -251,6 +256,42 @@ describe('the approver', () => {
   });
 });
 
+describe('a person who has lost access', () => {
+  test('to what the call is about sees only that there is an approval, and cannot decide', async () => {
+    const resourceId = newId();
+    it.readable.add(resourceId);
+    it.tools.set('edit', { plan: { action: 'delete', title: 'Edit “Plan”', resourceIds: [resourceId] } });
+    says(call('edit', 'it'));
+    const { runId, approval } = await askOne();
+    expect(approval).toMatchObject({ title: 'Edit “Plan”', canDecide: true, withheld: false });
+    it.readable.delete(resourceId);
+    const withheld = { title: 'edit', preview: undefined, input: Buffer.alloc(0), canDecide: false, withheld: true };
+    const get = async () => it.clients.approvals.getApproval({ approvalId: approval.id }, await it.stage.as(by));
+    expect(await get()).toMatchObject(withheld);
+    expect(await it.approvals(by, { runId })).toMatchObject([withheld]);
+    expect(await refused(it.decide(by, approval.id))).toBe('insufficient_role');
+    it.readable.add(resourceId);
+    await it.decide(by, approval.id);
+    await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['edit it']);
+  });
+
+  test("to the workspace sees nothing, even in the same Org, and the agent's owner decides instead", async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    expect(await it.approvals(it.owner, { runId })).toEqual([]);
+    it.members.delete(by.userId);
+    it.orgPeople.add(by.userId);
+    expect(await refused(it.decide(by, approval.id))).toBe('not_found');
+    const get = async () => it.clients.approvals.getApproval({ approvalId: approval.id }, await it.stage.as(by));
+    expect(await refused(get())).toBe('not_found');
+    expect(await it.approvals(by, { runId })).toEqual([]);
+    const seen = await it.clients.approvals.getApproval({ approvalId: approval.id }, await it.stage.as(it.owner));
+    expect(seen.canDecide).toBe(true);
+    await it.decide(it.owner, approval.id, { decision: 'deny' });
+  });
+});
+
 describe('before an approved call is made', () => {
   test('tool and policy are compared: after a change, another approval is required', async () => {
     says(call('erase', 'it'));
@@ -267,6 +308,21 @@ describe('before an approved call is made', () => {
     await it.decide(by, third.id);
     await it.until(by, runId, 'completed');
     expect(made()).toEqual(['erase it']);
+  });
+
+  test.each<[string, () => Promise<unknown>, string]>([
+    ['the policy forbids the call', () => it.change(agent, forbidding), 'STEP_STATUS_DENIED'],
+    ['the tool is gone', async () => it.tools.delete('erase'), 'STEP_STATUS_FAILED'],
+  ])('its approval is superseded if %s by now', async (_, change, status) => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    await change();
+    await it.decide(by, approval.id);
+    const run = await it.until(by, runId, 'completed');
+    expect(made()).toEqual([]);
+    expect(run.steps.at(-2)?.status).toBe(status);
+    const [after] = await it.approvals(by, { runId });
+    expect(after).toMatchObject({ status: 'APPROVAL_STATUS_SUPERSEDED', supersededBy: undefined });
   });
 
   test('the agent is checked again: a paused one makes no call, and its run fails', async () => {

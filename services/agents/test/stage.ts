@@ -71,6 +71,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   const orgId = newId();
   const workspaceId = newId();
   const members = new Map<string, keyof typeof ROLES>();
+  const orgPeople = new Set<string>();
   const names = new Map<string, string>();
   const guests = new Set<string>();
   const org: Partial<OrgMembership> = {};
@@ -88,7 +89,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       const own = { orgId, name: 'Org', role: isGuest ? OrgRole.GUEST : OrgRole.MEMBER, ...org };
       return {
         userId,
-        orgs: isMember || isGuest ? [OrgMembership.fromPartial(own)] : [],
+          orgs: isMember || isGuest || orgPeople.has(userId) ? [OrgMembership.fromPartial(own)] : [],
         workspaces: isMember ? [WorkspaceMembership.fromPartial({ workspaceId, orgId, role: ROLES[role] })] : [],
       };
     },
@@ -281,6 +282,8 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       orgGuest,
     },
     ...{ createAgent, posted, acted, ...actions },
+    /** People of the Org who are in no workspace. */
+    orgPeople,
     /** Resources that everybody may read. */
     readable,
     /** Members of conversations: `<person>:<conversation>`. */

@@ -3,13 +3,16 @@ import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
+import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { AgentsCannotApprove, ApprovalNeedsPerson } from '../errors.js';
 import type { Parts } from '../parts.js';
+import { readableAmong } from '../readable.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
-import { ApproverLookup } from './approvers.js';
+import { approvalMessage, withheldApproval } from '../wire/approvals.js';
+import { ApproverLookup, belongsTo, isReader } from './approvers.js';
 
-type AccessParts = Pick<Parts, 'approvals' | 'memberships' | 'directory' | 'systemCall'>;
+type AccessParts = Pick<Parts, 'approvals' | 'memberships' | 'directory' | 'index' | 'systemCall'>;
 
 /** Reads approvals on behalf of one caller. */
 export class ApprovalAccess {
@@ -49,14 +52,32 @@ export class ApprovalAccess {
     return [runUserId, deciderId, ...approverIds].includes(userId) || (await this.isApprover(approval));
   }
 
+  /** Returns approvals as the caller sees them now, without the calls about resources that they cannot read. */
+  async present(approvals: readonly ApprovalRecord[]): Promise<Approval[]> {
+    const ids = new Set(approvals.flatMap(resourcesOf));
+    const readable = await readableAmong(this.parts, [...ids], this.context);
+    return Promise.all(
+      approvals.map(async (one) => {
+        const isSeen = resourcesOf(one).every((id) => readable.has(id));
+        return isSeen ? approvalMessage(one, await this.canDecide(one)) : withheldApproval(one);
+      }),
+    );
+  }
+
+  private async readsAll(approval: ApprovalRecord): Promise<boolean> {
+    const ids = resourcesOf(approval);
+    const readable = await readableAmong(this.parts, ids, this.context);
+    return ids.every((id) => readable.has(id));
+  }
+
   /** Returns whether the caller is one of the people who may decide an approval now. */
   async isApprover(approval: ApprovalRecord): Promise<boolean> {
     const { ids } = await this.lookup.approversOf(approval);
     return ids.includes(this.context.caller.userId);
   }
 
-  /** Returns whether the caller may decide an approval now with their credential. */
-  async canDecide(approval: ApprovalRecord): Promise<boolean> {
+  /** Returns whether the caller, who can read what the call is about, may decide it now with their credential. */
+  private async canDecide(approval: ApprovalRecord): Promise<boolean> {
     if (approval.status !== 'pending' || !(await this.isApprover(approval))) return false;
     return (await this.refusalOf(approval)) === undefined;
   }
@@ -64,7 +85,7 @@ export class ApprovalAccess {
   /** Throws unless the caller may decide an approval with their credential. */
   async requireApprover(approval: ApprovalRecord): Promise<void> {
     if (isMachine(this.context)) throw AgentsCannotApprove();
-    if (!(await this.isApprover(approval))) throw InsufficientRole();
+    if (!(await this.isApprover(approval)) || !(await this.readsAll(approval))) throw InsufficientRole();
     const refusal = await this.refusalOf(approval);
     if (refusal !== undefined) throw refusal;
   }
@@ -96,7 +117,12 @@ export class ApprovalAccess {
             { asksAdmins: true, workspaceId: { in: administered.map(({ workspaceId }) => workspaceId) } },
           ],
         },
-        { or: [{ orgId: { in: [...orgs.keys()] } }, { workspaceId: { in: [...workspaces.keys()] } }] },
+        {
+          or: [
+            { workspaceId: { in: [...workspaces.values()].filter(isReader).map(({ workspaceId }) => workspaceId) } },
+            { workspaceId: { exists: false }, orgId: { in: [...orgs.keys()] } },
+          ],
+        },
         ...(only === undefined ? [] : [{ workspaceId: { in: [...only] } }]),
         ...(tenant === undefined ? [] : [{ orgId: tenant ?? '' }]),
       ],
@@ -118,8 +144,15 @@ function isMachine({ caller, actor }: CallContext): boolean {
   return actor.type === 'agent' || caller.credential.type === 'internal' || caller.credential.type === 'submission';
 }
 
-function belongsTo({ orgs, workspaces }: PersonMemberships, { orgId, workspaceId }: ApprovalRecord): boolean {
-  return orgs.has(orgId) || (workspaceId !== undefined && workspaces.has(workspaceId));
+/**
+ * Returns the resources that the call of an approval is about. What was deleted by the call is no longer there to be
+ * read.
+ */
+function resourcesOf({ resourceIds, input, serverId, action, status }: ApprovalRecord): readonly string[] {
+  if (action === 'delete' && status !== 'pending') return [];
+  if (resourceIds !== undefined || serverId !== undefined) return resourceIds ?? [];
+  const { resource_id: id } = (input ?? {}) as { readonly resource_id?: unknown };
+  return typeof id === 'string' ? [id.toLowerCase()] : [];
 }
 
 function reaches(caller: Caller, { orgId, workspaceId }: ApprovalRecord): boolean {

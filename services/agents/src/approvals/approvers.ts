@@ -1,4 +1,6 @@
 import type { CallOptions } from '@commonplace/kit/rpc';
+import { type PersonMemberships, workspaceRolesFrom } from '@commonplace/platform/memberships';
+import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { PrincipalType } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type { Parts } from '../parts.js';
@@ -19,6 +21,21 @@ export interface ApproverIds {
   readonly asksAdmins: boolean;
 }
 
+/** Returns whether a membership of a workspace lets a person see what is in it. */
+export const isReader = ({ role }: Pick<WorkspaceMembership, 'role'>): boolean => READERS.has(role);
+
+const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
+
+/** Returns whether a person belongs to the workspace of a run, or to its Org if it is in none. */
+export function belongsTo(
+  { orgs, workspaces }: PersonMemberships,
+  { orgId, workspaceId }: Pick<ApprovalRecord, 'orgId' | 'workspaceId'>,
+): boolean {
+  if (workspaceId === undefined) return orgs.has(orgId);
+  const membership = workspaces.get(workspaceId);
+  return membership !== undefined && isReader(membership);
+}
+
 const NOBODY: ApproverIds = { ids: [], asksAdmins: false };
 const PAGE = 200;
 
@@ -35,7 +52,7 @@ export class ApproverLookup {
   ) {}
 
   /**
-   * Returns the approvers that the policy names, without people who have left the tenant. If none is left, it returns
+   * Returns the approvers that the policy names, without people who have left its place. If none is left, it returns
    * the agent's owner, otherwise the administrators of the workspace.
    */
   async approversOf(about: Deciding): Promise<ApproverIds> {
@@ -66,18 +83,12 @@ export class ApproverLookup {
   }
 
   /**
-   * Returns the ids of people who belong to the tenant. With `fourEyes` it leaves out the person who started the run.
+   * Returns the ids of people who belong to the place of the run. With `fourEyes` it leaves out the person who started the run.
    */
-  private async eligible(
-    ids: readonly string[],
-    { terms, runUserId, orgId, workspaceId }: Deciding,
-  ): Promise<string[]> {
+  private async eligible(ids: readonly string[], { terms, runUserId, ...place }: Deciding): Promise<string[]> {
     const others = [...new Set(ids)].filter((id) => !(terms.fourEyes && id === runUserId));
     const belong = await Promise.all(
-      others.map(async (id) => {
-        const { orgs, workspaces } = await this.parts.memberships.of(id, this.options());
-        return orgId === '' ? workspaces.has(workspaceId ?? '') : orgs.has(orgId) || workspaces.has(workspaceId ?? '');
-      }),
+      others.map(async (id) => belongsTo(await this.parts.memberships.of(id, this.options()), place)),
     );
     return others.filter((_, i) => belong[i]);
   }

@@ -44,6 +44,8 @@ export interface ToolPlan {
   /** One line that names the action and its target. */
   readonly title: string;
   readonly preview: Preview;
+  /** The resources that title and preview are about. Only people who can read them all see these. */
+  readonly resourceIds?: readonly string[] | undefined;
   /** A hash of the tool's schema. An approval is valid only while it stays the same. */
   readonly toolHash: string;
   readonly serverId?: string | undefined;

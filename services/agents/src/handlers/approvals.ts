@@ -2,7 +2,7 @@ import type { Handlers } from '@commonplace/kit/rpc';
 import { requireVersion } from '@commonplace/kit/rpc';
 import { findPage, type Sort, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
-import { ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
 import { readDecision } from '../approvals/decision.js';
@@ -24,14 +24,13 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
         SORTS[request.sort] ?? PENDING_FIRST,
         request.page,
       );
-      const messages = items.map(async (one) => approvalMessage(one, await access.canDecide(one)));
-      return { items: await Promise.all(messages), page };
+      return { items: await access.present(items), page };
     },
 
     async getApproval({ approvalId }, context) {
       const access = new ApprovalAccess(parts, context);
-      const approval = await access.see(approvalId);
-      return approvalMessage(approval, await access.canDecide(approval));
+      const [message] = await access.present([await access.see(approvalId)]);
+      return message as Approval;
     },
 
     async decideApproval(request, context) {

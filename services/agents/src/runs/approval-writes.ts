@@ -47,6 +47,24 @@ async function noteInRun(
   if (goesOn) await tellSession(parts, work, run, false);
 }
 
+/**
+ * Ends an approval that is no longer valid, because its tool or the policy has changed; `by` is the id of the one that
+ * asks anew. Does nothing if it is gone.
+ */
+export async function supersede(
+  { approvals }: Pick<Parts, 'approvals'>,
+  work: UnitOfWork,
+  { id }: Pick<ApprovalRecord, 'id'>,
+  run: Pick<RunRecord, 'chain'>,
+  by?: string,
+): Promise<void> {
+  const before = await work.get(approvals, id);
+  if (before === undefined) return;
+  const ended: ApprovalRecord = { ...before, ...ENDED, status: 'superseded', supersededBy: by };
+  work.replace(approvals, before, ended);
+  work.publish(decisionEvent(ended, run));
+}
+
 /** Records in the session of a run whether its reply waits for approvals. */
 export async function tellSession(
   { sessions }: Pick<Parts, 'sessions'>,

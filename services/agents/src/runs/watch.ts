@@ -8,7 +8,6 @@ import { keepsAnswers, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { hasEnded, type RunEventRecord, type RunRecord, type StepRecord, stepId } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
-import { approvalMessage } from '../wire/approvals.js';
 import { closedFailure, jsonBytes, runMessage } from '../wire/runs.js';
 import { chatMessage, type MessageReader, resourcesOf } from '../wire/sessions.js';
 import type { Ending } from './outcome.js';
@@ -276,7 +275,8 @@ class RunReader {
     const access = new ApprovalAccess(this.parts, this.context);
     const approval = await access.find(id);
     if (approval === undefined) return [];
-    return [this.event(seq, { [name]: approvalMessage(approval, await access.canDecide(approval)) })];
+    const [message] = await access.present([approval]);
+    return [this.event(seq, { [name]: message })];
   }
 
   /** Returns the rest of a message's text, its citations, and the completed message. */

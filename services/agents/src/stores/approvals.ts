@@ -43,6 +43,8 @@ export interface ApprovalRecord extends JobRecord {
   /** Absent after it was erased. */
   readonly input?: unknown;
   readonly preview?: Preview | undefined;
+  /** The resources that title, input and preview are about; absent in approvals of earlier versions. */
+  readonly resourceIds?: readonly string[] | undefined;
   readonly inputHash: string;
   readonly toolHash: string;
   readonly policyHash: string;

@@ -40,5 +40,12 @@ export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): A
     reason: approval.reason,
     canDecide,
     version: approval.version,
+    withheld: false,
   };
+}
+
+/** Converts an approval for a person who cannot read what its call is about. */
+export function withheldApproval(approval: ApprovalRecord): Approval {
+  const { input: _, preview: __, editedInput: ___, comment: ____, ...rest } = approval;
+  return { ...approvalMessage({ ...rest, title: approval.toolName, taintSources: [] }, false), withheld: true };
 }

@@ -2,7 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import { ApproverLookup } from '../../approvals/approvers.js';
 import { hashJson, kindOf, termsOf } from '../../approvals/policy.js';
 import type { Preview, Risk, ToolPlan } from '../../domain/tool-plan.js';
-import { ENDED } from '../../runs/approval-writes.js';
+import { supersede } from '../../runs/approval-writes.js';
 import { decisionEvent, requestEvent } from '../../runs/events.js';
 import { deletionOf, type NewRunEvent } from '../../runs/log.js';
 import type { ApprovalKind, ApprovalRecord } from '../../stores/approvals.js';
@@ -56,11 +56,7 @@ export async function openApproval(scope: RunScope, asked: AskedCall): Promise<v
       work.insert(parts.approvals, approval);
       work.publish(requestEvent(approval, job.record));
       if (!isPending) work.publish(decisionEvent(approval, job.record));
-      const old = supersedes && (await work.get(parts.approvals, supersedes.id));
-      if (old === undefined) return;
-      const ended: ApprovalRecord = { ...old, ...ENDED, status: 'superseded', supersededBy: approval.id };
-      work.replace(parts.approvals, old, ended);
-      work.publish(decisionEvent(ended, job.record));
+      if (supersedes !== undefined) await supersede(parts, work, supersedes, job.record, approval.id);
     },
   });
   parts.log.info('approval.requested', { approval_id: approval.id, run_id: job.record.id, kind: approval.kind });
@@ -86,7 +82,13 @@ async function approvalOf({ parts, job }: RunScope, asked: AskedCall): Promise<O
     ...{ id: newId(), ...about, agentId, agentName: agent?.name ?? agentName, approverIds: ids, asksAdmins },
     ...{ runId: run.id, stepId: step.id, runCredentialId: run.credentialId },
     ...{ title: titleOf(asked), toolName: tool.schema.name, serverId: plan.serverId, action: plan.action },
-    ...{ input: step.input, inputHash: hashJson(step.input), toolHash: plan.toolHash, policyHash },
+    ...{
+      resourceIds: plan.resourceIds ?? [],
+      input: step.input,
+      inputHash: hashJson(step.input),
+      toolHash: plan.toolHash,
+      policyHash,
+    },
     ...{ inputSchema: tool.schema.parameters, preview: cut(plan.preview), taintSources: run.taintSources ?? [] },
     ...{ requestedSchema: question?.schema, url: question?.url, questionState: question?.state },
     ...{ requestedAt: now.toISOString(), expiresAt, ...state, deleteAt: deletionOf(parts.settings, now) },

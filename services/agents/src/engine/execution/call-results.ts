@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { JobLost } from '@commonplace/kit/jobs';
 import { inWork } from '@commonplace/kit/store';
 import type { TaintSource } from '../../domain/taint.js';
+import { supersede } from '../../runs/approval-writes.js';
 import type { NewRunEvent } from '../../runs/log.js';
+import type { ApprovalRecord } from '../../stores/approvals.js';
 import { type Failure, hasEnded, NOTHING_SPENT, type RunRecord, type StepRecord } from '../../stores/runs.js';
 import { RunFailure } from '../failure.js';
 import { resultText } from '../prompt.js';
@@ -34,23 +36,25 @@ export class CallResults {
     return { text: resultText(text, sources), sources, isError, resourceIds, drawnFrom, isPrivate };
   }
 
-  async fail(step: StepRecord, message: string): Promise<undefined> {
+  /** Fails a call before it leaves. `outdated` is its approval, if the tool has changed since. */
+  async fail(step: StepRecord, message: string, outdated?: ApprovalRecord): Promise<undefined> {
     const error = { code: 'tool_error', message, retryable: false };
-    return this.close({ ...step, status: 'failed', error }, message);
+    return this.close({ ...step, status: 'failed', error }, message, outdated);
   }
 
-  async deny(step: StepRecord, { code, message, endsRun }: CallDenied): Promise<undefined> {
-    await this.close({ ...step, status: 'denied', error: { code, message, retryable: false } }, message);
+  /** Denies a call. `outdated` is its approval, if the policy has changed since. */
+  async deny(step: StepRecord, { code, message, endsRun }: CallDenied, outdated?: ApprovalRecord): Promise<undefined> {
+    await this.close({ ...step, status: 'denied', error: { code, message, retryable: false } }, message, outdated);
     if (endsRun) throw new RunFailure('permission_lost', message, false);
     return undefined;
   }
 
-  async close(step: StepRecord, text: string): Promise<undefined> {
-    await this.saveResult({ ...step, output: { text, sources: [], isError: true }, ...elapsed(step) }, []);
+  async close(step: StepRecord, text: string, outdated?: ApprovalRecord): Promise<undefined> {
+    await this.saveResult({ ...step, output: { text, sources: [], isError: true }, ...elapsed(step) }, [], outdated);
     return undefined;
   }
 
-  private async saveResult(step: StepRecord, taints: readonly TaintSource[]): Promise<void> {
+  private async saveResult(step: StepRecord, taints: readonly TaintSource[], outdated?: ApprovalRecord): Promise<void> {
     const isStarted = this.scope.log.get(step.id)?.status !== 'planned' || step.approvalId !== undefined;
     const events: NewRunEvent[] = [
       ...(isStarted ? [] : [toolEvent('tool.started', step)]),
@@ -62,6 +66,7 @@ export class CallResults {
       await this.scope.log.save(step, {
         ...{ spent: { ...NOTHING_SPENT, toolCalls: 1 }, events },
         change: (run) => (all.length === 0 ? {} : { taintSources: addTaints(run, all) }),
+        also: (work, run) => outdated && supersede(this.scope.parts, work, outdated, run),
       });
     } catch (error) {
       if (error instanceof JobLost) await this.recordLate(step, output).catch(() => {});

@@ -96,7 +96,7 @@ export class ToolCalls {
     const known = log.stepOf(call.id);
     const step = known ?? log.add('tool_call', call.name, isObject(args) ? args : call.arguments, call.id);
     const tool = this.tools.get(call.name);
-    if (tool === undefined) return this.results.fail(step, `There is no tool ${call.name}.`);
+    if (tool === undefined) return this.results.fail(step, `There is no tool ${call.name}.`, outdated(approval));
     if (!isObject(args)) return this.results.fail(step, args);
     const mayHaveHappened =
       step.status === 'running' ? step.effect === 'once' : step.status === 'unknown' && approval?.kind !== 'retry';
@@ -104,8 +104,14 @@ export class ToolCalls {
       if (mayHaveHappened) return await this.settleUnknown(step, tool);
       return await this.decide({ ...step, input: approval?.editedInput ?? step.input }, tool, approval);
     } catch (error) {
-      if (error instanceof CallDenied) return this.results.deny(step, error);
-      if (error instanceof InvalidArguments) return this.results.fail(step, error.message);
+      if (error instanceof CallDenied)
+        return this.results.deny(step, error, error.code === 'approval_denied' ? outdated(approval) : undefined);
+      if (error instanceof InvalidArguments)
+        return this.results.fail(
+          step,
+          error.message,
+          approval?.serverId === undefined ? undefined : outdated(approval),
+        );
       if (this.scope.signal.aborted || !isRefusal(error)) throw error;
       if (approval === undefined) return this.results.fail(step, error.message);
       return this.results.deny(step, new CallDenied('permission_lost', error.message));
@@ -291,6 +297,11 @@ export class ToolCalls {
     const acting: Acting = async (...need) => ({ ...(await this.scope.acting(...need)), signal });
     return { run: job.record, retrieval, sources, question, ownWords, toolCallId: id, signal, acting };
   }
+}
+
+/** Returns the approval of a call that policy or tool no longer allow; an answer to a question stays what it is. */
+function outdated(approval: ApprovalRecord | undefined): ApprovalRecord | undefined {
+  return approval?.kind === 'question' ? undefined : approval;
 }
 
 /** Thrown if nobody waits for the result of a call any more, because its run ends or another worker continues it. */

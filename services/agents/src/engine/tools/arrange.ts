@@ -3,7 +3,7 @@ import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
 import { optionalId, requiredId, requiredName } from './arguments.js';
 import { changePlan } from './plans.js';
-import { findTarget, isWider, placeOf, targetOf } from './targets.js';
+import { findTarget, idsOf, isWider, placeOf, targetOf } from './targets.js';
 import { type Arguments, InvalidArguments, type Tool } from './tool.js';
 
 const arrangeSchema = {
@@ -62,7 +62,9 @@ function arrangeTool(parts: ArrangeParts): Tool {
       ];
       const title = steps.join(' and ').replace(/^./, (first) => first.toUpperCase());
       const targets = [target.name, ...(place === undefined ? [] : [place.name])];
-      return changePlan(arrangeSchema, { action: 'write', risk: 'medium', isSink, title }, { targets });
+      const resourceIds = [id, ...(place === undefined ? [] : idsOf(place))];
+      const plan = { action: 'write', risk: 'medium', isSink, title, resourceIds } as const;
+      return changePlan(arrangeSchema, plan, { targets });
     },
     call: (args, context) =>
       reportConflicts(async () => {
@@ -97,7 +99,8 @@ function trashTool(parts: ArrangeParts): Tool {
       // After a crash this call may already have moved the resource to the trash.
       const { name } = (await findTarget(parts, id, context)) ?? { name: id };
       const title = `Move “${name}” with everything below it to the trash`;
-      return changePlan(trashSchema, { action: 'delete', risk: 'high', isSink: true, title }, { targets: [name] });
+      const plan = { action: 'delete', risk: 'high', isSink: true, title, resourceIds: [id] } as const;
+      return changePlan(trashSchema, plan, { targets: [name] });
     },
     call: (args, context) =>
       reportConflicts(async () => {

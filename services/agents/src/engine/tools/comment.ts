@@ -43,6 +43,7 @@ export function createCommentTools(parts: Pick<Parts, 'index' | 'comments'>): To
             risk: recipients.length > 0 ? 'medium' : 'low',
             isSink,
             title: `Comment on “${target.name}”`,
+            resourceIds: [target.id],
           },
           { text: body, targets: [target.name], recipients },
         );

@@ -4,7 +4,7 @@ import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
 import { listOf, oneOf, optionalId, optionalText, requiredName } from './arguments.js';
 import { added, changePlan, diffBlock } from './plans.js';
-import { isWider, placeOf } from './targets.js';
+import { idsOf, isWider, placeOf } from './targets.js';
 import { type Arguments, InvalidArguments, type Tool } from './tool.js';
 import { MAX_TEXT_LENGTH } from './write.js';
 
@@ -65,7 +65,7 @@ export function createCreationTools(parts: CreateParts): Tool[] {
         const title = `Create the ${parsed.type} “${parsed.name}” in ${place.name}`;
         return changePlan(
           schema,
-          { action: 'create', risk: 'low', isSink, title },
+          { action: 'create', risk: 'low', isSink, title, resourceIds: idsOf(place) },
           { text: previewOf(parsed), targets: [parsed.name, place.name] },
         );
       },

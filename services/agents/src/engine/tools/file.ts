@@ -3,7 +3,7 @@ import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
 import { optionalId, optionalText, requiredName } from './arguments.js';
 import { added, changePlan, diffBlock } from './plans.js';
-import { isWider, placeOf } from './targets.js';
+import { idsOf, isWider, placeOf } from './targets.js';
 import { InvalidArguments, type Tool } from './tool.js';
 import { MAX_TEXT_LENGTH } from './write.js';
 
@@ -35,7 +35,10 @@ export function createFileTools(parts: Pick<Parts, 'index' | 'files'>): Tool[] {
         const isSink = await isWider(parts, place, context);
         return changePlan(
           schema,
-          { action: 'create', risk: 'low', isSink, title: `Create the file “${name}” in ${place.name}` },
+          {
+            ...{ action: 'create', risk: 'low', isSink, title: `Create the file “${name}” in ${place.name}` },
+            resourceIds: idsOf(place),
+          },
           { text: diffBlock(added(textIn(args))), targets: [name, place.name] },
         );
       },

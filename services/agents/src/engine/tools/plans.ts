@@ -12,7 +12,7 @@ export const hashOf = ({ name, description, parameters }: ToolSchema): string =>
 /** Returns the plan of a call that changes something, without further effect if it is repeated. */
 export function changePlan(
   schema: ToolSchema,
-  plan: Pick<ToolPlan, 'action' | 'risk' | 'isSink' | 'title'>,
+  plan: Pick<ToolPlan, 'action' | 'risk' | 'isSink' | 'title' | 'resourceIds'>,
   preview: Partial<Preview>,
 ): ToolPlan {
   const { text = '' } = preview;

@@ -138,7 +138,7 @@ function changeTool(parts: RowParts, schema: Tool['schema'], changeIn: (args: Ar
       const isSink = action === 'delete' || (await isWider(parts, target, context));
       return changePlan(
         schema,
-        { action, risk, isSink, title: `${title} “${target.name}”` },
+        { action, risk, isSink, title: `${title} “${target.name}”`, resourceIds: [target.id] },
         { text: diffBlock(diff), targets: [target.name] },
       );
     },

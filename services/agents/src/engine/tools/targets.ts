@@ -40,6 +40,10 @@ export async function placeOf(
   return { boundaryId: workspaceId, isShared: false, name: 'the workspace', workspaceId, parentId };
 }
 
+/** Returns the id of a place that is a resource. */
+export const idsOf = ({ parentId }: { readonly parentId: string | undefined }): string[] =>
+  parentId === undefined ? [] : [parentId];
+
 /**
  * Returns whether a target may have readers who cannot read everything that the run has read, so that writing there
  * passes it on. If the readers of a source are not known, it returns true.

@@ -77,7 +77,7 @@ export function createWriteTools(parts: WriteParts): Tool[] {
         const title = `${TITLES[parsed.mode]} “${target.name}”`;
         return changePlan(
           schema,
-          { action: 'write', risk: adds ? 'low' : 'medium', isSink, title },
+          { action: 'write', risk: adds ? 'low' : 'medium', isSink, title, resourceIds: [parsed.id] },
           { text: diffBlock(diff), targets: [target.name] },
         );
       },
