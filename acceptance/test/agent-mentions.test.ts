@@ -117,7 +117,9 @@ describe('a message that mentions an agent', () => {
     expect([run.source, run.status, run.input?.text]).toEqual(['im', 'completed', 'Which colour has the kettle?']);
     expect((await ann.get<Talk>(`/im/conversations/${talk.id}`)).data.unread_count).toBe(1);
     const prompt = JSON.stringify(model.calls.at(-1)?.request);
-    expect(prompt).toContain('<message from=\\"Ann Author\\">\\nThe kettle is blue.\\n</message>');
+    expect(prompt).toMatch(
+      /<message from=\\"Ann Author\\" boundary=\\"[^"]+\\">\\nThe kettle is blue.\\n<\/message boundary=/,
+    );
   });
 
   test('is answered with the stream of its run if the client accepts events', async () => {

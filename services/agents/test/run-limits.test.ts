@@ -134,6 +134,13 @@ describe('the output of a step', () => {
     expect(run.output?.resourceIds).toEqual([seen]);
   });
 
+  test('shows a result from outside as it is, which the model receives within a fence', async () => {
+    const { output } = await last({ text: 'noted', origin: 'what the tool has returned' });
+    expect(output).toEqual({ text: 'noted', sources: [] });
+    const [result = ''] = lastResults();
+    expect(result).toMatch(/^What follows up to the line (\S+) is what the tool has returned\. .*\nnoted\n\1$/);
+  });
+
   test('does not show a result that was drawn from what the reader cannot read', async () => {
     const { output } = await last({ text: 'secret', drawnFrom: [newId()] });
     expect(output).toEqual({ sources: [] });

@@ -1,3 +1,4 @@
+import { newId } from '@commonplace/kit/id';
 import type { StoredCitation } from '../domain/citation.js';
 import type { TaintSource } from '../domain/taint.js';
 import type { MessageRecord } from '../stores/sessions.js';
@@ -18,6 +19,8 @@ export type FoundSource = Omit<Source, 'number'>;
 
 /** The sources of a run, numbered from 1 in the order in which they were found. */
 export class Sources {
+  /** A random boundary for what the prompts of one worker contain from the start. */
+  readonly boundary = newId();
   private all: Source[] = [];
   private readonly drawnFrom = new Set<string>();
   private forAskerOnly = false;

@@ -4,6 +4,7 @@ import type { ModelMessage, ModelToolCall } from '../models/port.js';
 import type { Parts } from '../parts.js';
 import { deletionOf, logEvents, type NewRunEvent } from '../runs/log.js';
 import { addSpent, type RunRecord, type Spent, type StepRecord, stepId } from '../stores/runs.js';
+import { type Fence, fenced } from './prompt.js';
 import type { Source } from './sources.js';
 
 /** The output of a call of the model, as its step stores it. */
@@ -19,6 +20,8 @@ export interface ToolOutput {
   readonly text: string;
   readonly sources: readonly Source[];
   readonly isError: boolean;
+  /** The fence of a text from outside. The model receives the text within it. */
+  readonly fence?: Fence | undefined;
   /** The resources that the text was drawn from, besides the sources. */
   readonly drawnFrom?: readonly string[] | undefined;
   /** Whether only the person who started the run may see the text. */
@@ -167,8 +170,9 @@ export class StepLog {
         return [{ role: 'assistant', content: text, ...(toolCalls.length > 0 && { toolCalls }) }];
       }
       if (step.type !== 'tool_call' || step.toolCallId === undefined || step.output === undefined) return [];
-      const { text, isError } = step.output as ToolOutput;
-      return [{ role: 'tool', toolCallId: step.toolCallId, content: text, isError }];
+      const { text, isError, fence } = step.output as ToolOutput;
+      const content = fence === undefined ? text : fenced(text, fence);
+      return [{ role: 'tool', toolCallId: step.toolCallId, content, isError }];
     });
   }
 }

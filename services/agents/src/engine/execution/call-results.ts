@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '@commonplace/kit/id';
 import { JobLost } from '@commonplace/kit/jobs';
 import { inWork } from '@commonplace/kit/store';
 import type { TaintSource } from '../../domain/taint.js';
@@ -31,9 +32,10 @@ export class CallResults {
   }
 
   /** Returns the output of a step for a result, whose passages become sources of the run. */
-  outputOf({ text, found, resourceIds, isError = false, drawnFrom, isPrivate }: ToolResult): ToolOutput {
+  outputOf({ text, found, origin, resourceIds, isError = false, drawnFrom, isPrivate }: ToolResult): ToolOutput {
     const sources = this.scope.sources.add(found);
-    return { text: resultText(text, sources), sources, isError, resourceIds, drawnFrom, isPrivate };
+    const fence = origin === undefined ? undefined : { origin, boundary: newId() };
+    return { text: resultText(text, sources), sources, isError, fence, resourceIds, drawnFrom, isPrivate };
   }
 
   /** Fails a call before it leaves. `outdated` is its approval, if the tool has changed since. */

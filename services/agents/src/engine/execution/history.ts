@@ -25,7 +25,8 @@ type HistoryScope = Pick<RunScope, 'parts' | 'job' | 'sources' | 'acting'>;
 export async function loadHistory(scope: HistoryScope): Promise<History> {
   const { parts, job, sources } = scope;
   const { sessionId, conversation, messageSeq = 0 } = job.record;
-  if (sessionId === undefined) return { messages: conversationOf(conversation?.earlier ?? []), omitted: 0, taints: [] };
+  if (sessionId === undefined)
+    return { messages: conversationOf(conversation?.earlier ?? [], sources.boundary), omitted: 0, taints: [] };
   const where = { sessionId, seq: { lt: messageSeq }, supersededBy: { exists: false } };
   const before = (await parts.messages.find({ where, sort: ['-seq'], limit: PROMPT_MESSAGES + 1 })).reverse();
   const omitted = before.length > PROMPT_MESSAGES ? (await parts.messages.count(where)) - before.length : 0;

@@ -109,6 +109,7 @@ export class ModelTurns {
         history: history.slice(this.dropped),
         question,
         sources: log.firstSources,
+        boundary: sources.boundary,
         turns: await memories.resolve(turns, job.record),
       },
       info,

@@ -49,7 +49,8 @@ function toolOf(parts: Parts, server: McpServerRecord, tool: McpToolRecord): Too
       const { run, toolCallId, signal, answer, state } = context;
       const call = { serverId, toolName: tool.name, args, run, toolCallId, signal, answer, state };
       const result = await runTool(parts, call).catch(refused);
-      return resultOf(result, await storeImages(parts, context, result.images ?? []));
+      const origin = `what the tool ${modelToolName(name, tool.name)} has returned`;
+      return { ...resultOf(result, await storeImages(parts, context, result.images ?? [])), origin };
     },
   };
 }

@@ -50,6 +50,8 @@ export interface ToolResult {
   readonly text: string;
   /** Passages for the model, which become numbered sources. */
   readonly found: readonly FoundSource[];
+  /** What the text is, if it comes from outside, such as `the page …`. The model receives it fenced as data. */
+  readonly origin?: string | undefined;
   /** The resources that the text was drawn from, besides the passages. */
   readonly drawnFrom?: readonly string[] | undefined;
   /** Whether only the person who started the run may see the text, because only members can read its origin. */
