@@ -86,6 +86,23 @@ describe('an agent', () => {
     expect((await read(api(system, key), agent.id)).avatar_url).toBeNull();
   });
 
+  test('shows the lists that were asked for, empty or not, and has pages of them', async () => {
+    const agent = await newAgent(maker);
+    expect(await read(maker, agent.id, '?include=skills,mcp,workspaces')).toMatchObject({
+      ...{ skills: [], mcp: [], workspaces: [] },
+    });
+    expect(await read(maker, agent.id)).not.toHaveProperty('skills');
+    for (const list of ['skills', 'mcp', 'workspaces']) {
+      const path = `/agents/${agent.id}/${list}`;
+      const { data, page } = await maker.get<List<unknown>>(`${path}?limit=1`);
+      expect([data.items, page]).toMatchObject([[], { limit: 1, total: 0, has_more: false }]);
+      for (const limit of ['0', 'x']) {
+        expect((await maker.get(`${path}?limit=${limit}`)).error.code).toBe('invalid_pagination');
+      }
+    }
+    expect((await maker.get('/agents?sort=zzz')).error).toMatchObject({ code: 'invalid_value', param: 'sort' });
+  });
+
   test('cannot be created by guests of the Org, nor in another Org', async () => {
     const guest = callerNamed('org guest').api;
     expect((await guest.post('/agents', inOrg({ name: 'Helper' }))).error.code).toBe('insufficient_role');
@@ -288,8 +305,8 @@ describe('workspaces', () => {
       expect(await code(maker, agent, { workspace_ids: [world.open.workspace.id, id] })).toEqual(expected);
     }
     expect(await code(maker, agent, { workspace_ids: [placeId(), placeId()] })).toEqual([400, 'invalid_value']);
-    const both = { workspace_ids: [placeId()], ...roleHere('viewer') };
-    expect((await code(maker, agent, both))[0]).toBe(400);
+    const both = { workspace_ids: [placeId()], ...roleHere('commenter') };
+    expect(await code(maker, agent, both)).toEqual([400, 'conflicting_alias']);
     expect((await code(maker, agent, {}))[0]).toBe(400);
     const { workspaces } = await read(maker, agent.id, '?include=workspaces');
     expect(workspaces).toEqual([{ workspace_id: placeId(), name: 'Place', role: 'viewer' }]);

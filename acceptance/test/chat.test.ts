@@ -116,8 +116,19 @@ describe('a question', () => {
     }
   });
 
+  test('with a new history is answered as a stream, too', async () => {
+    const { data } = await create();
+    const body = { title: 'Metals', messages: [question], respond: true };
+    const { response, events } = await streamOf(system, by.session, 'PUT', `/chat-sessions/${data.id}`, body);
+    expect(response.status).toBe(200);
+    const all = await allEvents(events);
+    expect(all.at(-1)?.event).toBe('run.completed');
+    expect(joinText(all)).toBe((await read(data.id)).messages[0]?.content);
+  });
+
   test('in a session without a reply in progress is a stream that ends at once', async () => {
     const { data } = await create();
+    expect((await read(data.id)).messages).toEqual([]);
     const { events } = await streamOf(system, by.session, 'GET', `/chat-sessions/${data.id}`);
     expect((await allEvents(events)).map(({ event, data: about }) => [event, about.session_id])).toEqual([
       ['idle', data.id],
@@ -421,6 +432,7 @@ describe('a run', () => {
     });
     expect([status, data.source]).toEqual([201, 'api']);
     const run = await endOfRun(by, data.id);
+    expect((await by.get(`/agent-runs/${data.id}`)).headers.get('retry-after')).toBeNull();
     expect(run).toMatchObject({ status: 'completed', error: null, metadata: { case: 7 } });
     expect(run.steps?.map(({ type, name, status: state }) => [type, name, state])).toEqual([
       ['tool_call', 'search', 'completed'],

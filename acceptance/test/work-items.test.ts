@@ -154,7 +154,7 @@ describe('an assignment', () => {
     const own = (await boss.post<{ id: string }>('/agents', { name: 'Helper' })).data.id;
     const item = await create({ assignee: { type: 'agent', id: own } });
     expect(item.assignee).toEqual({ type: 'agent', id: own, name: 'Helper' });
-    expect((await get(item.id, '?include=runs')).run_ids).toEqual([]);
+    expect(await get(item.id, '?include=runs,children')).toMatchObject({ run_ids: [], runs: [], children: [] });
   });
 });
 

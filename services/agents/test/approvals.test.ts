@@ -153,7 +153,7 @@ describe('a call that requires approval', () => {
     expect(await refused(edit({}))).toBe('approval_input_invalid');
     expect(await refused(edit({ what: 'x' }, { decision: 'deny' }))).toBe('ambiguous_target');
     expect(await refused(it.decide(by, approval.id, { decision: 'approve', status: 'denied' }))).toBe(
-      'ambiguous_target',
+      'conflicting_alias',
     );
     expect(await refused(it.decide(by, approval.id, { remember: 'APPROVAL_REMEMBER_RUN', decision: 'approve' }))).toBe(
       'invalid_value',
