@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   createWebFetch,
-  type Guard,
   isPublicAddress,
   NOT_CALLED,
+  type OpenGuard,
   openGuard,
+  openTenantGuard,
   UrlNotAllowed,
 } from '../src/fetch/index.js';
 
@@ -53,7 +54,7 @@ const HOSTILE = [
 describe('a guarded fetcher', () => {
   let server: Server;
   let port: number;
-  let guard: Guard;
+  let guard: OpenGuard;
   const names = new Map<string, string[]>();
 
   beforeAll(async () => {
@@ -113,6 +114,80 @@ describe('a guarded fetcher', () => {
     await expect(guard.fetch(to(to(`http://a.lab.lan:${port}/`)), { redirects: 1 })).rejects.toThrow('too many times');
   });
 
+  test.each([
+    'https://work.example.com/api/v1/hooks/x',
+    'https://WORK.example.com.:8443/',
+    'https://bytes.example.net/',
+  ])('refuses %s, which leads to the installation itself', (url) => {
+    const ownUrls = ['https://work.example.com/', 'https://bytes.example.net'];
+    expect(() => openGuard({ ownUrls }).check(url)).toThrow('this service itself');
+    expect(openGuard({ ownUrls, allowlist: ['work.example.com', 'bytes.example.net'] }).check(url).href).toBe(
+      new URL(url).href,
+    );
+  });
+
+  const LIST = ['api.example.com', '*.example.org', 'https://hooks.example.net/team/', 'b.example.com:8443'];
+
+  test.each([
+    'https://api.example.com/a',
+    'https://API.example.com.:8443/a',
+    'https://a.b.example.org/',
+    'https://hooks.example.net/team/a?b=c',
+    'https://b.example.com:8443/x',
+  ])('allows %s, which the list of an Org names', (url) => {
+    expect(openGuard().narrowedTo(LIST).check(url).href).toBe(new URL(url).href);
+  });
+
+  test.each([
+    'https://example.com/',
+    'https://a.api.example.com/',
+    'https://api.example.com.evil.net/',
+    'https://example.org/',
+    'https://evilexample.org/',
+    'https://hooks.example.net/other',
+    'https://hooks.example.net/team/../other',
+    'https://hooks.example.net/team/%2e%2e/other',
+    'https://hooks.example.net:8443/team/',
+    'https://b.example.com/x',
+  ])('refuses %s, which the list of an Org does not name', (url) => {
+    const narrowed = openGuard().narrowedTo(LIST);
+    expect(() => narrowed.check(url)).toThrow('url_allowlist');
+    expect(openGuard().check(url).href).toBe(new URL(url).href);
+  });
+
+  test('allows by the list of an Org nothing that it would refuse without', () => {
+    const narrowed = guard.narrowedTo(['127.0.0.1', 'http://example.com', '*.local', 'printer']);
+    for (const url of HOSTILE) expect(() => narrowed.check(url)).toThrow(UrlNotAllowed);
+  });
+
+  test('checks redirects by the list of an Org, and uses no list if there is none', async () => {
+    const narrowed = guard.narrowedTo(['wiki.lan']);
+    const to = (url: string) => `http://wiki.lan:${port}/?to=${encodeURIComponent(url)}`;
+    await expect(narrowed.fetch(to(`http://a.lab.lan:${port}/`))).rejects.toThrow('url_allowlist');
+    const { url, body } = await narrowed.fetch(to(`http://wiki.lan:${port}/`));
+    await body.dump();
+    expect(url.pathname).toBe('/');
+    expect(guard.narrowedTo([]).check(`http://a.lab.lan:${port}/`).hostname).toBe('a.lab.lan');
+  });
+
+  test('gives each tenant the guard by its list as it is now, and none if that is unknown', async () => {
+    const lists = new Map([['org', ['api.example.com']]]);
+    const listOf = async (tenant: string) => {
+      if (tenant === 'unreachable') throw new Error('no answer');
+      return lists.get(tenant) ?? [];
+    };
+    const guards = openTenantGuard({ listOf });
+    const url = 'https://example.com/';
+    expect((await guards.of('personal')).check(url).href).toBe(url);
+    expect(() => guards.check('https://10.0.0.1/')).toThrow(UrlNotAllowed);
+    const before = await guards.of('org');
+    expect(() => before.check(url)).toThrow(UrlNotAllowed);
+    lists.set('org', ['example.com']);
+    expect((await guards.of('org')).check(url).href).toBe(url);
+    await expect(guards.of('unreachable')).rejects.toThrow('no answer');
+    await guards.close();
+  });
+
   test('distinguishes addresses of the internet from all others', () => {
     expect(['8.8.8.8', '2001:4860:4860::8888'].map(isPublicAddress)).toEqual([true, true]);
     expect(['x', '127.0.0.1', '::ffff:8.8.8.8', '3fff::1'].map(isPublicAddress)).toEqual([false, false, false, false]);
@@ -122,7 +197,7 @@ describe('a guarded fetcher', () => {
 describe('fetch by a guard', () => {
   let server: Server;
   let url: string;
-  let guard: Guard;
+  let guard: OpenGuard;
   let hungUp: Promise<void>;
 
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Guard, openGuard, UrlNotAllowed } from '../src/fetch/index.js';
+import { type OpenGuard, openGuard, UrlNotAllowed } from '../src/fetch/index.js';
 import { hostileTargets } from '../src/testing/index.js';
 
 let canary: Server;
@@ -12,7 +12,7 @@ let answer: (response: ServerResponse) => void;
 let hits = 0;
 let port = 0;
 let base = '';
-let guard: Guard;
+let guard: OpenGuard;
 /** Addresses that a name resolves to, one answer after the other; the last one is repeated. */
 const names = new Map<string, string[][]>();
 let resolvedHosts: string[] = [];

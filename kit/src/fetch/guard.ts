@@ -4,6 +4,7 @@ import type { Agent, Dispatcher } from 'undici';
 import { lazyLibrary } from '../library/index.js';
 import { observeRequest } from '../telemetry/http-client.js';
 import { isPublicAddress } from './address.js';
+import { readUrlList } from './url-list.js';
 
 const undici = lazyLibrary<typeof import('undici')>('undici', import.meta.url);
 
@@ -18,6 +19,8 @@ export class UrlNotAllowed extends Error {
 export interface GuardOptions {
   /** Hosts for which http and addresses that are not public are allowed: `wiki.intern`, `*.lab.example`. */
   readonly allowlist?: readonly string[];
+  /** URLs of this installation itself, whose hosts are refused unless the allowlist names them. */
+  readonly ownUrls?: readonly string[];
   /** Replaces the system's resolver in tests. */
   readonly resolve?: (host: string) => Promise<LookupAddress[]>;
   /** Milliseconds without a byte after which a call fails; 30,000 when absent. */
@@ -53,10 +56,21 @@ export interface Guard {
   /** Parses a URL and checks everything that does not need DNS. Throws `UrlNotAllowed`. */
   check(url: string): URL;
   fetch(url: string, options?: FetchOptions): Promise<Fetched>;
+}
+
+/** A guard with its own connections. */
+export interface OpenGuard extends Guard {
+  /**
+   * Returns a guard that allows of these URLs only those that an Org's list names, also in redirects. It uses the
+   * connections of this one. An empty list allows all.
+   */
+  narrowedTo(list: readonly string[]): Guard;
   close(): Promise<void>;
 }
 
 const BY_OPERATOR = 'The operator can allow its host by COMMONPLACE_URL_ALLOWLIST.';
+const OWN_ADDRESS = `The URL leads to this service itself. ${BY_OPERATOR}`;
+const NOT_LISTED = 'The URL is not in the url_allowlist of the Org. Its administrators can add the host.';
 const NOT_PUBLIC = `The URL leads to an address that is not public. ${BY_OPERATOR}`;
 const CONNECT_MS = 5000;
 const IDLE_MS = 30_000;
@@ -67,8 +81,14 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 /** Names that resolve to the own network or machine by convention (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(^|\.)(localhost|local|internal|intranet|home\.arpa|lan|corp|home|alt|onion|test|invalid)$/;
 
-export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_MS }: GuardOptions = {}): Guard {
+export function openGuard({
+  allowlist = [],
+  ownUrls = [],
+  resolve = resolveAll,
+  idleMs = IDLE_MS,
+}: GuardOptions = {}): OpenGuard {
   const isAllowlisted = (host: string) => allowlist.some((pattern) => matches(host, pattern.toLowerCase()));
+  const ownHosts = new Set(ownUrls.map((url) => hostOf(new URL(url))));
 
   const check = (text: string): URL => {
     if (!URL.canParse(text)) throw new UrlNotAllowed('The URL is not absolute.');
@@ -82,6 +102,7 @@ export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_
     const port = Number(url.port || 443);
     if (port < 1024 && port !== 80 && port !== 443) throw new UrlNotAllowed(`Port ${port} is not allowed.`);
     if (listed) return url;
+    if (ownHosts.has(host)) throw new UrlNotAllowed(OWN_ADDRESS);
     if (isIP(host) !== 0 ? !isPublicAddress(host) : LOCAL_NAMES.test(host) || !host.includes('.')) {
       throw new UrlNotAllowed(NOT_PUBLIC);
     }
@@ -100,7 +121,7 @@ export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_
     return opened;
   };
 
-  return {
+  const guardBy = (check: Guard['check']): Guard => ({
     check,
     async fetch(text, { method = 'GET', headers = {}, body, redirects = REDIRECTS, manual, signal } = {}) {
       let url = check(text);
@@ -119,6 +140,20 @@ export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_
         if (left <= 0) throw new UrlNotAllowed('The URL redirects too many times.');
         url = check(new URL(location, url).href);
       }
+    },
+  });
+
+  const unnarrowed = guardBy(check);
+  return {
+    ...unnarrowed,
+    narrowedTo(list) {
+      if (list.length === 0) return unnarrowed;
+      const names = readUrlList(list);
+      return guardBy((text) => {
+        const url = check(text);
+        if (!names(url)) throw new UrlNotAllowed(NOT_LISTED);
+        return url;
+      });
     },
     close: async () => opened?.destroy(),
   };

@@ -1,3 +1,4 @@
 export { isPublicAddress } from './address.js';
 export * from './guard.js';
+export { openTenantGuard, type TenantGuard, type TenantGuardOptions } from './tenant-guard.js';
 export { createWebFetch, NOT_CALLED, type WebFetchOptions } from './web-fetch.js';
