@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
-import { type Guard, openGuard } from '@commonplace/kit/fetch';
+import { openTenantGuard, type TenantGuard } from '@commonplace/kit/fetch';
 import { silentLog } from '@commonplace/kit/log';
 import { eventually } from '@commonplace/kit/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -37,7 +37,7 @@ let receiver: Server;
 let url: string;
 let answer: (response: ServerResponse) => void;
 let received: Received[];
-let guard: Guard;
+let guard: TenantGuard;
 let folder: string;
 let database: SqliteDatabase;
 let webhooks: Webhooks;
@@ -56,7 +56,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  guard = openGuard({ allowlist: ['127.0.0.1'] });
+  guard = openTenantGuard({ allowlist: ['127.0.0.1'], listOf: async () => [] });
 });
 afterAll(async () => {
   await guard.close();

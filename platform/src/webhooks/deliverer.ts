@@ -1,4 +1,4 @@
-import type { Guard } from '@commonplace/kit/fetch';
+import type { TenantGuard } from '@commonplace/kit/fetch';
 import { type HeldJob, openQueue } from '@commonplace/kit/jobs';
 import type { Log } from '@commonplace/kit/log';
 import {
@@ -35,7 +35,7 @@ export interface WebhookParts {
   readonly service: string;
   readonly store: Store;
   readonly log: Log;
-  readonly guard: Guard;
+  readonly guard: TenantGuard;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   /** Returns a number within [0, 1); Math.random when absent. */
@@ -88,11 +88,14 @@ export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
   const states = await store.collection(targetStateCollection);
   const outcomeParts: OutcomeParts = { states, now, random, disabled: parts.disabled };
 
+  const send = async (target: Target, delivery: Delivery) =>
+    attempt(await guard.of(delivery.tenant), target, delivery, now);
+
   async function deliver(job: HeldJob<Delivery>): Promise<void> {
     const { ownerId, targetId } = job.record;
     const state = await states.get(targetStateId(ownerId, targetId));
     const target = state?.disabled === undefined ? await parts.target(ownerId, targetId) : undefined;
-    const outcome = target === undefined ? undefined : await attempt(guard, target, job.record, now);
+    const outcome = target === undefined ? undefined : await send(target, job.record);
     await recordOutcome(outcomeParts, job, outcome);
     if (outcome?.succeeded !== false) await prune(queue.collection, store, ownerId);
   }

@@ -1,5 +1,5 @@
 import type { EventBus } from '@commonplace/kit/events';
-import type { Guard } from '@commonplace/kit/fetch';
+import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Queue } from '@commonplace/kit/jobs';
 import type { Log } from '@commonplace/kit/log';
 import type { Quota } from '@commonplace/kit/quota';
@@ -92,7 +92,7 @@ export interface Parts extends Records, Peers, McpParts {
   readonly models: ChatModels;
   readonly ledger: Ledger;
   /** Checks and fetches URLs that users and models provide, such as web pages. */
-  readonly guard: Guard;
+  readonly guard: TenantGuard;
   readonly quotas: RunQuotas;
   /** Returns the options of a call that the system makes itself. */
   systemCall(timeoutMs?: number): CallOptions;

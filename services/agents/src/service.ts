@@ -1,8 +1,8 @@
 import type { Subscription } from '@commonplace/kit/events';
-import { openGuard } from '@commonplace/kit/fetch';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
+import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import { defineService, implement } from '@commonplace/platform/runtime';
 import { watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
@@ -71,6 +71,8 @@ export const agents = defineService({
   async start(host) {
     const { store, log, bus } = host;
     const settings = host.settings(config);
+    const directory = host.client(contracts.directory);
+    const outgoing = { settings, directory, bus, systemCall: host.systemCall };
     const agentRecords = await store.collection(agentCollection);
     const runs = await store.collection(runCollection);
     const memories = await store.collection(memoryCollection);
@@ -90,10 +92,10 @@ export const agents = defineService({
       mcpGrants: await store.collection(mcpGrantCollection),
       mcpAuthorizations: await store.collection(mcpAuthorizationCollection),
       mcpClients: await store.collection(mcpClientCollection),
-      mcpGuard: openMcpGuard(settings),
-      guard: openGuard({ allowlist: settings.urlAllowlist, idleMs: settings.webFetchSeconds * 1000 }),
+      mcpGuard: await openMcpGuard(outgoing),
+      guard: await openOutgoingGuard({ ...outgoing, idleMs: settings.webFetchSeconds * 1000 }),
       envelope: createEnvelope(settings.secretsKey),
-      memberships: await createMembershipCache(host.client(contracts.directory), bus),
+      memberships: await createMembershipCache(directory, bus),
       models: openModels(settings),
       ledger: openLedger(host.client(contracts.metering), () => host.systemCall()),
       quotas: await openRunQuotas(store, { agents: agentRecords, runs, memories, settings }),
@@ -107,7 +109,7 @@ export const agents = defineService({
       imMessages: host.client(contracts.messages),
       files: host.client(contracts.files),
       index: host.client(contracts.index),
-      directory: host.client(contracts.directory),
+      directory,
       workItems: host.client(contracts.workItems),
       systemCall: host.systemCall,
     };

@@ -5,9 +5,9 @@ import { McpAuthType, McpStatus } from '@commonplace/proto/agents/v1/mcp_server.
 import { CreateMcpServerRequest, UpdateMcpServerRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { runTool } from '../src/mcp/call.js';
-import { openMcpGuard } from '../src/mcp/guard.js';
 import { seal, unseal } from '../src/mcp/secrets.js';
 import { accessToken } from '../src/mcp/tokens.js';
+import { testMcpGuard } from './mcp-guard.js';
 import { startOAuthServer, type TestOAuthServer } from './mcp-oauth-server.js';
 import { startMcpServer, type TestServer } from './mcp-servers.js';
 import { type McpStage, openMcpStage } from './mcp-stage.js';
@@ -245,7 +245,7 @@ describe('tokens', () => {
     oauth.expiresIn = 3_600;
     const [grant] = await stage.parts.mcpGrants.find({ where: { serverId: id }, limit: 1 });
     // A second set of parts on the same store simulates another process.
-    const mcpGuard = openMcpGuard({ urlAllowlist: ['127.0.0.1'] });
+    const mcpGuard = await testMcpGuard(stage.parts.settings);
     const other = { ...stage.parts, mcpGuard };
     const before = oauth.requests.filter(({ path }) => path === '/token').length;
     const asked = Array.from({ length: 12 }, (_, i) =>

@@ -5,7 +5,6 @@ import { contracts } from '@commonplace/platform/contracts';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { openMcpGuard } from '../src/mcp/guard.js';
 import type { McpParts } from '../src/mcp/parts.js';
 import { openProbeQueue } from '../src/mcp/probe.js';
 import { agents } from '../src/service.js';
@@ -17,6 +16,7 @@ import {
   mcpGrantCollection,
   mcpServerCollection,
 } from '../src/stores/mcp-servers.js';
+import { testMcpGuard } from './mcp-guard.js';
 import { settingsOf } from './settings.js';
 
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -28,7 +28,10 @@ export async function openMcpStage(env: NodeJS.ProcessEnv = {}) {
   Object.assign(process.env, given);
   const orgId = newId();
   const workspaceId = newId();
+  /** The `url_allowlist` of the Org. */
+  const urlAllowlist: string[] = [];
   const directory = fake(contracts.directory, {
+    getUrlAllowlist: async ({ tenant }) => ({ entries: tenant === orgId ? [...urlAllowlist] : [] }),
     getMemberships: async ({ userId }) => ({
       userId,
       orgs: [OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER, name: 'Org' })],
@@ -49,7 +52,7 @@ export async function openMcpStage(env: NodeJS.ProcessEnv = {}) {
     mcpGrants: await store.collection(mcpGrantCollection),
     mcpAuthorizations: await store.collection(mcpAuthorizationCollection),
     mcpClients: await store.collection(mcpClientCollection),
-    mcpGuard: openMcpGuard(settings),
+    mcpGuard: await testMcpGuard(settings),
     envelope: createEnvelope(settings.secretsKey),
   };
   const owner = personCalled('Owner');
@@ -58,7 +61,7 @@ export async function openMcpStage(env: NodeJS.ProcessEnv = {}) {
   );
   const probes = await openProbeQueue(parts);
   return {
-    ...{ stage, parts, owner, agent, orgId, workspaceId },
+    ...{ stage, parts, owner, agent, orgId, workspaceId, urlAllowlist },
     client: stage.host.client(contracts.mcpServers),
     stranger: personCalled('Other'),
     as: stage.as,

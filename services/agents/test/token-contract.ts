@@ -2,10 +2,10 @@ import { newId } from '@commonplace/kit/id';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { inWork, type Store } from '@commonplace/kit/store';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openMcpGuard } from '../src/mcp/guard.js';
 import type { PendingAuthorization } from '../src/mcp/oauth.js';
 import { accessToken, redeemCode, storeGrant } from '../src/mcp/tokens.js';
 import { mcpClientCollection, mcpGrantCollection } from '../src/stores/mcp-servers.js';
+import { testMcpGuard } from './mcp-guard.js';
 import { startOAuthServer, type TestOAuthServer } from './mcp-oauth-server.js';
 import { settingsOf } from './settings.js';
 
@@ -20,7 +20,7 @@ const CALLS = 10;
 async function openProcess(store: Store, env: NodeJS.ProcessEnv) {
   const settings = settingsOf({ COMMONPLACE_URL_ALLOWLIST: '127.0.0.1', ...env });
   return {
-    ...{ store, settings, envelope: createEnvelope(settings.secretsKey), mcpGuard: openMcpGuard(settings) },
+    ...{ store, settings, envelope: createEnvelope(settings.secretsKey), mcpGuard: await testMcpGuard(settings) },
     mcpGrants: await store.collection(mcpGrantCollection),
     mcpClients: await store.collection(mcpClientCollection),
   };
@@ -57,7 +57,7 @@ export function tokenContract(name: string, open: () => Promise<TokenHarness>): 
       const back = oauth.allow(authorizeUrl());
       const code = back.searchParams.get('code') ?? '';
       const pending = pendingAt(oauth);
-      const tokens = await redeemCode(parts, server.id, pending, { code, iss: oauth.issuer });
+      const tokens = await redeemCode(parts, server, pending, { code, iss: oauth.issuer });
       await inWork(parts.store, (work) => storeGrant(parts, work, server, newId(), pending, tokens));
       oauth.expiresIn = 3_600;
       oauth.requests.length = 0;

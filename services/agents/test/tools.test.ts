@@ -1,5 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import { openGuard } from '@commonplace/kit/fetch';
+import { openTenantGuard } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import { hostileTargets } from '@commonplace/kit/testing';
@@ -190,7 +190,10 @@ describe('a plan', () => {
 });
 
 describe('web_fetch', () => {
-  const guard = openGuard({ resolve: async () => [{ address: '10.0.0.1', family: 4 }] });
+  const guard = openTenantGuard({
+    listOf: async () => [],
+    resolve: async () => [{ address: '10.0.0.1', family: 4 }],
+  });
   const settings = { webFetchBytes: 1000, webFetchSeconds: 5, webFetchLength: 1000 };
   const [tool] = createWebTools({ guard, settings, ...({} as object) } as never) as [Tool];
 

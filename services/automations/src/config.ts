@@ -8,6 +8,12 @@ export const config = {
     parse: url('http', 'https'),
     fallback: 'http://127.0.0.1:8080',
   },
+  contentUrl: {
+    variable: 'COMMONPLACE_CONTENT_URL',
+    help: 'URL of the same server under another host name, for users’ bytes alone; not called for users',
+    parse: url('http', 'https'),
+    fallback: undefined as string | undefined,
+  },
   secretsKey: SECRETS_KEY,
   urlAllowlist: {
     variable: 'COMMONPLACE_URL_ALLOWLIST',

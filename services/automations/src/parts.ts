@@ -1,5 +1,5 @@
 import type { EventBus } from '@commonplace/kit/events';
-import type { Guard } from '@commonplace/kit/fetch';
+import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Envelope } from '@commonplace/kit/secrets';
@@ -52,7 +52,7 @@ export interface Shared {
   readonly memberships: MembershipCache;
   readonly peers: Peers;
   /** Checks and fetches URLs that users provide. */
-  readonly guard: Guard;
+  readonly guard: TenantGuard;
   /** Encrypts secrets of users. */
   readonly envelope: Envelope;
   /** Returns the current time in epoch milliseconds. */

@@ -1,7 +1,7 @@
-import { openGuard } from '@commonplace/kit/fetch';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
+import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import { defineService, type Host, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { openDefinitions } from './definitions/open.js';
@@ -42,13 +42,14 @@ export function createAutomations(now: () => number = Date.now): ServiceModule {
     async start(host) {
       const { store, log, bus } = host;
       const settings = host.settings(config);
+      const { systemCall } = host;
+      const directory = host.client(contracts.directory);
       const shared: Shared = {
-        ...{ settings, log, store, bus, now },
-        memberships: await createMembershipCache(host.client(contracts.directory), bus),
+        ...{ settings, log, store, bus, now, systemCall },
+        memberships: await createMembershipCache(directory, bus),
         peers: peersOf(host),
-        guard: openGuard({ allowlist: settings.urlAllowlist }),
+        guard: await openOutgoingGuard({ settings, directory, bus, systemCall }),
         envelope: createEnvelope(settings.secretsKey),
-        systemCall: host.systemCall,
       };
       const definitions = await openDefinitions(shared, await openRunsOfAutomations(shared));
       const runs = await openRuns(shared);

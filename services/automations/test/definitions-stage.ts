@@ -79,6 +79,8 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
   /** Workspaces of tags and resources of forms, by their ids. */
   const tags = new Map<string, string>();
   const forms = new Map<string, string>();
+  /** The `url_allowlist` of the Org. */
+  const urlAllowlist: string[] = [];
   let ahead = 0;
   const membership = (id: string, userId: string) =>
     WorkspaceMembership.fromPartial({
@@ -89,6 +91,7 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
     createAutomations(() => Date.now() + ahead),
     [
       fake(contracts.directory, {
+        getUrlAllowlist: async ({ tenant }) => ({ entries: tenant === orgId ? [...urlAllowlist] : [] }),
         getMemberships: async ({ userId }) => ({
           userId,
           orgs: roles.has(userId) ? [OrgMembership.fromPartial({ orgId, name: 'Org', role: OrgRole.MEMBER })] : [],

@@ -65,7 +65,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
   const rows = new Map<string, Record<string, unknown>>();
   /** The people who see conversations, and from which message on. */
   const readers = new Map<string, number>();
-  const state = { archived: false, ahead: 0, lost: false, denied: new Set<string>() };
+  const state = { urlAllowlist: [] as string[], archived: false, ahead: 0, lost: false, denied: new Set<string>() };
   const act = (context: CallContext, what: string, of: string) => {
     if (state.denied.has(what)) throw new AppError('PERMISSION_DENIED', 'insufficient_role', 'No.');
     // Opens a unit of work, so that the answer of the call is stored with it.
@@ -89,6 +89,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
       },
     }),
     fake(contracts.directory, {
+      getUrlAllowlist: async ({ tenant }) => ({ entries: tenant === orgId ? state.urlAllowlist : [] }),
       getMemberships: async ({ userId }) => {
         const role = members.get(userId);
         const place = { workspaceId, orgId, archived: state.archived };

@@ -1,6 +1,6 @@
-import { openGuard } from '@commonplace/kit/fetch';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
+import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import { defineService, implement } from '@commonplace/platform/runtime';
 import { createArchiveHandlers } from './archives/handlers/archives.js';
 import { archiveCollection, stepCollection } from './archives/records.js';
@@ -47,10 +47,11 @@ export const files = defineService({
   boundStores: async ({ settings, dataDir }) => [await openBlobInstallation(settings(config), dataDir)],
   async start(host) {
     const settings = host.settings(config);
-    const { store, log } = host;
+    const { store, log, bus, systemCall } = host;
+    const directory = host.client(contracts.directory);
     const background = createBackground(log);
     const tokens = createTokens(await signingKey(store, await store.collection(keyCollection)));
-    const guard = openGuard({ allowlist: settings.urlAllowlist });
+    const guard = await openOutgoingGuard({ settings, directory, bus, systemCall });
     const media = openMedia({
       processes: settings.mediaProcesses,
       maxWaitingPerTenant: settings.mediaWaiting,
@@ -84,7 +85,7 @@ export const files = defineService({
       uploadQueue,
       importUploads: createImportUploads({ ...sweepParts, imports }),
     };
-    const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
+    const memberships = await createMembershipCache(directory, bus);
     const importParts = await openImportParts({ ...uploadParts, imports }, host, memberships);
     const sweeperParts = { ...sweepParts, ...uploadParts };
     const uploads = createUploadHandlers(uploadParts);

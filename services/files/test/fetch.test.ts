@@ -26,7 +26,7 @@ beforeAll(async () => {
   };
   const fetch = async () =>
     ({ status, headers: {}, body: Readable.from([Buffer.from('words')]) }) as unknown as Fetched;
-  parts = played.other({ bytes: { ...bytes, put }, guard: { ...guard, fetch } });
+  parts = played.other({ bytes: { ...bytes, put }, guard: { ...guard, of: async () => ({ ...guard, fetch }) } });
 });
 afterAll(() => played.close());
 beforeEach(() => {

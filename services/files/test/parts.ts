@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { readConfig } from '@commonplace/kit/config';
-import { openGuard } from '@commonplace/kit/fetch';
+import { openTenantGuard } from '@commonplace/kit/fetch';
 import { newId, newRequestId } from '@commonplace/kit/id';
 import { createOwnIds } from '@commonplace/kit/installation';
 import { createLog } from '@commonplace/kit/log';
@@ -47,7 +47,7 @@ export async function openParts(more: Partial<BlobStore> = {}): Promise<TestPart
   const database = await openSqliteDatabase({ file: join(folder, 'test.db'), log });
   const store = database.store('files');
   const nodes = new Map<string, FakeNode>();
-  const guard = openGuard();
+  const guard = openTenantGuard({ listOf: async () => [] });
   await openFolderInstallation(join(folder, 'files')).claim(INSTALLATION);
   const bytes = { ...(await openFolderStore(join(folder, 'files'))), ...more };
   const parts: SweeperParts = {

@@ -1,5 +1,7 @@
+import { openGuard } from '@commonplace/kit/fetch';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
+import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import type { Host } from '@commonplace/platform/runtime';
 import { forgetComments } from './comments/forget.js';
 import type { CommentParts } from './comments/parts.js';
@@ -83,12 +85,16 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const tags: TagParts = { ...parts, tags: records.tags, usage: records.usage };
   const commentParts: CommentParts = { ...parts, kinds, comments, threads };
   const snapshotParts: SnapshotParts = { ...parts, kinds, deriver, snapshots };
-  const forms = await openForms({ store, log, tree, table: kinds.table, settings, deriver });
+  const { bus } = host;
+  const guard = await openOutgoingGuard({ settings, directory: peers.directory, bus, systemCall });
+  // Domains of publications lead to this service itself.
+  const certificateGuard = openGuard({ allowlist: settings.urlAllowlist });
+  const forms = await openForms({ store, log, tree, table: kinds.table, settings, deriver, guard });
   const domainQueue = await openDomainQueue({ store, log, partsOf: () => publications });
   const publications = await openPublicationParts(
     { ...parts, kinds, grants, terms },
     domainQueue.collection,
-    forms.guard,
+    certificateGuard,
   );
   const treeParts: TreeParts = {
     ...sharing,
@@ -123,6 +129,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
     planner,
     runner,
     domainQueue,
+    certificateGuard,
   };
 }
 

@@ -87,6 +87,7 @@ export const resources = defineService({
         await planner.close();
         await forms.forms.deliveries.close();
         await forms.forms.guard.close();
+        await features.certificateGuard.close();
       },
     };
   },

@@ -1,9 +1,10 @@
-import { openGuard, type Guard as UrlGuard } from '@commonplace/kit/fetch';
+import { type OpenGuard, openGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import type { Client } from '@commonplace/kit/rpc';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
 import { type Mailer, openMailer } from '@commonplace/platform/mail';
+import { ownUrls } from '@commonplace/platform/outgoing';
 import type { ArchiveService } from '@commonplace/proto/files/v1/archive_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
@@ -34,7 +35,7 @@ export interface Parts extends Stores, Peers {
   readonly envelope: Envelope;
   readonly mailer: Mailer;
   /** Decides which user-supplied URLs may be called. */
-  readonly guard: UrlGuard;
+  readonly guard: OpenGuard;
   /** Returns the current time as RFC 3339, plus `afterMs` milliseconds if given. */
   now(afterMs?: number): string;
 }
@@ -59,7 +60,7 @@ export async function openParts({ clock = Date.now, ...input }: PartsInput): Pro
     quotas: await openQuotas(input.store, input.settings, stores),
     envelope,
     mailer: await openMailer({ service: 'tenancy', store, log, now: clock, smtpUrl, mailFrom, publicUrl, envelope }),
-    guard: openGuard({ allowlist: input.settings.urlAllowlist }),
+    guard: openGuard({ allowlist: settings.urlAllowlist, ownUrls: ownUrls(settings) }),
     now: (afterMs = 0) => new Date(clock() + afterMs).toISOString(),
   };
 }

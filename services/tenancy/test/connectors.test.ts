@@ -217,6 +217,16 @@ describe('a connector with credentials', () => {
     expect(made.authType).toBe(ConnectorAuthType.NONE);
   });
 
+  test('refuses its own addresses, and what the Org does not list', async () => {
+    const refused = { reason: 'url_not_allowed', param: 'config.url' };
+    const at = (url: string) => create({ type: ConnectorType.HTTP, config: { url } });
+    await expect(at('https://wiki.example.com/api/v1')).rejects.toMatchObject(refused);
+    const org = await world.createOrg(owner, { settings: { urlAllowlist: ['api.example.org'] } });
+    workspaceId = (await world.createWorkspace(owner, { orgId: org.id })).id;
+    await expect(at('https://api.example.com/')).rejects.toMatchObject(refused);
+    expect(await at('https://api.example.org/')).toMatchObject({ authType: ConnectorAuthType.NONE });
+  });
+
   test('reports all faults at once, and no secret', async () => {
     const config = { bucket: 7, endpoint: 'https://10.0.0.1' };
     const error = await create({ type: ConnectorType.S3, config, credentials: { api_key: 'very-secret' } }).catch(

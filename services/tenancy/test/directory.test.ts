@@ -93,6 +93,15 @@ describe('memberships', () => {
     );
   });
 
+  test('the list of allowed URLs is that of the Org, and empty for Personal tenants', async () => {
+    const owner = world.person();
+    const org = await world.createOrg(owner, { settings: { urlAllowlist: ['example.org'] } });
+    const personal = await world.createWorkspace(owner);
+    const listOf = async (tenant: string) => world.directory.getUrlAllowlist({ tenant }, await world.system());
+    expect(await listOf(org.id)).toEqual({ entries: ['example.org'] });
+    expect(await listOf(personal.id)).toEqual({ entries: [] });
+  });
+
   test('lookups answer every caller, and return nothing for unknown ids', async () => {
     const owner = world.person();
     const org = await world.createOrg(owner, { name: 'Found' });

@@ -15,8 +15,9 @@ export async function accessFor(
   signal: AbortSignal,
 ): Promise<McpAccess | undefined> {
   const headers = headersOf(server, secretsOf(parts.envelope, server));
-  if (server.auth.type !== 'oauth2') return { guard: parts.mcpGuard, headers };
+  const guard = await parts.mcpGuard.of(server.tenant);
+  if (server.auth.type !== 'oauth2') return { guard, headers };
   const grant = await grantOf(parts, server, userId);
   if (grant === undefined) return undefined;
-  return { guard: parts.mcpGuard, headers, token: (rejected) => accessToken(parts, grant.id, rejected, signal) };
+  return { guard, headers, token: (rejected) => accessToken(parts, grant.id, rejected, signal) };
 }

@@ -75,7 +75,7 @@ export async function completeAuthorization(
   if (request.error !== '' || request.code === '') throw McpAuthorizationFailed({ why: errorCode(request.error) });
   const pending = unseal<PendingAuthorization>(parts.envelope, authorization, authorization.sealed);
   const code = { code: request.code, iss: request.iss === '' ? undefined : request.iss };
-  const asked = redeemed.get(request) ?? redeemCode(parts, server.id, pending, code).catch(caught);
+  const asked = redeemed.get(request) ?? redeemCode(parts, server, pending, code).catch(caught);
   redeemed.set(request, asked);
   const tokens = await asked;
   if (tokens instanceof McpFailure) throw McpAuthorizationFailed({ why: tokens.message });

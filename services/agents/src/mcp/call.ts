@@ -89,7 +89,7 @@ export async function runTool(parts: McpParts, call: McpCall): Promise<McpCallRe
     if (access === undefined) throw new McpFailure('auth', `Nobody has authorized for ${server.name} yet.`);
     const outcome = await callOnce(server, access, tool, call, state, signal);
     await noteOutcome(parts, server, undefined);
-    return present(parts, server, tool.name, { owner, state }, outcome);
+    return present({ ...parts, guard: access.guard }, server, tool.name, { owner, state }, outcome);
   } catch (error) {
     if (error instanceof CallLost) await noteOutcome(parts, server, error.failure);
     if (!(error instanceof McpFailure)) throw error;
@@ -139,7 +139,7 @@ const keyOf = (runId: string, toolCallId: string): string =>
   toolCallId.includes(runId) ? toolCallId : `${runId}:${toolCallId}`;
 
 function present(
-  { envelope, mcpGuard, settings }: McpParts,
+  { envelope, guard, settings }: Pick<McpParts, 'envelope' | 'settings'> & Pick<McpAccess, 'guard'>,
   server: McpServerRecord,
   toolName: string,
   { owner, state }: { readonly owner: CallOwner; readonly state: CallState },
@@ -151,7 +151,7 @@ function present(
     return { server, text, isError: result.isError === true, images: resultImages(result, toolName) };
   }
   const asked = readQuestions(
-    mcpGuard,
+    guard,
     server.name,
     state,
     outcome as Extract<CallOutcome, { resultType: 'input_required' }>,

@@ -33,7 +33,7 @@ export async function addServer(
   context: CallContext,
 ): Promise<Changed> {
   const { mcpServers, agents, settings } = parts;
-  const url = readUrl(parts.mcpGuard, request.url);
+  const url = readUrl(await parts.mcpGuard.of(agent.tenant), request.url);
   const auth = readAuth(request.auth);
   const headers = readHeaders(request.headers);
   const { agentId: _, name: given, ...input } = request;
@@ -88,7 +88,8 @@ export async function changeServer(
   const isSet = (name: string) => mask.has(name);
   const name = request.newName ?? before.name;
   if (name !== before.name) await requireFreeName(parts, before.agentId, name);
-  const url = request.url === undefined ? before.url : readUrl(parts.mcpGuard, request.url);
+  const guard = await parts.mcpGuard.of(before.tenant);
+  const url = request.url === undefined ? before.url : readUrl(guard, request.url);
   const credentials = credentialsAfter(parts, before, request, { url, isSet });
   const needsGrant = isSet('auth') || url !== before.url || request.reauthorize === true;
   if (request.refresh === true && before.status === 'auth_required' && !needsGrant) throw McpAuthRequired({ name });

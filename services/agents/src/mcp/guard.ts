@@ -1,5 +1,5 @@
-import { type Guard, openGuard } from '@commonplace/kit/fetch';
-import type { Settings } from '../config.js';
+import type { TenantGuard } from '@commonplace/kit/fetch';
+import { type OutgoingParts, openOutgoingGuard } from '@commonplace/platform/outgoing';
 import { MAX_CALL_MS } from './limits.js';
 
 /** Milliseconds added to the longest call, so that the call's own time limit applies first. */
@@ -8,6 +8,6 @@ const SPARE_MS = 5_000;
 /**
  * Opens the guard for calls of MCP servers. It allows a tool to send nothing for as long as the longest call may take.
  */
-export function openMcpGuard({ urlAllowlist }: Pick<Settings, 'urlAllowlist'>): Guard {
-  return openGuard({ allowlist: urlAllowlist, idleMs: MAX_CALL_MS + SPARE_MS });
+export function openMcpGuard(parts: Omit<OutgoingParts, 'idleMs'>): Promise<TenantGuard> {
+  return openOutgoingGuard({ ...parts, idleMs: MAX_CALL_MS + SPARE_MS });
 }

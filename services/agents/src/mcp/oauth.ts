@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Guard } from '@commonplace/kit/fetch';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed } from '@modelcontextprotocol/client';
 import type { McpAuthorizationRecord, McpServerRecord } from '../stores/mcp-servers.js';
@@ -42,8 +43,8 @@ type OAuthParts = Pick<McpParts, 'mcpGuard' | 'envelope' | 'settings' | 'mcpClie
 export const redirectUri = ({ settings }: Pick<McpParts, 'settings'>): string => settings.publicUrl + CALLBACK_PATH;
 
 /** Creates a guarded connection to an authorization server. */
-export function oauthHttp({ mcpGuard }: Pick<McpParts, 'mcpGuard'>, timeoutMs: number): McpHttp {
-  return new McpHttp(mcpGuard, { maxBytes: MAX_OAUTH_BYTES, signal: AbortSignal.timeout(timeoutMs) });
+export function oauthHttp(guard: Guard, timeoutMs: number): McpHttp {
+  return new McpHttp(guard, { maxBytes: MAX_OAUTH_BYTES, signal: AbortSignal.timeout(timeoutMs) });
 }
 
 /**
@@ -51,9 +52,10 @@ export function oauthHttp({ mcpGuard }: Pick<McpParts, 'mcpGuard'>, timeoutMs: n
  * `McpFailure`.
  */
 export async function beginAuthorization(parts: OAuthParts, server: McpServerRecord): Promise<StartedAuthorization> {
-  const { resourceMetadataUrl, scope: asked } = await challengeOf(oauthHttp(parts, CHALLENGE_MS), server.url);
+  const guard = await parts.mcpGuard.of(server.tenant);
+  const { resourceMetadataUrl, scope: asked } = await challengeOf(oauthHttp(guard, CHALLENGE_MS), server.url);
   const { discoverOAuthServerInfo, startAuthorization } = await loadLibrary();
-  const http = oauthHttp(parts, DISCOVERY_MS);
+  const http = oauthHttp(guard, DISCOVERY_MS);
   try {
     const found = await discoverOAuthServerInfo(server.url, {
       fetchFn: http.fetch,
@@ -73,7 +75,7 @@ export async function beginAuthorization(parts: OAuthParts, server: McpServerRec
       ...(scope !== undefined && { scope }),
     });
     // People open this page, so the same rules apply to it as to URLs that the server calls itself.
-    parts.mcpGuard.check(authorizationUrl.href);
+    guard.check(authorizationUrl.href);
     const pending = { issuer, metadata: metadata && neededOf(metadata), client, resource, codeVerifier };
     return { url: authorizationUrl.href, state, pending };
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Guard } from '@commonplace/kit/fetch';
+import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import type { Envelope } from '@commonplace/kit/secrets';
 import type { Collection, Store } from '@commonplace/kit/store';
@@ -26,6 +26,6 @@ export interface McpParts extends McpRecords {
   readonly log: Log;
   readonly settings: Settings;
   /** Checks each URL that is called for an MCP server. */
-  readonly mcpGuard: Guard;
+  readonly mcpGuard: TenantGuard;
   readonly envelope: Envelope;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Guard } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
 import type { OAuthTokens } from '@modelcontextprotocol/client';
@@ -40,11 +41,11 @@ function grantId(
 /** Exchanges a code for tokens. `iss` is the issuer that the redirect names. Throws `McpFailure`. */
 export async function redeemCode(
   parts: TokenParts,
-  serverId: string,
+  { id: serverId, tenant }: Pick<McpServerRecord, 'id' | 'tenant'>,
   pending: PendingAuthorization,
   { code, iss }: { readonly code: string; readonly iss: string | undefined },
 ): Promise<OAuthTokens> {
-  const http = oauthHttp(parts, TOKEN_MS);
+  const http = oauthHttp(await parts.mcpGuard.of(tenant), TOKEN_MS);
   const { issuer, metadata, client, resource, codeVerifier } = pending;
   // The library compares the issuer only if there is metadata, which old servers do not have.
   if (metadata === undefined && iss !== undefined && iss !== issuer) {
@@ -139,8 +140,9 @@ export async function accessToken(
       await sleep(POLL_MS, undefined, { signal, ref: false });
       continue;
     }
+    const guard = await parts.mcpGuard.of(grant.tenant);
     const claimed = await claimRefresh(parts, grant);
-    if (claimed !== undefined) return refreshAs(parts, claimed, secrets, refreshToken);
+    if (claimed !== undefined) return refreshAs(parts, guard, claimed, secrets, refreshToken);
   }
 }
 
@@ -166,12 +168,13 @@ async function claimRefresh(
 /** Refreshes the tokens, and stores the new ones before they are used. */
 async function refreshAs(
   parts: TokenParts,
+  guard: Guard,
   grant: McpGrantRecord,
   { registration, scope }: GrantSecrets,
   refreshToken: string,
 ): Promise<string> {
   const { issuer, metadata, client, resource } = registration;
-  const http = oauthHttp(parts, TOKEN_MS);
+  const http = oauthHttp(guard, TOKEN_MS);
   let tokens: OAuthTokens;
   try {
     const { refreshAuthorization } = await loadLibrary();

@@ -32,7 +32,7 @@ export async function createAutomation(
   context: CallContext,
 ): Promise<AutomationRecord> {
   const faults = createFaults();
-  const read = readNewDefinition(request, parts.guard, faults);
+  const read = readNewDefinition(request, await parts.guard.of(place.tenant), faults);
   if (faults.list.length > 0) throw invalidFields(faults.list);
   requireScopes(read.terms, context.caller);
   await requireTargets(parts, read.terms.trigger, { before: undefined, ...place }, context);
@@ -66,7 +66,7 @@ export async function changeAutomation(
   const paths = (request.updateMask ?? []).map((path) => path.split('.')[0]);
   if (paths.filter((path) => path !== 'automation_id').length === 0) throw NoUpdateField();
   const faults = createFaults();
-  const read = readChangedDefinition(request, before, parts.guard, faults);
+  const read = readChangedDefinition(request, before, await parts.guard.of(before.tenant), faults);
   if (request.rotateWebhookToken && read.terms.trigger.type !== 'webhook') {
     faults.add('rotate_webhook_token', 'invalid_value', 'can only be sent for a webhook trigger.');
   }

@@ -37,7 +37,10 @@ export async function fetchUpload(parts: UploadParts, job: HeldJob<Upload>): Pro
   try {
     const covered = (upload.reserved?.bytes ?? 0) + (intent.reserved?.bytes ?? 0);
     const meter = createMeter(parts, intent, { tenant: upload.tenant, account: 'files' }, covered);
-    const source = metered(openUrl(parts, upload.sourceUrl ?? '', AbortSignal.timeout(limitMs)), meter);
+    const source = metered(
+      openUrl(parts, { url: upload.sourceUrl ?? '', tenant: upload.tenant }, AbortSignal.timeout(limitMs)),
+      meter,
+    );
     const stored = await parts.bytes.put(blobKey(blobId), source, { sizeBytes, sha256 });
     await finishUpload(parts, upload, blobId, stored, intent);
   } catch (error) {
@@ -65,8 +68,20 @@ async function refuseBytes(parts: UploadParts, upload: Upload, fault: Fault): Pr
 
 const UNREACHABLE: Fault = { code: 'dependency_unavailable', message: 'The source did not answer as expected.' };
 
-export async function* openUrl(parts: UploadParts, url: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
-  const { status, headers, body } = await parts.guard.fetch(url, { signal }).catch(refuseOrRetry);
+/** A URL to fetch, and the tenant that it is fetched for. */
+export interface SourceUrl {
+  readonly url: string;
+  readonly tenant: string;
+}
+
+/** Yields the bytes at a URL. Throws `UrlNotAllowed`, or an error that `faultIn` describes. */
+export async function* openUrl(
+  parts: UploadParts,
+  { url, tenant }: SourceUrl,
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  const guard = await parts.guard.of(tenant);
+  const { status, headers, body } = await guard.fetch(url, { signal }).catch(refuseOrRetry);
   const limit = parts.settings.fileBytes;
   try {
     if (status >= 500 || status === 429) throw new SourceUnavailable(`the source answered ${status}`);

@@ -1,4 +1,4 @@
-import type { Guard } from '@commonplace/kit/fetch';
+import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Queue } from '@commonplace/kit/jobs';
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { StoredBytes } from '../blobs/port.js';
@@ -13,7 +13,7 @@ export interface UploadParts extends TextParts {
   readonly uploadQueue: Pick<Queue<Upload>, 'runNow'>;
   readonly tokens: Tokens;
   /** Fetches URLs that users have given. */
-  readonly guard: Guard;
+  readonly guard: TenantGuard;
   readonly importUploads: ImportUploads;
 }
 

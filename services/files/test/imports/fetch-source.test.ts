@@ -17,7 +17,7 @@ const hold = { record, save: async () => {} } as unknown as Hold;
 
 /** Fetches a source that sends a body, or fails. */
 function fetchFrom(fetch: () => Promise<unknown>, more: object = {}): Promise<void> {
-  return fetchSource(played.other({ guard: { fetch } as never, ...more }) as never, hold);
+  return fetchSource(played.other({ guard: { of: async () => ({ fetch }) } as never, ...more }) as never, hold);
 }
 
 const answer = (body: Readable, status = 200) => ({ status, headers: {}, body });

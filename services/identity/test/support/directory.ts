@@ -82,6 +82,7 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
       getSharingTerms: answering(async () => {
         throw NotFound();
       }),
+      getUrlAllowlist: answering(async () => ({ entries: [] })),
       listPeople: answering(async () => ({ items: [], page: undefined })),
       listOrgAdmins: answering(async ({ orgId }) => {
         const isAdmin = (role: OrgRole | undefined) => role === OrgRole.OWNER || role === OrgRole.ADMIN;

@@ -1,5 +1,5 @@
 import { invalidFields } from '@commonplace/kit/errors';
-import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { ContentMode, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
@@ -42,7 +42,7 @@ export async function checkConfig(
   const all = withCollected(fields, config.collect);
   if (all.length === 0) faults.add('config.fields', 'invalid_value', 'The table has no writable column.');
   planFieldColumns(all, before?.fields ?? [], columns, faults);
-  checkTargets(parts, config, faults);
+  checkTargets(await parts.forms.guard.of(node.tenant), config, faults);
   await checkFieldPatterns(parts.forms.deriver, node.tenant, all, before?.fields ?? [], faults);
   await checkNotified(parts, node, config, faults, context);
   if (faults.list.length > 0) throw invalidFields(faults.list);
@@ -50,10 +50,10 @@ export async function checkConfig(
 }
 
 /** Adds a fault for each webhook URL that is not allowed, judged by its text alone. */
-function checkTargets({ forms }: FormParts, { webhooks }: FormConfigInput, faults: FormFaults): void {
+function checkTargets(guard: Guard, { webhooks }: FormConfigInput, faults: FormFaults): void {
   for (const [i, { url }] of webhooks.entries()) {
     try {
-      if (url !== '') forms.guard.check(url);
+      if (url !== '') guard.check(url);
     } catch (error) {
       if (!(error instanceof UrlNotAllowed)) throw error;
       faults.add(`config.webhooks[${i}].url`, 'url_not_allowed', error.message);

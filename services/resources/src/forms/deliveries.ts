@@ -1,4 +1,4 @@
-import type { Guard } from '@commonplace/kit/fetch';
+import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import type { Envelope } from '@commonplace/kit/secrets';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
@@ -12,7 +12,7 @@ import type { FormRecord, FormStores } from './records.js';
 export interface DeliveryParts {
   readonly store: Store;
   readonly log: Log;
-  readonly guard: Guard;
+  readonly guard: TenantGuard;
   readonly envelope: Envelope;
   readonly forms: FormStores['forms'];
   readonly tree: Tree;

@@ -1,4 +1,4 @@
-import { type Guard, openGuard } from '@commonplace/kit/fetch';
+import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
@@ -32,7 +32,7 @@ export interface Forms extends FormStores {
   readonly captcha: Captcha;
   readonly envelope: Envelope;
   /** Decides which URLs may be called. */
-  readonly guard: Guard;
+  readonly guard: TenantGuard;
   readonly bindings: Bindings;
   readonly batches: Batches;
   readonly deliveries: Webhooks;
@@ -47,11 +47,20 @@ export interface FormSurroundings {
   readonly tree: Tree;
   readonly table: TableKind;
   readonly deriver: Deriver;
-  readonly settings: Pick<Settings, 'secretsKey' | 'urlAllowlist' | 'captchaBits' | 'captchaMinutes'>;
+  readonly guard: TenantGuard;
+  readonly settings: Pick<Settings, 'secretsKey' | 'captchaBits' | 'captchaMinutes'>;
 }
 
-export async function openForms({ store, log, tree, table, settings, deriver }: FormSurroundings): Promise<Forms> {
-  const { secretsKey: keys, urlAllowlist: allowlist, captchaBits: bits, captchaMinutes } = settings;
+export async function openForms({
+  store,
+  log,
+  tree,
+  table,
+  settings,
+  deriver,
+  guard,
+}: FormSurroundings): Promise<Forms> {
+  const { secretsKey: keys, captchaBits: bits, captchaMinutes } = settings;
   const envelope = createEnvelope(keys);
   const bindings = createBindings(table);
   const stores: FormStores = {
@@ -63,7 +72,6 @@ export async function openForms({ store, log, tree, table, settings, deriver }: 
   };
   const known = createKnownForms();
   const captcha = createCaptcha({ masterKeys: keys, bits, validMs: captchaMinutes * 60_000, now: Date.now });
-  const guard = openGuard({ allowlist });
   const deliveries = await openDeliveries({ store, log, guard, envelope, forms: stores.forms, tree, now: Date.now });
   const findMismatches = createFindMismatches(deriver);
   return {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
-import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CreateConnectorRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
@@ -12,10 +12,12 @@ import {
   readCredentials,
   TERMS,
 } from '../domain/connector-terms.js';
+import { fullOrgSettings } from '../domain/org-settings.js';
 import { publishConnector } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, type WorkspaceAccess } from '../policy.js';
 import type { Connector } from '../stores/connectors.js';
+import type { Workspace } from '../stores/workspaces.js';
 import { clientFor } from '../upstream/oauth-clients.js';
 import { connectorTypeOf } from '../wire/connector.js';
 import { authorizeUrlFor } from './authorize.js';
@@ -36,7 +38,7 @@ export async function addConnector(
   { workspace }: WorkspaceAccess,
   request: CreateConnectorRequest,
 ): Promise<{ connector: Connector; authorizeUrl?: string }> {
-  const { type, config, authType, secret } = readDraft(parts, request);
+  const { type, config, authType, secret } = readDraft(parts, await guardOf(parts, workspace), request);
   requireActiveWorkspace(workspace);
   const others = await parts.connectors.ofWorkspace(workspace.id);
   const client = clientFor(parts.settings, type);
@@ -79,10 +81,10 @@ function isSame(
   return isDeepStrictEqual({ type, name, authType }, facts) && isDeepStrictEqual(JSON.parse(one.config), config);
 }
 
-function readDraft(parts: Parts, request: CreateConnectorRequest): Draft {
+function readDraft(parts: Parts, guard: Guard, request: CreateConnectorRequest): Draft {
   const type = connectorTypeOf(request.type);
   const config = objectIn(request.config);
-  const faults: Fault[] = faultsOfConfig(type, config, (url) => refusalOf(parts, url));
+  const faults: Fault[] = faultsOfConfig(type, config, (url) => refusalOf(guard, url));
   const given = objectIn(request.credentials);
   if (Object.keys(given).length > 0) {
     const read = readCredentials(type, given);
@@ -100,8 +102,14 @@ function readDraft(parts: Parts, request: CreateConnectorRequest): Draft {
   );
 }
 
+/** Returns the guard for URLs of a workspace, as its Org's list narrows it. */
+async function guardOf({ guard, orgs }: Parts, { orgId }: Workspace): Promise<Guard> {
+  const org = orgId === undefined ? undefined : await orgs.records.get(orgId);
+  return org === undefined ? guard : guard.narrowedTo(fullOrgSettings(org.settings).urlAllowlist);
+}
+
 /** Returns the reason why a URL may not be called; undefined if it may. */
-function refusalOf({ guard }: Parts, url: string): string | undefined {
+function refusalOf(guard: Guard, url: string): string | undefined {
   try {
     guard.check(url);
     return undefined;

@@ -46,6 +46,11 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       return toSharingTerms(workspace, org);
     },
 
+    async getUrlAllowlist({ tenant }) {
+      const org = await orgs.records.get(tenant);
+      return { entries: org === undefined ? [] : [...fullOrgSettings(org.settings).urlAllowlist] };
+    },
+
     async listPeople({ workspaceId, role, page }) {
       const workspace = await workspaces.records.get(workspaceId);
       if (workspace === undefined) throw NotFound();

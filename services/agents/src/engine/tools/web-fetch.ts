@@ -1,4 +1,4 @@
-import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import { visible } from '../../domain/passage.js';
 import { fetchText, type PageText, UnreadablePage } from '../../domain/web-page.js';
@@ -26,8 +26,8 @@ export function createWebTools(parts: WebParts): Tool[] {
   return [
     {
       schema,
-      async plan(args, { ownWords }) {
-        const url = urlIn(parts, args);
+      async plan(args, { ownWords, run }) {
+        const url = urlIn(await parts.guard.of(run.tenant), args);
         // The URL itself can carry data out, unless the person has written it.
         const isSink = !isWrittenIn(ownWords, requiredText(args, 'url', MAX_URL_LENGTH).trim());
         return {
@@ -36,13 +36,16 @@ export function createWebTools(parts: WebParts): Tool[] {
           preview: { ...NO_PREVIEW, text: url.href, hosts: [url.host] },
         } as const;
       },
-      call: (args, context) => read(parts, urlIn(parts, args), context),
+      async call(args, context) {
+        const guard = await parts.guard.of(context.run.tenant);
+        return read(parts, guard, urlIn(guard, args), context);
+      },
     },
   ];
 }
 
 /** Returns the URL that a call names. Throws `InvalidArguments` if it must not be fetched. */
-function urlIn({ guard }: WebParts, args: Arguments): URL {
+function urlIn(guard: Guard, args: Arguments): URL {
   try {
     return guard.check(requiredText(args, 'url', MAX_URL_LENGTH).trim());
   } catch (error) {
@@ -62,13 +65,13 @@ export function isWrittenIn(text: string, url: string): boolean {
   return false;
 }
 
-async function read(parts: WebParts, url: URL, { run, signal }: ToolContext): Promise<ToolResult> {
+async function read(parts: WebParts, guard: Guard, url: URL, { run, signal }: ToolContext): Promise<ToolResult> {
   const { webFetchBytes: maxBytes, webFetchSeconds } = parts.settings;
   const bound = AbortSignal.any([signal, AbortSignal.timeout(webFetchSeconds * 1000)]);
   const taint = { type: 'web', id: url.href, name: url.host } as const;
   let page: PageText;
   try {
-    page = await fetchText(parts.guard, url.href, { maxBytes, signal: bound });
+    page = await fetchText(guard, url.href, { maxBytes, signal: bound });
   } catch (error) {
     signal.throwIfAborted();
     const known = error instanceof UrlNotAllowed || error instanceof UnreadablePage;

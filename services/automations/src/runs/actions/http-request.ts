@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Fetched, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { signedHeaders } from '@commonplace/platform/webhooks';
 import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
@@ -51,8 +51,9 @@ export const httpRequest = (parts: HttpParts): Action => ({
     }
     const secrets = openSecrets(parts, context.automation, secretsIn(action.config));
     try {
-      const request = requestIn(parts, context, secrets);
-      const response = await send(parts, context, request, secrets, once);
+      const guard = await parts.guard.of(context.run.tenant);
+      const request = requestIn(guard, context, secrets);
+      const response = await send({ guard, now: parts.now }, context, request, secrets, once);
       return done(masked(await answerOf(parts, response, secrets, once), secrets));
     } catch (error) {
       if (!(error instanceof ActionError)) throw error;
@@ -62,7 +63,7 @@ export const httpRequest = (parts: HttpParts): Action => ({
   },
 });
 
-function requestIn({ guard }: HttpParts, { action, scope }: ActionContext, secrets: UsedSecrets): OutgoingRequest {
+function requestIn(guard: Guard, { action, scope }: ActionContext, secrets: UsedSecrets): OutgoingRequest {
   const { sign_with: _, ...templates } = action.config;
   const config = renderTemplates(templates, { ...scope, secrets: secrets.values }) as Config;
   const url = guard.check(String(config.url));
@@ -96,7 +97,7 @@ function headerValue(name: string, value: unknown): string {
 }
 
 async function send(
-  { guard, now }: HttpParts,
+  { guard, now }: { readonly guard: Guard; readonly now: () => number },
   { action, step, signal }: ActionContext,
   { url, method, headers, body }: OutgoingRequest,
   { signing }: UsedSecrets,

@@ -105,20 +105,20 @@ async function admit(
   request: CreateImportRequest,
   context: CallContext,
 ): Promise<{ parsed: ImportRequest; place: ImportPlace }> {
-  let parsed: ImportRequest | undefined;
-  let faults: unknown;
-  try {
-    parsed = await readImportRequest(request, parts.settings, parts.guard);
-  } catch (error) {
-    faults = error;
-  }
-  const { workspaceId, parentId } = request;
-  const place = await parts.treeImports.checkImportPlace({ workspaceId, parentId }, context.onward).catch((error) => {
-    const state = error instanceof AppError && error.code === 'ABORTED';
-    throw state && faults !== undefined ? faults : error;
-  });
-  if (parsed === undefined) throw faults;
-  return { parsed, place };
+  const { workspaceId, parentId, sourceUrl } = request;
+  const checked = parts.treeImports.checkImportPlace({ workspaceId, parentId }, context.onward);
+  const [place] = await Promise.allSettled([checked]);
+  if (place.status === 'rejected' && !isConflict(place.reason)) throw place.reason;
+  const isNarrowed = sourceUrl !== undefined && place.status === 'fulfilled';
+  const guard = isNarrowed ? await parts.guard.of(place.value.tenant) : parts.guard;
+  const parsed = await readImportRequest(request, parts.settings, guard);
+  if (place.status === 'rejected') throw place.reason;
+  return { parsed, place: place.value };
+}
+
+/** Returns whether a place is refused for its present state, which faults of the request precede. */
+function isConflict(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'ABORTED';
 }
 
 /**

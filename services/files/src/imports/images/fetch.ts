@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { kindOf, SNIFF_BYTES } from '../../media/index.js';
 import { lastSegmentOf } from '../domain/url-name.js';
 import type { ImportParts } from '../parts.js';
@@ -17,6 +17,10 @@ export interface Budget {
   readonly until: number;
 }
 
+export interface ImageParts extends Pick<ImportParts, 'settings'> {
+  readonly guard: Pick<Guard, 'fetch'>;
+}
+
 /** Milliseconds that one image may take. */
 const IMAGE_TIMEOUT_MS = 20_000;
 
@@ -24,7 +28,7 @@ class ImageRefused extends Error {}
 
 /** Fetches one image through the URL guard into a file. Never rejects because of what the remote server does. */
 export async function fetchImage(
-  { guard, settings }: Pick<ImportParts, 'guard' | 'settings'>,
+  { guard, settings }: ImageParts,
   url: string,
   path: string,
   budget: Budget,

@@ -25,10 +25,12 @@ export interface WithImages {
  */
 export async function withRemoteImages(
   parts: ImportParts,
+  tenant: string,
   source: ThreadSource,
   stopped: () => void,
 ): Promise<WithImages> {
-  const { importImages: maxImages, importImagesBytes: bytes, importImagesSeconds: seconds } = parts.settings;
+  const { settings } = parts;
+  const { importImages: maxImages, importImagesBytes: bytes, importImagesSeconds: seconds } = settings;
   const found = await findRemoteImages(source, maxImages + 1, stopped);
   const folder = join(parts.scratch, randomUUID());
   const close = () => rm(folder, { recursive: true, force: true });
@@ -40,7 +42,10 @@ export async function withRemoteImages(
     for (let from = 0; from < images.length; from += FETCH_CONCURRENCY) {
       stopped();
       const some = images.slice(from, from + FETCH_CONCURRENCY);
-      const ends = some.map(({ url }, i) => fetchImage(parts, url, join(folder, String(from + i)), budget));
+      const guard = await parts.guard.of(tenant);
+      const ends = some.map(({ url }, i) =>
+        fetchImage({ guard, settings }, url, join(folder, String(from + i)), budget),
+      );
       for (const [i, one] of (await Promise.all(ends)).entries()) fetched.set((some[i] as RemoteImage).url, one);
     }
     const more = `Only ${maxImages} images are fetched; the operator can raise that by COMMONPLACE_IMPORT_IMAGES.`;

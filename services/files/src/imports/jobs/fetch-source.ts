@@ -44,7 +44,7 @@ async function fetchOnce(parts: ImportParts, hold: Hold): Promise<void> {
   const meter = createMeter(parts, intent, account, 0);
   try {
     const signal = AbortSignal.timeout(limitMs);
-    const stored = await parts.bytes.put(blobKey(blobId), metered(openUrl(parts, url, signal), meter));
+    const stored = await parts.bytes.put(blobKey(blobId), metered(openUrl(parts, { url, tenant }, signal), meter));
     const readAs = sourceType === 'url' ? await typeOfUrl(parts, blobId, url) : undefined;
     await hold.save(
       () => ({ blobId, heldBytes: stored.sizeBytes, ...(readAs !== undefined && { readAs }) }),

@@ -70,7 +70,7 @@ async function withOpened(
 ): Promise<void> {
   const { options, dryRun } = hold.record;
   if (options.downloadRemoteImages !== true || dryRun) return withSource(parts, hold, bundle, source, acting, stopped);
-  const images = await withRemoteImages(parts, source, stopped);
+  const images = await withRemoteImages(parts, hold.record.tenant, source, stopped);
   try {
     await withSource(parts, hold, bundle, images.source, acting, stopped);
   } finally {

@@ -58,22 +58,20 @@ async function admit(
   request: CreateFileRequest,
   context: CallContext,
 ): Promise<{ parsed: FileRequest; place: FilePlace }> {
-  let parsed: FileRequest | undefined;
-  let faults: unknown;
-  try {
-    parsed = await readFileRequest(request, parts.settings, parts.guard);
-  } catch (error) {
-    faults = error;
-  }
-  const { workspaceId, parentId, replaceResourceId } = request;
-  const place = await parts.nodes
-    .checkFilePlace({ workspaceId, parentId, replaceResourceId }, conditional(context))
-    .catch((error) => {
-      const state = error instanceof AppError && error.code === 'ABORTED';
-      throw state && faults !== undefined ? faults : error;
-    });
-  if (parsed === undefined) throw faults;
-  return { parsed, place };
+  const { workspaceId, parentId, replaceResourceId, sourceUrl } = request;
+  const checked = parts.nodes.checkFilePlace({ workspaceId, parentId, replaceResourceId }, conditional(context));
+  const [place] = await Promise.allSettled([checked]);
+  if (place.status === 'rejected' && !isConflict(place.reason)) throw place.reason;
+  const isNarrowed = sourceUrl !== undefined && place.status === 'fulfilled';
+  const guard = isNarrowed ? await parts.guard.of(place.value.tenant) : parts.guard;
+  const parsed = await readFileRequest(request, parts.settings, guard);
+  if (place.status === 'rejected') throw place.reason;
+  return { parsed, place: place.value };
+}
+
+/** Returns whether a place is refused for its present state, which faults of the request precede. */
+function isConflict(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'ABORTED';
 }
 
 /** Returns the options of a call that passes the caller's precondition (`baseVersion`) on. */

@@ -44,7 +44,7 @@ export async function putForm(
     ...config,
     fields,
     notify_user_ids: notified,
-    webhooks: webhooksOf(parts, node, id, config.webhooks, warnings),
+    webhooks: await webhooksOf(parts, node, id, config.webhooks, warnings),
   };
   const isActive = given.is_active === true;
   const form = newForm(parts, node, id, placed, isActive, context);
@@ -52,16 +52,17 @@ export async function putForm(
   return markForm(parts, node, { isActive }, context);
 }
 
-function webhooksOf(
+async function webhooksOf(
   { forms }: Pick<TransferParts, 'forms'>,
   { tenant }: Node,
   record: string,
   webhooks: readonly WebhookInput[],
   warnings: string[],
-): FormConfig['webhooks'] {
+): Promise<FormConfig['webhooks']> {
+  const guard = await forms.guard.of(tenant);
   const allowed = webhooks.filter(({ url }) => {
     try {
-      forms.guard.check(url);
+      guard.check(url);
       return true;
     } catch (error) {
       if (error instanceof UrlNotAllowed) return false;

@@ -1,4 +1,4 @@
-import { createWebFetch, type Guard } from '@commonplace/kit/fetch';
+import { createWebFetch, type OpenGuard } from '@commonplace/kit/fetch';
 import type OpenAI from 'openai';
 import { type CountTokens, type Embedder, EmbedderFailure, type EmbeddingModel } from '../port.js';
 import { whileWanted } from '../signal.js';
@@ -30,7 +30,7 @@ const MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 const NOTHING = '-';
 
 /** Embeds texts by an endpoint with OpenAI's embeddings API, which many servers and vendors offer. */
-export function openOpenAiEmbedder(settings: OpenAiSettings, guard: Guard): Embedder {
+export function openOpenAiEmbedder(settings: OpenAiSettings, guard: OpenGuard): Embedder {
   const { model: name, dimensions, maxTokens, batch } = settings;
   const model: EmbeddingModel = { id: `${name}:${dimensions}`, name, dimensions, maxTokens };
   const stop = new AbortController();
@@ -91,7 +91,7 @@ export function openOpenAiEmbedder(settings: OpenAiSettings, guard: Guard): Embe
 }
 
 /** Loads the library with the first text, because most installations never need it. */
-async function openClient({ url, apiKey, timeoutMs, retries }: OpenAiSettings, guard: Guard): Promise<OpenAI> {
+async function openClient({ url, apiKey, timeoutMs, retries }: OpenAiSettings, guard: OpenGuard): Promise<OpenAI> {
   const { default: Client } = await import('openai');
   return new Client({
     baseURL: url,
