@@ -20,6 +20,17 @@ import { mentionRecordsOf } from './send.js';
 
 const CONTENT = ['text', 'attachments', 'mentions'];
 
+/** Throws `InsufficientRole` if a request changes the content of a message that the caller has not written. */
+export function requireOwn(
+  { updateMask = [] }: Pick<UpdateMessageRequest, 'updateMask'>,
+  { author, authorId }: MessageRecord,
+  { caller }: Pick<CallContext, 'caller'>,
+): void {
+  const isOwn = author.type === 'user' && authorId === caller.userId;
+  if (isOwn || !updateMask.some((field) => CONTENT.includes(field))) return;
+  throw InsufficientRole({}, { message: 'Only its author edits a message.' });
+}
+
 /** Edits the caller's own message, and sets the caller's reactions to it, in the unit of work of a call. */
 export async function editMessage(
   parts: ConversationParts,
@@ -31,8 +42,6 @@ export async function editMessage(
   const { caller, work } = context;
   const mask = new Set(request.updateMask);
   const changed = CONTENT.filter((field) => mask.has(field));
-  const isOwn = before.author.type === 'user' && before.authorId === caller.userId;
-  if (changed.length > 0 && !isOwn) throw InsufficientRole({}, { message: 'Only its author edits a message.' });
   const edited = changed.length > 0 ? await withContent(parts, request, mask, access, before, context) : before;
   const { added, isAll } = newMentions(before, edited);
   const after = mask.has('reactions') ? withReactions(edited, request.reactions, caller.userId) : edited;

@@ -6,7 +6,7 @@ import type { Message } from '@commonplace/proto/messaging/v1/message.js';
 import type { MessageService, SendMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
 import { ClientMessageIdReused, MemberUnavailable, MessageDeleted } from '../../errors.js';
 import { requireContent, requireMentionOfAllDue, resolveAttachments, resolveMentions } from '../compose.js';
-import { editMessage } from '../edit.js';
+import { editMessage, requireOwn } from '../edit.js';
 import { listMessages } from '../history.js';
 import { firstRunOf, startMentioned, untilStarted } from '../mention-runs.js';
 import type { Author, MessageRecord } from '../message-records.js';
@@ -74,6 +74,7 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
     async updateMessage(request, context) {
       const access = await openConversation(parts, request.conversationId, 'member', context);
       const message = await openMessage(parts, request, access, context);
+      requireOwn(request, message, context);
       requireVersion(context, message.version, {});
       requireOpen(access);
       if (message.deletedAt !== undefined) throw MessageDeleted();
