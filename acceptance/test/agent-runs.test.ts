@@ -248,6 +248,33 @@ describe('running an agent', () => {
     expect(JSON.stringify([steps, requests()])).not.toContain('8462');
   });
 
+  test('reads nothing that the author of the automation which started it may not read', async () => {
+    const writer = await signUp(system, 'Writer');
+    await owner.post(`/workspaces/${workspace.id}/members`, { user_id: writer.user.id, role: 'editor' });
+    const secret = await write('Strongbox', 'The word is sesame9.', { access_mode: 'restricted' });
+    const agent = await make();
+    const grant = { principal_type: 'agent', principal_id: agent.id, role: 'viewer' };
+    expect((await owner.post(`/resources/${secret.id}/permissions`, grant)).status).toBe(201);
+    const config = { agent_id: agent.id, input: QUESTION };
+    const { data: automation } = await writer.post<{ id: string }>('/automations', {
+      ...{ name: 'Lent', workspace_id: workspace.id, run_as: 'triggering_user', trigger: { type: 'manual' } },
+      actions: [{ type: 'run_agent', config }],
+    });
+    const call = { id: 'a', name: 'read', arguments: { resource_id: secret.id } };
+    model.next({ toolCalls: [call] }, { text: 'I could not read it.' });
+    const { data: begun } = await owner.post<{ id: string }>(`/automations/${automation.id}/run`, {});
+    await eventually(async () => {
+      const { data } = await owner.get<{ status: string }>(`/automations/${automation.id}/runs/${begun.id}`);
+      expect(data.status).toBe('completed');
+    });
+    expect(model.calls).toHaveLength(2);
+    expect(JSON.stringify(requests())).not.toContain('sesame9');
+    // The same words reach the agent if the owner runs it.
+    model.next({ toolCalls: [call] }, { text: 'Read.' });
+    await run(owner, agent);
+    expect(JSON.stringify(requests())).toContain('sesame9');
+  });
+
   test('is refused while it is paused', async () => {
     const agent = await make();
     await owner.patch(`/agents/${agent.id}`, { status: 'paused' });

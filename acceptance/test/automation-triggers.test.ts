@@ -185,6 +185,68 @@ test('an event of another workspace, or after the automation was disabled, start
   expect(await runsOf(id)).toHaveLength(1);
 }, 90_000);
 
+describe('an automation that acts for whoever triggers it', () => {
+  const lent = async (name: string) => {
+    const eve = await signUp(system, name);
+    const { data } = await ann.post<{ id: string }>(`/workspaces/${workspace.id}/members`, {
+      ...{ user_id: eve.user.id, role: 'editor' },
+    });
+    const secret = (
+      await ann.post<Resource>('/resources', {
+        ...{ workspace_id: workspace.id, type: 'document', name: `Vault of ${name}`, access_mode: 'restricted' },
+        content: 'The zanzibar code is 7351.',
+      })
+    ).data;
+    const automateFor = async (actions: readonly object[]) => {
+      const trigger = { type: 'event', config: { types: ['resource.created'], resource_type: 'folder' } };
+      const body = { name: 'Lent', workspace_id: workspace.id, run_as: 'triggering_user', trigger, actions };
+      const made = await eve.post<{ id: string }>('/automations', { ...body, retry: { max_attempts: 0 } });
+      if (made.status !== 201) throw new Error(made.text);
+      return made.data.id;
+    };
+    const cause = () => ann.post('/resources', { workspace_id: workspace.id, type: 'folder', name: 'Innocent' });
+    const contentOf = async () => (await ann.get<{ content: string }>(`/resources/${secret.id}/content`)).data.content;
+    return { eve, memberId: data.id, secret, automateFor, cause, contentOf };
+  };
+  const stepsOf = async (id: string) => {
+    const [run] = await ended(id, 1);
+    return (run as Run & { steps: { status: string; output: unknown; error: { code: string } | null }[] }).steps;
+  };
+
+  test('reaches only what its author may reach too', async () => {
+    const { secret, automateFor, cause, contentOf } = await lent('Eve');
+    const ids = [
+      await automateFor([{ type: 'update_content', config: { resource_id: secret.id, content: 'Replaced.' } }]),
+      await automateFor([{ type: 'comment', config: { resource_id: secret.id, body: 'Seen.' } }]),
+    ];
+    const searching = await automateFor([{ type: 'search', config: { query: 'zanzibar', mode: 'keyword' } }]);
+    await eventually(async () => {
+      const found = await ann.post<{ items: unknown[] }>('/search', {
+        ...{ query: 'zanzibar', mode: 'keyword', workspace_ids: [workspace.id] },
+      });
+      expect(found.data.items).toHaveLength(1);
+    });
+    await cause();
+    for (const id of ids) expect((await stepsOf(id)).map(({ error }) => error?.code)).toEqual(['not_found']);
+    expect(await stepsOf(searching)).toMatchObject([{ status: 'completed', output: { items: [], total: 0 } }]);
+    expect(await contentOf()).toContain('7351');
+    for (const id of [...ids, searching]) await ann.del(`/automations/${id}`);
+  }, 90_000);
+
+  test('has no more than the role that its author has at that time', async () => {
+    const { secret, memberId, automateFor, cause, contentOf } = await lent('Ida');
+    await ann.patch(`/resources/${secret.id}`, { access_mode: 'inherit' });
+    const id = await automateFor([
+      { type: 'update_content', config: { resource_id: secret.id, content: 'Replaced.' } },
+    ]);
+    await ann.patch(`/workspaces/${workspace.id}/members/${memberId}`, { role: 'viewer' });
+    await cause();
+    expect((await stepsOf(id)).map(({ error }) => error?.code)).toEqual(['insufficient_role']);
+    expect(await contentOf()).toContain('7351');
+    await ann.del(`/automations/${id}`);
+  }, 90_000);
+});
+
 test('streams report rows, work items and runs to people who may see them', async () => {
   const table = await newTable('Told', [{ id: 'r1', cells: { name: 'a' } }]);
   const secret = await newTable('Secret', [{ id: 's1', cells: { name: 'a' } }]);

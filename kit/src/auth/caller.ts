@@ -20,6 +20,11 @@ export interface Caller {
   readonly agent?: CallingAgent;
   /** The automation that makes the call with the rights of the person. */
   readonly automation?: CallingAutomation;
+  /**
+   * The id of the person who has set up the automation that makes the call, or that has started the agent, if it acts
+   * with the rights of another person: the call may do what both of them may.
+   */
+  readonly authorId?: string;
   /** Ids of the automations whose runs led to the call, oldest first; events of the call carry them. */
   readonly chain?: readonly string[];
   /** Network of the client in CIDR notation; absent if no client made the call. */
@@ -66,6 +71,12 @@ export function taintedWriterOf({
   automation,
 }: Caller): { readonly id: string; readonly name: string } | undefined {
   return [agent, automation].find((one) => one?.tainted === true);
+}
+
+/** Returns the caller with the author in the person's place, whose rights limit the call too; undefined without one. */
+export function authorOf(caller: Caller): Caller | undefined {
+  const { authorId, ...others } = caller;
+  return authorId === undefined ? undefined : { ...others, userId: authorId, userName: '', userEmail: '' };
 }
 
 export interface Actor {

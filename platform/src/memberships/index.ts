@@ -1,4 +1,4 @@
-import { agentRoleIn, type CallingAgent } from '@commonplace/kit/auth';
+import { agentRoleIn, type Caller, type CallingAgent } from '@commonplace/kit/auth';
 import { maxEntries } from '@commonplace/kit/cache';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
@@ -9,7 +9,7 @@ import type {
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { LRUCache } from 'lru-cache';
-import { agentRoleName, lesserWorkspaceRole } from './roles.js';
+import { agentRoleName, lesserOrgRole, lesserWorkspaceRole } from './roles.js';
 
 export { agentRoleName, isWorkspaceRoleAtLeast, workspaceRolesFrom } from './roles.js';
 
@@ -81,6 +81,38 @@ export function sharedWith(person: PersonMemberships, agent: CallingAgent | unde
     return [id, { ...org, role }] as const;
   });
   return { ...person, workspaces, orgs: new Map(orgs) };
+}
+
+/**
+ * Returns the part of a person's memberships that another person has too, with the lesser of the two roles. Returns all
+ * of them without another person.
+ */
+export function commonTo(person: PersonMemberships, other: PersonMemberships | undefined): PersonMemberships {
+  if (other === undefined) return person;
+  const workspaces = [...person.workspaces].flatMap(([id, membership]) => {
+    const role = other.workspaces.get(id)?.role;
+    return role === undefined
+      ? []
+      : [[id, { ...membership, role: lesserWorkspaceRole(membership.role, role) }] as const];
+  });
+  const orgs = [...person.orgs].flatMap(([id, org]) => {
+    const role = other.orgs.get(id)?.role;
+    return role === undefined ? [] : [[id, { ...org, role: lesserOrgRole(org.role, role) }] as const];
+  });
+  return { ...person, workspaces: new Map(workspaces), orgs: new Map(orgs) };
+}
+
+/**
+ * Returns the memberships that a caller can use: the person's, as far as an agent that acts for them and the author of
+ * an automation that acts with their rights have them too. `read` is `of` or `fresh` of the cache.
+ */
+export async function usableMemberships(
+  { userId, authorId, agent }: Pick<Caller, 'userId' | 'authorId' | 'agent'>,
+  read: (userId: string) => Promise<PersonMemberships>,
+): Promise<PersonMemberships> {
+  if (authorId === undefined) return sharedWith(await read(userId), agent);
+  const [person, author] = await Promise.all([read(userId), read(authorId)]);
+  return sharedWith(commonTo(person, author), agent);
 }
 
 const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);

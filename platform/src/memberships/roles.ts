@@ -1,5 +1,5 @@
 import type { AgentRole } from '@commonplace/kit/auth';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 
 /** Workspace roles from the weakest to the strongest. */
 const ASCENDING: readonly WorkspaceRole[] = [
@@ -31,6 +31,20 @@ export function workspaceRolesFrom(least: WorkspaceRole): ReadonlySet<WorkspaceR
 /** Returns the lesser of two workspace roles. */
 export function lesserWorkspaceRole(one: WorkspaceRole, other: WorkspaceRole): WorkspaceRole {
   return isWorkspaceRoleAtLeast(one, other) ? other : one;
+}
+
+/** Roles in an Org from the weakest to the strongest. */
+const ASCENDING_IN_ORG: readonly OrgRole[] = [
+  OrgRole.UNSPECIFIED,
+  OrgRole.GUEST,
+  OrgRole.MEMBER,
+  OrgRole.ADMIN,
+  OrgRole.OWNER,
+];
+
+/** Returns the lesser of two roles in an Org. */
+export function lesserOrgRole(one: OrgRole, other: OrgRole): OrgRole {
+  return ASCENDING_IN_ORG.indexOf(one) <= ASCENDING_IN_ORG.indexOf(other) ? one : other;
 }
 
 /** Returns the contract's name of an agent's role. */

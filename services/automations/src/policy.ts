@@ -2,7 +2,7 @@ import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplac
 import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { type PersonMemberships, sharedWith, workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { type PersonMemberships, usableMemberships, workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
 import type { Shared } from './parts.js';
@@ -47,8 +47,8 @@ export async function readPlace(
   const { caller, onward } = asking;
   const suffices = (person: PersonMemberships) =>
     READERS.has(person.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
-  const known = sharedWith(await memberships.of(caller.userId, onward), caller.agent);
-  const person = suffices(known) ? known : sharedWith(await memberships.fresh(caller.userId, onward), caller.agent);
+  const known = await usableMemberships(caller, (id) => memberships.of(id, onward));
+  const person = suffices(known) ? known : await usableMemberships(caller, (id) => memberships.fresh(id, onward));
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, asking, param);
   const { orgId, role, archived } = workspace;
@@ -99,7 +99,7 @@ export async function readableWorkspaces(
   { memberships }: Pick<PolicyParts, 'memberships'>,
   { caller, onward }: Asking,
 ): Promise<string[]> {
-  const { workspaces } = sharedWith(await memberships.of(caller.userId, onward), caller.agent);
+  const { workspaces } = await usableMemberships(caller, (id) => memberships.of(id, onward));
   return [...workspaces.values()]
     .filter(({ workspaceId, role, orgId }) => READERS.has(role) && reachesWorkspace(caller, workspaceId, orgId || null))
     .map(({ workspaceId }) => workspaceId);

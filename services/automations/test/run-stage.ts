@@ -46,6 +46,16 @@ export interface Effect {
   readonly caller: Caller;
 }
 
+/** A run of an agent that the fake agents service has started. */
+export interface PlayedRun extends WorkRun {
+  readonly chain: string[];
+  readonly taints: number;
+  readonly canceled?: boolean;
+  readonly userId: string;
+  readonly authorId?: string | undefined;
+  readonly scopes: string[];
+}
+
 /** What a test does to the units and the calls of the service. */
 export interface Faults {
   /** Is called at each commit of a unit that writes runs, before it and after it, with their ids. It may throw. */
@@ -61,7 +71,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
   const members = new Map<string, keyof typeof ROLES>();
   const effects: Effect[] = [];
   const faults: Faults = { atCommit: () => {}, answered: () => {} };
-  const agentRuns = new Map<string, WorkRun & { chain: string[]; taints: number; canceled?: boolean }>();
+  const agentRuns = new Map<string, PlayedRun>();
   const rows = new Map<string, Record<string, unknown>>();
   /** The people who see conversations, and from which message on. */
   const readers = new Map<string, number>();
@@ -77,12 +87,13 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
 
   const others = [
     fake(contracts.auth, {
-      actAs: async ({ userId, orgId: org, scopes, workspaceIds, automation, chain }) => {
+      actAs: async ({ userId, orgId: org, scopes, workspaceIds, automation, chain, authorId }) => {
         if (state.lost) throw NotFound();
         const token = await tokenFor({
           ...{ userId, userName: 'Person', userEmail: 'p@example.com', tenant: { orgId: org || null } },
           credential: { type: 'internal', id: `act_${userId}`, scopes, workspaceIds },
           ...(automation !== undefined && { automation }),
+          ...(authorId !== undefined && { authorId }),
           chain,
         });
         return { token, csrfToken: '', credentialId: '', expiresAt: new Date(Date.now() + 30_000).toISOString() };
@@ -155,9 +166,10 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
     }),
     fake(contracts.search, { search: async () => SearchResponse.fromPartial({ page: { total: 0 } }) }),
     fake(contracts.workRuns, {
-      startWorkRun: async ({ runId, agentId, chain, taintSources }) => {
+      startWorkRun: async ({ runId, agentId, chain, taintSources, userId, authorId, scopes }) => {
         const run = WorkRun.fromPartial({ id: runId, agentId, status: RunStatus.RUNNING });
-        if (!agentRuns.has(runId)) agentRuns.set(runId, { ...run, chain, taints: taintSources.length });
+        if (!agentRuns.has(runId))
+          agentRuns.set(runId, { ...run, chain, taints: taintSources.length, userId, authorId, scopes });
         return { refusalCode: '', refusal: '' };
       },
       findWorkRuns: async ({ runIds }) => ({ items: runIds.flatMap((id) => agentRuns.get(id) ?? []) }),

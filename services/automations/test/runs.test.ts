@@ -386,6 +386,31 @@ test('a dry run changes nothing and shows the input of each action', async () =>
   expect(await records.lanes.get(automation.id)).toMatchObject({ active: 0, failureCount: 0 });
 });
 
+test('a run for whoever triggers it has the rights that they have in common with its author', async () => {
+  const { create, start, until, owner, person, effects, agentRuns } = stage;
+  const [author, asker] = [person('Author'), person('Asker')];
+  const { userId, userName, credential } = author;
+  const scopes = ['resource:write', 'agent_run:write', 'tag:write'];
+  const actsAs = { userId, userName, credentialId: credential.id, scopes };
+  const actions = [note('lent'), { type: 'run_agent', config: { agent_id: newId(), input: 'Go.' } } as const];
+  const automation = await create(actions, { actsAs, runAs: 'triggering_user' });
+  const by = { ...asker, credential: { ...asker.credential, scopes: ['resource:write', 'agent_run:write'] } };
+  const run = await until(owner, await start(by, automation.id), 'waiting');
+  const common = ['resource:write', 'agent_run:write'];
+  const made = effects.find(({ of }) => of === 'lent')?.caller;
+  expect(made).toMatchObject({ userId: asker.userId, authorId: author.userId, credential: { scopes: common } });
+  const agentRun = agentRuns.get(run.steps[1]?.agentRunId ?? '');
+  expect(agentRun).toMatchObject({ userId: asker.userId, authorId: author.userId, scopes: common });
+  // The author's own run is limited by nobody else.
+  const own = await create([note('own')], { actsAs, runAs: 'triggering_user' });
+  await until(owner, await start(author, own.id), 'completed');
+  expect(effects.find(({ of }) => of === 'own')?.caller.authorId).toBeUndefined();
+  const left = { ...actsAs, userId: newId() };
+  const late = await start(asker, (await create([note('late')], { actsAs: left, runAs: 'triggering_user' })).id);
+  const failed = await until(owner, late, 'failed');
+  expect(failed.error).toMatchObject({ code: 'permission_lost' });
+});
+
 test('a run ends if its person loses access, and if the workspace is archived', async () => {
   const { create, trigger, person, members, state } = stage;
   const leaver = person('Leaver');

@@ -196,6 +196,20 @@ describe('a token of an agent that acts for a person', () => {
     expect([workspaceId, newId()].map((id) => reachesWorkspace(caller, id, null))).toEqual([true, false]);
   });
 
+  test('of an automation names its author, if that is another person', async () => {
+    const { auth, call } = harness;
+    const ada = await signUp(harness, 'Ada');
+    const place = { userId: ada.id, orgId: '', scopes: ['content:write'], agent: undefined, workspaceIds: [] };
+    const automation = { id: newId(), name: 'Welcome', tainted: false };
+    const verify = createTokenVerifier(async () => (await auth.getTokenKeys({}, call())).jwksJson);
+    const authorOf = async (authorId?: string) => {
+      const { token } = await auth.actAs({ ...place, automation, chain: [], authorId }, call());
+      return (await verify(token)).authorId;
+    };
+    const other = newId();
+    expect([await authorOf(), await authorOf(ada.id), await authorOf(other)]).toEqual([undefined, undefined, other]);
+  });
+
   test('is refused for a scope or a role that manages', async () => {
     const { auth, call } = harness;
     const ada = await signUp(harness, 'Ada');

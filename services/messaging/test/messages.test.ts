@@ -109,6 +109,30 @@ describe('a message', () => {
     await expect(stage.send(ann, id, { attachments: many })).rejects.toEqual(refused('too_many_items'));
   });
 
+  test('is no one else’s to edit, whatever its version and the state of the conversation', async () => {
+    const id = await group();
+    const sent = await stage.send(ben, id, 'First');
+    const edit = (by: Caller, fields: object, mask = ['text']) =>
+      stage.edit(by, id, sent.id, mask, fields, { baseVersion: 7 });
+    await expect(edit(ann, { text: 'Mine' })).rejects.toEqual(refused('insufficient_role'));
+    await expect(edit(ann, { reactions: ['👍'] }, ['reactions'])).rejects.toEqual(refused('version_conflict'));
+    await expect(edit(ben, { text: 'Mine' })).rejects.toEqual(refused('version_conflict'));
+    await stage.erase(ben, id, sent.id);
+    await expect(stage.edit(ann, id, sent.id, ['text'], { text: 'Mine' })).rejects.toEqual(
+      refused('insufficient_role'),
+    );
+  });
+
+  test('by an automation for somebody else needs its author in the conversation', async () => {
+    const id = await group();
+    const automation = { id: newId(), name: 'Robot' };
+    const by = (author: Caller) => ({ ...ann, automation, authorId: author.userId });
+    expect((await stage.send(by(ben), id, 'Hello')).author).toMatchObject({ id: automation.id });
+    const outsider = stage.person('Dan');
+    await expect(stage.send(by(outsider), id, 'Hello')).rejects.toEqual(refused('not_found'));
+    await expect(stage.history(by(outsider), id)).rejects.toEqual(refused('not_found'));
+  });
+
   test('is edited by its author only, and deleted by the author and by managers', async () => {
     const id = await group();
     const sent = await stage.send(ben, id, 'Fisrt');

@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
-import type { CallOptions, Reply } from '@commonplace/kit/rpc';
+import type { CallMetadata, CallOptions, Reply } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
@@ -199,10 +199,17 @@ export async function openTalkStage(
         }),
         await as(by, reply),
       ),
-    edit: async (by: Caller, conversationId: string, messageId: string, updateMask: string[], fields: object) =>
+    edit: async (
+      by: Caller,
+      conversationId: string,
+      messageId: string,
+      updateMask: string[],
+      fields: object,
+      metadata: Partial<CallMetadata> = {},
+    ) =>
       messages.updateMessage(
         UpdateMessageRequest.fromPartial({ conversationId, messageId, updateMask, ...fields }),
-        await as(by),
+        await stage.as(by, metadata),
       ),
     erase: async (by: Caller, conversationId: string, messageId: string) =>
       messages.deleteMessage({ conversationId, messageId }, await as(by)),

@@ -1,9 +1,10 @@
-import { type Caller, credentialOutOfScope, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
+import { authorOf, type Caller, credentialOutOfScope, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import {
+  commonTo,
   isWorkspaceRoleAtLeast,
   type MembershipCache,
   type PersonMemberships,
@@ -28,7 +29,7 @@ import type { TermsCache } from './terms.js';
 /** The caller of a request, with their memberships, agent and share link at the time of the request. */
 export interface AccessSubject {
   readonly caller: Caller;
-  /** Memberships of the caller; with an agent, only those that it shares with the person. */
+  /** Memberships of the caller; with an agent or an author, only those that these share with the person. */
   readonly person: PersonMemberships;
   /**
    * Memberships of the person without the agent. They determine the person's access to a node, which the agent's access
@@ -37,6 +38,8 @@ export interface AccessSubject {
   readonly own: PersonMemberships;
   /** The agent that acts on the person's behalf. */
   readonly agent: ActingAgent | undefined;
+  /** The author of the automation that acts with the person's rights. Their access limits the person's. */
+  readonly author: AccessSubject | undefined;
   readonly now: string;
   /** The grant of the share link that the request presents; undefined unless there is one that is valid. */
   readonly link: Grant | undefined;
@@ -187,7 +190,10 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       nodes.filter((node) => belongs(node.tenant, subject)),
       subject,
     );
-    return nodes.map((node) => (isReached(node, subject) ? accessOf(node, held, subject) : undefined));
+    const all = nodes.map((node) => (isReached(node, subject) ? accessOf(node, held, subject) : undefined));
+    if (subject.author === undefined) return all;
+    const authors = await accessToAll(nodes, subject.author);
+    return all.map((access, at) => access && lesserAccess(access, authors[at]));
   }
 
   async function accessTo(node: Node, subject: AccessSubject): Promise<Access | undefined> {
@@ -197,7 +203,8 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
   /** Returns the access that the caller would have with a credential that reaches every node. */
   async function accessBeyondReach(node: Node, subject: AccessSubject): Promise<Access | undefined> {
     const needsGrants = belongs(node.tenant, subject) && !ownsOutright(node, subject);
-    return accessOf(node, needsGrants ? await grantsFor([node], subject) : [], subject);
+    const access = accessOf(node, needsGrants ? await grantsFor([node], subject) : [], subject);
+    return access && subject.author ? lesserAccess(access, await accessTo(node, subject.author)) : access;
   }
 
   /** Returns a membership without a role, for a caller who sees a node of a workspace that they are not a member of. */
@@ -260,18 +267,57 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     return membership;
   }
 
+  /** Returns the `AccessSubject` of a caller with their memberships, which it reloads when it is refreshed. */
+  function freshSubject(
+    caller: Caller,
+    known: PersonMemberships,
+    now: string,
+    onward: CallOptions,
+    link: Grant | undefined,
+    author: AccessSubject | undefined,
+  ): AccessSubject {
+    const of = (own: PersonMemberships) => ({
+      own,
+      person: sharedWith(commonTo(own, author?.own), caller.agent),
+      principals: principalsOf(own, link),
+    });
+    const subject = {
+      ...{ caller, now, link, author, agent: actingAgent(caller.agent), ...of(known) },
+      held: new Map<string, Promise<Grant[]>>(),
+      fresh: false,
+      async refresh() {
+        if (subject.fresh) return;
+        subject.fresh = true;
+        const [own] = await Promise.all([memberships.fresh(caller.userId, onward), author?.refresh()]);
+        Object.assign(subject, of(own));
+        subject.held.clear();
+      },
+      terms: (workspaceId: string) => terms.of(workspaceId, onward),
+    };
+    return subject;
+  }
+
+  /** Returns the `AccessSubject` of the author whose rights limit a call; undefined without one. */
+  async function authorSubject(caller: Caller, now: string, onward: CallOptions): Promise<AccessSubject | undefined> {
+    const author = authorOf(caller);
+    if (author === undefined) return undefined;
+    const { agent: _, ...alone } = author;
+    return freshSubject(alone, await memberships.of(alone.userId, onward), now, onward, undefined, undefined);
+  }
+
   /** Returns the `AccessSubject` of a person without the share link that this request presents. */
   const otherSubject = (
     caller: Caller,
     own: PersonMemberships,
     now: string,
     onward: CallOptions,
-    agent?: Caller['agent'],
+    { agent, author }: { readonly agent?: Caller['agent']; readonly author?: AccessSubject | undefined } = {},
   ): AccessSubject => ({
     caller,
-    person: sharedWith(own, agent),
+    person: sharedWith(commonTo(own, author?.own), agent),
     own,
     agent: actingAgent(agent),
+    author,
     now,
     link: undefined,
     principals: own.principals,
@@ -299,32 +345,13 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
 
   return {
     async subject(context) {
-      const { userId, agent } = context.caller;
+      const { caller, metadata, onward } = context;
       const now = new Date().toISOString();
-      const { shareLink } = context.metadata;
-      const own = await memberships.of(userId, context.onward);
+      const { shareLink } = metadata;
+      const own = memberships.of(caller.userId, onward);
+      const author = authorSubject(caller, now, onward);
       const link = shareLink === undefined ? undefined : await presentedLink(grants, terms, shareLink, context, now);
-      const subject = {
-        caller: context.caller,
-        now,
-        person: sharedWith(own, agent),
-        own,
-        agent: actingAgent(agent),
-        link,
-        principals: principalsOf(own, link),
-        held: new Map<string, Promise<Grant[]>>(),
-        fresh: false,
-        async refresh() {
-          if (subject.fresh) return;
-          subject.fresh = true;
-          subject.own = await memberships.fresh(userId, context.onward);
-          subject.person = sharedWith(subject.own, agent);
-          subject.principals = principalsOf(subject.own, link);
-          subject.held.clear();
-        },
-        terms: (workspaceId: string) => terms.of(workspaceId, context.onward),
-      };
-      return subject;
+      return freshSubject(caller, await own, now, onward, link, await author);
     },
     accessTo,
     accessToAll,
@@ -360,8 +387,12 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       return belongs(tenant, { own: await memberships.fresh(userId, onward) });
     },
     async areReadableBy(nodes, caller, onward) {
-      const person = await memberships.of(caller.userId, onward);
-      const subject = otherSubject(caller, person, new Date().toISOString(), onward, caller.agent);
+      const now = new Date().toISOString();
+      const [person, author] = await Promise.all([
+        memberships.of(caller.userId, onward),
+        authorSubject(caller, now, onward),
+      ]);
+      const subject = otherSubject(caller, person, now, onward, { agent: caller.agent, author });
       return (await accessToAll(nodes, subject)).map((access) => access !== undefined);
     },
     async subjectFor(userId, { onward }) {

@@ -112,6 +112,20 @@ async function play(world: World): Promise<Met> {
       limited += met.limited;
     }
   }
+  // An automation may do only what both the person whose rights it has and its author may.
+  for (const [person, caller] of people) {
+    for (const [author, { userId: authorId }] of people) {
+      if (author === person) continue;
+      const met = await compareReads({ run, person, caller: { ...caller, authorId }, author, entries });
+      allowed += met.allowed;
+      limited += met.limited;
+      for (const [i, row] of world.agents.entries()) {
+        const agent: Agent = { name: AGENT_NAMES[i] as string, roles: rolesOf(row) as Agent['roles'] };
+        const acting = { ...actingAs(caller, agent, run), authorId };
+        await compareReads({ run, person, caller: acting, author, agent, entries });
+      }
+    }
+  }
   return { allowed, limited };
 }
 
@@ -158,6 +172,35 @@ async function compare(acting: Acting): Promise<Met> {
     });
   }
   const limited = [...roles].filter(([node, role]) => role !== model.effective(node, person, now)).length;
+  return { allowed: seen.length, limited };
+}
+
+interface Shared extends Omit<Acting, 'agent'> {
+  readonly author: Person;
+  readonly agent?: Agent;
+}
+
+/** Compares the access of a caller whom an author limits with the lesser of the two, and of the agent's. */
+async function compareReads({ run, person, caller, author, agent, entries }: Shared): Promise<Met> {
+  const { model } = run;
+  const now = Date.now();
+  const who = `${person.name} by ${agent?.name ?? 'an automation'} of ${author.name}`;
+  const roles = model.live.map((node) => {
+    const own = agent === undefined ? model.effective(node, person, now) : model.together(node, person, agent, now);
+    return { node, role: least([own, model.effective(node, author, now)]) };
+  });
+  const seen = roles.filter(({ role }) => role !== undefined);
+  const ids = model.live.map(({ id }) => id);
+  const { resources } = await stage.index.checkAccess({ ids }, await stage.stage.as(caller));
+  agree(
+    [who, 'check', resources.map(({ id, role }) => [id, roleOf(role)]).sort()],
+    [who, 'check', seen.map(({ node, role }) => [node.id, role]).sort()],
+  );
+  for (const [number, workspaceId] of run.workspaceIds.entries()) {
+    const here = seen.filter(({ node }) => model.workspaceOf(node) === number).map(({ node }) => node.id);
+    await compareLists(caller, workspaceId, here.sort(), entries, who);
+  }
+  const limited = roles.filter(({ node, role }) => role !== model.effective(node, person, now)).length;
   return { allowed: seen.length, limited };
 }
 

@@ -1,4 +1,4 @@
-import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
+import { authorOf, type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -59,7 +59,8 @@ export async function seeAgent(parts: AccessParts, id: string, context: CallCont
 export const isVisible = ({ mayUse, isAdmin }: AgentAccess): boolean => mayUse || isAdmin;
 
 /**
- * Returns an agent that the caller may use. Throws `NotFound` otherwise; `param` is the request field that names it.
+ * Returns an agent that the caller may use, and so may the author who limits the call. Throws `NotFound` otherwise;
+ * `param` is the request field that names it.
  */
 export async function usableAgent(
   parts: AccessParts,
@@ -72,6 +73,8 @@ export async function usableAgent(
   const person = await membershipsOf(parts, context, mayUse);
   if (agent === undefined || !mayUse(person)) throw NotFound({}, { param });
   requireReach(context.caller, agent);
+  const author = authorOf(context.caller);
+  if (author !== undefined) await usableAgent(parts, id, param, { ...context, caller: author });
   return agent;
 }
 

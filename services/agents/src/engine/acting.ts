@@ -64,9 +64,9 @@ export function actingFor(parts: ActingParts, current: () => RunRecord, signal: 
 }
 
 function requestOf(run: RunRecord, { agent, scopes }: AgentTerms, isNamed: boolean): ActAsRequest {
-  const { userId, orgId, workspaceId, chain = [] } = run;
+  const { userId, authorId, orgId, workspaceId, chain = [] } = run;
   return {
-    ...{ userId, orgId, scopes: [...scopes] },
+    ...{ userId, authorId, orgId, scopes: [...scopes] },
     agent: agent && actingAgent(agent, run),
     workspaceIds: workspaceId === undefined || isNamed ? [] : [workspaceId],
     automation: undefined,

@@ -75,18 +75,18 @@ const ASSISTANT_GROUPS: readonly ToolGroup[] = ['search', 'read'];
 
 /**
  * Returns the agent of a run. Throws unless the agent exists, is active, acts in the run's workspace, has an owner who
- * belongs there, and may be used by the person. Call it before each call of a model or a tool.
+ * belongs there, and may be used by the person and by the author whose rights limit the run. Call it before each call of a model or a tool.
  */
 export async function requireUsableAgent(
   parts: AgentParts,
-  { agentId, userId, workspaceId }: RunRecord,
+  { agentId, userId, authorId = userId, workspaceId }: RunRecord,
 ): Promise<AgentRecord | undefined> {
   if (agentId === undefined) return undefined;
   const agent = await parts.agents.get(agentId);
   if (agent === undefined) throw new AgentDeleted('The agent was deleted.');
   if (agent.status !== 'active') throw lost('The agent was paused.');
-  const [person, owner] = await Promise.all(
-    [userId, agent.ownerId].map((id) => parts.memberships.of(id, parts.systemCall())),
+  const [person, author, owner] = await Promise.all(
+    [userId, authorId, agent.ownerId].map((id) => parts.memberships.of(id, parts.systemCall())),
   );
   const place = agent.places.find((one) => one.workspaceId === workspaceId);
   if (place === undefined || workspaceId === undefined || owner?.workspaces.has(workspaceId) !== true) {
@@ -94,6 +94,9 @@ export async function requireUsableAgent(
   }
   if (person === undefined || !accessTo(agent, person).mayUse) {
     throw lost('The person who started the run may no longer use the agent.');
+  }
+  if (author === undefined || !accessTo(agent, author).mayUse) {
+    throw lost('The person who has set up the automation may no longer use the agent.');
   }
   return agent;
 }

@@ -1,4 +1,3 @@
-import type { Caller } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type {
@@ -10,32 +9,26 @@ import type { Parts } from '../parts.js';
 import { type Asking, choosePlace } from '../policy.js';
 import { taintsOfMessages } from '../runs/message-taints.js';
 import { type RunDraft, startRun } from '../runs/start.js';
+import { startingCaller } from '../runs/starting-caller.js';
 import { PERMANENT_CODES, REPORTED_REASONS } from './run-refusals.js';
 
 /** Creates the handlers for runs that messages of conversations start. */
 export function createConversationRunHandlers(parts: Parts): Handlers<ConversationRunService> {
   return {
     async startConversationRun(request, { work }) {
+      // Other limits of the credential were checked when the message was sent.
       const { runId, userId: id, userName: name } = request;
       if ((await work.get(parts.runs, runId)) !== undefined) return { refusal: '' };
       const onward = parts.systemCall();
       const actor = { type: 'user', id, name } as const;
       try {
-        await start(parts, request, { caller: callerOf(request), actor, work, onward });
+        await start(parts, request, { caller: startingCaller(request), actor, work, onward });
       } catch (error) {
         return { refusal: refusalOf(error) };
       }
       return { refusal: '' };
     },
   };
-}
-
-/**
- * Returns a caller with the person and the scopes of their credential. Other limits of the credential were checked when
- * the message was sent.
- */
-function callerOf({ userId, userName, credentialId: id, scopes }: StartConversationRunRequest): Caller {
-  return { userId, userName, userEmail: '', credential: { type: 'internal', id, scopes } };
 }
 
 async function start(parts: Parts, request: StartConversationRunRequest, asking: Asking): Promise<void> {

@@ -11,6 +11,7 @@ import type { Parts } from '../parts.js';
 import { type Asking, choosePlace } from '../policy.js';
 import { cancelRun } from '../runs/cancel.js';
 import { type RunDraft, startRun } from '../runs/start.js';
+import { startingCaller } from '../runs/starting-caller.js';
 import type { RunInput, RunRecord, RunSource as Source } from '../stores/runs.js';
 import { outputMessage } from '../wire/runs.js';
 import { PERMANENT_CODES, REPORTED_REASONS } from './run-refusals.js';
@@ -22,7 +23,7 @@ export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
       const { runId, userId: id, userName: name } = request;
       if ((await work.get(parts.runs, runId)) !== undefined) return STARTED;
       const actor = { type: 'user', id, name } as const;
-      const asking = { caller: callerOf(request), actor, work, onward: parts.systemCall() };
+      const asking = { caller: startingCaller(request), actor, work, onward: parts.systemCall() };
       try {
         await startRun(parts, await draftOf(parts, request, asking), asking);
         return STARTED;
@@ -49,11 +50,6 @@ export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
 
 const STARTED = { refusalCode: '', refusal: '' };
 const CHUNK = 200;
-
-/** Returns a caller with the person and the scopes of the credential that limits the run. */
-function callerOf({ userId, userName, credentialId: id, scopes }: StartWorkRunRequest): Caller {
-  return { userId, userName, userEmail: '', credential: { type: 'internal', id, scopes } };
-}
 
 const SOURCES: Readonly<Partial<Record<RunSource, Source>>> = {
   [RunSource.SCHEDULE]: 'schedule',

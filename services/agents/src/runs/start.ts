@@ -96,6 +96,7 @@ async function newRun(parts: Parts, draft: RunDraft, { caller, actor, work }: St
     traceparent: traceparentNow(),
     ...place,
     userId: caller.userId,
+    authorId: caller.authorId,
     initiator: actor,
     credentialId: caller.credential.id,
     scopes: RUN_SCOPES.filter((scope) => granted.has(scope)),

@@ -99,6 +99,8 @@ export interface RunRecord extends JobRecord {
   readonly workspaceId?: string | undefined;
   /** The person whose rights the run has. */
   readonly userId: string;
+  /** The author of the automation that started it, if that acts with the person's rights: the run can do what both may. */
+  readonly authorId?: string | undefined;
   readonly initiator: Actor;
   /** The credential that started it: its id, and the scopes that limit the run. */
   readonly credentialId: string;

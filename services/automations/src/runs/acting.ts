@@ -7,14 +7,20 @@ import { permissionLost, RunError } from './failure.js';
 import { chainOf } from './finished-event.js';
 import type { RunParts } from './parts.js';
 import type { AutomationRunRecord } from './records.js';
+import type { RunRights } from './rights.js';
 
 type ActingParts = Pick<RunParts, 'memberships' | 'peers' | 'systemCall' | 'now'>;
 
 /**
- * Returns the options of a call with the rights of a run, with a deadline after `timeoutMs`. It checks the person's
- * access before each call. Throws `permission_lost` and `workspace_archived`, which end the run.
+ * Returns the options of a call with the rights of a run, with a deadline after `timeoutMs`. It checks the access of the
+ * person, and of the author of the automation, before each call. Throws `permission_lost` and `workspace_archived`, which end the run.
  */
-export type Acting = (run: AutomationRunRecord, signal: AbortSignal, timeoutMs?: number) => Promise<CallOptions>;
+export type Acting = (
+  run: AutomationRunRecord,
+  rights: RunRights,
+  signal: AbortSignal,
+  timeoutMs?: number,
+) => Promise<CallOptions>;
 
 const CALL_MS = 20_000;
 /** Milliseconds before its expiry at which a token is renewed, so that it outlasts a slow call. */
@@ -35,9 +41,9 @@ interface Token {
 export function createActing(parts: ActingParts): Acting {
   const { peers, systemCall } = parts;
   const tokens = new Map<string, Token>();
-  return async (run, signal, timeoutMs = CALL_MS) => {
-    await requireAccess(parts, run);
-    const request = requestOf(run);
+  return async (run, rights, signal, timeoutMs = CALL_MS) => {
+    await requireAccess(parts, rights, run);
+    const request = requestOf(run, rights);
     const key = JSON.stringify(request);
     let known = tokens.get(key);
     if (known === undefined || Date.now() > known.until - SPARE_MS) {
@@ -54,22 +60,31 @@ export function createActing(parts: ActingParts): Acting {
 
 const MEMBERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 
-/** Throws if the person no longer belongs to the workspace, or if it is archived. */
-export async function requireAccess(
-  { memberships, systemCall }: Pick<ActingParts, 'memberships' | 'systemCall'>,
-  { actsAs, workspaceId }: Pick<AutomationRunRecord, 'actsAs' | 'workspaceId'>,
+/** Throws if the person or the author no longer belongs to the workspace, or if it is archived. */
+async function requireAccess(
+  parts: ActingParts,
+  { userId, authorId }: RunRights,
+  { workspaceId }: Pick<AutomationRunRecord, 'workspaceId'>,
 ): Promise<void> {
-  const { userId } = actsAs;
+  const people = authorId === undefined ? [userId] : [userId, authorId];
+  await Promise.all(people.map((id) => requireMember(parts, id, workspaceId)));
+}
+
+async function requireMember(
+  { memberships, systemCall }: ActingParts,
+  userId: string,
+  workspaceId: string,
+): Promise<void> {
   const known = (await memberships.of(userId, systemCall())).workspaces.get(workspaceId);
   const place = known ?? (await memberships.fresh(userId, systemCall())).workspaces.get(workspaceId);
   if (place === undefined || !MEMBERS.has(place.role)) throw permissionLost();
   if (place.archived) throw new RunError('workspace_archived', 'The workspace is archived and can only be read.');
 }
 
-function requestOf(run: AutomationRunRecord): ActAsRequest {
-  const { actsAs, orgId, workspaceId, automationId, automationName } = run;
+function requestOf(run: AutomationRunRecord, { userId, authorId, scopes }: RunRights): ActAsRequest {
+  const { orgId, workspaceId, automationId, automationName } = run;
   return {
-    ...{ userId: actsAs.userId, orgId, scopes: [...actsAs.scopes], agent: undefined, workspaceIds: [workspaceId] },
+    ...{ userId, authorId, orgId, scopes: [...scopes], agent: undefined, workspaceIds: [workspaceId] },
     automation: { id: automationId, name: automationName, tainted: run.taints.length > 0 },
     chain: chainOf(run),
   };

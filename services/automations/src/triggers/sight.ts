@@ -57,10 +57,21 @@ export class Sights {
     return this.people.get(userId);
   }
 
-  /** Returns the data of an event that a person may see and the trigger's filters pass; undefined if there is none. */
-  dataFor(trigger: StoredTrigger, event: TriggerEvent, userId: string): EventDraft['data'] | undefined {
-    const wanted = this.wantedOf(trigger, event);
-    if (wanted === undefined) return undefined;
+  /**
+   * Returns the data of an event that all of some people may see and the trigger's filters pass; undefined if there is
+   * none.
+   */
+  dataFor(trigger: StoredTrigger, event: TriggerEvent, userIds: readonly string[]): EventDraft['data'] | undefined {
+    let data: EventDraft['data'] | undefined;
+    let seen = this.wantedOf(trigger, event);
+    for (const userId of userIds) {
+      data = seen && this.dataSeenBy(userId, seen);
+      seen = seen && data && withData(seen, data);
+    }
+    return data;
+  }
+
+  private dataSeenBy(userId: string, wanted: TriggerEvent): EventDraft['data'] | undefined {
     const resources = new Map<string, ResourceAccess>();
     for (const id of wanted.audience.resources?.ids ?? []) {
       const resource = this.resources.get(id);
@@ -70,8 +81,8 @@ export class Sights {
     return seenData(wanted, {
       person: this.people.get(userId),
       resources,
-      membership: this.conversationMemberships.get(`${userId}:${event.audience.conversation?.id}`),
-      reaches: (workspaceId) => workspaceId === event.workspaceId,
+      membership: this.conversationMemberships.get(`${userId}:${wanted.audience.conversation?.id}`),
+      reaches: (workspaceId) => workspaceId === wanted.workspaceId,
     });
   }
 
@@ -138,6 +149,14 @@ export class Sights {
       for (const one of standings) this.conversationMemberships.set(`${one.userId}:${one.conversationId}`, one);
     }
   }
+}
+
+/** Returns an event with the data that a person sees of it, and only the resources that these name. */
+function withData(event: TriggerEvent, data: EventDraft['data']): TriggerEvent {
+  const { resources } = event.audience;
+  const { resource_ids: ids } = data;
+  if (resources === undefined || !Array.isArray(ids)) return { ...event, data };
+  return { ...event, data, audience: { ...event.audience, resources: { ...resources, ids: ids as string[] } } };
 }
 
 function knownResource({ workspaceId, trashed, type, ancestorIds, tagIds }: ReadResource): KnownResource {

@@ -63,7 +63,9 @@ export async function startRuns(parts: StartParts, events: readonly TriggerEvent
 async function startMatching(parts: StartParts, candidates: readonly Candidate[]): Promise<Set<TriggerEvent>> {
   const stale = new Set<TriggerEvent>();
   if (candidates.length === 0) return stale;
-  const queries = candidates.map(({ event, trigger }) => ({ event, userId: actsAsOf(trigger, event).userId }));
+  const queries = candidates.flatMap(({ event, trigger }) =>
+    readersOf(event, trigger).map((userId) => ({ event, userId })),
+  );
   const members = new Set(
     candidates.flatMap(({ event, trigger }) => [trigger.actsAs.userId, personOf(event) ?? []].flat()),
   );
@@ -81,6 +83,11 @@ async function startMatching(parts: StartParts, candidates: readonly Candidate[]
   return stale;
 }
 
+/** Returns the people who must see an event: the person whose rights the run has, and the automation's author. */
+function readersOf(event: TriggerEvent, trigger: ActiveTrigger): string[] {
+  return [...new Set([actsAsOf(trigger, event).userId, trigger.actsAs.userId])];
+}
+
 /** Returns whether the automation's person still belongs to its workspace, and the workspace is not archived. */
 function isOpen({ trigger }: Candidate, sights: Sights): boolean {
   const membership = sights.person(trigger.actsAs.userId)?.workspaces.get(trigger.workspaceId);
@@ -96,7 +103,7 @@ async function startLane(
 ): Promise<void> {
   const seen = lane.flatMap((candidate) => {
     const { event, trigger } = candidate;
-    const data = sights.dataFor(trigger.trigger, event, actsAsOf(trigger, event).userId);
+    const data = sights.dataFor(trigger.trigger, event, readersOf(event, trigger));
     return data === undefined ? [] : [{ ...candidate, data }];
   });
   for (let from = 0; from < seen.length; from += MAX_RUNS_PER_UNIT) {

@@ -7,7 +7,7 @@ import {
 } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
+import { isWorkspaceRoleAtLeast, type PersonMemberships, usableMemberships } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from '../errors.js';
 import type { WorkItemParts } from './parts.js';
@@ -56,9 +56,9 @@ export class ItemRights {
 
   canDelete(item: About): boolean {
     if (!this.canRead(item)) return false;
-    const { agent, userId } = this.caller;
+    const { agent } = this.caller;
     if (agent !== undefined && !(item.createdBy.type === 'agent' && item.createdBy.id === agent.id)) return false;
-    return item.creatorId === userId || isWorkspaceRoleAtLeast(this.roleIn(item.workspaceId), WorkspaceRole.ADMIN);
+    return this.isAlone(item.creatorId) || isWorkspaceRoleAtLeast(this.roleIn(item.workspaceId), WorkspaceRole.ADMIN);
   }
 
   isArchived({ workspaceId }: Pick<About, 'workspaceId'>): boolean {
@@ -84,7 +84,12 @@ export class ItemRights {
   }
 
   private isAssigned({ assignee }: About): boolean {
-    return assignee?.type === 'user' && assignee.id === this.caller.userId;
+    return assignee?.type === 'user' && this.isAlone(assignee.id);
+  }
+
+  /** Returns whether a person is the caller, and no author limits the call: what is one person's is not the other's. */
+  private isAlone(userId: string): boolean {
+    return userId === this.caller.userId && this.caller.authorId === undefined;
   }
 
   private belongsTo({ workspaceId }: About): boolean {
@@ -107,9 +112,17 @@ export async function rightsOf(
   { caller, onward }: Asking,
   suffices: (rights: ItemRights) => boolean = () => true,
 ): Promise<ItemRights> {
-  const known = new ItemRights(caller, await memberships.of(caller.userId, onward));
-  if (suffices(known)) return known;
-  return new ItemRights(caller, await memberships.fresh(caller.userId, onward));
+  const known = await itemRights(caller, (id) => memberships.of(id, onward));
+  return suffices(known) ? known : itemRights(caller, (id) => memberships.fresh(id, onward));
+}
+
+/**
+ * Returns the rights by the memberships of the person, and by those of the author whose rights limit the call. An
+ * agent's role counts beside them, since a work item that is assigned to it is its own to change.
+ */
+async function itemRights(caller: Caller, read: (userId: string) => Promise<PersonMemberships>): Promise<ItemRights> {
+  const { agent: _, ...people } = caller;
+  return new ItemRights(caller, await usableMemberships(people, read));
 }
 
 export interface SeenItem {

@@ -45,7 +45,7 @@ export async function listItems(
   const sort = sortOf(request.sort);
   const slice = parsePageRequest(request.page);
   requireCursorOf(slice, sort);
-  const isOwn = assigneeId === context.caller.userId;
+  const isOwn = assigneeId === context.caller.userId && context.caller.authorId === undefined;
   const workspaceIds = await listedWorkspaces(parts, request.workspaceId, isOwn, context);
   const where = (ids: readonly string[]) => filterOf({ ...request, assigneeId }, ids);
   return findPageIn(parts, workspaceIds, where, sort, slice);

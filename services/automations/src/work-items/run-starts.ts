@@ -28,7 +28,7 @@ export const runIdOf = (itemId: string, assignment: number): string =>
 export function requestRun(
   { starts, now }: Pick<StartParts, 'starts' | 'now'>,
   { id: itemId, tenant, workspaceId, assignment, assignee }: WorkItemRecord,
-  { userId, userName, credential, chain = [] }: Caller,
+  { userId, userName, credential, chain = [], authorId }: Caller,
   work: UnitOfWork,
 ): void {
   if (assignee?.type !== 'agent') return;
@@ -36,6 +36,7 @@ export function requestRun(
     ...{ id: runIdOf(itemId, assignment), tenant, workspaceId, itemId, assignment },
     ...{ agentId: assignee.id, agentName: assignee.name, userId, userName },
     ...{ credentialId: credential.id, scopes: [...credential.scopes], chain: [...chain] },
+    ...(authorId !== undefined && { authorId }),
     dueAt: new Date(now()).toISOString(),
   });
 }
@@ -68,7 +69,7 @@ const runOf = ({ id, itemId, agentId, agentName, userId }: RunStartRecord) => ({
 });
 
 function requestOf(item: WorkItemRecord, record: RunStartRecord): StartWorkRunRequest {
-  const { id: runId, agentId, userId, userName, credentialId, scopes, chain } = record;
+  const { id: runId, agentId, userId, userName, credentialId, scopes, chain, authorId } = record;
   const { id: workItemId, workspaceId, titleTaint, descriptionTaint } = item;
   return StartWorkRunRequest.fromPartial({
     ...{ runId, agentId, userId, userName, credentialId, scopes: [...scopes], workspaceId, workItemId },
@@ -76,6 +77,7 @@ function requestOf(item: WorkItemRecord, record: RunStartRecord): StartWorkRunRe
     input: { text: taskOf(item) },
     resourceIds: [...item.resourceIds],
     chain: [...chain, agentId],
+    authorId,
     taintSources: [titleTaint, descriptionTaint].flatMap((taint) => taint ?? []),
   });
 }

@@ -16,6 +16,7 @@ export interface ActingTerms {
   readonly workspaceIds?: readonly string[];
   readonly agent?: CallingAgent;
   readonly automation?: CallingAutomation;
+  readonly authorId?: string;
   readonly chain?: readonly string[];
 }
 
@@ -32,10 +33,11 @@ export function actingAs({
   workspaceIds,
   automation,
   chain,
+  authorId,
 }: ActAsRequest): ActingTerms {
   const unknown = scopes.find((scope) => !isKnownScope(scope));
   if (unknown !== undefined) throw invalidField('scopes', 'invalid_scope', `There is no scope ${unknown}.`);
-  const led = chain.length === 0 ? {} : { chain };
+  const led = { ...(chain.length > 0 && { chain }), ...(authorId !== undefined && authorId !== userId && { authorId }) };
   if (requestedAgent === undefined) {
     return {
       id: automation === undefined ? `act_${userId}` : `act_${userId}_${automation.id}`,

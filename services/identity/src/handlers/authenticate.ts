@@ -85,7 +85,7 @@ export function createAuthenticateHandlers(parts: AuthenticateParts): Methods {
 
     async actAs(request, context) {
       const { userId, orgId } = request;
-      const { agent, automation, chain, ...credential } = actingAs(request);
+      const { agent, automation, chain, authorId, ...credential } = actingAs(request);
       const user = await activeUser(users, userId);
       if (user === undefined) throw NotFound();
       if (orgId !== '' && !(await memberships.of(userId, context.onward)).orgs.has(orgId)) throw TenantBoundary();
@@ -98,6 +98,7 @@ export function createAuthenticateHandlers(parts: AuthenticateParts): Methods {
         ...(agent === undefined ? {} : { agent }),
         ...(automation === undefined ? {} : { automation }),
         ...(chain === undefined ? {} : { chain }),
+        ...(authorId === undefined ? {} : { authorId }),
       });
     },
 

@@ -28,7 +28,7 @@ export function startMentioned(
   { id: messageId, tenant, conversationId, mentions }: MessageRecord,
   { caller, work }: CallContext,
 ): MentionRunRecord[] {
-  const { userId, userName, credential, chain } = caller;
+  const { userId, userName, credential, chain, authorId } = caller;
   return mentions
     .filter(({ type }) => type === 'agent')
     .map(({ id: agentId, name: agentName }) =>
@@ -36,6 +36,7 @@ export function startMentioned(
         ...{ id: runIdOf(messageId, agentId), tenant, conversationId, messageId, agentId, agentName, userId, userName },
         ...{ credentialId: credential.id, scopes: credential.scopes, dueAt: new Date(now()).toISOString() },
         ...(chain !== undefined && { chain }),
+        ...(authorId !== undefined && { authorId }),
         traceparent: traceparentNow(),
       }),
     );
@@ -75,7 +76,18 @@ export function openMentionRunQueue(
   return openQueue<MentionRunRecord>({
     ...{ store, log, now, spec: mentionRunQueue, concurrency: 8 },
     async run(job) {
-      const { id, messageId, conversationId, agentId, userId, userName, credentialId, scopes, chain = [] } = job.record;
+      const {
+        id,
+        messageId,
+        conversationId,
+        agentId,
+        userId,
+        userName,
+        credentialId,
+        scopes,
+        chain = [],
+        authorId,
+      } = job.record;
       const [message, member] = await Promise.all([
         parts.messages.get(messageId),
         parts.members.get(`${conversationId}:${userId}`),
@@ -88,7 +100,7 @@ export function openMentionRunQueue(
           ...{ runId: id, agentId, userId, userName, credentialId, scopes: [...scopes], conversationId, messageId },
           ...{ workspaceId: member.workspaceId, text: message.text, resourceIds: [...message.resourceIds] },
           earlier: await earlierMessages(parts, message, member.visibleFromSeq),
-          chain: [...chain],
+          ...{ chain: [...chain], authorId },
         },
         parts.systemCall(),
       );

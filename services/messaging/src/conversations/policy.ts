@@ -1,4 +1,4 @@
-import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { authorOf, type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -172,15 +172,24 @@ export interface MemberAccess extends ConversationAccess {
   readonly member: MemberRecord;
 }
 
+type Asking = Pick<CallContext, 'caller' | 'onward' | 'work'>;
+
 /**
- * Returns a conversation of the caller, or a channel that they may join. Throws `NotFound` for all others, and
- * `TenantBoundary` if the person sees it and the credential does not reach it.
+ * Returns a conversation of the caller, or a channel that they may join; the author who limits the call must see it
+ * too. Throws `NotFound` for all others, and `TenantBoundary` if the person sees it and the credential does not reach
+ * it.
  */
 export async function seeConversation(
   parts: PolicyParts,
   id: string,
-  context: CallContext,
+  { caller, onward, work }: Asking,
 ): Promise<ConversationAccess> {
+  const author = authorOf(caller);
+  if (author !== undefined) await seeAs(parts, id, { caller: author, onward, work });
+  return seeAs(parts, id, { caller, onward, work });
+}
+
+async function seeAs(parts: PolicyParts, id: string, context: Asking): Promise<ConversationAccess> {
   const { caller, work } = context;
   const [conversation, head, known] = await Promise.all([
     work.get(parts.conversations, id),
@@ -201,15 +210,22 @@ export async function seeConversation(
 }
 
 /**
- * Returns a conversation in which the caller has at least the role `least`. Throws `InsufficientRole` for a lower role.
+ * Returns a conversation in which the caller, and the author who limits the call, have at least the role `least`. Throws
+ * `InsufficientRole` for a lower role.
  */
 export async function openConversation(
   parts: PolicyParts,
   id: string,
   least: Role,
-  context: CallContext,
+  { caller, onward, work }: Asking,
 ): Promise<MemberAccess> {
-  const access = await seeConversation(parts, id, context);
+  const author = authorOf(caller);
+  if (author !== undefined) await openAs(parts, id, least, { caller: author, onward, work });
+  return openAs(parts, id, least, { caller, onward, work });
+}
+
+async function openAs(parts: PolicyParts, id: string, least: Role, context: Asking): Promise<MemberAccess> {
+  const access = await seeAs(parts, id, context);
   const { member } = access;
   if (member === undefined || !hasRole(member, least)) throw InsufficientRole();
   return { ...access, member };

@@ -167,6 +167,8 @@ export interface MentionRunRecord extends JobRecord {
   readonly scopes: readonly string[];
   /** Automations whose runs led to the message, oldest first. */
   readonly chain?: readonly string[] | undefined;
+  /** The author of the automation that sent the message with the sender's rights. */
+  readonly authorId?: string | undefined;
   readonly dueAt?: string | undefined;
 }
 

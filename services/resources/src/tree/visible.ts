@@ -41,8 +41,9 @@ async function openTo(
   subject: AccessSubject,
   capability: Capability,
 ): Promise<Visible> {
-  const { agent } = subject;
-  const open = await openToPerson(parts, workspaceId, subject, capability);
+  const { agent, author } = subject;
+  let open = await openToPerson(parts, workspaceId, subject, capability);
+  if (author !== undefined) open = both(open, await openToPerson(parts, workspaceId, author, capability));
   if (agent === undefined) return visible(open);
   const role = agent.roleIn(workspaceId);
   if (role === undefined) return visible(NOTHING);

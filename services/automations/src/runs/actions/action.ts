@@ -5,6 +5,7 @@ import type { Facts } from '../../domain/conditions.js';
 import type { Scope } from '../../domain/templates.js';
 import type { RunParts } from '../parts.js';
 import type { AutomationRunRecord, StepRecord, Taint } from '../records.js';
+import type { RunRights } from '../rights.js';
 
 export type Config = Readonly<Record<string, unknown>>;
 
@@ -24,6 +25,7 @@ export interface ActionContext {
   readonly isResumed: boolean;
   /** Aborts when the run ends or its worker stops. */
   readonly signal: AbortSignal;
+  readonly rights: RunRights;
   /** Returns the options of a call with the rights of the run. */
   options(timeoutMs?: number): Promise<CallOptions>;
   /** Makes a call that changes something. It takes effect once, even if several attempts at the step make it. */

@@ -39,14 +39,19 @@ async function findRun({ peers, systemCall }: AgentParts, runId: string): Promis
   return items[0];
 }
 
-async function start({ peers, systemCall }: AgentParts, { run, config }: ActionContext, runId: string): Promise<void> {
-  const { actsAs, workspaceId, taints } = run;
+async function start(
+  { peers, systemCall }: AgentParts,
+  { run, rights, config }: ActionContext,
+  runId: string,
+): Promise<void> {
+  const { workspaceId, taints } = run;
+  const { userId, userName, credentialId, scopes, authorId } = rights;
   const request = StartWorkRunRequest.fromPartial({
     ...given(config, {
       ...{ agent_id: 'agentId', resource_ids: 'resourceIds', max_credits: 'maxCredits', max_steps: 'maxSteps' },
     }),
-    ...{ runId, workspaceId, userId: actsAs.userId, userName: actsAs.userName },
-    ...{ credentialId: actsAs.credentialId, scopes: [...actsAs.scopes], source: RunSource.AUTOMATION },
+    ...{ runId, workspaceId, userId, userName, credentialId, scopes: [...scopes], authorId },
+    source: RunSource.AUTOMATION,
     input: { text: String(config.input), attachments: [], parameters: jsonBytes(config.parameters ?? {}) },
     chain: chainOf(run),
     taintSources: taints.map(({ type, id, name }) => ({ type, id, name })),

@@ -14,6 +14,7 @@ import { keepValue } from '../json.js';
 import type { RunParts } from '../parts.js';
 import { type AutomationRunRecord, type StepRecord, stepId, type Taint } from '../records.js';
 import { deleteStepAfter } from '../retention.js';
+import { type RunRights, rightsOfRun } from '../rights.js';
 import { factsOf, type SeenStep, scopeOf, seenSteps } from '../scope.js';
 import { readTriggerData, TargetGone } from '../trigger-data.js';
 import { versionOf } from '../version.js';
@@ -50,6 +51,8 @@ export class RunExecution {
   private watch: NodeJS.Timeout | undefined;
   /** The results of the steps so far that templates can read, by action id. */
   private seen: Record<string, SeenStep> = {};
+  /** Known once the run's definition was read. */
+  private rights: RunRights | undefined;
   /** The current step as it is stored. */
   private open: StepRecord | undefined;
   /** Whether a worker that was interrupted has begun the current step. */
@@ -127,6 +130,7 @@ export class RunExecution {
     if (definition === undefined) {
       throw new RunError('version_gone', 'The version of the automation that the run belongs to is no longer stored.');
     }
+    this.rights = rightsOfRun(run, definition);
     this.keptUntil = deleteStepAfter(parts.settings, definition, parts.now());
     if (run.dryRun) return this.plan(definition, automation);
     const steps = run.stepCount === 0 ? [] : await this.readSteps();
@@ -257,14 +261,19 @@ export class RunExecution {
     const run = this.current;
     return {
       ...{ run, step, action, automation, config, scope, facts: factsOf(run, scope) },
-      ...{ isResumed: this.isResumed, signal: this.signal },
+      ...{ isResumed: this.isResumed, signal: this.signal, rights: this.rightsKnown() },
       options: (timeoutMs) => this.options(timeoutMs),
       change: (send) => this.change(step, config, send),
     };
   }
 
+  private rightsKnown(): RunRights {
+    if (this.rights === undefined) throw new Error('the definition of the run was not read');
+    return this.rights;
+  }
+
   private options(timeoutMs?: number): Promise<CallOptions> {
-    return this.parts.acting(this.current, this.signal, timeoutMs);
+    return this.parts.acting(this.current, this.rightsKnown(), this.signal, timeoutMs);
   }
 
   private change<T>(step: StepRecord, config: Config, send: (options: CallOptions) => Promise<T>): Promise<T> {
