@@ -89,7 +89,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       const own = { orgId, name: 'Org', role: isGuest ? OrgRole.GUEST : OrgRole.MEMBER, ...org };
       return {
         userId,
-          orgs: isMember || isGuest || orgPeople.has(userId) ? [OrgMembership.fromPartial(own)] : [],
+        orgs: isMember || isGuest || orgPeople.has(userId) ? [OrgMembership.fromPartial(own)] : [],
         workspaces: isMember ? [WorkspaceMembership.fromPartial({ workspaceId, orgId, role: ROLES[role] })] : [],
       };
     },

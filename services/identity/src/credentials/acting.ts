@@ -37,7 +37,10 @@ export function actingAs({
 }: ActAsRequest): ActingTerms {
   const unknown = scopes.find((scope) => !isKnownScope(scope));
   if (unknown !== undefined) throw invalidField('scopes', 'invalid_scope', `There is no scope ${unknown}.`);
-  const led = { ...(chain.length > 0 && { chain }), ...(authorId !== undefined && authorId !== userId && { authorId }) };
+  const led = {
+    ...(chain.length > 0 && { chain }),
+    ...(authorId !== undefined && authorId !== userId && { authorId }),
+  };
   if (requestedAgent === undefined) {
     return {
       id: automation === undefined ? `act_${userId}` : `act_${userId}_${automation.id}`,
