@@ -1,6 +1,6 @@
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { invalidCursor } from './cursor.js';
-import { parsePageRequest, toPage } from './page.js';
+import { DEFAULT_LIMIT, parsePageRequest, toPage } from './page.js';
 import type { Scalar } from './port.js';
 
 /** Number of items after a page whose ids its cursor contains, in case the last item of the page is removed. */
@@ -27,7 +27,7 @@ export function pageInOrder<T extends { readonly id: string }>(
 
 /** Returns the request for a whole list, which answers to writes contain. */
 export function wholeList({ length }: readonly unknown[]): PageRequest {
-  return { limit: Math.max(1, length), offset: 0, cursor: '' };
+  return { limit: Math.max(DEFAULT_LIMIT, length), offset: 0, cursor: '' };
 }
 
 function placeBehind(

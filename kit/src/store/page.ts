@@ -6,7 +6,7 @@ import type { Collection, Scalar, Sort, StoredRecord, Where } from './port.js';
  * Default number of items on a page. The gateway fills in the limit of client requests, so it applies to internal ones
  * only.
  */
-const DEFAULT_LIMIT = 50;
+export const DEFAULT_LIMIT = 50;
 /** Greatest count up to which totals of filtered lists are exact. */
 export const EXACT_TOTAL = 1000;
 

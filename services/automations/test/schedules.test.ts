@@ -609,7 +609,7 @@ test.each([
   [{}, 'cron', 'missing_field'],
   [{ cron: '0 0 * * *', intervalSeconds: 60 }, 'interval_seconds', 'ambiguous_target'],
   [{ cron: '0 0 * * *', runAt: at(SLOT + 60 * MINUTE) }, 'run_at', 'ambiguous_target'],
-  [{ cron: '0 0 * * *', agentId: '00000000-0000-4000-8000-000000000001' }, 'automation_id', 'ambiguous_target'],
+  [{ cron: '0 0 * * *', agentId: '00000000-0000-4000-8000-000000000001' }, 'automation_id', 'conflicting_alias'],
 ])('refuses %j', async (fields, param, code) => {
   const { id: automationId } = await stage.automation();
   await expect(stage.create({ automationId, ...fields })).rejects.toMatchObject({ reason: code, param });
@@ -621,7 +621,7 @@ test('a change has at most one kind of timing and one target', async () => {
   const both = { cron: '30 * * * *', intervalSeconds: 600 };
   await expect(stage.update(id, both)).rejects.toMatchObject({ reason: 'ambiguous_target', param: 'interval_seconds' });
   const target = { type: ScheduleTargetType.AGENT, id: automationId };
-  await expect(stage.update(id, { target, automationId })).rejects.toMatchObject({ reason: 'ambiguous_target' });
+  await expect(stage.update(id, { target, automationId })).rejects.toMatchObject({ reason: 'conflicting_alias' });
   const same = { type: ScheduleTargetType.AUTOMATION, id: automationId };
   expect((await stage.update(id, { target: same, automationId })).automationId).toBe(automationId);
 });

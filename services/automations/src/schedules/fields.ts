@@ -68,7 +68,7 @@ export function targetIn({ target, agentId, automationId }: TargetFields): Targe
   const [first, ...others] = named;
   const other = others.find(({ type, id }) => type !== first?.type || id !== first.id);
   if (other === undefined) return first;
-  throw invalidField(other.param, 'ambiguous_target', `${other.param} and ${first?.param} name different targets.`);
+  throw invalidField(other.param, 'conflicting_alias', `${other.param} and ${first?.param} name different targets.`);
 }
 
 /** Returns the fields of a new schedule. Throws an error that lists all faults. */
