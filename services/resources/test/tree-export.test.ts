@@ -111,3 +111,28 @@ test('includes what a pending job moves into the workspace, and excludes what it
   expect(paths.map((path) => target.has(path))).toEqual([true, true]);
   expect(paths.map((path) => source.has(path))).toEqual([false, false]);
 });
+
+test('looks values up in tables of the workspace, and in no others that only the exporter may read', async () => {
+  const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+  const type = ResourceType.TABLE;
+  const target = async (workspaceId: string, name: string) => {
+    const rows = json([{ id: 'row', cells: { name } }]);
+    return (await world.create(admin, { type, workspaceId, columns: json([{ id: 'name', name: 'Name' }]), rows })).id;
+  };
+  const follow = (id: string, tableId: string) => [
+    { id, name: id, type: 'link', options: { target_table_id: tableId } },
+    { id: `of_${id}`, name: id, type: 'lookup', options: { link_column_id: id, target_column_id: 'name' } },
+  ];
+  const { workspaceId, otherWorkspaceId } = world;
+  const near = follow('near', await target(workspaceId, 'Nearby'));
+  const far = follow('far', await target(otherWorkspaceId, 'Faraway'));
+  const rows = json([{ id: 'r', cells: { near: ['row'], far: ['row'] } }]);
+  const { id } = await world.create(admin, { type, workspaceId, columns: json([...near, ...far]), rows });
+
+  const entries = await archiveOf(workspaceId);
+  const { cells } = JSON.parse(entries.get(`content/${id}.json`) ?? '').rows[0];
+  const closed = { error: 'The linked table is not available.' };
+  expect(cells).toMatchObject({ near: ['row'], of_near: ['Nearby'], far: ['row'], of_far: closed });
+  expect(entries.get(`content/${id}.csv`)).toContain('Nearby');
+  expect([...entries].filter(([, text]) => text.includes('Faraway'))).toEqual([]);
+});

@@ -45,8 +45,11 @@ import { type Head, type NewRow, type Outcome, outcome, planAppend, planWrite, s
 export interface TableParts extends TableStores {
   readonly settings: { readonly tableRows: number; readonly tableCacheBytes: number };
   readonly planner: Pick<TablePlanner, 'plan'>;
-  /** Returns whether a node is a table that the caller may read, for links to other tables. */
-  mayRead(nodeId: string, context: CallContext): Promise<boolean>;
+  /**
+   * Returns whether a node is a table that the caller may read, for links to other tables; with a workspace, only if it
+   * is there.
+   */
+  mayRead(nodeId: string, context: CallContext, workspaceId?: string): Promise<boolean>;
 }
 
 /** The parts of a call's context that a write needs. */
@@ -61,9 +64,12 @@ export interface TableKind extends ContentKind {
    * faults of all rows; `row` is the index of the row.
    */
   append(node: Pick<Node, 'id' | 'tenant'>, rows: readonly NewRow[], context: WriteContext): Promise<PreparedAppend>;
-  /** Returns a page of `SignedRow`s, with the people that they refer to. Reads a kept state if a snapshot is given. */
+  /**
+   * Returns a page of `SignedRow`s, with the people that they refer to. Reads a kept state if a snapshot is given. Shows
+   * nothing of tables in other workspaces, because the readers of an archive of the workspace may not read them.
+   */
   signed(
-    node: Pick<Node, 'id'>,
+    node: Pick<Node, 'id' | 'workspaceId'>,
     snapshotId: string | undefined,
     query: ContentQuery,
     context: CallContext,
@@ -89,9 +95,9 @@ export function createTableKind(parts: TableParts): TableKind {
   const states = createTableStates(parts, cache, lists);
   const reader = createTableReader(states);
 
-  function opener(context: CallContext): OpenTable {
+  function opener(context: CallContext, workspaceId?: string): OpenTable {
     return async (tableId) => {
-      if (!(await parts.mayRead(tableId, context))) return undefined;
+      if (!(await parts.mayRead(tableId, context, workspaceId))) return undefined;
       return states.open(tableId, await states.head(tableId), createBreathe(context.signal));
     };
   }
@@ -316,11 +322,12 @@ export function createTableKind(parts: TableParts): TableKind {
       const head = (await work?.get(heads, tableId)) ?? (await heads.get(tableId)) ?? freshHead(tableId, '');
       return head.columns;
     },
-    signed: ({ id }, snapshotId, query, context) =>
+    signed: ({ id, workspaceId }, snapshotId, query, context) =>
       states.settled(async () => {
         const head = snapshotId === undefined ? await states.head(id) : await keptHead(id, snapshotId);
         const breathe = createBreathe(context.signal);
-        return { page: await reader.page(id, head, query, opener(context), breathe, true), people: head.people };
+        const open = opener(context, workspaceId);
+        return { page: await reader.page(id, head, query, open, breathe, true), people: head.people };
       }),
     append: (node, rows, context) =>
       states.settled(async () => {

@@ -20,9 +20,10 @@ export async function openTableKind(
     chunks: await store.collection(chunkCollection),
     settings,
     planner,
-    async mayRead(nodeId: string, context: CallContext) {
+    async mayRead(nodeId: string, context: CallContext, workspaceId?: string) {
       const [node] = await tree.getMany([nodeId]);
       if (node?.type !== 'table' || node.state !== 'active') return false;
+      if (workspaceId !== undefined && node.workspaceId !== workspaceId) return false;
       const [access] = await policy.accessToAll([node], await policy.subject(context));
       return access !== undefined;
     },
