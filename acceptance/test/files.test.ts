@@ -15,7 +15,8 @@ import {
   sha256,
   type Upload,
 } from '../src/files.js';
-import type { List, Resource, Workspace } from '../src/records.js';
+import { newAddress, signUp, tokenOf } from '../src/people.js';
+import type { List, Member, Org, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import { mode, type System } from '../src/system.js';
 
@@ -48,6 +49,7 @@ afterAll(() => {
 });
 
 const inWorkspace = (fields: object = {}) => ({ name: 'file.bin', workspace_id: workspace.id, ...fields });
+const errorCodeOf = async (answer: Response): Promise<string> => JSON.parse(await answer.text()).error.code;
 const idOf = (reply: { data: NewFile }) => reply.data.resource.id;
 
 describe('a small file', () => {
@@ -179,6 +181,48 @@ describe('an upload', () => {
     expect((await by.get<Resource>(`/resources/${data.resource.id}`)).data).toMatchObject({
       file: { status: 'ready' },
     });
+  });
+
+  throughGateway('is refused while its workspace is archived or its file locked or in the trash', async () => {
+    const { data: closed } = await by.post<Workspace>('/workspaces', { name: 'Closed' });
+    const { data } = await newFile(by, { name: 'late.bin', workspace_id: closed.id, size_bytes: 5 });
+    const { id } = data.resource;
+    const put = async () => {
+      const answer = await putBytes(data.upload as Upload, Buffer.from('bytes'));
+      return answer.ok ? 'done' : errorCodeOf(answer);
+    };
+    await by.post(`/workspaces/${closed.id}/archive`, {});
+    expect(await put()).toBe('workspace_archived');
+    await by.post(`/workspaces/${closed.id}/archive`, { mode: 'unarchive' });
+    await by.patch(`/resources/${id}`, { is_locked: true });
+    expect(await put()).toBe('resource_locked');
+    await by.patch(`/resources/${id}`, { is_locked: false });
+    await by.del(`/resources/${id}`);
+    expect(await put()).toBe('expired_link');
+    await by.post(`/resources/${id}/restore`, {});
+    const { data: waiting } = await by.get<Resource>(`/resources/${id}`);
+    expect(waiting).toMatchObject({ file: { status: 'pending_upload' } });
+    expect(await put()).toBe('done');
+  });
+
+  throughGateway('is refused once whoever began it may no longer write there', async () => {
+    const owner = await signUp(system, 'Owner');
+    const { data: org } = await owner.post<Org>('/orgs', { name: 'Uploads' });
+    const { data: shared } = await owner.post<Workspace>('/workspaces', { name: 'Shared', org_id: org.id });
+    const email = newAddress('editor');
+    const { data: invited } = await owner.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+    const editor = await signUp(system, 'Editor', { email, invitation: tokenOf(invited.invite_url) });
+    const members = `/workspaces/${shared.id}/members`;
+    const { data: member } = await owner.post<Member>(members, { user_id: editor.user.id, role: 'editor' });
+    const begin = () => newFile(editor, { name: 'mine.bin', workspace_id: shared.id, size_bytes: 5 });
+    await eventually(async () => expect((await begin()).status).toBe(201));
+    const [first, second] = [await begin(), await begin()];
+    const put = (one: { data: NewFile }) => putBytes(one.data.upload as Upload, Buffer.from('bytes'));
+    expect((await put(first)).status).toBe(200);
+    expect((await owner.del(`${members}/${member.id}`)).status).toBe(200);
+    await eventually(async () => expect((await begin()).status).toBe(404));
+    const late = await put(second);
+    expect([late.status, await errorCodeOf(late)]).toEqual([404, 'expired_link']);
   });
 
   test('of other bytes than announced creates no file, and can be retried', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { readConfig } from '@commonplace/kit/config';
+import { NotFound } from '@commonplace/kit/errors';
 import { openTenantGuard } from '@commonplace/kit/fetch';
 import { newId, newRequestId } from '@commonplace/kit/id';
 import { createOwnIds } from '@commonplace/kit/installation';
@@ -97,6 +98,10 @@ function playNodes(nodes: Map<string, FakeNode>): Partial<SweeperParts['nodes']>
       if (!nodes.has(id)) return { found: false };
       nodes.set(id, { revision, file });
       return { found: true };
+    },
+    async checkFileWriter({ id }) {
+      if (!nodes.has(id)) throw NotFound();
+      return {};
     },
     async dropFileNode({ id, revision }) {
       if (nodes.get(id)?.revision === revision) nodes.delete(id);

@@ -87,6 +87,10 @@ export interface Policy {
   seeEvenTrashed(id: string, subject: AccessSubject): Promise<Seen>;
   /** Returns the ids of those given people who can read a node. */
   readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
+  /** Returns whether a person may write to a node, whatever the credential of the call. */
+  canWrite(node: Node, userId: string, context: CallContext): Promise<boolean>;
+  /** Returns whether a workspace is archived. */
+  isArchived(workspaceId: string, context: CallContext): Promise<boolean>;
   /**
    * Returns the kind of untrusted writer that a call's caller is in a workspace: a person below commenter, or an agent
    * that has read untrusted text. Returns undefined for all others, and for jobs.
@@ -372,6 +376,15 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       );
       return userIds.filter((_, i) => readers[i]);
     },
+    async canWrite(node, userId, { onward }) {
+      const now = new Date().toISOString();
+      const writes = async (person: PersonMemberships) => {
+        const access = await accessTo(node, otherSubject(unlimited(person), person, now, onward));
+        return access !== undefined && may(access.role, 'write');
+      };
+      return (await writes(await memberships.of(userId, onward))) || writes(await memberships.fresh(userId, onward));
+    },
+    isArchived: async (workspaceId, { onward }) => (await terms.of(workspaceId, onward)).archived,
     async untrustedWriter(workspaceId, context) {
       const { type } = context.actor;
       if (type === 'system' || type === 'import') return undefined;

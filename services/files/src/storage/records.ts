@@ -115,6 +115,8 @@ export interface Upload extends JobRecord {
   readonly lookAt: string;
   readonly expiresAt: string;
   readonly actor: Actor;
+  /** Person who began it; absent if they used a share link, and in uploads that began before this was recorded. */
+  readonly userId?: string;
   readonly createdAt: string;
 }
 

@@ -67,6 +67,7 @@ function uploadFacts(
     lookAt: after(url === undefined ? FIRST_POLL_MS : 0),
     expiresAt: after(settings.uploadHours * 3_600_000),
     actor: context.actor,
+    ...(context.metadata.shareLink === undefined && { userId: context.caller.userId }),
     createdAt: after(0),
   };
 }

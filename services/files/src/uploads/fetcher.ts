@@ -7,6 +7,7 @@ import type { Fault, Upload } from '../storage/records.js';
 import { deleteBytes } from '../storage/release.js';
 import { failUpload, finishUpload } from './finish.js';
 import type { UploadParts } from './parts.js';
+import { refusedWriter } from './writer.js';
 import { faultOfPut } from './wrong-bytes.js';
 
 /**
@@ -42,6 +43,8 @@ export async function fetchUpload(parts: UploadParts, job: HeldJob<Upload>): Pro
       meter,
     );
     const stored = await parts.bytes.put(blobKey(blobId), source, { sizeBytes, sha256 });
+    const refusal = await refusedWriter(parts, upload);
+    if (refusal !== undefined) throw new SourceRefused({ code: refusal.reason, message: refusal.message });
     await finishUpload(parts, upload, blobId, stored, intent);
   } catch (error) {
     const fault = faultIn(error);

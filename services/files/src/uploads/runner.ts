@@ -4,6 +4,7 @@ import { completeUpload, missingParts } from './complete.js';
 import { fetchUpload } from './fetcher.js';
 import { failUpload } from './finish.js';
 import type { UploadParts } from './parts.js';
+import { refusedWriter } from './writer.js';
 
 /** Uploads that a process handles concurrently, not counting those that requests start. */
 const CONCURRENCY = 4;
@@ -29,6 +30,9 @@ export function openUploadQueue(
   });
 }
 
+/** Milliseconds until bytes that may not be written are looked at again. */
+const REFUSED_MS = 300_000;
+
 const NOT_STORED = { code: 'internal_error', message: 'The bytes could not be stored. Upload them again.' };
 
 /**
@@ -38,7 +42,10 @@ const NOT_STORED = { code: 'internal_error', message: 'The bytes could not be st
 async function completeWhenLanded(parts: UploadParts, job: HeldJob<Upload>): Promise<void> {
   const { record } = job;
   const nothing = parts.bytes.exclusive && record.how === 'single';
-  if (!nothing && (await missingParts(parts, record)) === 0) await completeUpload(parts, record);
+  const hasLanded = !nothing && (await missingParts(parts, record)) === 0;
+  // Bytes that may not become a version now wait until they may, or until the upload expires.
+  if (hasLanded && (await refusedWriter(parts, record)) !== undefined) await job.retryIn(REFUSED_MS);
+  else if (hasLanded) await completeUpload(parts, record);
   else await job.retryIn(parts.bytes.exclusive ? 300_000 : pauseMs(record));
 }
 

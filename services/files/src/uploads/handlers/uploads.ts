@@ -13,6 +13,7 @@ import { STATUSES } from '../../storage/wire.js';
 import { missingParts } from '../complete.js';
 import { finishUpload } from '../finish.js';
 import type { UploadParts } from '../parts.js';
+import { requireWriter } from '../writer.js';
 import { createWriters } from '../writers.js';
 import { refusalOf } from '../wrong-bytes.js';
 
@@ -62,7 +63,9 @@ export function createUploadHandlers(parts: UploadParts): WriteHandlers & { clos
       if (state === undefined) throw UploadInterrupted();
       const { target } = state;
       try {
-        return await landed(parts, target, await writers.finish(writer));
+        const stored = await writers.finish(writer);
+        await requireWriter(parts, target.upload);
+        return await landed(parts, target, stored);
       } catch (error) {
         await giveUp(parts, target, undefined);
         throw error instanceof WrongBytes ? refusalOf(error, target.expected.sizeBytes) : error;
@@ -85,6 +88,7 @@ async function targetOf(parts: UploadParts, token: string, length: number | unde
   if (grant?.kind !== 'put') throw ExpiredLink();
   const upload = await parts.uploads.get(grant.uploadId);
   if (upload === undefined) throw ExpiredLink();
+  await requireWriter(parts, upload);
   const { part } = grant;
   const expected = part === undefined ? upload : partOf(upload, part);
   const limit = expected.sizeBytes ?? parts.settings.singleBytes;

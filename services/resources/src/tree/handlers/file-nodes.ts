@@ -1,12 +1,15 @@
+import { NotFound } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type {
+  CheckFileWriterRequest,
+  CheckFileWriterResponse,
   CreateFileNodeRequest,
   FileNode,
   FileNodeService,
   WorkspaceSums,
 } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { Node } from '../../domain/node.js';
-import { NotAFile } from '../../errors.js';
+import { NotAFile, ResourceLocked, WorkspaceArchived } from '../../errors.js';
 import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { resourceMessage } from '../../wire.js';
 import { destinationOf } from '../create.js';
@@ -46,6 +49,8 @@ export function createFileNodeHandlers(parts: FileNodeParts): Handlers<FileNodeS
       return fileNode(parts, seen, subject);
     },
 
+    checkFileWriter: (request, context) => checkFileWriter(parts, request, context),
+
     async setFileState({ id, ...state }, context) {
       const node = await context.work.get(tree.nodes, id);
       // A file in a pinned publication has no node, but exists.
@@ -73,6 +78,20 @@ export function createFileNodeHandlers(parts: FileNodeParts): Handlers<FileNodeS
       return { nodes: found.slice(0, limit).map(({ id, sizeBytes }) => ({ id, bytes: sizeBytes })) };
     },
   };
+}
+
+/** Throws unless bytes may arrive for a file now. A file that the person can no longer write does not exist for them. */
+async function checkFileWriter(
+  { policy, tree }: TreeParts,
+  { id, userId }: CheckFileWriterRequest,
+  context: CallContext,
+): Promise<CheckFileWriterResponse> {
+  const node = await tree.get(id);
+  if (node?.state !== 'active') throw NotFound();
+  if (userId !== undefined && !(await policy.canWrite(node, userId, context))) throw NotFound();
+  if (await policy.isArchived(node.workspaceId, context)) throw WorkspaceArchived();
+  if (node.locked) throw ResourceLocked();
+  return {};
 }
 
 async function createFileNode(
