@@ -110,6 +110,10 @@ export function filterDuties(use: Use): void {
     expect(await found({ boundaryIds: [WORKSPACE, 'bounded'], lost })).toEqual([all, 5, tags]);
     const granted = [{ resourceId: 'top', boundaryId: WORKSPACE }];
     expect(await found({ granted, lost })).toEqual([['kept', 'top', 'with kept'], 3, tags.slice(0, 2)]);
+    const filter = admitting({ openWorkspaceIds: [WORKSPACE], lost });
+    const listed = await Promise.all([0, 2, 4].map((offset) => ask('type:document', { filter, offset, limit: 2 })));
+    expect(listed.map(({ total }) => total)).toEqual([5, 5, 5]);
+    expect(listed.flatMap(({ hits }) => hits.map(({ id }) => id)).sort()).toEqual(all);
     const both = [
       { resourceId: 'lost', boundaryId: WORKSPACE, keptIds: [] },
       { resourceId: 'moved', boundaryId: 'elsewhere', keptIds: [] },

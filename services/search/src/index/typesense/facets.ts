@@ -49,3 +49,15 @@ function sorted(facet: FacetName, counts: readonly (readonly [string, number])[]
   });
   return values.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
 }
+
+/** Subtracts counts from others that include them. */
+export function withoutCounts(all: Counts, excluded: Counts): Counts {
+  const names = Object.keys(all) as FacetName[];
+  return Object.fromEntries(
+    names.map((facet) => {
+      const fewer = new Map(excluded[facet]);
+      const left = (all[facet] ?? []).map(([value, count]) => [value, count - (fewer.get(value) ?? 0)] as const);
+      return [facet, left.filter(([, count]) => count > 0).sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))];
+    }),
+  );
+}

@@ -55,20 +55,27 @@ export function scopeOf(filter: SearchFilter, narrowing: Narrowing, id: 'id' | '
 }
 
 /**
- * Excludes lost subtrees. What is kept of one is kept of all, because the number of conditions is limited: a subtree that
- * was lost within a kept one is excluded by the check of each hit alone.
+ * Excludes lost subtrees, except entries that are their heads: Typesense 0.24 excludes nothing by its id. What is kept of
+ * one is kept of all, because the number of conditions is limited: a subtree that was lost within a kept one is excluded
+ * by the check of each hit alone.
  */
-function withoutLost({ lost }: SearchFilter, id: string): Filter[] {
+function withoutLost({ lost }: SearchFilter, id: 'id' | 'of'): Filter[] {
   const outside = (some: SearchFilter['lost']): Filter[] => {
     if (some.length === 0) return [];
     const below = some.map(({ resourceId, boundaryId }) => belowToken(boundaryId, resourceId));
-    return [without(id, tokens(some.map(({ resourceId }) => resourceId))), without('below', below)];
+    const heads = some.map(({ resourceId }) => resourceId);
+    return [without('below', below), ...(id === 'of' ? [without(id, tokens(heads))] : [])];
   };
   const partly = lost.filter(({ keptIds }) => keptIds.length > 0);
   const filters = outside(lost.filter(({ keptIds }) => keptIds.length === 0));
   if (partly.length === 0) return filters;
   const kept = tokens(partly.flatMap(({ keptIds }) => keptIds));
   return [...filters, either(both(...outside(partly)), among(id, kept), among('ancestors', kept))];
+}
+
+/** Returns the heads of lost subtrees, which the filter of entries does not exclude. */
+export function lostHeads({ lost }: SearchFilter): ReadonlySet<Token> {
+  return new Set(tokens(lost.map(({ resourceId }) => resourceId)));
 }
 
 function accessOf(filter: SearchFilter, id: string): Filter[] | undefined {

@@ -1,12 +1,12 @@
 import type { LRUCache } from 'lru-cache';
 import { expand } from '../../domain/expand.js';
-import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
+import { type FacetName, type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
 import { asksWithoutWords, type Group } from '../../domain/query.js';
 import { EXACT_TOTAL, type Hit, type IndexAnswer, type IndexQuery } from '../port.js';
 import type { Document, Search, SearchResult, Server } from './client.js';
-import { FACET_FIELDS, facetParameters, facetsCounted, facetsOf } from './facets.js';
-import { among, both, type Filter, scopeOf } from './filter.js';
+import { FACET_FIELDS, facetParameters, facetsCounted, facetsOf, withoutCounts } from './facets.js';
+import { among, both, type Filter, lostHeads, scopeOf } from './filter.js';
 import { HIT_FIELDS, hitOf, typeOf } from './hits.js';
 import { documentsById, PAGE } from './lookup.js';
 import { excluding, meets, meetsAll, meetsAny, meetsOne, occurrences, openPhrases } from './match.js';
@@ -119,20 +119,27 @@ async function find(
     ...ranked,
     include_fields: `id,${sought.fields.map(termsOf).join(',')},name_terms,text_terms,${FACET_FIELDS}`,
   };
-  const [page] = (await parts.server.search([{ ...weighed, ...facetParameters(facets) }])) as [SearchResult];
-  const documents = await windowOf(parts.server, weighed, page);
+  const lost = lostHeads(query.filter);
+  const [page, lostPage] = (await parts.server.search([
+    { ...weighed, ...facetParameters(facets) },
+    ...amongLost(any, lost, facets),
+  ])) as [SearchResult, SearchResult | undefined];
+  const window = await windowOf(parts.server, weighed, page);
+  const documents = window.filter(({ id }) => !lost.has(id as Token));
   const all = weigh(withoutOpen(documents, excluded, sought), sought, counts);
   const best = all.filter(({ score }) => score >= minScore);
   // What has all groups is weighed first.
-  const covered = sought.every || documents.length >= page.found;
+  const covered = sought.every || window.length >= page.found;
   const last = best.at(-1)?.score ?? 0;
-  const beyond = covered || last < minScore || best.length < all.length ? 0 : page.found - documents.length;
+  const rest = page.found - (lostPage?.found ?? 0) - documents.length;
+  const beyond = covered || last < minScore || best.length < all.length ? 0 : Math.max(0, rest);
   const total = best.length + beyond;
   const shown: WeighedHit[] = best.slice(offset, offset + limit);
   if (shown.length < limit && beyond > 0) {
-    const from = documents.length + Math.max(0, offset - best.length);
+    const from = window.length + Math.max(0, offset - best.length);
     const behind = await positions(parts.server, { ...ranked, include_fields: 'id' }, from, limit - shown.length);
-    shown.push(...behind.map((document) => ({ document, score: last })));
+    const present = behind.filter(({ id }) => !lost.has(id as Token));
+    shown.push(...present.map((document) => ({ document, score: last })));
   }
   const groups = [...patternsOf(sought), ...sought.boosts];
   const inWindow = all.map(({ document }) => document);
@@ -141,8 +148,24 @@ async function find(
     total,
     totalIsEstimate: total > EXACT_TOTAL,
     more: offset + shown.length < total,
-    facets: covered ? facetsCounted(facets, inWindow) : facetsOf(facets, page),
+    facets: covered ? facetsCounted(facets, inWindow) : facetsWithout(facets, page, lostPage),
   };
+}
+
+/** Returns a search that counts lost heads among the matches of another; none if there are no such heads. */
+function amongLost(search: Search, lost: ReadonlySet<Token>, facets: readonly FacetName[]): Search[] {
+  if (lost.size === 0) return [];
+  const filter = both(search.filter_by as Filter, among('id', [...lost]));
+  return [{ ...search, filter_by: filter, per_page: 0, ...facetParameters(facets) }];
+}
+
+function facetsWithout(
+  facets: readonly FacetName[],
+  all: SearchResult,
+  lost: SearchResult | undefined,
+): Answer['facets'] {
+  const counted = facetsOf(facets, all);
+  return lost === undefined || lost.found === 0 ? counted : withoutCounts(counted, facetsOf(facets, lost));
 }
 
 /** Counts the admitted entries, and those of them that match each group, as it is written and in any form. */
@@ -260,16 +283,30 @@ async function browse(
   excluded: readonly Patterns[],
 ): Promise<Answer> {
   const { offset, limit, facets = [] } = query;
-  const ordered: Search = { ...matching(parts, scope, excluded, query), sort_by: 'updated:desc' };
-  const [counted] = await parts.server.search([{ ...ordered, per_page: 0, ...facetParameters(facets) }]);
+  const admitted = matching(parts, scope, excluded, query);
+  const ordered: Search = { ...admitted, sort_by: 'updated:desc' };
+  const lost = lostHeads(query.filter);
+  const [counted, lostCounted] = await parts.server.search([
+    { ...ordered, per_page: 0, ...facetParameters(facets) },
+    ...amongLost(admitted, lost, facets),
+  ]);
   if (counted === undefined) return NOTHING;
-  const documents = await positions(parts.server, { ...ordered, include_fields: 'id' }, offset, limit);
+  const excess = lostCounted?.found ?? 0;
+  const total = counted.found - excess;
+  const listed: Search = { ...ordered, include_fields: 'id' };
+  // Lost heads may be anywhere before the page, so with any of them the places are counted from the first.
+  const documents =
+    excess === 0
+      ? await positions(parts.server, listed, offset, limit)
+      : (await positions(parts.server, listed, 0, offset + limit + excess))
+          .filter(({ id }) => !lost.has(id as Token))
+          .slice(offset, offset + limit);
   const shown = documents.map((document) => ({ document, score: 1 }));
   return {
     hits: await hitsOf(parts, { ...query, highlight: false }, shown, []),
-    total: counted.found,
-    totalIsEstimate: counted.found > EXACT_TOTAL,
-    more: offset + shown.length < counted.found,
-    facets: facetsOf(facets, counted),
+    total,
+    totalIsEstimate: total > EXACT_TOTAL,
+    more: offset + shown.length < total,
+    facets: facetsWithout(facets, counted, lostCounted),
   };
 }
