@@ -342,6 +342,16 @@ describe('revoking a key', () => {
   });
 });
 
+test('revoking a key requires the version that the request names', async () => {
+  const { id } = await makeKey(harness, ada.session);
+  const { token } = await harness.authenticate(ada.session);
+  const revokeAt = (baseVersion: number) =>
+    harness.apiKeys.deleteApiKey({ keyId: id }, harness.call(token, { baseVersion }));
+  expect(await refused(revokeAt(9999))).toBe('ABORTED version_conflict');
+  expect((await list(ada.session)).items).toHaveLength(1);
+  expect(await refused(revokeAt(1))).toBe('done');
+});
+
 describe('reassigning keys', () => {
   test('transfers them unchanged, and suspends them if there is no receiver', async () => {
     const carol = await signUp(harness, 'Carol');

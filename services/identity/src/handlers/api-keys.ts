@@ -1,6 +1,6 @@
 import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import type { ApiKeyService, CreateApiKeyRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
@@ -81,6 +81,7 @@ export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService
       if (key === undefined) throw NotFound();
       requireKeyControl(context.caller, person, key);
       if (key.state === 'revoked') throw NotFound();
+      requireVersion(context, key.version);
       context.work.replace(apiKeys, key, { ...key, state: 'revoked', revokedAt: time() });
       context.work.publish(apiKeyRevoked(context, key));
       return { id: key.id, deleted: true };
