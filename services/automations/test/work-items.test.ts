@@ -2,6 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
+import { inWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import {
   AssigneeType,
@@ -174,6 +175,80 @@ describe('the tree', () => {
     expect(await codeOf(stage.update(by, a, ['before_id', 'after_id'], both))).toBe('ambiguous_target');
     await stage.update(by, outside.id, ['parent_id', 'before_id'], { parentId: parent.id, beforeId: a });
     expect(await order()).toBe('bA taskac');
+  });
+});
+
+describe('positions', () => {
+  const LETTERS = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+  /** Creates a parent with children, which have the positions of the letters they stand for. */
+  async function family(positions: string) {
+    const { by, in: here } = someone();
+    const parent = await stage.create(by, here);
+    const ids: string[] = [];
+    for (const name of LETTERS) ids.push((await stage.create(by, { ...here, title: name, parentId: parent.id })).id);
+    const { items } = stage.records;
+    await inWork(stage.store, async (work) => {
+      for (const [at, id] of ids.entries()) {
+        const item = await work.get(items, id);
+        if (item !== undefined) work.replace(items, item, { ...item, position: `a${positions[at]}` });
+      }
+    });
+    const children = async () => (await stage.get(by, parent.id)).children;
+    const order = async () => (await children()).map(title).join('');
+    const idOf = (name: string) => ids[LETTERS.indexOf(name)] ?? '';
+    return { by, here, parent, children, order, idOf };
+  }
+
+  test('work items that come last at the same time have positions in the order of their numbers', async () => {
+    const { by, in: here } = someone();
+    const parent = await stage.create(by, here);
+    const make = (parentId: string) => stage.create(by, { ...here, parentId });
+    await Promise.all(Array.from({ length: 12 }, () => make(parent.id)));
+    const other = await stage.create(by, here);
+    const moved = await Promise.all(Array.from({ length: 4 }, () => make(other.id)));
+    await Promise.all(moved.map(({ id }) => stage.update(by, id, ['parent_id'], { parentId: parent.id })));
+    const { children } = await stage.get(by, parent.id);
+    expect(new Set(children.map(({ position }) => position)).size).toBe(16);
+    const numbers = children.slice(0, 12).map(({ number }) => number);
+    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    const [first] = children;
+    const others = children.slice(1, 9);
+    await Promise.all(others.map(({ id }) => stage.update(by, id, ['before_id'], { beforeId: first?.id })));
+    const after = (await stage.get(by, parent.id)).children;
+    expect(new Set(after.map(({ position }) => position)).size).toBe(16);
+    expect(after.map(({ id }) => id).indexOf(first?.id ?? '')).toBe(8);
+  });
+
+  test.each([
+    ['111111', 'f', { after: 'a' }, 'afbcde'],
+    ['111111', 'a', { before: 'c' }, 'bacdef'],
+    ['111111', 'a', { after: 'f' }, 'bcdefa'],
+    ['111111', 'f', { before: 'a' }, 'fabcde'],
+    ['122223', 'a', { after: 'c' }, 'bcadef'],
+    ['122223', 'c', { before: 'e' }, 'abdcef'],
+    ['122223', 'b', { after: 'e' }, 'acdebf'],
+    ['122223', 'd', { after: 'd' }, undefined],
+    ['111222', 'a', { after: 'c' }, 'bcadef'],
+    ['111222', 'a', { before: 'e' }, 'bcdaef'],
+  ] as const)('with the positions %s, %s is placed %j', async (positions, moved, { ...place }, expected) => {
+    const { by, children, order, idOf } = await family(positions);
+    expect(await order()).toBe('abcdef');
+    const [[side, name]] = Object.entries(place) as [['after' | 'before', string]];
+    const fields = { [`${side}Id`]: idOf(name) };
+    const code = await codeOf(stage.update(by, idOf(moved), [`${side}_id`], fields));
+    if (expected === undefined) return expect(code).toBe('invalid_value');
+    expect(await order()).toBe(expected);
+    const at = expected.indexOf(moved);
+    const keys = (await children()).map(({ position }) => position);
+    expect(keys.filter((key) => key === keys[at])).toHaveLength(1);
+  });
+
+  test('children move up between siblings that have the same position', async () => {
+    const { by, here, order, idOf } = await family('111111');
+    for (const name of ['x', 'y']) await stage.create(by, { ...here, title: name, parentId: idOf('c') });
+    await stage.remove(by, idOf('c'));
+    expect(await order()).toBe('abxydef');
   });
 });
 

@@ -9,10 +9,11 @@ import { itemEvent } from './events.js';
 import { derivedFrom, NamedFields, priorityOf, requestedPosition, statusOf } from './fields.js';
 import type { WorkItemParts } from './parts.js';
 import { type ChosenAssignee, chooseAssignee } from './people.js';
+import { positionFor } from './positions.js';
 import { isOpen, type WorkItemRecord } from './records.js';
 import { chooseResources } from './resources.js';
 import { requestRun } from './run-starts.js';
-import { lineOfParent, parentKeyOf, positionFor, recount, requireMovable } from './tree.js';
+import { lineOfParent, parentKeyOf, recount, requireMovable } from './tree.js';
 
 /** Changes a work item in the unit of work of a call. A request that changes nothing writes nothing. */
 export async function changeItem(
@@ -108,9 +109,10 @@ async function placeOf(
   before: WorkItemRecord,
   request: UpdateWorkItemRequest,
   named: NamedFields,
-  { work }: CallContext,
+  context: CallContext,
 ): Promise<Partial<Pick<WorkItemRecord, 'parentId' | 'position'>>> {
-  const { id, workspaceId } = before;
+  const { work } = context;
+  const { id, number, workspaceId } = before;
   const parentId = named.has('parent_id') ? request.parentId : before.parentId;
   const isMoved = parentId !== before.parentId;
   const requested = requestedPosition(request) ?? (isMoved ? ({ at: 'last' } as const) : undefined);
@@ -118,7 +120,8 @@ async function placeOf(
     await requireMovable(parts, before, await lineOfParent(parts, parentId, workspaceId, work), work);
   }
   if (requested === undefined) return {};
-  const position = await positionFor(parts, parentKeyOf({ parentId, workspaceId }), requested, id, work);
+  const placed = { id, number, parentKey: parentKeyOf({ parentId, workspaceId }) };
+  const position = await positionFor(parts, placed, requested, context);
   return { parentId, position };
 }
 

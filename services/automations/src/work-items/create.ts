@@ -10,11 +10,12 @@ import { itemEvent } from './events.js';
 import { derivedFrom, priorityOf, statusOf } from './fields.js';
 import type { WorkItemParts } from './parts.js';
 import { type ChosenAssignee, chooseAssignee } from './people.js';
+import { positionFor } from './positions.js';
 import { isOpen, type WorkItemRecord } from './records.js';
 import { chooseResources } from './resources.js';
 import { requestRun } from './run-starts.js';
 import { numberKey } from './search.js';
-import { countChildren, lineOfParent, noteGrowth, parentKeyOf, positionFor, requireDepth } from './tree.js';
+import { countChildren, lineOfParent, noteGrowth, parentKeyOf, requireDepth } from './tree.js';
 
 type Place = Awaited<ReturnType<typeof editPlace>>;
 
@@ -82,12 +83,12 @@ async function draftOf(
   const now = new Date(parts.now()).toISOString();
   const status = statusOf(request.status) ?? 'todo';
   const taint = (await rightsOf(parts, context)).taintOf({ workspaceId });
-  const parentKey = parentKeyOf({ parentId, workspaceId });
+  const placed = { id: undefined, number, parentKey: parentKeyOf({ parentId, workspaceId }) };
   return {
     ...{ id: newId(), tenant, orgId, workspaceId, number, numberKey: numberKey(workspaceId, number) },
     ...{ title, description, titleTaint: taint, descriptionTaint: description === '' ? undefined : taint },
     ...{ status, priority: priorityOf(request.priority) ?? ('none' as const), labels: [...new Set(labels)] },
-    ...{ parentId, position: await positionFor(parts, parentKey, { at: 'last' }, undefined, context.work) },
+    ...{ parentId, position: await positionFor(parts, placed, { at: 'last' }, context) },
     ...{ estimate, startAt, dueAt, completedAt: isOpen(status) ? undefined : now, externalId },
     ...{ creatorId: context.caller.userId, createdBy: context.actor, updatedBy: context.actor },
     ...{ createdAt: now, updatedAt: now },

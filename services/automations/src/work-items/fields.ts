@@ -1,9 +1,10 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { WorkItemPriority, WorkItemStatus } from '@commonplace/proto/automations/v1/work_item.js';
 import type { UpdateWorkItemRequest } from '@commonplace/proto/automations/v1/work_item_service.js';
+import type { RequestedPosition } from './positions.js';
 import { type ItemPriority, type ItemStatus, NEVER, PRIORITIES, STATUSES, type WorkItemRecord } from './records.js';
 import { termsOf } from './search.js';
-import { parentKeyOf, type RequestedPosition } from './tree.js';
+import { parentKeyOf } from './tree.js';
 
 const nameIn = <T extends string>(value: string, prefix: string, names: readonly T[]): T | undefined =>
   names.find((name) => name === value.slice(prefix.length).toLowerCase());

@@ -3,11 +3,11 @@ import { newId } from '@commonplace/kit/id';
 import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
-import { generateNKeysBetween } from 'fractional-indexing';
 import { recordChange } from './activity.js';
 import { itemEvent, removalEvent } from './events.js';
 import { derivedFrom } from './fields.js';
 import type { WorkItemParts } from './parts.js';
+import { keysBehind } from './positions.js';
 import { type ItemRemovalRecord, isOpen, itemRemovalQueue, type WorkItemRecord } from './records.js';
 import { findInSlices } from './slices.js';
 import { countChildren } from './tree.js';
@@ -96,7 +96,7 @@ async function moveUp(parts: WorkItemParts, item: WorkItemRecord, amount: number
   }
   // Subtracts the children from the count of the deleted item; the commit fails if a child was added.
   work.incrementWithin(parts.counts, item.id, 'children', -children.length, { atLeast: 0, atMost: 0 });
-  const positions = await positionsBehind(parts, item, children.length);
+  const positions = await keysBehind(parts, item, children.length, undefined, context);
   const updatedAt = new Date(parts.now()).toISOString();
   for (const [at, child] of children.entries()) {
     const fields = { ...child, parentId, position: positions[at] ?? item.position, updatedBy: actor, updatedAt };
@@ -104,13 +104,6 @@ async function moveUp(parts: WorkItemParts, item: WorkItemRecord, amount: number
     await recordChange(parts, child, moved, actor, work);
     work.publish(itemEvent(context, 'updated', moved, { changedFields: ['parent_id', 'position'] }));
   }
-}
-
-async function positionsBehind({ items }: WorkItemParts, item: WorkItemRecord, amount: number): Promise<string[]> {
-  const { parentKey, position, id } = item;
-  const [next] = await items.find({ where: { parentKey }, sort: ['position'], after: [position, id], limit: 1 });
-  if (next?.position === position) return Array.from({ length: amount }, () => position);
-  return generateNKeysBetween(position, next?.position ?? null, amount);
 }
 
 // ---- background job

@@ -1,9 +1,8 @@
-import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { NotFound } from '@commonplace/kit/errors';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import { generateKeyBetween } from 'fractional-indexing';
 import { LimitReached } from '../errors.js';
-import { CycleDetected, DepthExceeded, noRoomBetween } from './errors.js';
+import { CycleDetected, DepthExceeded } from './errors.js';
 import type { WorkItemParts } from './parts.js';
 import { isOpen, type WorkItemRecord } from './records.js';
 import { findInSlices } from './slices.js';
@@ -145,65 +144,4 @@ export async function recount(
   }
   if (before.parentId !== undefined) await countChildren(parts, before.parentId, -1, -openBefore, work);
   if (after.parentId !== undefined) await countChildren(parts, after.parentId, 1, openAfter, work);
-}
-
-// ---- positions
-
-/** The requested place of a work item among those with the same parent. */
-export type RequestedPosition =
-  | { readonly at: 'last' }
-  | { readonly before: string }
-  | { readonly after: string }
-  | { readonly key: string };
-
-/**
- * Maximum characters of a position. A key between the same neighbours grows by one character for every six insertions
- * in a row.
- */
-const MAX_POSITION = 255;
-
-/**
- * Returns the order key for a requested place. Throws `invalid_value` if the named work item does not have the same
- * parent.
- */
-export async function positionFor(
-  { items }: Pick<TreeParts, 'items'>,
-  parentKey: string,
-  requested: RequestedPosition,
-  itemId: string | undefined,
-  work: UnitOfWork,
-): Promise<string> {
-  const siblings = { parentKey };
-  if ('at' in requested) return roomy(keyBetween((await items.max('position', siblings)) ?? null, null));
-  if ('key' in requested) {
-    const where = { ...siblings, position: { gte: requested.key } };
-    const next = (await items.find({ where, sort: ['position'], limit: 2 })).find(({ id }) => id !== itemId);
-    if (next === undefined) return positionFor({ items }, parentKey, { at: 'last' }, itemId, work);
-    return positionFor({ items }, parentKey, { before: next.id }, itemId, work);
-  }
-  const isAfter = 'after' in requested;
-  const named = isAfter ? requested.after : requested.before;
-  const sibling = named === itemId ? undefined : await work.get(items, named);
-  if (sibling?.parentKey !== parentKey) {
-    const param = isAfter ? 'after_id' : 'before_id';
-    throw invalidField(param, 'invalid_value', `${param} names no other work item with the same parent.`);
-  }
-  const after = [sibling.position, sibling.id];
-  const sort = isAfter ? (['position'] as const) : (['-position'] as const);
-  const [next] = await items.find({ where: siblings, sort, after, limit: 1 });
-  const neighbour = next?.position ?? null;
-  return roomy(isAfter ? keyBetween(sibling.position, neighbour) : keyBetween(neighbour, sibling.position));
-}
-
-/**
- * Returns a key between two others; null is the end of the list. Between equal keys it returns the same key, and ids
- * decide the order.
- */
-export function keyBetween(before: string | null, after: string | null): string {
-  return before !== null && before === after ? before : generateKeyBetween(before, after);
-}
-
-function roomy(position: string): string {
-  if (position.length > MAX_POSITION) throw noRoomBetween();
-  return position;
 }
