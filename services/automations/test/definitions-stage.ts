@@ -1,4 +1,5 @@
 import { type Caller, KNOWN_SCOPES } from '@commonplace/kit/auth';
+import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, CallOptions, Reply } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
@@ -18,7 +19,7 @@ import {
 } from '@commonplace/proto/automations/v1/automation_service.js';
 import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { OrgMembership, SharingTerms, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { automationCollection, definitionCollection } from '../src/definitions/records.js';
 import { laneCollection, runCollection } from '../src/runs/records.js';
@@ -75,6 +76,8 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
   const otherWorkspaceId = newId();
   const roles = new Map<string, Role>();
   const archived = new Set<string>();
+  /** Whether the deletion of the Org is scheduled. */
+  const org = { isDeleted: false };
   const readable = new Map<string, { readonly workspaceId: string; readonly type: ResourceType }>();
   /** Workspaces of tags and resources of forms, by their ids. */
   const tags = new Map<string, string>();
@@ -92,11 +95,18 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
     [
       fake(contracts.directory, {
         getUrlAllowlist: async ({ tenant }) => ({ entries: tenant === orgId ? [...urlAllowlist] : [] }),
-        getMemberships: async ({ userId }) => ({
-          userId,
-          orgs: roles.has(userId) ? [OrgMembership.fromPartial({ orgId, name: 'Org', role: OrgRole.MEMBER })] : [],
-          workspaces: roles.has(userId) ? [membership(workspaceId, userId), membership(otherWorkspaceId, userId)] : [],
-        }),
+        getMemberships: async ({ userId }) => {
+          const belongs = roles.has(userId) && !org.isDeleted;
+          return {
+            userId,
+            orgs: belongs ? [OrgMembership.fromPartial({ orgId, name: 'Org', role: OrgRole.MEMBER })] : [],
+            workspaces: belongs ? [membership(workspaceId, userId), membership(otherWorkspaceId, userId)] : [],
+          };
+        },
+        getSharingTerms: async (request) => {
+          if (org.isDeleted) throw NotFound();
+          return SharingTerms.fromPartial(request);
+        },
       }),
       fake(contracts.index, {
         locateTagsAndForms: async ({ tagIds, formIds }) => ({
@@ -135,7 +145,7 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
 
   return {
     ...{ stage, store, records, client, hooks, orgId, workspaceId, otherWorkspaceId, roles, archived, readable },
-    ...{ tags, forms },
+    ...{ tags, forms, org },
     ...{ person, as },
     pass(ms: number): void {
       ahead += ms;

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { createEvent } from '@commonplace/kit/events';
 import { TriggerType, WebhookVerifyType } from '@commonplace/proto/automations/v1/automation.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
@@ -59,6 +60,22 @@ describe('a webhook', () => {
     expect((await stage.hook(token, '{}')).runId).not.toBe('');
     await stage.remove(ada, made.id);
     await expect(stage.hook(token, '{}')).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  test('does not exist while the deletion of the Org is scheduled', async () => {
+    const { made, token } = await hookOf({ type: WebhookVerifyType.GITHUB, secret: SECRET });
+    const changed = () =>
+      stage.stage.own.bus.publish([
+        createEvent({ service: 'tenancy', type: 'org.updated', subject: 'any', tenant: 'any', data: {} }),
+      ]);
+    stage.org.isDeleted = true;
+    await changed();
+    // Not even a wrong signature tells that it exists.
+    await expect(stage.hook(token, BODY)).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await stage.records.runs.count({ automationId: made.id })).toBe(0);
+    stage.org.isDeleted = false;
+    await changed();
+    await expect(stage.hook(token, BODY)).rejects.toMatchObject({ reason: 'invalid_signature' });
   });
 
   test('starts one run per delivery within 24 hours, even for concurrent deliveries', async () => {

@@ -19,7 +19,7 @@ import { Content } from '@commonplace/proto/resources/v1/content_service.js';
 import { Resource } from '@commonplace/proto/resources/v1/resource.js';
 import { Tag } from '@commonplace/proto/resources/v1/tag.js';
 import { SearchResponse } from '@commonplace/proto/search/v1/search_service.js';
-import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { OrgMembership, SharingTerms, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import {
   type AutomationRecord,
@@ -75,7 +75,14 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
   const rows = new Map<string, Record<string, unknown>>();
   /** The people who see conversations, and from which message on. */
   const readers = new Map<string, number>();
-  const state = { urlAllowlist: [] as string[], archived: false, ahead: 0, lost: false, denied: new Set<string>() };
+  const state = {
+    urlAllowlist: [] as string[],
+    archived: false,
+    hidden: false,
+    ahead: 0,
+    lost: false,
+    denied: new Set<string>(),
+  };
   const act = (context: CallContext, what: string, of: string) => {
     if (state.denied.has(what)) throw new AppError('PERMISSION_DENIED', 'insufficient_role', 'No.');
     // Opens a unit of work, so that the answer of the call is stored with it.
@@ -102,13 +109,17 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
     fake(contracts.directory, {
       getUrlAllowlist: async ({ tenant }) => ({ entries: tenant === orgId ? state.urlAllowlist : [] }),
       getMemberships: async ({ userId }) => {
-        const role = members.get(userId);
+        const role = state.hidden ? undefined : members.get(userId);
         const place = { workspaceId, orgId, archived: state.archived };
         return {
           userId,
           orgs: role ? [OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER })] : [],
           workspaces: role ? [WorkspaceMembership.fromPartial({ ...place, role: ROLES[role] })] : [],
         };
+      },
+      getSharingTerms: async (request) => {
+        if (state.hidden) throw NotFound();
+        return SharingTerms.fromPartial(request);
       },
     }),
     fake(contracts.resources, {

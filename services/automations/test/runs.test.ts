@@ -386,6 +386,30 @@ test('a dry run changes nothing and shows the input of each action', async () =>
   expect(await records.lanes.get(automation.id)).toMatchObject({ active: 0, failureCount: 0 });
 });
 
+test('a run of an Org whose deletion is scheduled waits until it is restored, and does not fail', async () => {
+  const { create, trigger, person, state, owner, until, records } = stage;
+  const { userId, userName, credential } = person('Patient');
+  const actsAs = { userId, userName, credentialId: credential.id, scopes: SCOPES };
+  const request = { type: 'http_request', config: { url, body: 'restored' } } as const;
+  const automation = await create([request, note('restored')], { actsAs, timeoutSeconds: 30 });
+  state.hidden = true;
+  const run = await trigger(automation);
+  await eventually(async () => expect(await records.runs.get(run.id)).toMatchObject({ status: 'waiting' }));
+  expect(received.some(({ body }) => body.includes('restored'))).toBe(false);
+  // The limit of its time does not pass meanwhile.
+  state.ahead += 3_600_000;
+  state.hidden = false;
+  await stage.stage.own.bus.publish([
+    createEvent({ service: 'tenancy', type: 'org.restored', subject: stage.orgId, tenant: stage.orgId, data: {} }),
+  ]);
+  await nudge(run.id);
+  const ended = await until(owner, run, 'completed');
+  expect(ended.steps.map(({ attempt }) => attempt)).toEqual([1, 1]);
+  expect(received.filter(({ body }) => body.includes('restored'))).toHaveLength(1);
+  expect(await records.lanes.get(automation.id)).toMatchObject({ failureCount: 0 });
+  state.ahead = 0;
+}, 60_000);
+
 test('a run for whoever triggers it has the rights that they have in common with its author', async () => {
   const { create, start, until, owner, person, effects, agentRuns } = stage;
   const [author, asker] = [person('Author'), person('Asker')];

@@ -1,4 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { NotFound } from '@commonplace/kit/errors';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
@@ -13,7 +14,8 @@ import {
   ScheduleInclude,
   UpdateScheduleRequest,
 } from '@commonplace/proto/automations/v1/schedule_service.js';
-import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { User } from '@commonplace/proto/identity/v1/user.js';
+import { OrgMembership, SharingTerms, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { Workspace } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { type AutomationRecord, automationCollection } from '../src/definitions/records.js';
@@ -39,7 +41,8 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const workspaceId = newId();
   const agentId = newId();
   const members = new Map<string, WorkspaceRole>();
-  const place = { archived: false, timezone: 'Europe/Berlin' };
+  const place = { archived: false, timezone: 'Europe/Berlin', hidden: false };
+  const names = new Map<string, string>();
   const agentRuns = new Map<string, RunStatus>();
   const canceled: string[] = [];
   const startRequests: StartWorkRunRequest[] = [];
@@ -48,7 +51,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const stage = await openStage(createAutomations(now), [
     fake(contracts.directory, {
       getMemberships: async ({ userId }) => {
-        const role = members.get(userId);
+        const role = place.hidden ? undefined : members.get(userId);
         const mine = { workspaceId, orgId, role, archived: place.archived };
         return {
           userId,
@@ -56,6 +59,13 @@ export async function openScheduleStage(start = SLOT - 600_000) {
           workspaces: role === undefined ? [] : [WorkspaceMembership.fromPartial(mine as never)],
         };
       },
+      getSharingTerms: async (request) => {
+        if (place.hidden) throw NotFound();
+        return SharingTerms.fromPartial(request);
+      },
+    }),
+    fake(contracts.auth, {
+      findUsers: async ({ ids }) => ({ users: ids.map((id) => User.fromPartial({ id, name: names.get(id) ?? '' })) }),
     }),
     fake(contracts.workspaces, {
       getWorkspace: async ({ workspaceId: id }) =>
@@ -101,6 +111,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const person = (name: string, role = WorkspaceRole.EDITOR): Caller => {
     const caller = personCalled(name, SCOPES);
     members.set(caller.userId, role);
+    names.set(caller.userId, name);
     return caller;
   };
   const owner = person('Owner');

@@ -1,3 +1,4 @@
+import type { Caller } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import { eventually } from '@commonplace/kit/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
@@ -479,6 +480,96 @@ test('a person without access ends it with an error, and a deleted automation pa
   const { id: other } = await stage.automation();
   const again = await stage.update(id, { automationId: other, isActive: true });
   expect(again).toMatchObject({ status: ScheduleStatus.ACTIVE, automationId: other });
+});
+
+test('the slots of an Org whose deletion is scheduled count as missed once it is restored', async () => {
+  const { id: automationId } = await stage.automation();
+  const kept = { automationId, cron: '0 * * * *', catchupWindowSeconds: 86_400, overlap: ScheduleOverlap.ALLOW };
+  const { id: all } = await stage.create({ ...kept, catchup: ScheduleCatchup.ALL });
+  const { id: none } = await stage.create({ ...kept, catchup: ScheduleCatchup.NONE });
+  const { version } = await stage.get(all);
+  await stage.goTo(SLOT - MINUTE);
+  await eventually(async () => expect(await stage.firesOf(all)).toHaveLength(1));
+  stage.place.hidden = true;
+  await stage.announce('tenancy', 'org.deleted', stage.orgId, { orgId: stage.orgId });
+  await stage.goTo(SLOT + 1_000);
+  // The due fires have been looked at, and put off.
+  const putOff = async () => {
+    const due = [...(await stage.firesOf(all)), ...(await stage.firesOf(none))].map(({ dueAt = '' }) => dueAt);
+    for (const one of due) expect(one > at(SLOT + MINUTE)).toBe(true);
+  };
+  await eventually(putOff);
+  await stage.goTo(SLOT + 2 * 60 * MINUTE + 10 * MINUTE);
+  await stage.nudge();
+  stage.place.hidden = false;
+  await stage.announce('tenancy', 'org.restored', stage.orgId, { orgId: stage.orgId });
+  const slots = ['12:00:00', '13:00:00', '14:00:00'];
+  for (const [id, outcome] of [
+    [all, 'started'],
+    [none, 'missed'],
+  ] as const) {
+    await stage.until(
+      id,
+      slots.map((slot) => [slot, outcome] as const),
+    );
+    expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.ACTIVE, consecutiveFailures: 0, version });
+  }
+  await hasRuns(automationId, 3);
+});
+
+test('the successor of a person who leaves the Org has their schedules, paused', async () => {
+  const { id: automationId } = await stage.automation();
+  const [leaver, heir, reader] = [
+    ...[stage.person('Leaver'), stage.person('Heir')],
+    stage.person('Reader', WorkspaceRole.VIEWER),
+  ] as [Caller, Caller, Caller];
+  const fields = { automationId, cron: '0 * * * *' };
+  const [given, changed] = [await stage.create(fields, leaver), await stage.create(fields, leaver)];
+  const others = await stage.create(fields);
+  const admin = stage.person('Admin', WorkspaceRole.ADMIN);
+  await stage.update(changed.id, { cron: '30 * * * *' }, admin);
+  const leave = (to: string) =>
+    stage.announce('tenancy', 'org_member.removed', stage.orgId, {
+      ...{ orgId: stage.orgId, userId: leaver.userId, transferToUserId: to },
+    });
+  const handled = () => eventually(async () => expect(await lagOf('automations.schedule-leavers')).toBe(0));
+  const lagOf = (consumer: string) => stage.stage.own.bus.lag(consumer);
+  await leave(heir.userId);
+  await handled();
+  expect(await stage.get(given.id)).toMatchObject({ createdBy: { id: leaver.userId }, version: given.version });
+  stage.members.delete(leaver.userId);
+  await leave(reader.userId);
+  await handled();
+  expect(await stage.get(given.id)).toMatchObject({ createdBy: { id: leaver.userId }, version: given.version });
+  await leave(heir.userId);
+  await handled();
+  const by = { id: heir.userId, name: 'Heir' };
+  const paused = { status: ScheduleStatus.PAUSED, pausedReason: 'person_left' };
+  expect(await stage.get(given.id)).toMatchObject({ createdBy: by, actsAs: by, ...paused });
+  const { owner } = stage;
+  const acts = { actsAs: { id: admin.userId }, status: ScheduleStatus.ACTIVE };
+  expect(await stage.get(changed.id)).toMatchObject({ createdBy: by, ...acts });
+  expect(await stage.get(others.id)).toMatchObject({ createdBy: { id: owner.userId }, version: others.version });
+  const again = await stage.update(given.id, { isActive: true }, heir);
+  expect(again).toMatchObject({ status: ScheduleStatus.ACTIVE, actsAs: by });
+});
+
+test('a successor has the schedules that have failed without the person before', async () => {
+  const { id: automationId } = await stage.automation();
+  const [leaver, heir] = [stage.person('Leaver'), stage.person('Heir')];
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' }, leaver);
+  stage.members.delete(leaver.userId);
+  await stage.announce('tenancy', 'workspace_member.removed', stage.workspaceId);
+  await eventually(() => expect(stage.get(id, leaver)).rejects.toMatchObject({ reason: 'not_found' }));
+  await stage.goTo(SLOT + 1_000);
+  await eventually(async () => expect((await stage.get(id)).status).toBe(ScheduleStatus.ERROR));
+  const left = { orgId: stage.orgId, userId: leaver.userId, transferToUserId: heir.userId };
+  await stage.announce('tenancy', 'org_member.removed', stage.orgId, left);
+  await eventually(async () => {
+    const found = await stage.get(id);
+    expect(found).toMatchObject({ status: ScheduleStatus.PAUSED, pausedReason: 'person_left', error: undefined });
+    expect(found.actsAs?.id).toBe(heir.userId);
+  });
 });
 
 test('deleting an automation pauses its schedules', async () => {

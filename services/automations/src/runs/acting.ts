@@ -3,6 +3,7 @@ import type { CallOptions } from '@commonplace/kit/rpc';
 import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { isHidden, WorkspaceHidden } from '../hidden-workspaces.js';
 import { permissionLost, RunError } from './failure.js';
 import { chainOf } from './finished-event.js';
 import type { RunParts } from './parts.js';
@@ -34,20 +35,29 @@ interface Token {
   readonly until: number;
 }
 
+/** Calls with the rights of runs. */
+export interface Actings {
+  readonly acting: Acting;
+  /** Forgets all tokens, so that the next call of each run asks for its rights again. */
+  forget(): void;
+}
+
 /**
  * Creates tokens for the person whose rights an automation runs with, limited to its workspace. Tokens are kept in
  * memory only.
  */
-export function createActing(parts: ActingParts): Acting {
+export function createActing(parts: ActingParts): Actings {
   const { peers, systemCall } = parts;
   const tokens = new Map<string, Token>();
-  return async (run, rights, signal, timeoutMs = CALL_MS) => {
+  const acting: Acting = async (run, rights, signal, timeoutMs = CALL_MS) => {
     await requireAccess(parts, rights, run);
     const request = requestOf(run, rights);
     const key = JSON.stringify(request);
     let known = tokens.get(key);
     if (known === undefined || Date.now() > known.until - SPARE_MS) {
-      const { token, expiresAt = '' } = await peers.auth.actAs(request, systemCall()).catch(lostAccess);
+      const { token, expiresAt = '' } = await peers.auth
+        .actAs(request, systemCall())
+        .catch((error: unknown) => lostAccess(parts, run, error));
       known = { token, until: Date.parse(expiresAt) };
       // All tokens expire within seconds, so dropping them costs little.
       if (tokens.size >= MAX_TOKENS) tokens.clear();
@@ -56,11 +66,15 @@ export function createActing(parts: ActingParts): Acting {
     const { metadata, deadline, ...rest } = systemCall(timeoutMs);
     return { ...rest, metadata: { ...metadata, token: known.token }, deadline, signal };
   };
+  return { acting, forget: () => tokens.clear() };
 }
 
 const MEMBERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 
-/** Throws if the person or the author no longer belongs to the workspace, or if it is archived. */
+/**
+ * Throws if the person or the author no longer belongs to the workspace, or if it is archived; `WorkspaceHidden` while
+ * the deletion of its Org is scheduled.
+ */
 async function requireAccess(
   parts: ActingParts,
   { userId, authorId }: RunRights,
@@ -70,13 +84,11 @@ async function requireAccess(
   await Promise.all(people.map((id) => requireMember(parts, id, workspaceId)));
 }
 
-async function requireMember(
-  { memberships, systemCall }: ActingParts,
-  userId: string,
-  workspaceId: string,
-): Promise<void> {
+async function requireMember(parts: ActingParts, userId: string, workspaceId: string): Promise<void> {
+  const { memberships, systemCall } = parts;
   const known = (await memberships.of(userId, systemCall())).workspaces.get(workspaceId);
   const place = known ?? (await memberships.fresh(userId, systemCall())).workspaces.get(workspaceId);
+  if (place === undefined && (await isHidden(parts, workspaceId))) throw new WorkspaceHidden();
   if (place === undefined || !MEMBERS.has(place.role)) throw permissionLost();
   if (place.archived) throw new RunError('workspace_archived', 'The workspace is archived and can only be read.');
 }
@@ -93,10 +105,14 @@ function requestOf(run: AutomationRunRecord, { userId, authorId, scopes }: RunRi
 const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);
 
 /**
- * Throws `permission_lost` if the error means that the person has lost access; rethrows other errors, which are
- * retried.
+ * Throws `permission_lost` if the error means that the person has lost access, and `WorkspaceHidden` if nobody has;
+ * rethrows other errors, which are retried.
  */
-function lostAccess(error: unknown): never {
-  if (error instanceof AppError && REFUSALS.has(error.code)) throw permissionLost();
-  throw error;
+async function lostAccess(
+  parts: ActingParts,
+  { workspaceId }: Pick<AutomationRunRecord, 'workspaceId'>,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof AppError) || !REFUSALS.has(error.code)) throw error;
+  throw (await isHidden(parts, workspaceId)) ? new WorkspaceHidden() : permissionLost();
 }

@@ -8,11 +8,13 @@ import {
   type Where,
 } from '@commonplace/kit/store';
 import { consume } from '@commonplace/platform/events';
+import { type Successor, successorOf } from '../successor.js';
 import { withdrawFires } from './fires.js';
 import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { pauseSchedule } from './pause.js';
 import { planAnew } from './plan.js';
 import type { PauseReason, ScheduleRecord } from './records.js';
+import { mayStart } from './start.js';
 
 const CHUNK = 100;
 
@@ -24,6 +26,62 @@ export function watchWorkspaces(parts: ScheduleParts, bus: EventBus): Promise<Su
       ? pauseAll(parts, { workspaceId, status: 'active' }, 'workspace_archived')
       : resumeAll(parts, workspaceId),
   );
+}
+
+/** Makes the schedules of an Org whose deletion was undone decide the slots that they have missed meanwhile. */
+export function watchOrgs(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
+  const events = ['tenancy.org.restored'] as const;
+  return consume(bus, { consumer: 'automations.schedule-orgs', events }, ({ subject: tenant }) =>
+    forEach(parts, { tenant }, async (work, before) => {
+      if (before.schedule.status !== 'active') return;
+      savePair(parts, work, before, { ...before, state: { ...before.state, planAt: timestamp(parts.now()) } });
+    }),
+  );
+}
+
+/**
+ * Hands the schedules of people who leave an Org over to the successor who was named, in the workspaces in which that
+ * person may start their targets. Without one, they end with `access_lost` at their next slot.
+ */
+export function watchLeavers(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
+  const events = ['tenancy.org_member.removed'] as const;
+  return consume(bus, { consumer: 'automations.schedule-leavers', events }, async ({ data }) => {
+    const { orgId, userId, transferToUserId } = data;
+    const successor = await successorOf(parts, orgId, transferToUserId);
+    if (userId === '' || successor === undefined) return;
+    if ((await parts.memberships.fresh(userId, parts.systemCall())).orgs.has(orgId)) return;
+    await forEach(parts, { tenant: orgId }, (work, before) => handOver(parts, work, before, userId, successor));
+  });
+}
+
+/**
+ * Makes the successor the creator of a schedule, and the person whose rights it has. It pauses then, so that nothing
+ * starts in their name that they have not looked at.
+ */
+async function handOver(
+  parts: ScheduleParts,
+  work: UnitOfWork,
+  before: Pair,
+  userId: string,
+  successor: Successor,
+): Promise<void> {
+  const { schedule, state } = before;
+  const [isCreator, isActor] = [schedule.createdById === userId, schedule.actsAs.userId === userId];
+  const place = successor.workspaces.get(schedule.workspaceId);
+  if ((!isCreator && !isActor) || place === undefined || !mayStart(schedule, place.role)) return;
+  const { id, name } = successor;
+  const given: ScheduleRecord = {
+    ...{ ...schedule, updatedAt: timestamp(parts.now()) },
+    ...(isCreator && { createdBy: { type: 'user', id, name } as const, createdById: id }),
+    ...(isActor && { actsAs: { ...schedule.actsAs, userId: id, userName: name, credentialId: '' } }),
+  };
+  // A slot may have found the person gone before this event arrived.
+  const hasFailed = given.status === 'error' && given.error === 'access_lost';
+  const after: ScheduleRecord =
+    isActor && hasFailed ? { ...given, status: 'paused', pausedReason: 'person_left', error: undefined } : given;
+  const pair = { schedule: after, state };
+  const paused = isActor ? await pauseSchedule(parts, work, pair, 'person_left', parts.now()) : pair;
+  savePair(parts, work, before, paused);
 }
 
 /** Pauses the schedules of deleted automations. */

@@ -18,9 +18,9 @@ import { LimitReached } from '../errors.js';
 import type { Feature, Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
 import { cancelAgentRun, giveUpFire, startAgentRun } from './agent-run.js';
-import { watchAgents, watchAutomations, watchPurges, watchWorkspaces } from './followers.js';
+import { watchAgents, watchAutomations, watchLeavers, watchOrgs, watchPurges, watchWorkspaces } from './followers.js';
 import { createScheduleHandlers } from './handlers.js';
-import { readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import { HIDDEN_RECHECK_MS, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { advance, planAnew } from './plan.js';
 import {
   type FireRecord,
@@ -35,7 +35,7 @@ import {
   WAITING_STATES,
 } from './records.js';
 import { watchRunEnds } from './run-ended.js';
-import { decideFire } from './start.js';
+import { actorAccessOf, decideFire } from './start.js';
 
 const DAY_MS = 86_400_000;
 
@@ -73,6 +73,8 @@ export async function openSchedules(shared: Shared): Promise<Feature> {
       subscriptions = [
         await watchRunEnds(parts, shared.bus),
         await watchWorkspaces(parts, shared.bus),
+        await watchOrgs(parts, shared.bus),
+        await watchLeavers(parts, shared.bus),
         await watchAgents(parts, shared.bus),
         await watchAutomations(parts, shared.bus),
         await watchPurges(parts, shared.bus),
@@ -115,6 +117,11 @@ export function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleState
     ...{ store, log, now, spec: planQueue, concurrency: 4, leaseMs: 10_000, ...PERSISTENT },
     retryDeadAfterMs: RETRY_DEAD_MS,
     async run(job) {
+      const schedule = await parts.schedules.get(job.record.id);
+      // The slots of an Org whose deletion is scheduled are decided once it is restored.
+      if (schedule !== undefined && (await actorAccessOf(parts, schedule)) === 'hidden') {
+        return job.retryIn(HIDDEN_RECHECK_MS);
+      }
       await job.endIn(async (work, state) => {
         const before = await readPair(parts, work, state.id);
         if (before?.schedule.status !== 'active') {

@@ -17,7 +17,7 @@ export interface ScheduleParts extends ScheduleRecords {
   readonly bus: Shared['bus'];
   readonly memberships: Shared['memberships'];
   readonly settings: Shared['settings'];
-  readonly peers: Pick<Shared['peers'], 'agents' | 'agentRuns' | 'directory' | 'workspaces'>;
+  readonly peers: Pick<Shared['peers'], 'agents' | 'agentRuns' | 'auth' | 'directory' | 'workspaces'>;
   readonly systemCall: Shared['systemCall'];
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
@@ -30,6 +30,12 @@ export interface ScheduleParts extends ScheduleRecords {
   /** The version of this process's time zone database. */
   readonly tzVersion: string;
 }
+
+/**
+ * Milliseconds between two checks of a schedule whether the deletion of its Org was undone, in case the event that says
+ * so is lost.
+ */
+export const HIDDEN_RECHECK_MS = 600_000;
 
 /** The two records of a schedule: its settings and its state. */
 export interface Pair {

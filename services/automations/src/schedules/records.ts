@@ -9,7 +9,7 @@ export type TargetType = 'agent' | 'automation';
 export type Overlap = 'skip' | 'buffer_one' | 'allow' | 'cancel_previous';
 export type Catchup = 'none' | 'latest' | 'all';
 export type ScheduleStatus = 'active' | 'paused' | 'completed' | 'error';
-export type PauseReason = 'failures' | 'workspace_archived' | 'automation_deleted' | 'person';
+export type PauseReason = 'failures' | 'workspace_archived' | 'automation_deleted' | 'person' | 'person_left';
 
 /** The input of an agent's run. */
 export interface AgentInput {

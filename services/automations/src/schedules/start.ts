@@ -2,6 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { isHidden } from '../hidden-workspaces.js';
 import { mayEdit } from '../policy.js';
 import { CANCEL_TOPIC, hasEnded as hasRunEnded } from '../runs/cancel.js';
 import { startRun } from '../runs/start.js';
@@ -9,7 +10,7 @@ import { firedEvent } from './events.js';
 import { doneFire, unheld, withdrawFires } from './fires.js';
 import { agentInputOf } from './input.js';
 import { isRunLive, type LastRunSeen, replaceLastRun, seeLastRun } from './overlap.js';
-import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import { HIDDEN_RECHECK_MS, type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { failSchedule, pauseSchedule, type ScheduleError } from './pause.js';
 import { advanceSchedule, completed, completeIfOver, LATE_MS } from './plan.js';
 import { type FireRecord, runIdOf, type ScheduleRecord, type ScheduleStateRecord } from './records.js';
@@ -19,9 +20,12 @@ const WAIT_MS = 15_000;
 /** Number of start times that are kept, for the median interval. */
 const RECENT = 11;
 
+/** `hidden`: the deletion of the Org is scheduled, so that nobody has access until it is undone. */
+type ActorAccess = 'ok' | 'archived' | 'lost' | 'hidden';
+
 /** Facts about a schedule that are read before the unit of work that decides its fire. */
 interface Facts {
-  readonly actorAccess: 'ok' | 'archived' | 'lost';
+  readonly actorAccess: Exclude<ActorAccess, 'hidden'>;
   readonly lastRun: LastRunSeen;
   /** Automation runs that the unit of work has canceled, to be broadcast. */
   readonly canceled: Set<string>;
@@ -32,13 +36,16 @@ export async function decideFire(parts: ScheduleParts, job: HeldJob<FireRecord>)
   const { scheduleId, isManual, isCatchup, state: waits, startsAt } = job.record;
   const [schedule, state] = await Promise.all([parts.schedules.get(scheduleId), parts.states.get(scheduleId)]);
   if (schedule === undefined || state === undefined) return job.remove();
+  const actorAccess = await actorAccessOf(parts, schedule);
+  // The slot counts as missed once the Org is restored.
+  if (actorAccess === 'hidden') return job.retryIn(HIDDEN_RECHECK_MS);
   const isLate = Date.parse(startsAt) <= parts.now() - LATE_MS;
   if (waits === 'pending' && isLate && !isManual && !isCatchup && schedule.status === 'active') {
     return advanceSchedule(parts, scheduleId);
   }
   const canceled = new Set<string>();
   const facts = {
-    actorAccess: await actorAccessOf(parts, schedule),
+    actorAccess,
     lastRun: await seeLastRun(parts, state),
     canceled,
   };
@@ -256,17 +263,23 @@ export async function countFailure(
   return pauseSchedule(parts, work, pair, 'failures', now, except);
 }
 
+/** Returns whether a person with a role in its workspace may start the target of a schedule. */
+export function mayStart({ targetType }: Pick<ScheduleRecord, 'targetType'>, role: WorkspaceRole): boolean {
+  return targetType === 'automation' ? mayEdit({ role }) : role !== WorkspaceRole.GUEST;
+}
+
 /** Returns whether the person whose rights a schedule has may still start its target. */
-async function actorAccessOf(
-  { memberships, systemCall }: Pick<ScheduleParts, 'memberships' | 'systemCall'>,
+export async function actorAccessOf(
+  parts: Pick<ScheduleParts, 'memberships' | 'systemCall' | 'peers'>,
   { workspaceId, targetType, actsAs }: ScheduleRecord,
-): Promise<Facts['actorAccess']> {
+): Promise<ActorAccess> {
+  const { memberships, systemCall } = parts;
   const known = (await memberships.of(actsAs.userId, systemCall())).workspaces.get(workspaceId);
-  const suffices = (role: WorkspaceRole | undefined) =>
-    role !== undefined && (targetType === 'automation' ? mayEdit({ role }) : role !== WorkspaceRole.GUEST);
+  const suffices = (role: WorkspaceRole | undefined) => role !== undefined && mayStart({ targetType }, role);
   const place = suffices(known?.role)
     ? known
     : (await memberships.fresh(actsAs.userId, systemCall())).workspaces.get(workspaceId);
+  if (place === undefined && (await isHidden(parts, workspaceId))) return 'hidden';
   if (place === undefined || !suffices(place.role)) return 'lost';
   return place.archived ? 'archived' : 'ok';
 }

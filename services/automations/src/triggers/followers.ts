@@ -5,6 +5,7 @@ import type { AutomationRecord, DefinitionRecord } from '../definitions/records.
 import { retireDefinition, writeDefinition } from '../definitions/versions.js';
 import type { Shared } from '../parts.js';
 import { mayEdit } from '../policy.js';
+import { type Successor, successorOf } from '../successor.js';
 
 export interface FollowParts
   extends Pick<Shared, 'store' | 'memberships' | 'peers' | 'systemCall' | 'now' | 'settings'> {
@@ -37,23 +38,6 @@ async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)
   const { orgId, transferToUserId } = event.data;
   if (person.orgs.has(orgId)) return;
   await changeAll(parts, { tenant: orgId }, userId, await successorOf(parts, orgId, transferToUserId));
-}
-
-interface Successor {
-  readonly id: string;
-  readonly name: string;
-  /** The workspaces that the successor may edit. */
-  readonly workspaceIds: ReadonlySet<string>;
-}
-
-/** Returns the successor, if they belong to the Org. */
-async function successorOf(parts: FollowParts, orgId: string, id: string): Promise<Successor | undefined> {
-  if (id === '') return undefined;
-  const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
-  if (!orgs.has(orgId)) return undefined;
-  const { users } = await parts.peers.auth.findUsers({ ids: [id], emails: [] }, parts.systemCall());
-  const edited = [...workspaces.values()].filter((one) => one.orgId === orgId && mayEdit(one));
-  return { id, name: users[0]?.name ?? '', workspaceIds: new Set(edited.map(({ workspaceId }) => workspaceId)) };
 }
 
 async function changeAll(
@@ -93,7 +77,8 @@ async function handOver(
   named: Successor | undefined,
 ): Promise<void> {
   const { definition, definitionVersion, creatorId, workspaceId } = automation;
-  const successor = named?.workspaceIds.has(workspaceId) ? named : undefined;
+  const place = named?.workspaces.get(workspaceId);
+  const successor = place !== undefined && mayEdit(place) ? named : undefined;
   const actsForThem = definition.actsAs.userId === userId;
   if (successor === undefined && !(actsForThem && automation.isActive)) return;
   const changed = {

@@ -10,23 +10,25 @@ import { hashHookToken, isHookToken } from '../definitions/hook-token.js';
 import { type AutomationRecord, automationCollection } from '../definitions/records.js';
 import { hookSecretOwner } from '../definitions/secrets.js';
 import { WorkspaceArchived } from '../errors.js';
+import { isHidden } from '../hidden-workspaces.js';
 import type { Feature, Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
 import { type RunRecords, startRun } from '../runs/start.js';
 import { DELIVERY_KEPT_MS, type HookDeliveryRecord, hookDeliveryCollection } from './hook-records.js';
 import { deliveryOf, type HookRequest, readHookRequest, shownHeaders, verifyHook } from './hook-request.js';
 
-interface HookParts extends Pick<Shared, 'envelope' | 'memberships' | 'now' | 'systemCall' | 'settings'> {
+interface HookParts extends Pick<Shared, 'envelope' | 'memberships' | 'now' | 'peers' | 'systemCall' | 'settings'> {
   readonly automations: Collection<AutomationRecord>;
   readonly deliveries: Collection<HookDeliveryRecord>;
   readonly records: RunRecords;
 }
 
 /** Opens the endpoint through which other systems start automations. */
-export async function openHooks({ store, envelope, memberships, now, systemCall, settings }: Shared): Promise<Feature> {
+export async function openHooks(shared: Shared): Promise<Feature> {
+  const { store, envelope, memberships, now, peers, systemCall, settings } = shared;
   const runs = await store.collection(runCollection);
   const parts: HookParts = {
-    ...{ envelope, memberships, now, systemCall, settings },
+    ...{ envelope, memberships, now, peers, systemCall, settings },
     automations: await store.collection(automationCollection),
     deliveries: await store.collection(hookDeliveryCollection),
     records: { runs, lanes: await store.collection(laneCollection), settings },
@@ -43,13 +45,14 @@ function createHookHandlers(parts: HookParts): Handlers<AutomationHookService> {
   return {
     async triggerAutomation(request, context) {
       const automation = await findByToken(parts, request.token);
+      const archived = await isArchived(parts, automation);
       const limit = parts.settings.hookBytes;
       if (Buffer.byteLength(request.body) > limit || request.payload.length > limit) throw PayloadTooLarge({ limit });
       const hook = readHookRequest(request);
       const verify = automation.definition.trigger.verify ?? { type: 'none' };
       verifyHook({ ...verify, secret: secretOf(parts, automation) }, hook);
       if (!automation.isActive) throw AutomationInactive();
-      await requireLive(parts, automation);
+      if (archived) throw WorkspaceArchived();
       return { runId: await startOnce(parts, automation, hook, deliveryOf(hook, verify.type), context) };
     },
   };
@@ -68,13 +71,15 @@ function secretOf({ envelope }: HookParts, automation: AutomationRecord): string
   return hookSecretSealed === undefined ? undefined : envelope.open(hookSecretSealed, hookSecretOwner(automation));
 }
 
-/** Throws if the workspace is archived. The run checks when it begins whether the person may still act. */
-async function requireLive(
-  { memberships, systemCall }: HookParts,
-  { workspaceId, definition }: AutomationRecord,
-): Promise<void> {
-  const { workspaces } = await memberships.of(definition.actsAs.userId, systemCall());
-  if (workspaces.get(workspaceId)?.archived) throw WorkspaceArchived();
+/**
+ * Returns whether the workspace is archived. Throws `NotFound` while the deletion of its Org is scheduled. The run checks
+ * when it begins whether the person may still act.
+ */
+async function isArchived(parts: HookParts, { workspaceId, definition }: AutomationRecord): Promise<boolean> {
+  const { workspaces } = await parts.memberships.of(definition.actsAs.userId, parts.systemCall());
+  const place = workspaces.get(workspaceId);
+  if (place === undefined && (await isHidden(parts, workspaceId))) throw NotFound();
+  return place?.archived === true;
 }
 
 /** Starts a run, or returns the run that the same delivery started within the last 24 hours. */

@@ -49,6 +49,8 @@ export const httpRequest = (parts: HttpParts): Action => ({
         { isUnknown: true },
       );
     }
+    // Throws if the person whose rights the run has lost access.
+    await context.options();
     const secrets = openSecrets(parts, context.automation, secretsIn(action.config));
     try {
       const guard = await parts.guard.of(context.run.tenant);

@@ -4,6 +4,7 @@ import { type CallOptions, callOnce } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { AutomationRecord, Definition, StoredAction } from '../../definitions/records.js';
 import { conditionsHold } from '../../domain/conditions.js';
+import { WorkspaceHidden } from '../../hidden-workspaces.js';
 import type { Acting } from '../acting.js';
 import type { Action, ActionContext, ActionResult, Config } from '../actions/action.js';
 import { targetOf } from '../actions/flow.js';
@@ -31,6 +32,8 @@ export interface ExecutionParts extends RunParts {
 
 /** Milliseconds between two checks of an agent run, since the event of its end may be lost. */
 const AGENT_RECHECK_MS = 60_000;
+/** Milliseconds between two checks of a run whether the deletion of its Org was undone. */
+const HIDDEN_RECHECK_MS = 60_000;
 /**
  * Time within which a call may be repeated. Services keep an idempotency key for 24 hours, after which a repeated call
  * would take effect again.
@@ -95,6 +98,9 @@ export class RunExecution {
     if (this.job.signal.aborted) throw error;
     if (this.broken.signal.aborted) return this.breakOff(this.broken.signal.reason as Break);
     if (error instanceof TargetGone) return this.end({ status: 'skipped', skipReason: 'target_gone' });
+    if (error instanceof WorkspaceHidden) {
+      return this.wait(this.parts.now() + HIDDEN_RECHECK_MS, { remainingMs: this.leftMs() });
+    }
     if (!(error instanceof RunError)) throw error;
     const failure = failureOf(error, this.open?.actionId);
     this.closeStep({ status: 'failed', error: failure });
@@ -208,7 +214,7 @@ export class RunExecution {
       requireValid(action, config);
       result = await this.parts.actions[action.type].run(this.context(action, step, { scope, config }, automation));
     } catch (error) {
-      if (this.signal.aborted || error instanceof RunError) throw error;
+      if (this.signal.aborted || error instanceof RunError || error instanceof WorkspaceHidden) throw error;
       return this.actionFailed(actions, action, actionErrorOf(error), definition);
     }
     return this.settle(actions, action, result);
