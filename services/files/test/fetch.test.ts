@@ -40,6 +40,7 @@ async function newUpload(): Promise<Upload> {
   return inWork(parts.store, async (work) => {
     const revision = newId();
     work.insert(parts.files, { ...file, revision, createdAt: now, updatedAt: now });
+    played.nodes.set(file.id, { revision, file: undefined });
     return work.insert(parts.uploads, {
       ...{ id: revision, ...place, fileId: file.id, replaces: false, how: 'fetch', name: 'a.txt', blobId: newId() },
       ...{ sourceUrl: 'https://example.com/a.txt', attempts: 0, lookAt: now, expiresAt: '2999-01-01T00:00:00.000Z' },
@@ -84,4 +85,11 @@ test('does not count own failures as attempts of the source', async () => {
   status = 200;
   expect(await run(upload)).toBeUndefined();
   expect(await fileOf(upload)).toMatchObject({ status: 'ready' });
+});
+
+test('makes bytes no version of a file that is gone by the time that they have arrived', async () => {
+  const upload = await newUpload();
+  played.nodes.delete(upload.fileId);
+  expect(await run(upload)).toBeUndefined();
+  expect(await fileOf(upload)).toMatchObject({ status: 'failed', error: { code: 'expired_link' } });
 });

@@ -40,6 +40,7 @@ async function begin(announced: { sizeBytes?: number }): Promise<string> {
     ...announced,
   };
   await inWork(played.parts.store, async (work) => work.insert(played.parts.uploads, record));
+  played.nodes.set(record.fileId, { revision: record.id, file: undefined });
   return played.parts.tokens.sign({ kind: 'put', uploadId: record.id, expires: Date.now() / 1000 + 60 });
 }
 
