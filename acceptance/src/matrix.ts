@@ -96,6 +96,15 @@ export const rows: readonly Row[] = [
     { about: 'of the Org', success: 201, limited: 'answered' },
   ),
   row(
+    'POST /api-keys/{key_id}/rotate',
+    self,
+    async (_, caller) => {
+      const { id } = await newKey(caller, ['org:read']);
+      return { path: `/api-keys/${id}/rotate`, body: {} };
+    },
+    { limited: 'answered' },
+  ),
+  row(
     'DELETE /api-keys/{key_id}',
     self,
     async (_, caller) => {

@@ -33,6 +33,10 @@ async function join(name: string, role: string): Promise<{ person: Person; membe
   return { person: await signUp(system, name, { email, invitation: tokenOf(member.invite_url) }), member };
 }
 
+async function keyWorks(key: string): Promise<[number, string | undefined]> {
+  return facts(await api(system, key).get('/me'));
+}
+
 async function trySignUp(email: string, invitation?: string): Promise<Reply<SignedIn>> {
   const more = invitation === undefined ? {} : { invitation_token: invitation };
   return api(system).post<SignedIn>('/auth/sign-up', { email, password: PASSWORD, name: 'Somebody', ...more });
@@ -229,10 +233,6 @@ describe('a role', () => {
 });
 
 describe('a person who is suspended or removed', () => {
-  async function keyWorks(key: string): Promise<[number, string | undefined]> {
-    return facts(await api(system, key).get('/me'));
-  }
-
   test('loses the Org at once, with their keys, and gets both back', async () => {
     const { person, member } = await join('Suspended', 'admin');
     const { key } = await newKey(person, ['org:read'], { org_id: org.id });
@@ -333,6 +333,20 @@ describe('a key', () => {
     expect((await owner.del(`/api-keys/${id}`)).data).toEqual({ id, deleted: true });
     await eventually(async () => expect(facts(await by.get('/me'))).toEqual([401, 'revoked_key']));
     expect(facts(await owner.del(`/api-keys/${id}`))).toEqual([404, 'not_found']);
+  });
+
+  test('that is rotated has a new secret, shown once, and the former one works on', async () => {
+    const { id, key: former } = await newKey(owner, ['org:read'], { org_id: org.id });
+    const headers = { 'Idempotency-Key': id };
+    const rotate = () => owner.post<ApiKey>(`/api-keys/${id}/rotate`, {}, { headers });
+    const { status, data } = await rotate();
+    expect([status, data.id, data.name]).toEqual([200, id, 'Key']);
+    const again = await rotate();
+    expect([again.data.key, again.headers.get('idempotency-replayed')]).toEqual([undefined, 'true']);
+    for (const key of [former, data.key ?? '']) expect(await keyWorks(key)).toEqual([200, undefined]);
+    const { data: endpoints } = await owner.get<{ endpoints: { path: string; status: string }[] }>('/capabilities');
+    const rotation = endpoints.endpoints.find(({ path }) => path === '/api/v1/api-keys/{key_id}/rotate');
+    expect(rotation?.status).toBe('preview');
   });
 
   test('is shown once and listed without its secret', async () => {

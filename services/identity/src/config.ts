@@ -142,6 +142,12 @@ export const config = {
     parse: integer(0, 36_500),
     fallback: 0,
   },
+  formerKeyHours: {
+    variable: 'COMMONPLACE_FORMER_KEY_HOURS',
+    help: 'hours that the secret of an API key works on after the key was rotated; 0: it ends at once',
+    parse: integer(0, 24 * 90),
+    fallback: 24,
+  },
   oidcIssuer: {
     variable: 'COMMONPLACE_OIDC_ISSUER',
     help: 'identity provider that people sign in with in a browser; COMMONPLACE_OIDC_ISSUERS determines what it may do',

@@ -60,6 +60,7 @@ export const NoPasskey = defineError('NOT_FOUND', 'not_found', 'The account has 
 export const PasskeyExists = defineError('ALREADY_EXISTS', 'already_exists', 'This passkey was already added.');
 export const PasskeyLimit = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} passkeys.');
 export const IpNotAllowed = forbid('ip_not_allowed', 'This API key may not be used from this address.');
+export const OthersKey = forbid('insufficient_role', 'Only the person whom this API key acts as can rotate it.');
 export const OrgAdminRequired = forbid('org_admin_required', 'Only administrators of the Org may do this.');
 export const ScopeEscalation = forbid(
   'scope_escalation',

@@ -88,6 +88,12 @@ export function apiKeyRevoked(context: CallContext, key: ApiKeyRecord): DomainEv
   return context.event('api_key.revoked', key.id, { ...keyFacts(key), credentialId: key.id }, key.tenant);
 }
 
+/** Returns the event that a key got a new secret; every cache of the key drops it. */
+export function apiKeyRotated(context: CallContext, key: ApiKeyRecord): DomainEvent {
+  const data = { ...keyFacts(key), credentialId: key.id, formerKeyExpiresAt: key.former?.expiresAt };
+  return context.event('api_key.rotated', key.id, data, key.tenant);
+}
+
 /** Returns the event that a person revoked a key by a call that has no caller token. */
 export function apiKeyRevokedBy(context: CallContext, key: ApiKeyRecord, { id, name }: Person): DomainEvent {
   return { ...apiKeyRevoked(context, key), actor: { type: 'user', id, name } };

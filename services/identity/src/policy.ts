@@ -3,7 +3,7 @@ import { NotFound } from '@commonplace/kit/errors';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { OrgAdminRequired } from './errors.js';
+import { OrgAdminRequired, OthersKey } from './errors.js';
 import type { ApiKeyRecord } from './stores/api-keys.js';
 
 export function isAdmin(membership: Pick<OrgMembership, 'role'> | undefined): boolean {
@@ -45,4 +45,14 @@ export function requireKeyControl(caller: Caller, person: PersonMemberships, key
   if (!owns && !administers) throw NotFound();
   const orgId = key.orgId ?? null;
   if (!reachesTenant(caller, orgId) || !isWithinWorkspaces(caller, key)) throw credentialOutOfScope(caller, orgId);
+}
+
+/**
+ * Throws unless the caller may rotate a key: the person whom it acts as may, for a key of an Org as its administrator. A
+ * new secret acts as that person, so nobody else may get it.
+ */
+export function requireOwnKey(caller: Caller, person: PersonMemberships, key: ApiKeyRecord): void {
+  requireKeyControl(caller, person, key);
+  if (key.actingUserId !== caller.userId) throw OthersKey();
+  if (key.orgId !== undefined) requireOrgAdmin(caller, person, key.orgId);
 }

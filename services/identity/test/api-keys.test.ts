@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
 import { ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiKeyCollection } from '../src/stores/api-keys.js';
-import { type Harness, openHarness } from './support/harness.js';
+import { type Harness, openHarness, SECRET } from './support/harness.js';
 import { everyScope, keyOf, makeKey, type Person, signUp } from './support/people.js';
 
 const DAY = 86_400_000;
@@ -350,6 +351,113 @@ test('revoking a key requires the version that the request names', async () => {
   expect(await refused(revokeAt(9999))).toBe('ABORTED version_conflict');
   expect((await list(ada.session)).items).toHaveLength(1);
   expect(await refused(revokeAt(1))).toBe('done');
+});
+
+describe('rotating a key', () => {
+  const HOUR = DAY / 24;
+  const rotate = async (credential: string, keyId: string, metadata: object = {}) => {
+    const { token } = await harness.authenticate(credential);
+    const rotated = await harness.apiKeys.rotateApiKey({ keyId }, harness.call(token, metadata));
+    return { ...rotated, key: rotated.key ?? '' };
+  };
+  /** Signs Ada in again, whose sign-in is no longer recent. */
+  const again = async () => {
+    const request = { email: 'ada@example.com', password: 'long enough', clientIp: '', userAgent: '', code: '' };
+    return (await harness.auth.signIn(request, harness.call())).session;
+  };
+  const worksAs = (key: string) => refused(harness.authenticate(key));
+
+  test('gives it a new secret, beside which the former one works for a day', async () => {
+    const workspaceId = harness.directory.addWorkspace('', ada.id);
+    const limits = { workspaceIds: [workspaceId], ipAllowlist: ['10.0.0.0/8'], description: 'for builds' };
+    const { key: first, ...made } = await makeKey(harness, ada.session, { name: 'CI', ...limits });
+    const { key: second, ...rotated } = await rotate(ada.session, made.id);
+    const until = rotated.formerKeyExpiresAt ?? '';
+    expect(Math.abs(Date.parse(until) - harness.now() - 24 * HOUR)).toBeLessThan(60_000);
+    expect(rotated).toEqual({ ...made, last4: second.slice(-4), formerKeyExpiresAt: until });
+    expect(second).not.toBe(first);
+    expect(second.startsWith(made.keyPrefix)).toBe(true);
+    const clientIp = '10.1.2.3';
+    const expiryOf = async (key: string) => (await harness.authenticate(key, { clientIp })).caller.credential.expiresAt;
+    expect([await expiryOf(first), await expiryOf(second)]).toEqual([until, made.expiresAt]);
+    harness.pass(24 * HOUR + 1000);
+    expect(await refused(harness.authenticate(first, { clientIp }))).toBe('UNAUTHENTICATED expired_credentials');
+    await harness.authenticate(second, { clientIp });
+    expect((await list(await again())).items).toHaveLength(1);
+  });
+
+  test('ends the secret before the last at once, and the last one at the end of the key', async () => {
+    const expiresAt = new Date(harness.now() + 2 * HOUR).toISOString();
+    const { id, key: first } = await makeKey(harness, ada.session, { expiresAt });
+    const { key: second, formerKeyExpiresAt } = await rotate(ada.session, id);
+    expect(formerKeyExpiresAt).toBe(expiresAt);
+    const { key: third } = await rotate(ada.session, id);
+    expect([await worksAs(first), await worksAs(second), await worksAs(third)]).toEqual([
+      'UNAUTHENTICATED invalid_credentials',
+      'done',
+      'done',
+    ]);
+    await revoke(ada.session, id);
+    for (const key of [second, third]) expect(await worksAs(key)).toBe('UNAUTHENTICATED revoked_key');
+    expect(await refused(rotate(ada.session, id))).toBe('NOT_FOUND not_found');
+  });
+
+  test('lasts as the operator sets, and a changed pepper changes nothing', async () => {
+    const { id, key: first } = await makeKey(harness, ada.session);
+    const peppers = `${randomBytes(32).toString('base64')},${SECRET}`;
+    await harness.restart({ COMMONPLACE_FORMER_KEY_HOURS: '2', COMMONPLACE_SECRET_KEY: peppers });
+    const { key: second } = await rotate(ada.session, id);
+    expect([await worksAs(first), await worksAs(second)]).toEqual(['done', 'done']);
+    harness.pass(2 * HOUR + 1000);
+    expect([await worksAs(first), await worksAs(second)]).toEqual(['UNAUTHENTICATED expired_credentials', 'done']);
+    await harness.restart({ COMMONPLACE_FORMER_KEY_HOURS: '0', COMMONPLACE_SECRET_KEY: peppers });
+    const { key: third } = await rotate(await again(), id);
+    expect([await worksAs(second), await worksAs(third)]).toEqual(['UNAUTHENTICATED expired_credentials', 'done']);
+  });
+
+  test('omits the key from a replayed response, and heeds a required version', async () => {
+    const { id } = await makeKey(harness, ada.session);
+    const idempotency = { id: 'the same', fingerprint: 'too' };
+    const first = await rotate(ada.session, id, { idempotency });
+    expect(await rotate(ada.session, id, { idempotency })).toEqual({ ...first, key: '' });
+    await harness.authenticate(first.key);
+    expect(await refused(rotate(ada.session, id, { baseVersion: 9999 }))).toBe('ABORTED version_conflict');
+  });
+
+  test('is for the person whom it acts as, who administers the Org', async () => {
+    const { id } = await makeKey(harness, ada.session, { orgId: acme });
+    const carol = await signUp(harness, 'Carol');
+    harness.directory.join(carol.id, acme, OrgRole.OWNER);
+    expect(await refused(rotate(bob.session, id))).toBe('NOT_FOUND not_found');
+    expect(await refused(rotate(carol.session, id))).toBe('PERMISSION_DENIED insufficient_role');
+    expect(await refused(rotate(ada.session, id))).toBe('done');
+    harness.directory.join(ada.id, acme, OrgRole.MEMBER);
+    await harness.restart({});
+    expect(await refused(rotate(ada.session, id))).toBe('PERMISSION_DENIED org_admin_required');
+  });
+
+  test('gives no credential more than it has', async () => {
+    const scopes = ['api_key:write', 'resource:read'];
+    const own = await makeKey(harness, ada.session, { scopes });
+    const wider = await makeKey(harness, ada.session, { scopes: ['resource:write'] });
+    expect(await refused(rotate(own.key, wider.id))).toBe('PERMISSION_DENIED scope_escalation');
+    const brief = await makeKey(harness, ada.session, {
+      ...{ scopes, expiresAt: new Date(harness.now() + HOUR).toISOString() },
+    });
+    expect(await refused(rotate(brief.key, own.id))).toBe('PERMISSION_DENIED scope_escalation');
+    const { key: next } = await rotate(own.key, own.id);
+    // The former secret could otherwise outlast its day.
+    expect(await refused(rotate(own.key, own.id))).toBe('PERMISSION_DENIED scope_escalation');
+    await revoke(ada.session, wider.id);
+    expect(Date.parse((await makeKey(harness, own.key)).expiresAt ?? '')).toBeLessThanOrEqual(harness.now() + DAY);
+    expect(await refused(rotate(next, own.id))).toBe('done');
+  });
+
+  test('requires a recent sign-in', async () => {
+    const { id } = await makeKey(harness, ada.session);
+    harness.pass(31 * 60_000);
+    expect(await refused(rotate(ada.session, id))).toBe('PERMISSION_DENIED reauthentication_required');
+  });
 });
 
 describe('reassigning keys', () => {

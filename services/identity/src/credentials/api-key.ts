@@ -37,28 +37,45 @@ export function createKeyReader(parts: KeyReaderParts) {
     const given = parseKey(text);
     if (given === undefined) throw InvalidCredentials();
     const key = await keyByPublicId(parts.keys, given.publicId);
-    const pepper = key === undefined ? -1 : hashedBy(parts.peppers, given.secret, key.secretHash);
-    if (key === undefined || pepper < 0 || key.type !== given.type) throw InvalidCredentials();
+    const match = key === undefined ? undefined : matchOf(key, given.secret, parts.peppers);
+    if (key === undefined || match === undefined || key.type !== given.type) throw InvalidCredentials();
     const origin = { clientIp, requestId: options.metadata.requestId };
-    const user = await admitted(key, clientIp, parts, options).catch((error: unknown) => {
+    const user = await admitted(key, match, clientIp, parts, options).catch((error: unknown) => {
       if (isRefusal(error)) parts.audit.keyRefused(key, error.reason, origin);
       throw error;
     });
     parts.audit.keyUsed(key, user, origin);
-    recordUse(key, clientIp, pepper > 0 ? given.secret : undefined, parts);
-    return { user, tenant: { orgId: key.orgId ?? null }, credential: credentialOf(key) };
+    recordUse(key, clientIp, match.isOutdated ? given.secret : undefined, parts);
+    return { user, tenant: { orgId: key.orgId ?? null }, credential: credentialOf(key, match) };
   };
+}
+
+/** Which of a key's secrets was sent. */
+interface Match {
+  /** When the secret ends; undefined if it does not. */
+  readonly expiresAt: string | undefined;
+  /** Whether the hash of the current secret was made with an older pepper. */
+  readonly isOutdated: boolean;
+}
+
+/** Returns which of a key's secrets was sent, the current one or the one before; undefined for neither. */
+function matchOf({ secretHash, former, expiresAt }: ApiKeyRecord, secret: string, peppers: readonly Buffer[]) {
+  const pepper = hashedBy(peppers, secret, secretHash);
+  if (pepper >= 0) return { expiresAt, isOutdated: pepper > 0 } satisfies Match;
+  if (former === undefined || hashedBy(peppers, secret, former.secretHash) < 0) return undefined;
+  return { expiresAt: former.expiresAt, isOutdated: false } satisfies Match;
 }
 
 /** Returns the person whom a key with the right secret acts as. Throws if the key may not be used. */
 async function admitted(
   key: ApiKeyRecord,
+  { expiresAt }: Match,
   clientIp: string,
   parts: KeyReaderParts,
   options: CallOptions,
 ): Promise<UserRecord> {
   if (key.state === 'revoked') throw RevokedKey();
-  if (key.expiresAt !== undefined && Date.parse(key.expiresAt) <= parts.now()) throw ExpiredCredentials();
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= parts.now()) throw ExpiredCredentials();
   const user = await actingUser(key, parts, options);
   if (key.ipAllowlist.length > 0 && !isWithin(clientIp, key.ipAllowlist)) throw IpNotAllowed();
   return user;
@@ -78,8 +95,8 @@ async function actingUser(key: ApiKeyRecord, parts: KeyReaderParts, options: Cal
   return user;
 }
 
-function credentialOf(key: ApiKeyRecord): Credential {
-  const { id, name, scopes, workspaceIds, expiresAt } = key;
+function credentialOf(key: ApiKeyRecord, { expiresAt }: Match): Credential {
+  const { id, name, scopes, workspaceIds } = key;
   return {
     type: 'api_key',
     id,

@@ -28,8 +28,8 @@ export interface MintedKey extends ParsedKey {
   readonly last4: string;
 }
 
-export function mintKey(type: KeyType): MintedKey {
-  const publicId = randomBase62(12);
+/** Returns a key with a new secret; without a public id, one that has no other key. */
+export function mintKey(type: KeyType, publicId = randomBase62(12)): MintedKey {
   const secret = randomBase62(40);
   const prefix = `${KEY_PREFIX}${LETTERS[type]}_${publicId}`;
   const body = `${prefix}_${secret}`;

@@ -9,25 +9,30 @@ import { homeOf } from '../domain/home.js';
 import type { PurposeKeys } from '../domain/secrets.js';
 import { credentialIdOf } from '../domain/session.js';
 import { InvalidCredentials, LimitReached, RevokedKey } from '../errors.js';
-import { apiKeyCreated, apiKeyRevoked } from '../events.js';
+import { apiKeyCreated, apiKeyRevoked, apiKeyRotated } from '../events.js';
 import { visibleKeys } from '../keys/list.js';
-import { type KeyDraft, newApiKey } from '../keys/new-key.js';
+import { type KeyDraft, newApiKey, rotatedApiKey } from '../keys/new-key.js';
 import { pageOfLimited, pageOfSets } from '../keys/page.js';
 import { targetOf } from '../keys/target.js';
-import { boundTerms, readTerms, refuseMoreScopes } from '../keys/terms.js';
+import { boundTerms, readTerms, refuseMoreScopes, refuseWiderKey } from '../keys/terms.js';
 import { keyStatusOf, toApiKey } from '../keys/view.js';
 import { workspaceLimit } from '../keys/workspace-limit.js';
-import { requireKeyControl, requireOrgAdmin } from '../policy.js';
+import { requireKeyControl, requireOrgAdmin, requireOwnKey } from '../policy.js';
 import type { Reach } from '../reach.js';
 import { requireRecent } from '../security/signed-in.js';
-import { type ApiKeyRecord, countLiveKeys, type KeyHolderRecord, whereStatus } from '../stores/api-keys.js';
+import { type ApiKeyRecord, countLiveKeys, type KeyHolderRecord, statusOf, whereStatus } from '../stores/api-keys.js';
 import { type SessionRecord, sessionsOf } from '../stores/sessions.js';
 import type { UserRecord } from '../stores/users.js';
 
 export interface ApiKeyParts {
   readonly settings: Pick<
     Settings,
-    'keyLifetimeDays' | 'maxKeyLifetimeDays' | 'keysPerPerson' | 'keysPerOrg' | 'reauthenticationMinutes'
+    | 'keyLifetimeDays'
+    | 'maxKeyLifetimeDays'
+    | 'keysPerPerson'
+    | 'keysPerOrg'
+    | 'formerKeyHours'
+    | 'reauthenticationMinutes'
   >;
   readonly users: Collection<UserRecord>;
   readonly apiKeys: Collection<ApiKeyRecord>;
@@ -73,6 +78,25 @@ export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService
       context.work.publish(apiKeyCreated(context, key));
       context.once('key');
       return { ...toApiKey(key, caller.userName, time()), key: secret };
+    },
+
+    async rotateApiKey({ keyId }, context) {
+      const { caller, work } = context;
+      await requireRecentSession(caller, parts);
+      const person = await memberships.of(caller.userId, context.onward);
+      const key = await work.get(apiKeys, keyId);
+      if (key === undefined) throw NotFound();
+      requireOwnKey(caller, person, key);
+      if (key.state === 'revoked' || statusOf(key, time()) === 'expired') throw NotFound();
+      requireVersion(context, key.version);
+      refuseMoreScopes(key.scopes, caller.credential.scopes);
+      if (caller.credential.type === 'api_key') refuseWiderKey(key, await creatorOf(caller, context, parts));
+      const { formerKeyHours: formerHours } = parts.settings;
+      const { record, secret } = rotatedApiKey(key, keys.apiKeys, { formerHours, now: now() });
+      const rotated = work.replace(apiKeys, key, record);
+      work.publish(apiKeyRotated(context, rotated));
+      context.once('key');
+      return { ...toApiKey(rotated, caller.userName, time()), key: secret };
     },
 
     async deleteApiKey({ keyId }, context) {
@@ -135,11 +159,15 @@ async function draftOf(
   };
 }
 
-/** Returns the key that creates another one. Throws `revoked_key` if it was revoked since the call was authenticated. */
+/**
+ * Returns the key that creates or rotates one, with the expiry of the secret that was sent. Throws `revoked_key` if it
+ * was revoked since the call was authenticated.
+ */
 async function creatorOf({ credential }: Caller, { work }: CallContext, parts: ApiKeyParts): Promise<ApiKeyRecord> {
   const creator = await work.get(parts.apiKeys, credential.id);
   if (creator === undefined || creator.state === 'revoked') throw RevokedKey();
-  return creator;
+  const { expiresAt } = credential;
+  return expiresAt === undefined ? creator : { ...creator, expiresAt };
 }
 
 /**

@@ -38,3 +38,21 @@ export function newApiKey(
   };
   return { record, secret: key };
 }
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Returns a key's record with a new secret, and the new key itself, which is stored nowhere. The replaced secret works
+ * for `formerHours` more, at most as long as the key.
+ */
+export function rotatedApiKey(
+  key: ApiKeyRecord,
+  peppers: readonly Buffer[],
+  { formerHours, now }: { readonly formerHours: number; readonly now: number },
+): { record: ApiKeyRecord; secret: string } {
+  const { secret, last4, key: text } = mintKey(key.type, key.publicId);
+  const until = new Date(now + formerHours * HOUR_MS).toISOString();
+  const expiresAt = key.expiresAt !== undefined && key.expiresAt < until ? key.expiresAt : until;
+  const former = { secretHash: key.secretHash, expiresAt };
+  return { record: { ...key, secretHash: keyedHash(peppers[0] as Buffer, secret), last4, former }, secret: text };
+}

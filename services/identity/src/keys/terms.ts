@@ -98,6 +98,19 @@ export function boundTerms(terms: RequestedTerms, { creator, maxLifetimeDays, li
   };
 }
 
+/**
+ * Throws ScopeEscalation if a key outlives the key that rotates it or may be used from more networks: the new secret
+ * would give more than the rotating credential has.
+ */
+export function refuseWiderKey(key: KeyTerms, creator: KeyTerms): void {
+  if (creator.expiresAt !== undefined && (key.expiresAt === undefined || key.expiresAt > creator.expiresAt)) {
+    throw ScopeEscalation({ param: 'expires_at' });
+  }
+  if (creator.ipAllowlist.length === 0) return;
+  const isWithin = key.ipAllowlist.every((network) => isNetworkWithin(network, creator.ipAllowlist));
+  if (key.ipAllowlist.length === 0 || !isWithin) throw ScopeEscalation({ param: 'ip_allowlist' });
+}
+
 /** Returns the default expiry of a key; undefined for none. */
 export function defaultEnd(lifetimeDays: number, now: number): string | undefined {
   return lifetimeDays === 0 ? undefined : new Date(now + lifetimeDays * DAY_MS).toISOString();

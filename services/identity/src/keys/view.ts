@@ -33,5 +33,6 @@ export function toApiKey(key: ApiKeyRecord, actingUserName: string, now: string)
     createdAt: key.createdAt,
     ipAllowlist: [...key.ipAllowlist],
     key: undefined,
+    formerKeyExpiresAt: key.former?.expiresAt,
   };
 }

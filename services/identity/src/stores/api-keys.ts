@@ -27,6 +27,8 @@ export interface ApiKeyRecord extends StoredRecord {
   readonly secretHash: string;
   readonly prefix: string;
   readonly last4: string;
+  /** The secret that the last rotation replaced; absent if there was none. */
+  readonly former?: FormerSecret;
   /** `suspended` is for display only: each use checks the person's current membership. */
   readonly state: KeyState;
   readonly createdAt: string;
@@ -36,6 +38,12 @@ export interface ApiKeyRecord extends StoredRecord {
   readonly lastUsedIp?: string;
   /** Days before expiry of the last notice sent. */
   readonly noticedDays?: number;
+}
+
+/** A secret that works on for a time after it was replaced. */
+export interface FormerSecret {
+  readonly secretHash: string;
+  readonly expiresAt: string;
 }
 
 export type KeyState = 'active' | 'suspended' | 'revoked';

@@ -97,6 +97,7 @@ export const AUDITED: Readonly<Record<string, AuditSource>> = {
   'commonplace.identity.user.passkey_added': passkey,
   'commonplace.identity.user.passkey_removed': passkey,
   'commonplace.identity.api_key.created': apiKey,
+  'commonplace.identity.api_key.rotated': apiKey,
   'commonplace.identity.api_key.revoked': apiKey,
   'commonplace.identity.api_key.suspended': apiKey,
   'commonplace.identity.api_key.used': keyUsed,
