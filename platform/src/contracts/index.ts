@@ -26,6 +26,10 @@ import {
   AutomationServiceService,
 } from '@commonplace/proto/automations/v1/automation_service.js';
 import { type ScheduleService, ScheduleServiceService } from '@commonplace/proto/automations/v1/schedule_service.js';
+import {
+  type WorkDirectoryService,
+  WorkDirectoryServiceService,
+} from '@commonplace/proto/automations/v1/work_directory_service.js';
 import { type WorkItemService, WorkItemServiceService } from '@commonplace/proto/automations/v1/work_item_service.js';
 import { type ArchiveService, ArchiveServiceService } from '@commonplace/proto/files/v1/archive_service.js';
 import { type BytesService, BytesServiceService } from '@commonplace/proto/files/v1/bytes_service.js';
@@ -186,5 +190,6 @@ export const contracts = {
   automations: contract<AutomationService>('automations', AutomationServiceService),
   automationHooks: contract<AutomationHookService>('automations', AutomationHookServiceService),
   schedules: contract<ScheduleService>('automations', ScheduleServiceService),
+  workDirectory: contract<WorkDirectoryService>('automations', WorkDirectoryServiceService),
   workItems: contract<WorkItemService>('automations', WorkItemServiceService),
 } as const;

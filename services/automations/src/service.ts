@@ -11,6 +11,7 @@ import { openRunsOfAutomations } from './runs/queued.js';
 import { openSchedules } from './schedules/open.js';
 import { openHooks } from './triggers/hooks.js';
 import { openTriggers } from './triggers/open.js';
+import { openWorkDirectory } from './work-directory.js';
 import { openWorkItems } from './work-items/open.js';
 
 const CALLS = [
@@ -60,8 +61,10 @@ export function createAutomations(now: () => number = Date.now): ServiceModule {
         await openHooks(shared),
         await openSchedules(shared),
       ];
+      const directory = await openWorkDirectory(shared);
       return {
         implementations: [
+          directory,
           { contract: contracts.automations, handlers: { ...definitions, ...runs.handlers } },
           ...features.flatMap(({ implementations }) => implementations),
         ],

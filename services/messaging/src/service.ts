@@ -30,7 +30,14 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
     name: 'messaging',
     config,
     stores: true,
-    calls: [contracts.agentDirectory, contracts.auth, contracts.conversationRuns, contracts.directory, contracts.index],
+    calls: [
+      contracts.agentDirectory,
+      contracts.auth,
+      contracts.conversationRuns,
+      contracts.directory,
+      contracts.index,
+      contracts.workDirectory,
+    ],
     async start(host) {
       const { store, log } = host;
       const settings = host.settings(config);
@@ -44,6 +51,7 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
         auditEvents: await store.collection(auditCollection),
         memberships: await createMembershipCache(host.client(contracts.directory), host.bus),
         index: host.client(contracts.index),
+        work: host.client(contracts.workDirectory),
         users: host.client(contracts.auth),
         directory: host.client(contracts.directory),
         conversationQuota: await openConversationQuota(store, records, settings),
@@ -64,6 +72,10 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
         conversations: {
           membershipsOf: async (pairs, context) =>
             (await access.checkMembers({ pairs: [...pairs] }, context)).standings,
+          presentMessages: async (ids) => {
+            const found = await own.messages.getMany(ids);
+            return new Set(found.filter(({ deletedAt }) => deletedAt === undefined).map(({ id }) => id));
+          },
           countsOf: (conversationId, context) => access.getCounts({ conversationId }, context),
         },
       });

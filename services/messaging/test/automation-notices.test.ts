@@ -40,6 +40,7 @@ const arrived = (count: number, caller = ada) =>
 test('the assignee of a work item is notified, with the author and the place', async () => {
   const by = { type: 'user', id: newId(), name: 'Bob' } as const;
   const event = automationEvent('work_item.updated', { title: 'Review', assignedUserIds: [ada.userId] }, by as never);
+  stage.showWork(ada.userId, event.subject, 'Review');
   await stage.publish(event);
   const [item] = await arrived(1);
   expect(item).toMatchObject({ type: NotificationType.WORK_ITEM_ASSIGNED, title: 'Bob assigned “Review” to you' });
@@ -47,6 +48,14 @@ test('the assignee of a work item is notified, with the author and the place', a
     ...{ type: NotificationTargetType.WORK_ITEM, id: event.subject, workspaceId },
     url: `https://wiki.example.com/api/v1/work-items/${event.subject}`,
   });
+  const shown = async () => (await stage.list(ada)).items.map(({ title, target }) => [title, target?.id]);
+  stage.showWork(ada.userId, event.subject, 'Proof\nread');
+  expect(await shown()).toEqual([['Bob assigned “Proof read” to you', event.subject]]);
+  stage.setWorkAway(true);
+  expect(await shown()).toEqual([['Bob assigned a work item to you', undefined]]);
+  stage.setWorkAway(false);
+  stage.showWork(ada.userId, event.subject);
+  expect(await shown()).toEqual([['Bob assigned a work item to you', undefined]]);
 });
 
 test('failures of an automation are counted together, and its deactivation is a separate notification', async () => {
@@ -55,6 +64,7 @@ test('failures of an automation are counted together, and its deactivation is a 
     automationEvent('automation_run.failed', {
       ...{ automationId, automationName: 'Tidy up', status: 'failed', disabled, notifyUserIds: [ada.userId] },
     });
+  stage.showWork(ada.userId, automationId, 'Tidy up');
   await stage.publish(failed(false), failed(false), failed(true));
   const items = await eventually(async () => {
     const found = await arrived(2);
@@ -69,9 +79,9 @@ test('failures of an automation are counted together, and its deactivation is a 
 });
 
 test('a paused schedule notifies the people responsible for it', async () => {
-  await stage.publish(
-    automationEvent('schedule.paused', { name: 'Nightly', reason: 'failures', notifyUserIds: [ada.userId] }),
-  );
+  const event = automationEvent('schedule.paused', { reason: 'failures', notifyUserIds: [ada.userId] });
+  stage.showWork(ada.userId, event.subject, 'Nightly');
+  await stage.publish(event);
   const [item] = await arrived(1);
   expect(item).toMatchObject({ type: NotificationType.SCHEDULE_PAUSED, title: 'The schedule “Nightly” was paused' });
 });
@@ -83,10 +93,14 @@ describe('a notification by an automation', () => {
   test('reaches only members of its workspace, including its own person', async () => {
     const stranger = stage.person('Eve', { orgId });
     const userIds = [ada.userId, stranger.userId];
-    await stage.publish(notice({ title: 'Done', body: 'All *is* done.', userIds }));
+    const automationId = newId();
+    await stage.publish(notice({ automationId, title: 'Done', body: 'All *is* done.', userIds }));
     const [item] = await arrived(1);
     const shown = { type: NotificationType.AUTOMATION_NOTICE, title: 'Done', body: 'All *is* done.' };
-    expect(item).toMatchObject({ ...shown, actor: { name: 'Tidy up' } });
+    expect(item).toMatchObject({ ...shown, actor: { name: 'Tidy up' }, target: undefined });
+    stage.showWork(ada.userId, automationId, 'Tidy up');
+    const [linked] = (await stage.list(ada)).items;
+    expect(linked).toMatchObject({ ...shown, target: { type: NotificationTargetType.AUTOMATION, id: automationId } });
     expect((await stage.list(stranger)).items).toEqual([]);
   });
 

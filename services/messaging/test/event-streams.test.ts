@@ -14,6 +14,7 @@ import {
   ListEventsRequest,
   WatchEventsRequest,
 } from '@commonplace/proto/messaging/v1/event_stream_service.js';
+import { SendMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -297,6 +298,32 @@ describe('a stream', () => {
     expect(await Promise.all(readers.map(({ ended }) => ended))).toEqual(['not_found', 'not_found']);
     expect(readers.map(names)).toEqual([['position', 'conversationUpdated'], ['position']]);
     for (const other of others) expect(names({ seen: await other.has(2) } as Reader)).toContain('conversationUpdated');
+  });
+
+  test('of earlier messages has no text of those that were deleted', async () => {
+    const { host } = stage.stage;
+    const [talks, messages] = [host.client(contracts.conversations), host.client(contracts.messages)];
+    const as = () => stage.stage.as(anna);
+    const first = await watch(anna);
+    const [{ id: lastEventId = '' } = {}] = await first.has(1);
+    const { id: conversationId } = await talks.createConversation(
+      CreateConversationRequest.fromPartial({ type: ConversationType.GROUP, orgId }),
+      await as(),
+    );
+    const say = async (text: string) =>
+      messages.sendMessage(SendMessageRequest.fromPartial({ conversationId, text }), await as());
+    await say('stays');
+    const { id: messageId } = await say('goes');
+    const isSaid = ({ name }: Seen) => name === 'messageCreated';
+    await eventually(() => expect(first.seen.filter(isSaid)).toHaveLength(2));
+    await messages.deleteMessage({ conversationId, messageId }, await as());
+    await eventually(() => expect(names(first)).toContain('messageDeleted'));
+    stage.wait(10_000);
+    const again = await watch(anna, { lastEventId });
+    await eventually(() => expect(names(again)).toContain('messageDeleted'));
+    expect(again.seen.filter(isSaid).map(({ data }) => data.text)).toEqual(['stays', '']);
+    const { items } = await list(anna, { types: ['message.created'] });
+    expect(items.map(({ data }) => JSON.parse(data.toString()).text)).toEqual(['stays', '']);
   });
 
   test('shares access checks with other streams', async () => {

@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
-import { NotFound } from '@commonplace/kit/errors';
+import { NotFound, Unavailable } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
@@ -40,6 +40,9 @@ export async function openTestStage() {
   const visitors = new Set<string>();
   /** The questions about people's access. */
   const checks: { resourceIds: readonly string[]; userIds: readonly string[] }[] = [];
+  /** The names of work items, automations and schedules that each person can see, by `<person>:<id>`. */
+  const work = new Map<string, string>();
+  let isWorkAway = false;
   let ahead = 0;
   let stoppedAt: number | undefined;
   const now = () => stoppedAt ?? Date.now() + ahead;
@@ -50,6 +53,21 @@ export async function openTestStage() {
       const found = all.find((one) => one.workspaceId === workspaceId);
       if (found === undefined) throw NotFound();
       return WorkspaceSummary.fromPartial({ workspaceId, orgId: found.orgId });
+    },
+  });
+  const workDirectory = fake(contracts.workDirectory, {
+    lookUpWork: async ({ workItemIds, automationIds, scheduleIds }, { caller }) => {
+      if (isWorkAway) throw Unavailable();
+      const entriesOf = (ids: readonly string[]) =>
+        ids.flatMap((id) => {
+          const name = work.get(`${caller.userId}:${id}`);
+          return name === undefined ? [] : [{ id, name }];
+        });
+      return {
+        workItems: entriesOf(workItemIds),
+        automations: entriesOf(automationIds),
+        schedules: entriesOf(scheduleIds),
+      };
     },
   });
   const index = fake(contracts.index, {
@@ -83,7 +101,7 @@ export async function openTestStage() {
       }),
     }),
   });
-  const stage = await openStage(createMessaging(now), [directory, index]);
+  const stage = await openStage(createMessaging(now), [directory, index, workDirectory]);
   const client: Client<NotificationService> = stage.host.client(contracts.notifications);
   const as = (caller: Caller): Promise<CallOptions> => stage.as(caller);
   return {
@@ -120,6 +138,13 @@ export async function openTestStage() {
     endVisit: (userId: string) => visitors.delete(userId),
     show: (userId: string, id: string, name: string) => readable.set(`${userId}:${id}`, name),
     hide: (userId: string, id: string) => readable.delete(`${userId}:${id}`),
+    /** Lets a person see a work item, an automation or a schedule; without a name, no longer. */
+    showWork: (userId: string, id: string, name?: string) =>
+      name === undefined ? work.delete(`${userId}:${id}`) : work.set(`${userId}:${id}`, name),
+    /** Makes the automations service unavailable, or available again. */
+    setWorkAway: (isAway: boolean) => {
+      isWorkAway = isAway;
+    },
     wait: (ms: number) => {
       ahead += ms;
     },

@@ -7,7 +7,7 @@ import { WorkspaceArchived } from '../errors.js';
 import { defaultWorkspace, editPlace, mayAdminister, type Place, readableWorkspaces, readPlace } from '../policy.js';
 import type { Target } from './fields.js';
 import type { ScheduleParts } from './parts.js';
-import type { ScheduleRecord } from './records.js';
+import type { Delivery, ScheduleRecord } from './records.js';
 
 /** Maximum ids in one call to the agents service. */
 const CHUNK = 200;
@@ -63,6 +63,21 @@ async function placeOfAgent(
 
 // ---- who may see and change a schedule
 
+/**
+ * Throws `not_found` for a conversation that the caller is not an active member of, to which a schedule would post the
+ * results. Sessions of chats are checked when a result is posted.
+ */
+export async function requireDelivery(
+  { peers, systemCall }: Pick<ScheduleParts, 'peers' | 'systemCall'>,
+  deliverTo: Delivery | undefined,
+  { caller: { userId } }: CallContext,
+): Promise<void> {
+  if (deliverTo?.type !== 'im_conversation') return;
+  const pairs = [{ userId, conversationId: deliverTo.id }];
+  const { standings } = await peers.conversations.checkMembers({ pairs }, systemCall());
+  if (!standings[0]?.isActive) throw NotFound({}, { param: 'deliver_to.id' });
+}
+
 export interface ScheduleAccess {
   readonly schedule: ScheduleRecord;
   readonly place: Place;
@@ -85,13 +100,39 @@ export async function seeSchedule(
   throw NotFound();
 }
 
+/** Returns those of some schedules that the caller can see. */
+export async function visibleAmong(
+  parts: Pick<ScheduleParts, 'memberships' | 'peers'>,
+  schedules: readonly ScheduleRecord[],
+  context: CallContext,
+): Promise<ScheduleRecord[]> {
+  const { caller, onward } = context;
+  const workspaces = new Set(await readableWorkspaces(parts, context));
+  const agents = new Set(schedules.flatMap(({ agentId }) => agentId ?? []));
+  const usable = new Set(await usableAgents(parts, [...agents], context));
+  const person = await parts.memberships.of(caller.userId, onward);
+  const administers = (workspaceId: string) => {
+    const role = person.workspaces.get(workspaceId)?.role;
+    return role !== undefined && mayAdminister({ role });
+  };
+  return schedules.filter(
+    ({ workspaceId, agentId, createdById }) =>
+      workspaces.has(workspaceId) &&
+      (agentId === undefined || createdById === caller.userId || usable.has(agentId) || administers(workspaceId)),
+  );
+}
+
 async function isVisible(parts: ScheduleParts, schedule: ScheduleRecord, place: Place, context: CallContext) {
   const { agentId, createdById } = schedule;
   if (agentId === undefined || createdById === context.caller.userId || mayAdminister(place)) return true;
   return (await usableAgents(parts, [agentId], context)).length > 0;
 }
 
-async function usableAgents(parts: ScheduleParts, ids: readonly string[], { onward }: CallContext): Promise<string[]> {
+async function usableAgents(
+  parts: Pick<ScheduleParts, 'peers'>,
+  ids: readonly string[],
+  { onward }: CallContext,
+): Promise<string[]> {
   const usable: string[] = [];
   for (let at = 0; at < ids.length; at += CHUNK) {
     const { items } = await parts.peers.agents.lookUpAgents({ agentIds: ids.slice(at, at + CHUNK) }, onward);

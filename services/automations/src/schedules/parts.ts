@@ -1,3 +1,4 @@
+import { systemActor } from '@commonplace/kit/events';
 import type { Quota } from '@commonplace/kit/quota';
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { AutomationRecord } from '../definitions/records.js';
@@ -17,7 +18,10 @@ export interface ScheduleParts extends ScheduleRecords {
   readonly bus: Shared['bus'];
   readonly memberships: Shared['memberships'];
   readonly settings: Shared['settings'];
-  readonly peers: Pick<Shared['peers'], 'agents' | 'agentRuns' | 'auth' | 'directory' | 'workspaces'>;
+  readonly peers: Pick<
+    Shared['peers'],
+    'agents' | 'agentRuns' | 'auth' | 'conversations' | 'directory' | 'workspaces'
+  >;
   readonly systemCall: Shared['systemCall'];
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
@@ -70,3 +74,9 @@ export function savePair(
 }
 
 export const timestamp = (ms: number): string => new Date(ms).toISOString();
+
+/** Returns the fields of a schedule that the system changes. */
+export const bySystem = (now: number): Pick<ScheduleRecord, 'updatedAt' | 'updatedBy'> => ({
+  updatedAt: timestamp(now),
+  updatedBy: systemActor('automations'),
+});

@@ -147,6 +147,17 @@ export async function seeItem(
   return { item, rights };
 }
 
+/** Returns those of some work items that the caller can read and the credential reaches. */
+export async function readableAmong(
+  parts: Pick<AccessParts, 'memberships'>,
+  items: readonly WorkItemRecord[],
+  asking: Asking,
+): Promise<WorkItemRecord[]> {
+  const rights = await rightsOf(parts, asking);
+  const reached = new Set(rights.reached());
+  return items.filter((item) => reached.has(item.workspaceId) && rights.canRead(item));
+}
+
 /** Throws unless `may` is true and the work item's workspace is not archived. */
 export function requireRight(may: boolean, { item, rights }: SeenItem): void {
   if (!may) throw InsufficientRole();

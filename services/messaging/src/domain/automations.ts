@@ -7,48 +7,48 @@ export const MAX_BODY = 4_000;
 
 /** Returns the draft for people to whom a work item was assigned. */
 export function workItemAssigned(event: DomainEvent): Draft[] {
-  const { assignedUserIds, title } = event.data;
+  const { assignedUserIds } = event.data;
   return draftsOf(event, 'work_item_assigned', assignedUserIds, {
     groupKey: `work_item:${event.subject}`,
     target: { type: 'work_item', id: event.subject },
-    facts: { called: lineOf(title) },
+    facts: {},
   });
 }
 
 /** Returns the draft for the people to notify of a failed automation run. Failures of one automation are grouped. */
 export function automationFailed(event: DomainEvent): Draft[] {
-  const { notifyUserIds, automationId, automationName, disabled } = event.data;
+  const { notifyUserIds, automationId, disabled } = event.data;
   const id = textIn(automationId);
   return draftsOf(event, 'automation_failed', notifyUserIds, {
     // A separate group keeps the notice that the automation was switched off apart from earlier failures.
     groupKey: `automation:${id}${disabled === true ? ':disabled' : ''}`,
     target: { type: 'automation', id },
-    facts: { called: lineOf(automationName), disabled: disabled === true },
+    facts: { disabled: disabled === true },
     evenDoer: true,
   });
 }
 
 /** Returns the draft for the people to notify of a schedule that the system has paused. */
 export function schedulePaused(event: DomainEvent): Draft[] {
-  const { notifyUserIds, name } = event.data;
+  const { notifyUserIds } = event.data;
   return draftsOf(event, 'schedule_paused', notifyUserIds, {
     groupKey: `schedule:${event.subject}`,
     target: { type: 'schedule', id: event.subject },
-    facts: { called: lineOf(name) },
+    facts: {},
     evenDoer: true,
   });
 }
 
 /** Returns the draft for the notice that an automation sends with its action `notify`. Notices are not grouped. */
 export function automationNotice(event: DomainEvent): Draft[] {
-  const { userIds, automationId, automationName, title, body, resourceId } = event.data;
+  const { userIds, automationId, title, body, resourceId } = event.data;
   const resource = textIn(resourceId);
   const target: Target =
     resource === '' ? { type: 'automation', id: textIn(automationId) } : { type: 'resource', id: resource };
   const message = cut(visibleText(textIn(body)), MAX_BODY);
   return draftsOf(event, 'automation_notice', userIds, {
     ...{ groupKey: `notice:${event.id}`, target, evenDoer: true },
-    facts: { called: lineOf(automationName), title: lineOf(title), ...(message !== '' && { message }) },
+    facts: { title: lineOf(title), ...(message !== '' && { message }) },
   });
 }
 

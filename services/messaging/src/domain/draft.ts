@@ -57,7 +57,7 @@ export interface Facts {
   readonly host?: string;
   /** The names of an MCP server that was switched off and of its agent. */
   readonly mcpServer?: { readonly name: string; readonly agent: string };
-  /** The name of a work item, automation, schedule or suspended key at the time of the event. */
+  /** The name of a suspended key at the time of the event. */
   readonly called?: string;
   /** The title that an automation gave its notice. */
   readonly title?: string;

@@ -13,6 +13,8 @@ export interface AccessParts {
   readonly checks: ReaderChecks;
   readonly conversations: ConversationReaders;
   systemCall(): CallOptions;
+  /** Returns the current time in epoch milliseconds. */
+  now(): number;
 }
 
 type Data = StreamEvent['data'];
@@ -32,10 +34,11 @@ export async function visibleData(
   const ids = events.flatMap(({ audience }) => audience.resources?.ids ?? []);
   const asksPerson = events.some(({ audience }) => audience.people ?? audience.workspace ?? audience.org);
   const conversations = [...new Set(events.flatMap(({ audience }) => audience.conversation?.id ?? []))];
-  const [visible, person, memberships] = await Promise.all([
+  const [visible, person, memberships, deleted] = await Promise.all([
     ids.length === 0 ? NOTHING : parts.checks.visibleTo(userId, ids),
     asksPerson ? parts.memberships.of(userId, parts.systemCall()) : undefined,
     membershipsIn(parts, view, conversations),
+    deletedMessages(parts, events),
   ]);
   return Promise.all(
     events.map((event) => {
@@ -44,9 +47,33 @@ export async function visibleData(
       if (type === 'conversation.read') return countsFor(parts, view, event);
       const membership = memberships.get(audience.conversation?.id ?? '');
       const reaches = (workspaceId: string) => view.reaches(event.orgId, workspaceId);
-      return seenData(event, { person, resources: visible, membership, reaches });
+      const seen = seenData(event, { person, resources: visible, membership, reaches });
+      return seen && deleted.has(String(data.message_id)) ? { ...seen, ...WITHOUT_TEXT } : seen;
     }),
   );
+}
+
+/** Milliseconds after which the message of an event may have been deleted before the event is sent. */
+const DELETABLE_MS = 2_000;
+const WITHOUT_TEXT = { text: '', text_is_cut: false };
+
+/**
+ * Returns the messages whose text the log still has, although they were deleted or have expired. It looks up none for
+ * events that are sent as they happen.
+ */
+async function deletedMessages(
+  { conversations, now }: Pick<AccessParts, 'conversations' | 'now'>,
+  events: readonly StreamEvent[],
+): Promise<ReadonlySet<string>> {
+  const before = new Date(now() - DELETABLE_MS).toISOString();
+  const withText = events.filter(
+    ({ data, keptAt }) => keptAt < before && typeof data.text === 'string' && data.text !== '',
+  );
+  const ids = [
+    ...new Set(withText.flatMap(({ data }) => (typeof data.message_id === 'string' ? data.message_id : []))),
+  ];
+  const present = ids.length === 0 ? new Set<string>() : await conversations.presentMessages(ids);
+  return new Set(ids.filter((id) => !present.has(id)));
 }
 
 /** Returns the reader's membership of each conversation, by conversation id. */

@@ -12,6 +12,8 @@ export interface ConversationReaders {
    * the pairs.
    */
   membershipsOf(pairs: readonly MemberPair[], context: CallContext): Promise<MemberStanding[]>;
+  /** Returns those of some messages that have not been deleted. */
+  presentMessages(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Returns the caller's marker and counts. Throws NotFound for a conversation that the caller is not a member of. */
   countsOf(conversationId: string, context: CallContext): Promise<GetCountsResponse>;
 }

@@ -1,6 +1,8 @@
+import { AppError } from '@commonplace/kit/errors';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
+import type { WorkDirectoryService, WorkEntry } from '@commonplace/proto/automations/v1/work_directory_service.js';
 import {
   type Notification as NotificationMessage,
   NotificationTargetType,
@@ -8,6 +10,7 @@ import {
 } from '@commonplace/proto/messaging/v1/notification_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Settings } from '../config.js';
+import { lineOf } from '../domain/automations.js';
 import type { Target } from '../domain/draft.js';
 import { titleOf } from '../domain/text.js';
 import type { Notification } from './records.js';
@@ -17,6 +20,7 @@ export interface PresentParts {
   readonly settings: Pick<Settings, 'publicUrl'>;
   readonly memberships: MembershipCache;
   readonly index: Client<IndexService>;
+  readonly work: Client<WorkDirectoryService>;
   /**
    * Returns the names of those of the given conversations that the caller is a member of; the name of a direct
    * conversation is empty.
@@ -39,9 +43,6 @@ export async function present(
 
 const UNNAMED: ReadonlySet<Target['type']> = new Set(['api_key', 'usage', 'memory', 'approval', 'agent']);
 
-/** Targets that members of their workspace may see. They are named as at the time of the event. */
-const WORK: ReadonlySet<Target['type']> = new Set(['work_item', 'automation', 'schedule']);
-
 async function namesOf(
   parts: PresentParts,
   context: CallContext,
@@ -51,18 +52,23 @@ async function namesOf(
   const targets = notifications.map(({ target }) => target);
   const ids = [...new Set(targets.flatMap(({ type, id }) => (type === 'resource' ? [id] : [])))];
   const talks = [...new Set(targets.flatMap(({ type, id }) => (type === 'conversation' ? [id] : [])))];
-  const needsPerson = targets.some(({ type }) => type === 'workspace' || type === 'org' || WORK.has(type));
-  const [readable, person, conversations] = await Promise.all([
+  const needsPerson =
+    notifications.some(isNotice) || targets.some(({ type }) => type === 'workspace' || type === 'org');
+  const [readable, person, conversations, work] = await Promise.all([
     ids.length === 0 ? [] : index.checkAccess({ ids }, context.onward).then(({ resources }) => resources),
     needsPerson ? memberships.of(context.caller.userId, context.onward) : undefined,
     talks.length === 0 ? new Map<string, string>() : parts.conversationNames(talks, context),
+    workNames(parts, context, targets),
   ]);
   const names = new Map(readable.map(({ id, name }) => [`resource:${id}`, name]));
+  for (const [key, name] of work) names.set(key, name);
   for (const [id, name] of conversations) names.set(`conversation:${id}`, name);
   for (const notification of notifications) {
     const { target } = notification;
-    const name = person === undefined ? undefined : placeName(person, notification);
+    const name = person === undefined ? undefined : placeName(person, target);
     if (name !== undefined) names.set(keyOf(target), name);
+    const isAddressed = isNotice(notification) && person?.workspaces.has(notification.workspaceId ?? '');
+    if (isAddressed) names.set(noticeKeyOf(notification), '');
     // These targets are shown without a name and without a check, since only people who know them are notified: the
     // person that a key acts as and the administrators of its Org, the owner of an agent, the person whom a proposed memory concerns, the people who may
     // decide an approval.
@@ -71,12 +77,51 @@ async function namesOf(
   return names;
 }
 
-function placeName({ workspaces, orgs }: PersonMemberships, notification: Notification): string | undefined {
-  const { target, workspaceId = '', facts } = notification;
-  const { type, id } = target;
-  if (WORK.has(type)) return workspaces.has(workspaceId) ? (facts.called ?? '') : undefined;
+function placeName({ workspaces, orgs }: PersonMemberships, { type, id }: Target): string | undefined {
   return type === 'workspace' ? workspaces.get(id)?.name : type === 'org' ? orgs.get(id)?.name : undefined;
 }
+
+/**
+ * Returns the names of the work items, automations and schedules that the reader can see, by target. There are none while
+ * the automations service does not answer, or is of a version without this query: the notifications are listed without
+ * them.
+ */
+async function workNames(
+  { work }: Pick<PresentParts, 'work'>,
+  context: CallContext,
+  targets: readonly Target[],
+): Promise<Names> {
+  const idsOf = (wanted: Target['type']) => [
+    ...new Set(targets.flatMap(({ type, id }) => (type === wanted ? [id] : []))),
+  ];
+  const request = {
+    ...{ workItemIds: idsOf('work_item'), automationIds: idsOf('automation'), scheduleIds: idsOf('schedule') },
+  };
+  if (Object.values(request).every((ids) => ids.length === 0)) return new Map();
+  const found = await work.lookUpWork(request, context.onward).catch((error: unknown) => {
+    if (error instanceof AppError && AWAY.has(error.code)) return undefined;
+    throw error;
+  });
+  if (found === undefined) return new Map();
+  const named = (type: Target['type'], entries: readonly WorkEntry[]) =>
+    entries.map(({ id, name }) => [keyOf({ type, id }), lineOf(name)] as const);
+  return new Map([
+    ...named('work_item', found.workItems),
+    ...named('automation', found.automations),
+    ...named('schedule', found.schedules),
+  ]);
+}
+
+const AWAY: ReadonlySet<AppError['code']> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']);
+
+/**
+ * Returns whether a notification is the text of an automation about nothing else. Its recipients are people of the
+ * workspace, who may read it whether they see the automation or not.
+ */
+const isNotice = ({ type, target }: Notification): boolean =>
+  type === 'automation_notice' && target.type === 'automation';
+
+const noticeKeyOf = ({ id }: Notification): string => `notice:${id}`;
 
 function keyOf({ type, id }: Target): string {
   return `${type}:${id}`;
@@ -86,11 +131,12 @@ function toMessage(notification: Notification, names: Names, publicUrl: string):
   const { id, type, actor, target, workspaceId, facts, state, readAt, groupKey, count, at } = notification;
   const name = names.get(keyOf(target));
   const seen = name !== undefined;
+  const addressed = names.get(noticeKeyOf(notification));
   return {
     id,
     type: NotificationType[type.toUpperCase() as keyof typeof NotificationType],
-    title: titleOf(type, { actor: actor.name, name, facts }),
-    body: seen || isOwnMatter(notification) ? facts.message : undefined,
+    title: titleOf(type, { actor: actor.name, name: name ?? addressed, facts }),
+    body: seen || addressed !== undefined || isOwnMatter(notification) ? facts.message : undefined,
     actor: { ...actor, type: ActorType[actor.type.toUpperCase() as keyof typeof ActorType] },
     target: seen
       ? {
