@@ -4,3 +4,4 @@ export * from './in-work.js';
 export * from './ordered-page.js';
 export * from './page.js';
 export * from './port.js';
+export * from './time-filters.js';

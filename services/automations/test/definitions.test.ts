@@ -130,11 +130,36 @@ describe('an automation', () => {
     }
   });
 
+  test('is listed by its creator and by times', async () => {
+    const [ada, bob] = [stage.person('Ada'), stage.person('Bob')];
+    const workspaceId = stage.workspaceId;
+    const made = await stage.create(ada);
+    const names = async (fields: object) =>
+      (await stage.list(bob, { workspaceId, createdBy: ada.userId, ...fields })).items.map(({ id }) => id);
+    expect(await names({})).toEqual([made.id]);
+    expect(await names({ createdAfter: made.createdAt })).toEqual([]);
+    expect(await names({ updatedBefore: new Date(Date.parse(made.updatedAt ?? '') + 1).toISOString() })).toEqual([
+      made.id,
+    ]);
+    expect(await names({ createdBy: bob.userId })).toEqual([]);
+  });
+
+  test('follows only changes of fields that work items have', async () => {
+    const ada = stage.person('Ada');
+    const following = (...fields: string[]) =>
+      stage.create(ada, { trigger: { type: TriggerType.WORK_ITEM_CHANGED, config: { fields } } });
+    expect((await following('status', 'due_at')).trigger?.config?.fields).toEqual(['status', 'due_at']);
+    await expect(following('status', 'number')).rejects.toMatchObject({
+      faults: [{ param: 'trigger.config.fields[1]', code: 'invalid_value' }],
+    });
+  });
+
   test('honors If-Match, and refuses changes in an archived workspace', async () => {
     const ada = stage.person('Ada');
     const made = await stage.create(ada, { workspaceId: stage.otherWorkspaceId });
     await expect(stage.update(ada, made.id, { name: 'x' }, { baseVersion: 7 })).rejects.toMatchObject({
       reason: 'version_conflict',
+      details: { updated_by: { type: 'user', id: ada.userId } },
     });
     expect(await stage.update(ada, made.id, { name: 'x' }, { baseVersion: made.version })).toMatchObject({
       version: 2,

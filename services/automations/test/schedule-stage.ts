@@ -45,6 +45,8 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const names = new Map<string, string>();
   const agentRuns = new Map<string, RunStatus>();
   const canceled: string[] = [];
+  /** The memberships of conversations, as `<person>:<conversation>`. */
+  const conversations = new Set<string>();
   const startRequests: StartWorkRunRequest[] = [];
   type Answer = (request: StartWorkRunRequest) => StartWorkRunResponse | Promise<StartWorkRunResponse>;
   let answer: Answer = () => ({ refusalCode: '', refusal: '' });
@@ -70,6 +72,14 @@ export async function openScheduleStage(start = SLOT - 600_000) {
     fake(contracts.workspaces, {
       getWorkspace: async ({ workspaceId: id }) =>
         Workspace.fromPartial({ id, settings: { timezone: place.timezone } }),
+    }),
+    fake(contracts.conversationAccess, {
+      checkMembers: async ({ pairs }) => ({
+        standings: pairs.map((pair) => ({
+          ...{ ...pair, visibleFromSeq: 1, workspaceId, orgId },
+          isActive: conversations.has(`${pair.userId}:${pair.conversationId}`),
+        })),
+      }),
     }),
     fake(contracts.agentDirectory, {
       lookUpAgents: async ({ agentIds }) => ({
@@ -136,7 +146,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
 
   const stageOf = {
     ...{ stage, store, schedules, states, fires, automations, runs, zones, client, now, orgId, workspaceId, agentId },
-    ...{ members, place, agentRuns, canceled, startRequests, person, owner, nudge, announce },
+    ...{ members, conversations, place, agentRuns, canceled, startRequests, person, owner, nudge, announce },
     answer: (act: typeof answer) => {
       answer = act;
     },

@@ -1,14 +1,17 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import {
+  DeliveryTargetType,
   FireOutcome,
   ScheduleCatchup,
   ScheduleOverlap,
   ScheduleStatus,
   ScheduleTargetType,
 } from '@commonplace/proto/automations/v1/schedule.js';
+import { ListSchedulesRequest, UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { planSchedulesThatAreOver } from '../src/schedules/open.js';
@@ -726,4 +729,53 @@ test('an agent runs at most every five minutes', async () => {
   await expect(stage.create({ agentId, workspaceId, cron: '*/5 * * * *' })).rejects.toMatchObject({
     reason: 'missing_field',
   });
+});
+
+test('a conversation for the results must be one of the caller', async () => {
+  const { owner, conversations } = stage;
+  const type = DeliveryTargetType.IM_CONVERSATION;
+  const [mine, other] = [newId(), newId()];
+  conversations.add(`${owner.userId}:${mine}`);
+  const unseen = { reason: 'not_found', param: 'deliver_to.id' };
+  await expect(agentSchedule({ deliverTo: { type, id: other } })).rejects.toMatchObject(unseen);
+  const { id } = await agentSchedule({ deliverTo: { type, id: mine } });
+  await expect(stage.update(id, { deliverTo: { type, id: other } })).rejects.toMatchObject(unseen);
+  conversations.clear();
+  expect((await stage.update(id, { name: 'Other' })).deliverTo?.id).toBe(mine);
+});
+
+test('a conflict of versions names who has changed the schedule last', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  const conflict = async () => {
+    const options = await stage.stage.as(stage.owner, { baseVersion: 99 });
+    const request = UpdateScheduleRequest.fromPartial({ scheduleId: id, updateMask: ['name'], name: 'x' });
+    const error = await stage.client.updateSchedule(request, options).catch((thrown: AppError) => thrown);
+    return (error as AppError).details;
+  };
+  expect(await conflict()).toMatchObject({ current_version: 1, updated_by: { id: stage.owner.userId } });
+  const admin = stage.person('Admin', WorkspaceRole.ADMIN);
+  await stage.update(id, { name: 'Other' }, admin);
+  expect(await conflict()).toMatchObject({ updated_by: { type: 'user', id: admin.userId } });
+  await stage.announce('tenancy', 'workspace.archived', stage.workspaceId);
+  await eventually(async () => expect((await stage.get(id)).pausedReason).toBe('workspace_archived'));
+  expect(await conflict()).toMatchObject({ updated_by: { type: 'system', id: 'automations' } });
+});
+
+test('lists are limited to a creator and to times', async () => {
+  const { id: automationId } = await stage.automation();
+  const mate = stage.person('Mate');
+  const { id: first, createdAt } = await stage.create({ automationId, cron: '0 * * * *' });
+  await stage.goTo(SLOT - 300_000);
+  const { id: second } = await stage.create({ automationId, cron: '0 * * * *' }, mate);
+  const listed = async (fields: object) => {
+    const request = { ...ListSchedulesRequest.fromPartial(fields), page: { limit: 50, offset: 0, cursor: '' } };
+    return (await stage.client.listSchedules(request, await stage.stage.as(stage.owner))).items.map(({ id }) => id);
+  };
+  expect(await listed({ createdBy: mate.userId })).toEqual([second]);
+  expect(await listed({ createdAfter: createdAt })).toEqual([second]);
+  expect(await listed({ createdBefore: at(SLOT - 400_000) })).toEqual([first]);
+  await stage.update(first, { name: 'Other' });
+  expect(await listed({ updatedAfter: at(SLOT - 400_000), createdBy: stage.owner.userId })).toEqual([first]);
+  expect(await listed({ updatedBefore: at(SLOT - 400_000) })).toEqual([]);
 });

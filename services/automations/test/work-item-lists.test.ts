@@ -150,6 +150,24 @@ describe('filters', () => {
     expect(page?.total).toBe(expected.length);
   });
 
+  test('creator and times', async () => {
+    const middle = all[30] as WorkItem;
+    const at = middle.createdAt ?? '';
+    const created = (isIn: (time: string) => boolean) =>
+      sorted(
+        'created_at',
+        all.filter(({ createdAt = '' }) => isIn(createdAt)),
+      );
+    const order = { sort: 'created_at' };
+    expect(await walk(by, { createdAfter: at, ...order }, 50)).toEqual(created((time) => time > at));
+    expect(await walk(by, { createdBefore: at, ...order }, 50)).toEqual(created((time) => time < at));
+    expect(await walk(by, { createdBy: by.userId, updatedAfter: at, ...order }, 50)).toEqual(
+      created((time) => time > at),
+    );
+    expect(await walk(by, { createdBy: mate.userId }, 50)).toEqual([]);
+    expect(await walk(by, { updatedBefore: (all[0] as WorkItem).createdAt }, 50)).toEqual([]);
+  });
+
   test('assignee, agent and parent', async () => {
     const theirs = all.filter(({ assignee }) => assignee?.id === mate.userId);
     expect(await walk(by, { assigneeId: mate.userId }, 50)).toEqual(sorted('-created_at', theirs));

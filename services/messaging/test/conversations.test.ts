@@ -134,6 +134,26 @@ describe('a direct conversation', () => {
 });
 
 describe('a group', () => {
+  test('is listed by its creator and by times', async () => {
+    const { id } = await group(ben, [ann], { name: 'Old' });
+    const before = (await stage.get(ann, id)).createdAt ?? '';
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    const { id: later } = await group(ann, [ben], { name: 'New' });
+    const listed = async (fields: object) => {
+      const ids = (await stage.list(ann, fields)).items.map((one) => one.id);
+      return [id, later].filter((one) => ids.includes(one));
+    };
+    expect(await listed({})).toEqual([id, later]);
+    expect(await listed({ createdBy: ben.userId })).toEqual([id]);
+    expect(await listed({ createdAfter: before })).toEqual([later]);
+    expect(await listed({ updatedBefore: before })).toEqual([]);
+    const { id: channel } = await stage.create(ben, { type: CHANNEL, workspaceId: place.workspaceId, name: 'Open' });
+    const joinable = async (fields: object) =>
+      (await stage.list(ann, { joinable: true, ...fields })).items.map((one) => one.id);
+    expect(await joinable({ createdBy: ben.userId, createdAfter: before })).toContain(channel);
+    expect(await joinable({ createdBy: ann.userId })).not.toContain(channel);
+  });
+
   test('is visible to its members only', async () => {
     const { id } = await group(ann, [ben], { name: 'Secret' });
     await expect(stage.get(cem, id)).rejects.toEqual(refused('not_found'));

@@ -1,4 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
+import type { AppError } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
@@ -6,7 +7,9 @@ import { eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { ConversationType, NotifyLevel, WhoMay } from '@commonplace/proto/messaging/v1/conversation.js';
+import { UpdateConversationRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import { MentionType } from '@commonplace/proto/messaging/v1/message.js';
+import { UpdateMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { keyOf, newPlace, openTalkStage, type Place, type TalkStage } from './talk-stage.js';
 
@@ -168,6 +171,31 @@ describe('a message', () => {
     await expect(stage.edit(ben, id, messageId, ['reactions'], { reactions: ['ok'] })).rejects.toEqual(
       refused('invalid_value'),
     );
+  });
+
+  test('and its conversation name in a conflict of versions who has changed them last', async () => {
+    const conversationId = await group();
+    const { id: messageId, createdAt } = await stage.send(ann, conversationId, 'Lunch?');
+    const options = () => stage.stage.as(ann, { baseVersion: 99 });
+    const detailsOf = async (call: Promise<unknown>) => (await call.catch((error: AppError) => error)) as AppError;
+    const ofMessage = async () => {
+      const request = { ...{ conversationId, messageId, updateMask: ['text'] }, text: 'x' };
+      const call = stage.messages.updateMessage(UpdateMessageRequest.fromPartial(request), await options());
+      return (await detailsOf(call)).details;
+    };
+    expect(await ofMessage()).toMatchObject({ updated_by: { id: ann.userId }, updated_at: createdAt });
+    await stage.edit(ben, conversationId, messageId, ['reactions'], { reactions: ['👍'] });
+    expect(await ofMessage()).toMatchObject({ updated_by: { type: 'user', id: ben.userId } });
+    const ofConversation = async () => {
+      const request = { conversationId, updateMask: ['name'], name: 'x' };
+      const call = stage.talks.updateConversation(UpdateConversationRequest.fromPartial(request), await options());
+      return (await detailsOf(call)).details;
+    };
+    expect(await ofConversation()).toMatchObject({ updated_by: { id: ann.userId } });
+    await stage.set(ann, conversationId, ['retention_days'], { retentionDays: 30 });
+    expect(await ofConversation()).toMatchObject({ current_version: 2, updated_by: { id: ann.userId } });
+    await stage.leave(ben, conversationId);
+    expect(await ofConversation()).toMatchObject({ current_version: 3, updated_by: { id: ben.userId } });
   });
 
   test('belongs to the thread of the message that it replies to', async () => {

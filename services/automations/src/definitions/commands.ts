@@ -49,7 +49,13 @@ export async function createAutomation(
       secrets: sealSecrets(parts, owner, read, [], context.caller.userId),
       ...hookFields(parts, owner, read, undefined),
     },
-    ...{ createdBy: context.actor, creatorId: context.caller.userId, createdAt: at, updatedAt: at },
+    ...{
+      createdBy: context.actor,
+      creatorId: context.caller.userId,
+      createdAt: at,
+      updatedAt: at,
+      updatedBy: context.actor,
+    },
   });
   writeDefinition(parts, automation, context.work);
   return automation;
@@ -90,7 +96,7 @@ export async function changeAutomation(
     ...(read.secrets !== undefined && { secrets: sealSecrets(parts, before, read, before.secrets, caller.userId) }),
     ...hookFields(parts, before, read, before),
     ...(request.rotateWebhookToken && mintHookToken(parts.envelope, before)),
-    updatedAt: new Date(parts.now()).toISOString(),
+    ...{ updatedAt: new Date(parts.now()).toISOString(), updatedBy: context.actor },
   });
   if (isNew) {
     await retireDefinition(parts, before, work);

@@ -1,6 +1,6 @@
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, timesWithin, type Where } from '@commonplace/kit/store';
 import type {
   AutomationService,
   ListAutomationsRequest,
@@ -83,9 +83,10 @@ export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHand
 /** Returns the filter of a list, limited to workspaces that the caller can read. */
 async function visible(
   parts: DefinitionParts,
-  { workspaceId, isActive, triggerType, q }: ListAutomationsRequest,
+  request: ListAutomationsRequest,
   context: CallContext,
 ): Promise<Where<AutomationRecord>> {
+  const { workspaceId, isActive, triggerType, q, createdBy } = request;
   if (workspaceId !== undefined) await readPlace(parts, workspaceId, context, 'workspace_id');
   const readable = workspaceId ?? { in: await readableWorkspaces(parts, context) };
   const type = nameIn<TriggerType>(triggerType, 'TRIGGER_TYPE_');
@@ -94,5 +95,7 @@ async function visible(
     ...(isActive !== undefined && { isActive }),
     ...(type !== undefined && { triggerType: type }),
     ...(q !== '' && { words: { substring: foldWords(q) } }),
+    ...(createdBy !== undefined && { creatorId: createdBy }),
+    ...timesWithin(request),
   };
 }

@@ -100,6 +100,8 @@ export interface AutomationRecord extends StoredRecord {
   readonly words: string;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** Who or what made the last change; absent if that was an earlier version. */
+  readonly updatedBy?: Actor | undefined;
 }
 
 export const automationCollection: CollectionSpec<AutomationRecord> = {

@@ -1,6 +1,7 @@
 import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { Trigger, TriggerConfig, WebhookVerify } from '@commonplace/proto/automations/v1/automation.js';
+import { WORK_ITEM_FIELDS } from '../domain/work-item-fields.js';
 import { nameIn } from './enums.js';
 import type { Faults } from './faults.js';
 import type { StoredTrigger, TriggerType, VerifyType } from './records.js';
@@ -44,7 +45,7 @@ const TYPES = EVENT_TYPES.filter((type) => !NOT_OF_WORKSPACES.has(type));
 /** Headers with credentials of this API, which the gateway does not pass on to automations. */
 const NO_SIGNATURE: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-const FIELD_NAME = /^[a-z][a-z_]*$/;
+const WORK_FIELDS: ReadonlySet<string> = new Set(WORK_ITEM_FIELDS);
 
 /** Reads the trigger of a request. The stored secret is kept as long as the type of verification stays the same. */
 export function readTrigger(
@@ -66,8 +67,8 @@ export function readTrigger(
     faults.add('trigger.config.table_id', 'missing_field', 'is required.');
   }
   for (const [index, field] of config.fields.entries()) {
-    if (!FIELD_NAME.test(field))
-      faults.add(`trigger.config.fields[${index}]`, 'invalid_value', 'is not a field of work items.');
+    if (WORK_FIELDS.has(field)) continue;
+    faults.add(`trigger.config.fields[${index}]`, 'invalid_value', `must be one of ${WORK_ITEM_FIELDS.join(', ')}.`);
   }
   const { types, parentId, resourceType, tagId, formId, tableId, columns, fields } = config;
   const stored = { parentId, resourceType, tagId, formId, tableId, ...lists({ types, columns, fields }) };

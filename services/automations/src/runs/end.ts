@@ -1,3 +1,4 @@
+import { systemActor } from '@commonplace/kit/events';
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { AutomationRecord } from '../definitions/records.js';
@@ -56,7 +57,8 @@ async function countFailure(
   const failures = lane?.failureCount ?? 0;
   const disabled = automation?.isActive === true && failures >= settings.disableAfter;
   if (automation !== undefined && disabled) {
-    work.replace(automations, automation, { ...automation, isActive: false, disabledAt: at, updatedAt: at });
+    const updated = { updatedAt: at, updatedBy: systemActor('automations') };
+    work.replace(automations, automation, { ...automation, ...updated, isActive: false, disabledAt: at });
   }
   const isNotified = failures === 1 || disabled;
   return { disabled, notifyUserIds: isNotified ? ownersOf(automation, run) : [] };

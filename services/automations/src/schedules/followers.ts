@@ -10,7 +10,7 @@ import {
 import { consume } from '@commonplace/platform/events';
 import { type Successor, successorOf } from '../successor.js';
 import { withdrawFires } from './fires.js';
-import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import { bySystem, type Pair, readPair, type ScheduleParts, savePair } from './parts.js';
 import { pauseSchedule } from './pause.js';
 import { planAnew } from './plan.js';
 import type { PauseReason, ScheduleRecord } from './records.js';
@@ -123,8 +123,7 @@ async function resumeAll(parts: ScheduleParts, workspaceId: string): Promise<voi
   await forEach(parts, { workspaceId, status: 'paused' }, async (work, before) => {
     const now = parts.now();
     if (before.schedule.status !== 'paused' || before.schedule.pausedReason !== 'workspace_archived') return;
-    const at = timestamp(now);
-    const schedule = { ...before.schedule, status: 'active' as const, pausedReason: undefined, updatedAt: at };
+    const schedule = { ...before.schedule, status: 'active' as const, pausedReason: undefined, ...bySystem(now) };
     savePair(parts, work, before, await planAnew(parts, work, { schedule, state: before.state }, now));
   });
 }

@@ -1,7 +1,7 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import type { Where } from '@commonplace/kit/store';
+import { timesWithin, type Where } from '@commonplace/kit/store';
 import { ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
 import {
   type CreateScheduleRequest,
@@ -12,7 +12,7 @@ import {
 import { findBoundedPage } from '../bounded-page.js';
 import { MissingTarget } from '../errors.js';
 import type { Place } from '../policy.js';
-import { actsAsOf, placeOfTarget, requireMayChange, seeSchedule, visibleSchedules } from './access.js';
+import { actsAsOf, placeOfTarget, requireDelivery, requireMayChange, seeSchedule, visibleSchedules } from './access.js';
 import { readNewSchedule, type Target, targetIn } from './fields.js';
 import { removeSchedule } from './followers.js';
 import { type Pair, type ScheduleParts, timestamp } from './parts.js';
@@ -67,7 +67,8 @@ export function createScheduleHandlers(parts: ScheduleParts): Handlers<ScheduleS
   };
 }
 
-function filterOf({ agentId, automationId, status }: ListSchedulesRequest): Where<ScheduleRecord> {
+function filterOf(request: ListSchedulesRequest): Where<ScheduleRecord> {
+  const { agentId, automationId, status, createdBy } = request;
   const named = Object.entries(ScheduleStatus)
     .find(([, value]) => value === status)?.[0]
     .toLowerCase();
@@ -75,6 +76,8 @@ function filterOf({ agentId, automationId, status }: ListSchedulesRequest): Wher
     ...(agentId !== undefined && { agentId }),
     ...(automationId !== undefined && { automationId }),
     ...(named !== undefined && named !== 'unspecified' && { status: named }),
+    ...(createdBy !== undefined && { createdById: createdBy }),
+    ...timesWithin(request),
   };
 }
 
@@ -89,6 +92,7 @@ async function create(
   const timezone = request.timezone ?? (await timezoneOf(parts, workspaceId, context));
   const now = parts.now();
   const fields = readNewSchedule(request, { targetType, timezone, now, inputBytes: parts.settings.inputBytes });
+  await requireDelivery(parts, fields.deliverTo, context);
   await parts.quota.reserve(work, workspaceId);
   const at = timestamp(now);
   const isActive = request.isActive ?? true;
@@ -96,7 +100,14 @@ async function create(
     ...{ id: newId(), version: 1, tenant, orgId, workspaceId, targetType, ...fields },
     ...(targetType === 'agent' ? { agentId: targetId } : { automationId: targetId }),
     ...{ status: isActive ? 'active' : 'paused', pausedReason: isActive ? undefined : 'person' },
-    ...{ actsAs: actsAsOf(caller), createdBy, createdById: caller.userId, createdAt: at, updatedAt: at },
+    ...{
+      actsAs: actsAsOf(caller),
+      createdBy,
+      createdById: caller.userId,
+      createdAt: at,
+      updatedAt: at,
+      updatedBy: createdBy,
+    },
   };
   const state: ScheduleStateRecord = {
     ...{ id: named.id, version: 1, tenant, workspaceId, plannedUntil: at, tzVersion: parts.tzVersion },

@@ -1,7 +1,7 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { pausedEvent } from './events.js';
 import { withdrawFires } from './fires.js';
-import { type Pair, type ScheduleParts, timestamp } from './parts.js';
+import { bySystem, type Pair, type ScheduleParts } from './parts.js';
 import type { PauseReason } from './records.js';
 
 /** The reason for the status `error` of a schedule. */
@@ -22,7 +22,7 @@ export async function pauseSchedule(
   except?: string,
 ): Promise<Pair> {
   if (pair.schedule.status !== 'active') return pair;
-  const schedule = { ...pair.schedule, status: 'paused' as const, pausedReason, updatedAt: timestamp(now) };
+  const schedule = { ...pair.schedule, status: 'paused' as const, pausedReason, ...bySystem(now) };
   work.publish(pausedEvent(schedule, pausedReason));
   return { schedule, state: await stop(parts, work, pair, now, except) };
 }
@@ -37,7 +37,7 @@ export async function failSchedule(
   except?: string,
 ): Promise<Pair> {
   if (pair.schedule.status !== 'active') return pair;
-  const schedule = { ...pair.schedule, status: 'error' as const, error, updatedAt: timestamp(now) };
+  const schedule = { ...pair.schedule, status: 'error' as const, error, ...bySystem(now) };
   work.publish(pausedEvent(schedule, error));
   return { schedule, state: await stop(parts, work, pair, now, except) };
 }

@@ -1,7 +1,7 @@
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
 import { missedEvent } from './events.js';
 import { doneFire, newFire, unheld, unstartedFires } from './fires.js';
-import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import { bySystem, type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { type FireOutcome, type FireRecord, type ScheduleRecord, UNSTARTED_STATES } from './records.js';
 import { nextSlot, type Slot, slotsAfter } from './slots.js';
 
@@ -185,7 +185,7 @@ export async function completeIfOver(
 
 /** Returns a schedule in the state `completed`. */
 export const completed = ({ schedule, state }: Pair, now: number): Pair => ({
-  schedule: { ...schedule, status: 'completed', updatedAt: timestamp(now) },
+  schedule: { ...schedule, status: 'completed', ...bySystem(now) },
   state: { ...state, planAt: undefined },
 });
 

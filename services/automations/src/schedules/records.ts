@@ -57,6 +57,8 @@ export interface ScheduleRecord extends StoredRecord {
   readonly createdById: string;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** Who or what made the last change; absent if that was an earlier version. */
+  readonly updatedBy?: Actor | undefined;
 }
 
 export const scheduleCollection: CollectionSpec<ScheduleRecord> = {

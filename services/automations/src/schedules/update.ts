@@ -4,7 +4,7 @@ import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
 import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { ScheduleCompleted, WorkspaceArchived } from '../errors.js';
-import { actsAsOf, placeOfTarget, requireMayChange, seeSchedule } from './access.js';
+import { actsAsOf, placeOfTarget, requireDelivery, requireMayChange, seeSchedule } from './access.js';
 import { changesActing, changesTarget, changesTiming, readChange, type Target, targetIn } from './fields.js';
 import { newFire, withdrawFires } from './fires.js';
 import { type Pair, type ScheduleParts, savePair, timestamp } from './parts.js';
@@ -56,8 +56,9 @@ async function changedSchedule(
     ...{ targetType: target.type, runCount, now },
     inputBytes: parts.settings.inputBytes,
   });
+  if (mask.some((path) => path.split('.')[0] === 'deliver_to')) await requireDelivery(parts, fields.deliverTo, context);
   return {
-    ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now) },
+    ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now), updatedBy: context.actor },
     agentId: target.type === 'agent' ? target.id : undefined,
     automationId: target.type === 'automation' ? target.id : undefined,
     ...(changesActing(mask) && { actsAs: actsAsOf(context.caller) }),

@@ -1,6 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
+import type { WorkItemField } from '../domain/work-item-fields.js';
 import type { WorkItemRecords } from './parts.js';
 import type { ActivityRecord, StoredChange, WorkItemRecord } from './records.js';
 
@@ -44,8 +45,8 @@ export async function recordChange(
   for (const one of old) work.remove(activities, one);
 }
 
-/** The fields whose changes are recorded, by their names in the API. */
-const FIELDS: Readonly<Record<string, (item: WorkItemRecord) => unknown>> = {
+/** Reads the fields whose changes are recorded. */
+const FIELDS: Readonly<Record<WorkItemField, (item: WorkItemRecord) => unknown>> = {
   title: ({ title }) => title,
   description: ({ description }) => cut(description),
   status: ({ status }) => status,
@@ -62,9 +63,9 @@ const FIELDS: Readonly<Record<string, (item: WorkItemRecord) => unknown>> = {
 };
 
 /** Returns the names of the fields that differ. */
-export function changedFields(before: WorkItemRecord, after: WorkItemRecord): string[] {
+export function changedFields(before: WorkItemRecord, after: WorkItemRecord): WorkItemField[] {
   const whole = { ...FIELDS, description: ({ description }: WorkItemRecord) => description };
-  return Object.entries(whole)
+  return (Object.entries(whole) as [WorkItemField, (item: WorkItemRecord) => unknown][])
     .filter(([, read]) => JSON.stringify(read(before)) !== JSON.stringify(read(after)))
     .map(([field]) => field);
 }
@@ -73,7 +74,7 @@ export function changedFields(before: WorkItemRecord, after: WorkItemRecord): st
 function changesBetween(before: WorkItemRecord, after: WorkItemRecord): StoredChange[] {
   return changedFields(before, after).map((field) => {
     const read = FIELDS[field];
-    return field === 'position' ? { field } : { field, from: read?.(before), to: read?.(after) };
+    return field === 'position' ? { field } : { field, from: read(before), to: read(after) };
   });
 }
 

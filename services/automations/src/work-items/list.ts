@@ -13,6 +13,7 @@ import {
   type Slice,
   type Sort,
   type Total,
+  timesWithin,
   toPage,
   totalOf,
   type Where,
@@ -89,6 +90,8 @@ function filterOf(request: ListWorkItemsRequest, workspaceIds: readonly string[]
     ...(ranks.length > 0 && { rank: oneOf(ranks) }),
     ...parentFilter(request, workspaceIds),
     ...dueFilter(request),
+    ...timesWithin(request),
+    ...(request.createdBy !== undefined && { creatorId: request.createdBy }),
     and: [
       ...(assigneeId === undefined ? [] : [{ assigneeKey: assigneeKey('user', assigneeId) }]),
       ...(agentId === undefined ? [] : [{ assigneeKey: assigneeKey('agent', agentId) }]),

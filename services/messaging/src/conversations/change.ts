@@ -26,7 +26,9 @@ export async function changeConversation(
   const { conversation, userIds } = await changeMembers(parts, request, { ...access, conversation: facts }, context);
   await setArchived(parts, conversation, access, context);
   const updatedAt = new Date(parts.now()).toISOString();
-  const after = context.work.replace(parts.conversations, before, { ...conversation, updatedAt });
+  const after = context.work.replace(parts.conversations, before, {
+    ...{ ...conversation, updatedAt, updatedBy: context.actor },
+  });
   const changed = userIds.length === 0 ? fields : [...fields, 'members'];
   context.work.publish(conversationEvent(context.event.bind(context), after, changed, userIds));
   return after;

@@ -128,7 +128,7 @@ async function insert(
     ...{ isArchived: false, whoCanPost: 'all', whoCanMentionAll: 'managers' },
     memberCount: others.length + 1,
     ...(type === 'direct' && { pair: [caller.userId, (other as Newcomer).id] }),
-    ...{ createdBy: actor, createdAt: at, updatedAt: at },
+    ...{ createdBy: actor, createdAt: at, updatedAt: at, updatedBy: actor },
   });
   const head = work.insert<HeadRecord>(parts.heads, {
     ...{ id, tenant, lastSeq: 0, firstSeq: 1, lastMessageAt: at, lastUncountedSeq: 0, lastMentionSeq: 0 },

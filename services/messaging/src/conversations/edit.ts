@@ -48,7 +48,8 @@ export async function editMessage(
   // Makes the commit fail if the conversation changes or is deleted at the same time; `replace` does so for the
   // message.
   work.expect(parts.conversations, access.conversation);
-  const written = work.replace(parts.messages, before, after);
+  const updated = { updatedBy: context.actor, updatedAt: new Date(parts.now()).toISOString() };
+  const written = work.replace(parts.messages, before, { ...after, ...updated });
   if (mask.has('mentions')) await replaceMentions(parts, written, access, isAll, context);
   const make = context.event.bind(context);
   const changedFields = mask.has('reactions') ? [...changed, 'reactions'] : changed;

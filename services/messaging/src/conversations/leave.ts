@@ -36,8 +36,8 @@ export async function leaveConversation(
   const owners = await ownersOf(parts, conversation.id);
   requireOwner([...owners.filter(({ id }) => id !== member.id), { role: 'member' }]);
   const { conversation: after } = removeMembers(parts, work, conversation, [member]);
-  const updatedAt = new Date(parts.now()).toISOString();
-  const written = work.replace(parts.conversations, conversation, { ...after, updatedAt });
+  const updated = { updatedAt: new Date(parts.now()).toISOString(), updatedBy: context.actor };
+  const written = work.replace(parts.conversations, conversation, { ...after, ...updated });
   work.publish(conversationEvent(make, written, ['members'], [member.principalId]));
 }
 

@@ -1,4 +1,4 @@
-import type { EventBus, Subscription } from '@commonplace/kit/events';
+import { type EventBus, type Subscription, systemActor } from '@commonplace/kit/events';
 import { inWork } from '@commonplace/kit/store';
 import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import { conversationEvent, type MakeEvent } from './events.js';
@@ -63,8 +63,8 @@ export function endMembership(parts: ConversationParts, id: string, make: MakeEv
     if (others === 0) return deleteConversation(parts, work, make, { conversation, head }, [member.principalId]);
     const { conversation: after } = removeMembers(parts, work, conversation, [member]);
     await appointOwner(parts, work, conversation, new Set([member.principalId]));
-    const updatedAt = new Date(parts.now()).toISOString();
-    const written = work.replace(parts.conversations, conversation, { ...after, updatedAt });
+    const updated = { updatedAt: new Date(parts.now()).toISOString(), updatedBy: systemActor('messaging') };
+    const written = work.replace(parts.conversations, conversation, { ...after, ...updated });
     work.publish(conversationEvent(make, written, ['members'], [member.principalId]));
   });
 }

@@ -2,7 +2,7 @@ import { credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonpl
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
+import { isWithinTimes, pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import type {
@@ -96,7 +96,7 @@ export async function listConversations(
   await requirePlaces(parts, request, context);
   const reached = await reachConversations(parts, context);
   if (request.joinable) return listJoinable(parts, request, reached, context);
-  const chosen = await search(parts, request, choose(request, reached));
+  const chosen = await search(parts, request, await withOrigin(parts, request, choose(request, reached)));
   const { items, page } = pageOfAll(parsePageRequest(request.page), chosen, ['-lastMessageAt']);
   const records = await parts.conversations.getMany(items.map(({ id }) => id));
   const byId = new Map(records.map((record) => [record.id, record]));
@@ -149,6 +149,31 @@ function isHidden({ hiddenSeq }: MemberRecord, { lastSeq }: HeadRecord): boolean
 
 const CHUNK = 500;
 
+/** Returns whether a conversation has the times and the creator that a request asks for. */
+function isOfOrigin(conversation: ConversationRecord, request: ListConversationsRequest): boolean {
+  const isCreator = request.createdBy === undefined || request.createdBy === conversation.createdBy.id;
+  return isCreator && isWithinTimes(conversation, request);
+}
+
+/** Returns the conversations with the times and the creator that a request asks for; reads them only if it does. */
+async function withOrigin(
+  parts: ConversationParts,
+  request: ListConversationsRequest,
+  candidates: Candidate[],
+): Promise<Candidate[]> {
+  const { createdBy, createdAfter, createdBefore, updatedAfter, updatedBefore } = request;
+  const asked = createdBy ?? createdAfter ?? createdBefore ?? updatedAfter ?? updatedBefore;
+  if (asked === undefined) return candidates;
+  const breathe = createBreathe();
+  const found = new Set<string>();
+  for (let at = 0; at < candidates.length; at += CHUNK) {
+    const records = await parts.conversations.getMany(candidates.slice(at, at + CHUNK).map(({ id }) => id));
+    for (const record of records) if (isOfOrigin(record, request)) found.add(record.id);
+    await breathe();
+  }
+  return candidates.filter(({ id }) => found.has(id));
+}
+
 /** Returns the conversations whose name, topic, nickname or visible messages contain the words of `q`. */
 async function search(
   parts: ConversationParts,
@@ -180,10 +205,11 @@ const MAX_CHANNELS_READ = 10_000;
 /** Lists the channels that the caller may join and is not a member of, by creation time. */
 async function listJoinable(
   parts: ConversationParts,
-  { workspaceId, orgId, type, q, isArchived, unreadOnly, page: request }: ListConversationsRequest,
+  asked: ListConversationsRequest,
   reached: ReachedConversations,
   context: CallContext,
 ): Promise<ListConversationsResponse> {
+  const { workspaceId, orgId, type, q, isArchived, unreadOnly, page: request } = asked;
   const { caller } = context;
   const { person, candidates } = reached;
   const places = [
@@ -206,6 +232,7 @@ async function listJoinable(
       !unreadOnly &&
       !mine.has(channel.id) &&
       channel.isArchived === (isArchived ?? false) &&
+      isOfOrigin(channel, asked) &&
       (q === '' || (query !== undefined && matchesName(`${channel.name}\n${channel.topic ?? ''}`, query))),
   );
   const { items, page } = pageOfAll(parsePageRequest(request), joinable, ['createdAt']);

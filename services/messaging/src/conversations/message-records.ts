@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { Reaction } from '../domain/reactions.js';
 
@@ -34,6 +35,9 @@ export interface MessageRecord extends StoredRecord {
   readonly createdAt: string;
   readonly editedAt?: string | undefined;
   readonly deletedAt?: string | undefined;
+  /** Who changed or deleted the message last, reactions included, and when; absent in messages of earlier versions. */
+  readonly updatedBy?: Actor | undefined;
+  readonly updatedAt?: string | undefined;
   /** The number of the message, if no member counts it as unread because it is deleted or a system message. */
   readonly uncountedSeq?: number | undefined;
   /** The number of the message, if it is deleted. */

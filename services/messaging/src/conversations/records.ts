@@ -35,6 +35,8 @@ export interface ConversationRecord extends StoredRecord, Place {
   readonly createdBy: Actor;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** Who or what made the last change; absent if that was an earlier version. */
+  readonly updatedBy?: Actor | undefined;
 }
 
 export const conversationCollection: CollectionSpec<ConversationRecord> = {

@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { type MakeEvent, messageEvent } from './events.js';
 import type { MentionRecord, MessageRecord } from './message-records.js';
@@ -22,7 +23,7 @@ export async function deleteMessage(
   make: MakeEvent,
   { conversation, head }: { readonly conversation: ConversationRecord; readonly head: HeadRecord },
   message: MessageRecord,
-  at: string,
+  { at, by }: { readonly at: string; readonly by: Actor },
 ): Promise<void> {
   const { id, tenant, conversationId, seq, author, authorId, replyToId, threadId, threadReplyCount, createdAt } =
     message;
@@ -31,7 +32,7 @@ export async function deleteMessage(
     ...{ text: '', resourceIds: [], mentions: [], reactions: [] },
     ...(replyToId !== undefined && { replyToId }),
     ...(threadId !== undefined && { threadId }),
-    ...{ deletedAt: at, uncountedSeq: seq, deletedSeq: seq },
+    ...{ deletedAt: at, uncountedSeq: seq, deletedSeq: seq, updatedBy: by, updatedAt: at },
   });
   for (const mention of await mentionsIn(parts, id)) work.remove(parts.mentions, mention);
   if (threadId !== undefined) await changeReplyCount(parts, work, threadId, -1);

@@ -83,7 +83,7 @@ async function changeShared(
   const days = mask.has('retention_days') ? retentionDays : kept;
   const updatedAt = new Date(parts.now()).toISOString();
   const after = context.work.replace<ConversationRecord>(parts.conversations, before, {
-    ...{ ...rest, updatedAt },
+    ...{ ...rest, updatedAt, updatedBy: context.actor },
     ...(whoCanPost !== undefined && { whoCanPost: whoOf(whoCanPost) }),
     ...(whoCanMentionAll !== undefined && { whoCanMentionAll: whoOf(whoCanMentionAll) }),
     ...(days !== undefined && { retentionDays: days }),

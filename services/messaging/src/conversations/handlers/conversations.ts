@@ -154,8 +154,8 @@ async function addAll(
   const known = await requireKnown(parts, newcomers, conversation, context);
   const { conversation: fuller, changed } = await addMembers(parts, context.work, conversation, known, sharesHistory);
   if (changed.length === 0) return 0;
-  const updatedAt = new Date(parts.now()).toISOString();
-  const after = context.work.replace(parts.conversations, conversation, { ...fuller, updatedAt });
+  const updated = { updatedAt: new Date(parts.now()).toISOString(), updatedBy: context.actor };
+  const after = context.work.replace(parts.conversations, conversation, { ...fuller, ...updated });
   const userIds = changed.filter(({ kind }) => kind === 'user').map(({ principalId }) => principalId);
   context.work.publish(conversationEvent(context.event.bind(context), after, ['members'], userIds));
   return changed.length;

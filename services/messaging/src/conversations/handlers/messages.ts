@@ -75,7 +75,7 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
       const access = await openConversation(parts, request.conversationId, 'member', context);
       const message = await openMessage(parts, request, access, context);
       requireOwn(request, message, context);
-      requireVersion(context, message.version, {});
+      requireVersion(context, message.version, lastChangeOf(message));
       requireOpen(access);
       if (message.deletedAt !== undefined) throw MessageDeleted();
       return presentMessage(parts, await editMessage(parts, request, access, message, context), context);
@@ -86,14 +86,20 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
       const message = await openMessage(parts, request, access, context);
       const isOwn = message.author.type === 'user' && message.authorId === context.caller.userId;
       if (!isOwn && !hasRole(access.member, 'manager')) throw InsufficientRole();
-      requireVersion(context, message.version, {});
+      requireVersion(context, message.version, lastChangeOf(message));
       if (message.deletedAt === undefined) {
         const at = new Date(parts.now()).toISOString();
-        await deleteMessage(parts, context.work, context.event.bind(context), access, message, at);
+        const deletion = { at, by: context.actor };
+        await deleteMessage(parts, context.work, context.event.bind(context), access, message, deletion);
       }
       return { id: message.id, deleted: true };
     },
   };
+}
+
+/** Returns who has changed a message last, and when. */
+function lastChangeOf({ author, createdAt, editedAt, updatedBy, updatedAt }: MessageRecord) {
+  return { updatedBy: updatedBy ?? author, updatedAt: updatedAt ?? editedAt ?? createdAt };
 }
 
 /** Returns the author of a caller's message: the agent or the automation if one acts, otherwise the person. */

@@ -1,0 +1,38 @@
+import type { Condition } from './port.js';
+
+/** The times that lists can be limited by. */
+export interface TimeFilters {
+  readonly createdAfter?: string | undefined;
+  readonly createdBefore?: string | undefined;
+  readonly updatedAfter?: string | undefined;
+  readonly updatedBefore?: string | undefined;
+}
+
+/** The times of a record. */
+interface Times {
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Returns the conditions for records that were created and changed after and before some times, these excluded. */
+export function timesWithin(filters: TimeFilters): { readonly createdAt?: Condition; readonly updatedAt?: Condition } {
+  const createdAt = between(filters.createdAfter, filters.createdBefore);
+  const updatedAt = between(filters.updatedAfter, filters.updatedBefore);
+  return { ...(createdAt && { createdAt }), ...(updatedAt && { updatedAt }) };
+}
+
+function between(after: string | undefined, before: string | undefined): Condition | undefined {
+  if (after === undefined && before === undefined) return undefined;
+  return { ...(after !== undefined && { gt: after }), ...(before !== undefined && { lt: before }) };
+}
+
+/** Returns whether a record meets the conditions of `timesWithin`. */
+export function isWithinTimes({ createdAt, updatedAt }: Times, filters: TimeFilters): boolean {
+  const { createdAfter, createdBefore, updatedAfter, updatedBefore } = filters;
+  return (
+    (createdAfter === undefined || createdAt > createdAfter) &&
+    (createdBefore === undefined || createdAt < createdBefore) &&
+    (updatedAfter === undefined || updatedAt > updatedAfter) &&
+    (updatedBefore === undefined || updatedAt < updatedBefore)
+  );
+}
