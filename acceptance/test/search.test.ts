@@ -3,6 +3,7 @@ import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import type { NewFile } from '../src/files.js';
 import { pdfOf } from '../src/pdf.js';
+import { signUp } from '../src/people.js';
 import type { Resource, SearchAnswer, Workspace } from '../src/records.js';
 import { type StandingSystem, standingSystem } from '../src/standing.js';
 
@@ -299,3 +300,26 @@ describe('a search by meaning', () => {
     expect(data.items.map(({ resource }) => resource.id)).not.toContain(id);
   });
 });
+
+test.each(['keyword', 'hybrid'])(
+  'a %s search shows no name of a referenced item that its reader may not read',
+  async (mode) => {
+    const [writer, reader] = [await signUp(system, 'Writer'), await signUp(system, 'Reader')];
+    const { id } = (await writer.post<Workspace>('/workspaces', { name: 'Shared' })).data;
+    await writer.post(`/workspaces/${id}/members`, { user_id: reader.user.id, role: 'viewer' });
+    const made = async (body: object) =>
+      (await writer.post<Resource>('/resources', { type: 'document', workspace_id: id, ...body })).data.id;
+    const secret = await made({ name: 'Quetzalcoatl', access_mode: 'restricted', content: 'x' });
+    const content = `We discussed [Quetzalcoatl](resource:${secret}) at lunch.`;
+    await made({ name: 'Notes', content });
+    const search = async (who: Api, query: string) =>
+      (await who.post<SearchAnswer>('/search', { query, mode, workspace_ids: [id] })).text;
+    await eventually(async () => expect(await search(writer, 'lunch')).toContain('Quetzalcoatl](resource'));
+    for (const query of ['lunch', 'quetzalcoatl']) {
+      const found = await search(reader, query);
+      expect(found).toContain('Notes');
+      expect(found).not.toContain('Quetzalcoatl');
+    }
+    expect(await search(reader, 'lunch')).toContain('No access');
+  },
+);

@@ -141,6 +141,12 @@ function sourcesOf(folder: string): string[] {
     .filter((text) => !text.includes("'@jest/globals'"));
 }
 
+/** Functions of the platform, with the methods that what they create calls. */
+const OF_PLATFORM = [
+  ['createMembershipCache', 'getMemberships'],
+  ['openOutgoingGuard', 'getUrlAllowlist'],
+] as const;
+
 /** Returns the methods that the code of a process calls, by name, for each service whose client it uses. */
 function usesOf(process: string): Set<string> {
   const texts = sourcesOf(FOLDERS[process] as string);
@@ -148,8 +154,10 @@ function usesOf(process: string): Set<string> {
     texts.flatMap((text) => [...text.matchAll(/\bclient\(\s*contracts\.(\w+)/g)].map(([, n]) => n)),
   );
   const called = new Set(texts.flatMap((text) => [...text.matchAll(/\.\s*(\w+)\s*\(/g)].map(([, name]) => name)));
-  // The membership cache belongs to the kit, and calls on behalf of the process that creates it.
-  if (texts.some((text) => text.includes('createMembershipCache('))) called.add('getMemberships');
+  // What belongs to the platform calls on behalf of the process that creates it.
+  for (const [created, method] of OF_PLATFORM) {
+    if (texts.some((text) => text.includes(`${created}(`))) called.add(method);
+  }
   const uses = Object.entries(contracts)
     .filter(([name, { owner }]) => clients.has(name) && (owner !== process || CALL_THEMSELVES.has(process)))
     .flatMap(([, { definition }]) => Object.entries(definition))

@@ -103,6 +103,7 @@ function createFakeResources(): Parameters<typeof createSearchHandlers>[0]['reso
         untrusted: [],
       })),
     }),
+    getShownTexts: async () => ({ texts: [] }),
     locatePlaces: async ({ places }) => ({ parts: places.map(() => ({ blockId: undefined, rowId: undefined })) }),
   };
 }

@@ -14,7 +14,7 @@ import type { CopyParts } from './copies/parts.js';
 import { copyPieceCollection } from './copies/records.js';
 import { type Deriver, openDeriver } from './documents/kind/deriver.js';
 import { createDocumentKind } from './documents/kind/document.js';
-import { createHidden } from './documents/kind/hidden.js';
+import { createHidden, type Hidden } from './documents/kind/hidden.js';
 import { contentCollection } from './documents/kind/records.js';
 import { forgetForms } from './forms/forget.js';
 import { openForms } from './forms/open-forms.js';
@@ -79,11 +79,12 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const parts: Parts = { ...nodes, policy, quotas, peers, systemCall, log };
   const deriver = openDeriver(settings);
   const planner = openTablePlanner(settings);
-  const kinds = await openKinds(parts, deriver, planner);
+  const hidden = createHidden({ tree, policy });
+  const kinds = await openKinds(parts, hidden, deriver, planner);
 
   const sharing: SharingParts = { ...parts, grants, accessRequests };
   const tags: TagParts = { ...parts, tags: records.tags, usage: records.usage };
-  const commentParts: CommentParts = { ...parts, kinds, comments, threads };
+  const commentParts: CommentParts = { ...parts, kinds, comments, threads, hidden };
   const snapshotParts: SnapshotParts = { ...parts, kinds, deriver, snapshots };
   const { bus } = host;
   const guard = await openOutgoingGuard({ settings, directory: peers.directory, bus, systemCall });
@@ -169,12 +170,11 @@ function clientsOf({ client }: ResourcesHost): Parts['peers'] {
   };
 }
 
-async function openKinds(parts: Parts, deriver: Deriver, planner: TablePlanner): Promise<ContentKinds> {
+async function openKinds(parts: Parts, hidden: Hidden, deriver: Deriver, planner: TablePlanner): Promise<ContentKinds> {
   const { store, settings, tree, policy, peers, systemCall } = parts;
   const keeper = await openKeeper(store);
   const contents = await store.collection(contentCollection);
   const artifacts = await store.collection(artifactCollection);
-  const hidden = createHidden({ tree, policy });
   return {
     document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
     artifact: createArtifactKind({ artifacts, keeper, tree, policy }),

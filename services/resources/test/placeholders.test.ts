@@ -1,4 +1,10 @@
-import type { Caller } from '@commonplace/kit/auth';
+import { type Caller, KNOWN_SCOPES } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/platform/contracts';
+import {
+  CreateCommentRequest,
+  ListCommentsRequest,
+  UpdateCommentRequest,
+} from '@commonplace/proto/resources/v1/comment_service.js';
 import {
   type Content,
   ContentFormat,
@@ -158,4 +164,60 @@ test('shows the id of a resource that does not exist as it was written', async (
   const gone = '01970000-0000-7000-8000-000000000000';
   const made = await world.create(owner, { type: ResourceType.DOCUMENT, content: json(`[Gone](resource:${gone})`) });
   expect(await read(editor, ContentFormat.MARKDOWN, made.id)).toBe(`[Gone](resource:${gone})`);
+});
+
+test('what searches show of a document has placeholders for its reader', async () => {
+  const name = { type: ResourceType.DOCUMENT, name: 'Plain', content: json(`Before [Open plan](resource:${open}).`) };
+  const plain = (await world.create(owner, name)).id;
+  const { id } = await world.create(owner, {
+    type: ResourceType.DOCUMENT,
+    name: 'Notes',
+    content: json(`We discussed [Secret plan](resource:${secret}) today.`),
+  });
+  const ask = async (by: Caller) =>
+    (await world.index.getShownTexts({ ids: [plain, id] }, await world.stage.as(by))).texts;
+  expect(await ask(owner)).toEqual([]);
+  const [shown, ...others] = await ask(editor);
+  const text = `We discussed [No access](resource:${secret}) today.`;
+  expect([others, shown?.resourceId, shown?.text]).toEqual([[], id, text]);
+  expect(shown?.text.slice(shown.start, shown.end)).not.toContain('discussed');
+  expect((shown?.formerEnd ?? 0) - (shown?.end ?? 0)).toBe('Secret plan'.length - 'No access'.length);
+});
+
+test('comments have placeholders, which an edit keeps', async () => {
+  const body = `See [Secret plan](resource:${secret}) and [Open plan](resource:${open}).`;
+  const hidden = `See [No access](resource:${secret}) and [Open plan](resource:${open}).`;
+  const comments = world.stage.host.client(contracts.comments);
+  const commenting = async (by: Caller) =>
+    world.stage.as({ ...by, credential: { ...by.credential, scopes: KNOWN_SCOPES } });
+  const made = await comments.createComment(
+    CreateCommentRequest.fromPartial({ resourceId: page, body }),
+    await commenting(owner),
+  );
+  expect(made.body).toBe(body);
+  const list = async (by: Caller) =>
+    (await comments.listComments(ListCommentsRequest.fromPartial({ resourceId: page }), await commenting(by))).items[0];
+  expect(await list(owner)).toMatchObject({ body, bodyHtml: expect.stringContaining('Secret plan') });
+  const shown = await list(editor);
+  expect(shown?.body).toBe(hidden);
+  expect(shown?.bodyHtml).not.toMatch(/secret plan/i);
+  expect(shown?.bodyHtml).toContain('No access');
+  const [found] = (await world.index.getShownTexts({ ids: [page] }, await commenting(editor))).texts;
+  expect(found?.comments).toEqual(['See No access and Open plan.']);
+
+  const theirs = await comments.createComment(
+    CreateCommentRequest.fromPartial({ resourceId: page, body }),
+    await commenting(editor),
+  );
+  expect(theirs.body).toBe(hidden);
+  const edit = { resourceId: page, commentId: theirs.id, updateMask: ['body'] };
+  const change = async (text: string) =>
+    comments.updateComment(UpdateCommentRequest.fromPartial({ ...edit, body: text }), await commenting(editor));
+  expect((await change(hidden)).version).toBe(theirs.version);
+  expect((await change(`${hidden} More.`)).body).toBe(`${hidden} More.`);
+  const all = await comments.listComments(
+    ListCommentsRequest.fromPartial({ resourceId: page }),
+    await commenting(owner),
+  );
+  expect(all.items.map((one) => one.body)).toContain(`${body} More.`);
 });

@@ -4,6 +4,7 @@ import type {
   IndexEntry,
   IndexService,
   SearchFilter,
+  ShownText,
 } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 
@@ -17,6 +18,8 @@ export interface FakeResources extends Client<IndexService> {
   room: number;
   /** Ids of tags by the names that a query may contain. */
   readonly tagNames: Map<string, string[]>;
+  /** Texts with placeholders, by the ids of their documents. */
+  readonly shown: Map<string, ShownText>;
   readonly calls: { method: string; request: unknown; options: CallOptions }[];
 }
 
@@ -27,6 +30,7 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     filter,
     room: Number.POSITIVE_INFINITY,
     tagNames: new Map(),
+    shown: new Map(),
     calls: [],
     async getIndexEntries(request, options) {
       fake.calls.push({ method: 'getIndexEntries', request, options });
@@ -66,6 +70,10 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     },
     async checkReaders() {
       return { resources: [], readers: [] };
+    },
+    async getShownTexts(request, options) {
+      fake.calls.push({ method: 'getShownTexts', request, options });
+      return { texts: request.ids.flatMap((id) => fake.shown.get(id) ?? []) };
     },
     async locateTagsAndForms() {
       throw new Error('a search asks for no place of a tag');

@@ -11,10 +11,12 @@ import {
   type SearchResponse,
 } from '@commonplace/proto/search/v1/search_service.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { WITHOUT_WORDS } from '../src/domain/query.js';
 import { createSearchHandlers } from '../src/handlers/search.js';
 import { entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
 import { IndexFailure, type SearchIndex } from '../src/index/port.js';
 import { openSqliteIndex } from '../src/index/sqlite/index.js';
+import { disclosed } from '../src/ranking/disclosed.js';
 import { createContext, createFakeResources } from './fakes.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'search-handler-'));
@@ -77,6 +79,59 @@ describe('places of matches', () => {
     resources.calls.length = 0;
     await find({ ...request, highlight: false });
     expect(resources.calls.map(({ method }) => method)).not.toContain('locatePlaces');
+  });
+});
+
+describe('names of resources that are hidden from the caller', () => {
+  const text = `We discussed [Project Quetzalcoatl](resource:x) today, and travelling.`;
+  const shownText = 'We discussed [No access](resource:x) today, and travelling.';
+  const comments = ['See Quetzalcoatl'];
+  const change = { start: 14, end: 14 + 'No access'.length, formerEnd: 14 + 'Project Quetzalcoatl'.length };
+
+  beforeAll(async () => {
+    const one = entry('notes', { name: 'Weekly notes', text, comments });
+    resources.entries.set(one.id, one);
+    resources.shown.set('notes', { resourceId: 'notes', text: shownText, ...change, comments: ['See No access'] });
+    await index.upsert([one]);
+  });
+  afterAll(async () => {
+    resources.entries.delete('notes');
+    resources.shown.clear();
+    await index.remove(['notes']);
+  });
+
+  test('are in no snippet, and matches in them are not stated', async () => {
+    const { items } = await find({ query: 'quetzalcoatl', mode: SearchMode.KEYWORD });
+    expect(items).toMatchObject([{ resource: { id: 'notes' }, highlights: [], matchedIn: [] }]);
+    expect(JSON.stringify(items)).not.toMatch(/quetzalcoatl/i);
+    const asked = resources.calls.filter(({ method }) => method === 'getShownTexts');
+    expect(asked.at(-1)?.request).toEqual({ ids: ['notes'] });
+  });
+
+  test('are replaced in the snippets of other matches', async () => {
+    const { items } = await find({ query: 'travelling', mode: SearchMode.KEYWORD });
+    const notes = items.find(({ resource }) => resource?.id === 'notes');
+    expect(notes?.matchedIn).toEqual([SearchField.CONTENT]);
+    expect(notes?.highlights).toMatchObject([{ snippet: shownText, ranges: [{ bounds: [48, 58] }] }]);
+  });
+
+  test('are replaced in passages, wherever these are cut', () => {
+    const placeAt = (start: number, end: number) =>
+      ({
+        resource: { id: 'notes', type: ResourceType.DOCUMENT },
+        chunk: { start, end, text: text.slice(start, end) },
+      }) as never;
+    const passage = async (start: number, end: number) =>
+      (await disclosed(resources, [placeAt(start, end)], { plan: WITHOUT_WORDS }, createContext()))[0]?.chunk?.text;
+    return Promise.all([
+      expect(passage(0, text.length)).resolves.toBe(shownText),
+      expect(passage(13, text.length)).resolves.toBe(shownText.slice(13)),
+      expect(passage(text.length - 12, text.length)).resolves.toBe('travelling.'.padStart(12)),
+      ...Array.from({ length: text.length }, async (_, at) => {
+        expect(await passage(at, text.length)).not.toMatch(/quetz|coatl/i);
+        expect(await passage(0, at)).not.toMatch(/quetz|proj/i);
+      }),
+    ]);
   });
 });
 

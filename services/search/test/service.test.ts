@@ -14,8 +14,10 @@ let stage: Stage;
 
 beforeAll(async () => {
   resources.entries.set('old', entry('old', { text: 'was there before' }));
-  const { getIndexEntries, getSearchFilter, checkAccess, locatePlaces, streamIndexEntries } = resources;
-  const handlers = { getIndexEntries, getSearchFilter, checkAccess, locatePlaces, streamIndexEntries } as object;
+  const { getIndexEntries, getSearchFilter, checkAccess, getShownTexts, locatePlaces, streamIndexEntries } = resources;
+  const handlers = {
+    ...{ getIndexEntries, getSearchFilter, checkAccess, getShownTexts, locatePlaces, streamIndexEntries },
+  } as object;
   stage = await openStage(search, [fake(contracts.index, handlers)]);
 });
 afterAll(() => stage.close());

@@ -12,15 +12,29 @@ const LATEST_FIRST = COMMENT_ORDER.map((field) => `-${field}` as const);
 const MARKED = /[\\`*_[\]<>#&~$|:!+-]|^\s*\d+[.)]/m;
 
 /** Returns the comments on some nodes as plain text by node id, latest first. Costs one query if there are none. */
-export async function commentTexts({ comments }: CommentParts, nodes: readonly Node[]): Promise<Map<string, string[]>> {
+export async function commentTexts(parts: CommentParts, nodes: readonly Node[]): Promise<Map<string, string[]>> {
+  const found = await commentBodies(parts, nodes);
+  return new Map([...found].map(([id, bodies]) => [id, bodies.map(plainBody)]));
+}
+
+/** Returns the body of a comment as the plain text that is searched. */
+export function plainBody(body: string): string {
+  return MARKED.test(body) ? toText(parseMarkdown(body)).trim() : body;
+}
+
+/** Returns the bodies of the comments on some nodes by node id, latest first. Costs one query if there are none. */
+export async function commentBodies(
+  { comments }: Pick<CommentParts, 'comments'>,
+  nodes: readonly Node[],
+): Promise<Map<string, string[]>> {
   const ids = nodes.filter(({ type }) => type === 'document').map(({ id }) => id);
   if (ids.length === 0) return new Map();
   const some = await comments.find({ where: { resourceId: { in: ids } }, limit: MAX_PER_QUERY });
-  if (some.length < MAX_PER_QUERY) return texts(some.sort(latestFirst));
+  if (some.length < MAX_PER_QUERY) return bodiesOf(some.sort(latestFirst));
   const found = new Map<string, string[]>();
   for (const resourceId of ids) {
     const latest = await comments.find({ where: { resourceId }, sort: LATEST_FIRST, limit: MAX_PER_DOCUMENT });
-    for (const [id, bodies] of texts(latest)) found.set(id, bodies);
+    for (const [id, bodies] of bodiesOf(latest)) found.set(id, bodies);
   }
   return found;
 }
@@ -33,14 +47,13 @@ function latestFirst(a: Comment, b: Comment): number {
   return 0;
 }
 
-function texts(comments: readonly Comment[]): Map<string, string[]> {
+function bodiesOf(comments: readonly Comment[]): Map<string, string[]> {
   const byDocument = new Map<string, string[]>();
   for (const { resourceId, body } of comments) {
     if (body === undefined) continue;
-    const text = MARKED.test(body) ? toText(parseMarkdown(body)).trim() : body;
     const before = byDocument.get(resourceId);
-    if (before === undefined) byDocument.set(resourceId, [text]);
-    else before.push(text);
+    if (before === undefined) byDocument.set(resourceId, [body]);
+    else before.push(body);
   }
   return byDocument;
 }

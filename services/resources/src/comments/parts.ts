@@ -1,4 +1,5 @@
 import type { Collection } from '@commonplace/kit/store';
+import type { Hidden } from '../documents/kind/hidden.js';
 import type { ContentKinds } from '../kinds.js';
 import type { Parts } from '../parts.js';
 import type { Comment, Thread } from './records.js';
@@ -8,4 +9,6 @@ export interface CommentParts extends Parts {
   readonly kinds: ContentKinds;
   readonly comments: Collection<Comment>;
   readonly threads: Collection<Thread>;
+  /** Finds the resources in bodies that must not be disclosed to their reader. */
+  readonly hidden: Hidden;
 }

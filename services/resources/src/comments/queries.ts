@@ -14,6 +14,7 @@ import { foundAnchors } from './anchors.js';
 import { bodyHtml } from './html.js';
 import type { CommentParts } from './parts.js';
 import { COMMENT_ORDER, type Comment, THREAD_ORDER } from './records.js';
+import { shownBody } from './shown-body.js';
 
 const STATUSES: Partial<Record<CommentStatusFilter, Comment['status']>> = {
   [CommentStatusFilter.OPEN]: 'open',
@@ -38,7 +39,10 @@ export async function listComments(
   return { items: await commentMessages(parts, node, items, context), page };
 }
 
-/** Returns the messages of comments; the state of their anchors refers to the current document. */
+/**
+ * Returns the messages of comments, with placeholders for what is hidden from the caller; the state of their anchors
+ * refers to the current document.
+ */
 export async function commentMessages(
   parts: CommentParts,
   node: Node,
@@ -46,7 +50,12 @@ export async function commentMessages(
   context: CallContext,
 ): Promise<CommentMessage[]> {
   const found = await foundAnchors(parts, node, comments, context);
-  return comments.map((comment) => commentMessage(comment, found.has(comment.id), context.caller.userId));
+  const hidden = new Set(await parts.hidden.in(context, comments.map(({ body = '' }) => body).join('\n')));
+  return comments.map((comment) => {
+    const { body } = comment;
+    const shown = body === undefined ? comment : { ...comment, body: shownBody(body, hidden) };
+    return commentMessage(shown, found.has(comment.id), context.caller.userId);
+  });
 }
 
 function commentMessage(comment: Comment, found: boolean, userId: string): CommentMessage {

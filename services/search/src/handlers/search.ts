@@ -8,6 +8,7 @@ import {
 import { readRequest, tagQuestion, withTags } from '../domain/request.js';
 import { DependencyUnavailable } from '../errors.js';
 import { IndexFailure, type SearchIndex } from '../index/port.js';
+import { disclosed } from '../ranking/disclosed.js';
 import type { FilledPage, Question } from '../ranking/found.js';
 import { pageByMeaning } from '../ranking/meaning.js';
 import { type ShownPlace, shownOf } from '../ranking/places.js';
@@ -46,9 +47,10 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
   const answered = await answer(parts, { request: parsed, filter }, context);
   const { mode, page, degraded } = answered;
   warn(answered, context);
-  const shown = await shownOf(parts.resources, page.found, parsed, context);
+  const places = await disclosed(parts.resources, page.found, parsed, context);
+  const shown = await shownOf(parts.resources, places, parsed, context);
   return {
-    items: page.found.map((found, i) => searchItem(found, shown[i] ?? NOTHING_SHOWN)),
+    items: places.map((place, i) => searchItem(place, shown[i] ?? NOTHING_SHOWN)),
     facets: facetCounts(page.facets, parsed.facets),
     mode,
     degraded: degraded !== undefined,

@@ -2,7 +2,10 @@ import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { AccessibleResource, IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 
 /** The owner of the tree, which knows what a caller may find and still may read. */
-export type TreeOwner = Pick<Client<IndexService>, 'getSearchFilter' | 'checkAccess' | 'locatePlaces'>;
+export type TreeOwner = Pick<
+  Client<IndexService>,
+  'getSearchFilter' | 'checkAccess' | 'getShownTexts' | 'locatePlaces'
+>;
 
 /** Hits that are requested per missing one when some were refused. */
 export const OVERFETCH = 3;

@@ -16,6 +16,7 @@ import type { CommentParts } from '../parts.js';
 import { commentMessages, listComments } from '../queries.js';
 import type { Anchor, Comment } from '../records.js';
 import { mentionsOf, parseReactions, requireWords } from '../rules.js';
+import { disclosedBody } from '../shown-body.js';
 
 export function createCommentHandlers(parts: CommentParts): Handlers<CommentService> {
   const { policy } = parts;
@@ -59,7 +60,7 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
     async updateComment(request, context) {
       const seen = await commentable(request.resourceId, context);
       const comment = await commentOf(parts, seen.node, request.commentId);
-      const change = changeOf(request);
+      const change = await disclosedChange(parts, comment, changeOf(request), context);
       await requireRights(parts, seen, comment, change, context);
       if (change.body !== undefined) requireWords(change.body);
       const reactions = change.reactions && parseReactions(change.reactions);
@@ -119,6 +120,18 @@ function anchorOf({ quote, prefix, suffix, blockId }: CommentAnchorInput): Ancho
     ...(suffix === undefined ? {} : { suffix }),
     ...(blockId === undefined ? {} : { blockId }),
   };
+}
+
+/** Returns the change with the references that its body has placeholders for. */
+async function disclosedChange<C extends { readonly body: string | undefined }>(
+  { hidden }: CommentParts,
+  { body: before }: Comment,
+  change: C,
+  context: CallContext,
+): Promise<C> {
+  const { body } = change;
+  if (body === undefined || before === undefined) return change;
+  return { ...change, body: disclosedBody(body, before, new Set(await hidden.in(context, before))) };
 }
 
 function changeOf({ updateMask = [], body, status, reactions }: UpdateCommentRequest) {

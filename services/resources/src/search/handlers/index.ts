@@ -20,6 +20,7 @@ import { accessible } from '../accessible.js';
 import { checkReaders } from '../check-readers.js';
 import { addFormerPlaces } from '../former-places.js';
 import type { SearchParts } from '../parts.js';
+import { shownTexts } from '../shown-texts.js';
 
 /** Creates the handlers that the search service calls. */
 export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> {
@@ -71,6 +72,10 @@ export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> 
 
     async locatePlaces({ places }) {
       return { parts: await located(parts, places) };
+    },
+
+    async getShownTexts({ ids }, context) {
+      return { texts: await shownTexts(parts, ids, context) };
     },
 
     async locateTagsAndForms({ tagIds, formIds }) {

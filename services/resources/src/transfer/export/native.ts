@@ -2,6 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { COMMENT_ORDER, type Comment } from '../../comments/records.js';
+import { shownBody } from '../../comments/shown-body.js';
 import type { ContentQuery } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
 import type { Grant } from '../../domain/grant.js';
@@ -24,7 +25,9 @@ export async function* nativePieces(parts: TransferParts, node: Node, terms: Arc
   const comments = include.comments && node.type === 'document' ? await commentsOf(parts, node) : [];
   if (comments.length > 0) {
     await terms.emails.load(comments.flatMap(peopleIn));
-    const shown = comments.map((comment) => shownComment(comment, terms));
+    const bodies = comments.map(({ body = '' }) => body).join('\n');
+    const hidden = new Set(await parts.hidden.from(terms.subject, bodies));
+    const shown = comments.map((comment) => shownComment(comment, terms, hidden));
     yield jsonEntry(`comments/${node.id}.json`, shown);
   }
   const snapshots = include.snapshots && hasSnapshots(node) ? yield* snapshotPieces(parts, node, terms) : [];
@@ -143,7 +146,7 @@ function peopleIn({ authorId, author, resolvedBy, mentions, reactions }: Comment
   return [authorId, author.id, resolvedBy?.id ?? '', ...mentions, ...reactions.flatMap(({ users }) => users)];
 }
 
-function shownComment(comment: Comment, { emails }: ArchiveTerms): object {
+function shownComment(comment: Comment, { emails }: ArchiveTerms, hidden: ReadonlySet<string>): object {
   const { anchor, resolvedBy } = comment;
   const actor = (one: Actor) => shownActor(one, emails);
   const person = (id: string) => ({ id, email: emails.of(id) ?? null });
@@ -151,7 +154,7 @@ function shownComment(comment: Comment, { emails }: ArchiveTerms): object {
     id: comment.id,
     thread_id: comment.threadId,
     parent_comment_id: comment.parentId ?? null,
-    body: comment.body ?? null,
+    body: comment.body === undefined ? null : shownBody(comment.body, hidden),
     anchor:
       anchor === undefined
         ? null
