@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, Unavailable } from '@commonplace/kit/errors';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
@@ -384,6 +385,19 @@ test('a dry run changes nothing and shows the input of each action', async () =>
   ]);
   expect([effects.length, received.length, events.length]).toEqual(before);
   expect(await records.lanes.get(automation.id)).toMatchObject({ active: 0, failureCount: 0 });
+});
+
+test('a disabled account acts no longer than a second with the rights that it had', async () => {
+  const { create, trigger, person, state, owner, until } = stage;
+  const { userId, userName, credential } = person('Disabled');
+  const actsAs = { userId, userName, credentialId: credential.id, scopes: SCOPES };
+  const automation = await create([note('by the disabled')], { actsAs });
+  await until(owner, await trigger(automation), 'completed');
+  state.lost = true;
+  await sleep(1_100);
+  const { error } = await until(owner, await trigger(automation), 'failed');
+  state.lost = false;
+  expect(error).toMatchObject({ code: 'permission_lost' });
 });
 
 test('a run of an Org whose deletion is scheduled waits until it is restored, and does not fail', async () => {

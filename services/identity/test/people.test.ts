@@ -206,8 +206,9 @@ describe('a token of an agent that acts for a person', () => {
       const { token } = await auth.actAs({ ...place, automation, chain: [], authorId }, call());
       return (await verify(token)).authorId;
     };
-    const other = newId();
+    const { id: other } = await signUp(harness, 'Bob');
     expect([await authorOf(), await authorOf(ada.id), await authorOf(other)]).toEqual([undefined, undefined, other]);
+    await expect(authorOf(newId())).rejects.toMatchObject({ reason: 'not_found' });
   });
 
   test('is refused for a scope or a role that manages', async () => {

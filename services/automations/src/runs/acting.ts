@@ -24,49 +24,45 @@ export type Acting = (
 ) => Promise<CallOptions>;
 
 const CALL_MS = 20_000;
-/** Milliseconds before its expiry at which a token is renewed, so that it outlasts a slow call. */
-const SPARE_MS = CALL_MS;
+/**
+ * Milliseconds for which a token is used again, so that an account that was disabled acts no longer. A token is valid for
+ * long enough to outlast a slow call.
+ */
+const REUSE_MS = 1_000;
 /** Maximum number of tokens kept in memory. Runs of one automation share a token. */
 const MAX_TOKENS = 1_000;
 
 interface Token {
   readonly token: string;
   /** Epoch milliseconds. */
-  readonly until: number;
-}
-
-/** Calls with the rights of runs. */
-export interface Actings {
-  readonly acting: Acting;
-  /** Forgets all tokens, so that the next call of each run asks for its rights again. */
-  forget(): void;
+  readonly requestedAt: number;
 }
 
 /**
  * Creates tokens for the person whose rights an automation runs with, limited to its workspace. Tokens are kept in
  * memory only.
  */
-export function createActing(parts: ActingParts): Actings {
+export function createActing(parts: ActingParts): Acting {
   const { peers, systemCall } = parts;
   const tokens = new Map<string, Token>();
-  const acting: Acting = async (run, rights, signal, timeoutMs = CALL_MS) => {
+  return async (run, rights, signal, timeoutMs = CALL_MS) => {
     await requireAccess(parts, rights, run);
     const request = requestOf(run, rights);
     const key = JSON.stringify(request);
     let known = tokens.get(key);
-    if (known === undefined || Date.now() > known.until - SPARE_MS) {
-      const { token, expiresAt = '' } = await peers.auth
+    if (known === undefined || Date.now() > known.requestedAt + REUSE_MS) {
+      const requestedAt = Date.now();
+      const { token } = await peers.auth
         .actAs(request, systemCall())
         .catch((error: unknown) => lostAccess(parts, run, error));
-      known = { token, until: Date.parse(expiresAt) };
-      // All tokens expire within seconds, so dropping them costs little.
+      known = { token, requestedAt };
+      // No token is used for long, so dropping them costs little.
       if (tokens.size >= MAX_TOKENS) tokens.clear();
       tokens.set(key, known);
     }
     const { metadata, deadline, ...rest } = systemCall(timeoutMs);
     return { ...rest, metadata: { ...metadata, token: known.token }, deadline, signal };
   };
-  return { acting, forget: () => tokens.clear() };
 }
 
 const MEMBERS = workspaceRolesFrom(WorkspaceRole.VIEWER);

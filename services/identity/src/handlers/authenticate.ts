@@ -88,6 +88,7 @@ export function createAuthenticateHandlers(parts: AuthenticateParts): Methods {
       const { agent, automation, chain, authorId, ...credential } = actingAs(request);
       const user = await activeUser(users, userId);
       if (user === undefined) throw NotFound();
+      if (authorId !== undefined && (await activeUser(users, authorId)) === undefined) throw NotFound();
       if (orgId !== '' && !(await memberships.of(userId, context.onward)).orgs.has(orgId)) throw TenantBoundary();
       return answer({
         userId,

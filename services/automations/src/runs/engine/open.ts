@@ -30,10 +30,9 @@ export async function openRuns(shared: Shared): Promise<RunFeature> {
     automations: await store.collection(automationCollection),
     definitions: await store.collection(definitionCollection),
   };
-  const { acting, forget } = createActing(parts);
   const { queue, refresh } = await openRunWorker({
     ...parts,
-    acting,
+    acting: createActing(parts),
     actions: createActions(parts),
   });
   const skipping = createPeriodic({
@@ -49,8 +48,6 @@ export async function openRuns(shared: Shared): Promise<RunFeature> {
     handlers: createRunHandlers(parts),
     async begin() {
       subscriptions.push(await bus.listen(CANCEL_TOPIC, refresh), await watchAgentRuns(parts, bus));
-      // Identity gives no token to a disabled account, but one from before would be used for some seconds.
-      subscriptions.push(await bus.watch(['commonplace.identity.user.disabled'], forget));
       await queue.begin();
       skipping.begin();
     },
