@@ -61,10 +61,10 @@ export function createAutomations(now: () => number = Date.now): ServiceModule {
         await openHooks(shared),
         await openSchedules(shared),
       ];
-      const directory = await openWorkDirectory(shared);
+      const workDirectory = await openWorkDirectory(shared);
       return {
         implementations: [
-          directory,
+          workDirectory,
           { contract: contracts.automations, handlers: { ...definitions, ...runs.handlers } },
           ...features.flatMap(({ implementations }) => implementations),
         ],

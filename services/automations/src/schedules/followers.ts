@@ -10,7 +10,7 @@ import {
 import { consume } from '@commonplace/platform/events';
 import { type Successor, successorOf } from '../successor.js';
 import { withdrawFires } from './fires.js';
-import { bySystem, type Pair, readPair, type ScheduleParts, savePair } from './parts.js';
+import { bySystem, type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { pauseSchedule } from './pause.js';
 import { planAnew } from './plan.js';
 import type { PauseReason, ScheduleRecord } from './records.js';
@@ -71,7 +71,7 @@ async function handOver(
   if ((!isCreator && !isActor) || place === undefined || !mayStart(schedule, place.role)) return;
   const { id, name } = successor;
   const given: ScheduleRecord = {
-    ...{ ...schedule, updatedAt: timestamp(parts.now()) },
+    ...{ ...schedule, ...bySystem(parts.now()) },
     ...(isCreator && { createdBy: { type: 'user', id, name } as const, createdById: id }),
     ...(isActor && { actsAs: { ...schedule.actsAs, userId: id, userName: name, credentialId: '' } }),
   };
