@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import { generateKeyBetween, generateNKeysBetween } from 'fractional-indexing';
@@ -59,8 +60,8 @@ export function randomKeyBetween(before: string | null, after: string | null): s
 /** Returns random digits, the last of which is not 0, as the end of a key must be. */
 function randomDigits(): string {
   let digits = '';
-  while (digits.length < RANDOM_DIGITS - 1) digits += DIGITS[Math.floor(Math.random() * DIGITS.length)];
-  return digits + DIGITS[1 + Math.floor(Math.random() * (DIGITS.length - 1))];
+  while (digits.length < RANDOM_DIGITS - 1) digits += DIGITS[randomInt(DIGITS.length)];
+  return digits + DIGITS[randomInt(1, DIGITS.length)];
 }
 
 /** Returns keys in order between two different ones; null is the end of the list. */
