@@ -208,3 +208,23 @@ test('a disabled automation does not run', async () => {
   const refused = await owner.post(`/automations/${id}/run`, {});
   expect([refused.status, refused.error.code]).toEqual([409, 'automation_inactive']);
 });
+
+test('an automation that calls its own webhook starts a skipped run, where the operator allows the call at all', async () => {
+  const made = await owner.post<{ id: string; webhook_url: string }>('/automations', {
+    workspace_id: scene.workspaceId,
+    name: 'Itself',
+    trigger: { type: 'webhook' },
+    actions: [{ type: 'stop' }],
+  });
+  const { id, webhook_url: itself } = made.data;
+  const actions = [{ type: 'http_request', config: { url: itself } }];
+  expect((await owner.patch(`/automations/${id}`, { actions })).status).toBe(200);
+  await fetch(itself, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+  await eventually(async () => {
+    const { items } = (await owner.get<{ items: readonly Run[] }>(`/automations/${id}/runs`)).data;
+    expect(items.map((run) => [run.status, run.skip_reason]).sort()).toEqual([
+      ['completed', null],
+      ['skipped', 'loop'],
+    ]);
+  });
+});

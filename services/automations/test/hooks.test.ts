@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { createEvent } from '@commonplace/kit/events';
+import { newId } from '@commonplace/kit/id';
 import { TriggerType, WebhookVerifyType } from '@commonplace/proto/automations/v1/automation.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
@@ -47,6 +48,17 @@ describe('a webhook', () => {
     expect(run?.input).toEqual({
       webhook: { body: { name: 'Ada', n: 1 }, headers: { 'content-type': 'application/json', 'x-event': 'push' } },
     });
+  });
+
+  test('that an automation calls continues its chain, and is skipped in a loop', async () => {
+    const { token, made } = await hookOf();
+    const other = newId();
+    const chained = async (chain: string) => runOf(await stage.hook(token, BODY, { 'commonplace-chain': chain }));
+    expect(await chained(other)).toMatchObject({ status: 'queued', chain: [other] });
+    expect(await chained(`${other}, ${made.id}`)).toMatchObject({ status: 'skipped', skipReason: 'loop' });
+    const long = Array.from({ length: 50 }, () => newId()).join(',');
+    expect(await chained(long)).toMatchObject({ status: 'skipped', skipReason: 'loop' });
+    expect(await chained('not, ids')).toMatchObject({ status: 'queued', chain: [] });
   });
 
   test('is refused for an unknown token, an inactive automation and an archived workspace', async () => {

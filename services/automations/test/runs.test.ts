@@ -14,6 +14,8 @@ import { Webhook } from 'standardwebhooks';
 import { secretOwner } from '../src/definitions/secrets.js';
 import { openRunStage, type RunStage, SCOPES } from './run-stage.js';
 
+/** Milliseconds after which a change of the Org's list is known without an event. */
+const CACHED_MS = 2100;
 const MASTER = Buffer.alloc(32, 7);
 
 interface Received {
@@ -44,7 +46,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   stage = await openRunStage({
-    COMMONPLACE_URL_ALLOWLIST: '127.0.0.1',
+    COMMONPLACE_URL_ALLOWLIST: '127.0.0.1,localhost',
     COMMONPLACE_SECRETS_KEY: MASTER.toString('base64'),
     COMMONPLACE_AUTOMATION_QUEUE: '3',
     COMMONPLACE_AUTOMATION_FAILURES: '3',
@@ -328,6 +330,33 @@ test('a request is signed, keeps its webhook-id over retries, and shows no secre
   const refused = await until(owner, await start(owner, automation.id, input({ name: 'Ada' })), 'failed');
   expect(refused.error).toMatchObject({ code: 'secret_not_allowed' });
   expect(received).toHaveLength(0);
+});
+
+test('a request to this server itself carries the chain of its run, and others carry none', async () => {
+  const { owner, create, start, until } = stage;
+  const localhost = url.replace('127.0.0.1', 'localhost');
+  const automation = await create([
+    { id: 'own', type: 'http_request', config: { url, headers: { 'commonplace-chain': 'forged' } } },
+    { id: 'other', type: 'http_request', config: { url: localhost } },
+  ]);
+  received.length = 0;
+  await until(owner, await start(owner, automation.id), 'completed');
+  expect(received.map(({ headers }) => headers['commonplace-chain'])).toEqual([automation.id, undefined]);
+});
+
+test('requests are made only to what the Org lists', async () => {
+  const { owner, create, start, until, state } = stage;
+  const automation = await create([{ type: 'http_request', config: { url: `${url}/listed` } }]);
+  received.length = 0;
+  state.urlAllowlist = ['example.org'];
+  await sleep(CACHED_MS);
+  const failed = await until(owner, await start(owner, automation.id), 'failed');
+  expect(failed.error).toMatchObject({ code: 'url_not_allowed' });
+  expect(received).toEqual([]);
+  state.urlAllowlist = ['127.0.0.1'];
+  await sleep(CACHED_MS);
+  await until(owner, await start(owner, automation.id), 'completed');
+  expect(received.map((one) => one.url)).toEqual(['/listed']);
 });
 
 test('a request with once: true is not repeated if its response is lost', async () => {

@@ -9,6 +9,7 @@ import { AutomationInactive, PayloadTooLarge } from '../definitions/errors.js';
 import { hashHookToken, isHookToken } from '../definitions/hook-token.js';
 import { type AutomationRecord, automationCollection } from '../definitions/records.js';
 import { hookSecretOwner } from '../definitions/secrets.js';
+import { CHAIN_HEADER, isLoop, readChain } from '../domain/chain.js';
 import { WorkspaceArchived } from '../errors.js';
 import { isHidden } from '../hidden-workspaces.js';
 import type { Feature, Shared } from '../parts.js';
@@ -98,12 +99,15 @@ async function startOnce(
   const at = now();
   if (known !== undefined && Date.parse(known.deleteAt) > at) return known.runId;
   const runId = newId();
+  const chain = readChain(hook.headers[CHAIN_HEADER]);
   const by = { type: 'system', id: automation.id, name: 'Webhook' } as const;
   const request = {
     id: runId,
     trigger: { type: 'webhook', by, ...(delivery !== '' && { eventId: delivery }) },
     input: { webhook: { body: hook.payload, headers: shownHeaders(hook.headers) } },
     taints: [{ type: 'webhook', id: automation.id, name: automation.name }],
+    chain,
+    ...(isLoop(chain, automation.id) && { skipReason: 'loop' as const }),
   } as const;
   await startRun(records, automation, request, work, at);
   // Makes the handler run again if the automation is switched off, deleted or given another token at the same time.

@@ -60,7 +60,10 @@ export interface Action {
   cancel?(step: StepRecord, reason: string): Promise<void>;
 }
 
-export type ActionParts = Pick<RunParts, 'peers' | 'guard' | 'envelope' | 'memberships' | 'systemCall' | 'now' | 'log'>;
+export type ActionParts = Pick<
+  RunParts,
+  'peers' | 'guard' | 'envelope' | 'memberships' | 'systemCall' | 'now' | 'log' | 'settings'
+>;
 
 export const done = (output: unknown): ActionResult => ({ kind: 'done', output });
 

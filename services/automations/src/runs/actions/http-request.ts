@@ -1,14 +1,16 @@
 import type { Readable } from 'node:stream';
 import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { signedHeaders } from '@commonplace/platform/webhooks';
+import { CHAIN_HEADER, writeChain } from '../../domain/chain.js';
 import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
 import { ActionError } from '../failure.js';
+import { chainOf } from '../finished-event.js';
 import { isObject } from '../json.js';
 import { masked, maxSecretBytes, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
 import { type Action, type ActionContext, type ActionParts, type Config, done } from './action.js';
 
-type HttpParts = Pick<ActionParts, 'guard' | 'envelope' | 'now'>;
+type HttpParts = Pick<ActionParts, 'guard' | 'envelope' | 'now' | 'settings'>;
 
 const DEFAULT_TIMEOUT_SECONDS = 15;
 /** Maximum bytes of a response that are kept. The rest is not read, because a response may be endless. */
@@ -55,7 +57,7 @@ export const httpRequest = (parts: HttpParts): Action => ({
     try {
       const guard = await parts.guard.of(context.run.tenant);
       const request = requestIn(guard, context, secrets);
-      const response = await send({ guard, now: parts.now }, context, request, secrets, once);
+      const response = await send({ ...parts, guard }, context, request, secrets, once);
       return done(masked(await answerOf(parts, response, secrets, once), secrets));
     } catch (error) {
       if (!(error instanceof ActionError)) throw error;
@@ -99,8 +101,8 @@ function headerValue(name: string, value: unknown): string {
 }
 
 async function send(
-  { guard, now }: { readonly guard: Guard; readonly now: () => number },
-  { action, step, signal }: ActionContext,
+  { guard, now, settings }: Pick<HttpParts, 'now' | 'settings'> & { readonly guard: Guard },
+  { action, run, step, signal }: ActionContext,
   { url, method, headers, body }: OutgoingRequest,
   { signing }: UsedSecrets,
   once: boolean,
@@ -109,7 +111,10 @@ async function send(
   const signed = signedHeaders(step.key, now(), body ?? '', signing);
   const { 'webhook-signature': signature, ...rest } = signed;
   const own = { ...rest, ...(signing.length > 0 && { 'webhook-signature': signature }) };
-  const all = { 'user-agent': 'Commonplace-Automations/1', ...headers, ...own };
+  // An operator may allow calls of this server itself, where an automation could start itself by its webhook.
+  const isOwn = new URL(url).hostname === new URL(settings.publicUrl).hostname;
+  const chain: Record<string, string> = isOwn ? { [CHAIN_HEADER]: writeChain(chainOf(run)) } : {};
+  const all = { 'user-agent': 'Commonplace-Automations/1', ...headers, ...own, ...chain };
   const limit = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
   try {
     return await guard.fetch(url, { method, headers: all, body, manual: true, signal: limit });
