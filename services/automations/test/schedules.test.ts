@@ -520,6 +520,20 @@ test('the slots of an Org whose deletion is scheduled count as missed once it is
   await hasRuns(automationId, 3);
 });
 
+test('a slot of a moment before its Org is restored fires at once', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  await stage.goTo(SLOT - MINUTE);
+  await eventually(async () => expect(await stage.firesOf(id)).toHaveLength(1));
+  stage.place.hidden = true;
+  await stage.announce('tenancy', 'org.deleted', stage.orgId, { orgId: stage.orgId });
+  await stage.goTo(SLOT + 1_000);
+  await eventually(async () => expect((await stage.firesOf(id))[0]?.dueAt).toMatch(/T12:1/));
+  stage.place.hidden = false;
+  await stage.announce('tenancy', 'org.restored', stage.orgId, { orgId: stage.orgId });
+  await stage.until(id, [['12:00:00', 'started']]);
+});
+
 test('the successor of a person who leaves the Org has their schedules, paused', async () => {
   const { id: automationId } = await stage.automation();
   const [leaver, heir, reader] = [

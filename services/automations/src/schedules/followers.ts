@@ -9,11 +9,11 @@ import {
 } from '@commonplace/kit/store';
 import { consume } from '@commonplace/platform/events';
 import { type Successor, successorOf } from '../successor.js';
-import { withdrawFires } from './fires.js';
+import { unstartedFires, withdrawFires } from './fires.js';
 import { bySystem, type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { pauseSchedule } from './pause.js';
 import { planAnew } from './plan.js';
-import type { PauseReason, ScheduleRecord } from './records.js';
+import { type PauseReason, type ScheduleRecord, UNSTARTED_STATES } from './records.js';
 import { mayStart } from './start.js';
 
 const CHUNK = 100;
@@ -33,10 +33,22 @@ export function watchOrgs(parts: ScheduleParts, bus: EventBus): Promise<Subscrip
   const events = ['tenancy.org.restored'] as const;
   return consume(bus, { consumer: 'automations.schedule-orgs', events }, ({ subject: tenant }) =>
     forEach(parts, { tenant }, async (work, before) => {
+      const now = parts.now();
+      await wakeFires(parts, work, before.schedule.id, now);
       if (before.schedule.status !== 'active') return;
-      savePair(parts, work, before, { ...before, state: { ...before.state, planAt: timestamp(parts.now()) } });
+      savePair(parts, work, before, { ...before, state: { ...before.state, planAt: timestamp(now) } });
     }),
   );
+}
+
+/** Makes the fires of a schedule that were put off past their time due now. */
+async function wakeFires(parts: ScheduleParts, work: UnitOfWork, scheduleId: string, now: number): Promise<void> {
+  for (const { id } of await unstartedFires(parts, scheduleId)) {
+    const fire = await work.get(parts.fires, id);
+    if (fire === undefined || !UNSTARTED_STATES.includes(fire.state)) continue;
+    const isPutOff = Date.parse(fire.startsAt) <= now && Date.parse(fire.dueAt ?? '') > now;
+    if (isPutOff) work.replace(parts.fires, fire, { ...fire, dueAt: timestamp(now) });
+  }
 }
 
 /**
