@@ -99,6 +99,7 @@ export function playTenancy(): PlayedTenancy {
         })),
       };
     },
+    getUrlAllowlist: async () => ({ entries: [] }),
     async getSharingTerms({ workspaceId }) {
       const { roles: _, id: __, orgId, ...settings } = named(workspaceId);
       return {

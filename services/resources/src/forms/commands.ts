@@ -42,7 +42,7 @@ export async function checkConfig(
   const all = withCollected(fields, config.collect);
   if (all.length === 0) faults.add('config.fields', 'invalid_value', 'The table has no writable column.');
   planFieldColumns(all, before?.fields ?? [], columns, faults);
-  checkTargets(await parts.forms.guard.of(node.tenant), config, faults);
+  if (config.webhooks.length > 0) checkTargets(await parts.forms.guard.of(node.tenant), config, faults);
   await checkFieldPatterns(parts.forms.deriver, node.tenant, all, before?.fields ?? [], faults);
   await checkNotified(parts, node, config, faults, context);
   if (faults.list.length > 0) throw invalidFields(faults.list);

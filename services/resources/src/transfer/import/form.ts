@@ -59,6 +59,7 @@ async function webhooksOf(
   webhooks: readonly WebhookInput[],
   warnings: string[],
 ): Promise<FormConfig['webhooks']> {
+  if (webhooks.length === 0) return [];
   const guard = await forms.guard.of(tenant);
   const allowed = webhooks.filter(({ url }) => {
     try {
