@@ -134,6 +134,12 @@ describe('a message', () => {
     const outsider = stage.person('Dan');
     await expect(stage.send(by(outsider), id, 'Hello')).rejects.toEqual(refused('not_found'));
     await expect(stage.history(by(outsider), id)).rejects.toEqual(refused('not_found'));
+    // A person who joins later makes the automation read no earlier message for somebody else.
+    stage.join(outsider, place);
+    await stage.add(ann, id, { userId: outsider.userId, shareHistory: false });
+    await stage.send(ann, id, 'Welcome');
+    expect((await stage.history(ann, id)).items.map(({ text }) => text)).toContain('Hello');
+    expect((await stage.history(by(outsider), id)).items.map(({ text }) => text)).not.toContain('Hello');
   });
 
   test('is edited by its author only, and deleted by the author and by managers', async () => {

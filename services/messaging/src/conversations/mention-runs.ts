@@ -8,7 +8,7 @@ import type { ConversationRunService, EarlierMessage } from '@commonplace/proto/
 import { writeAgentMessage } from './agent-message.js';
 import type { MessageRecord, StoredMention } from './message-records.js';
 import type { ConversationParts } from './parts.js';
-import { type MentionRunRecord, mentionRunQueue } from './records.js';
+import { type MentionRunRecord, memberId, mentionRunQueue } from './records.js';
 
 /** The number of messages before the mention that a run receives as context, and the code points of each. */
 const EARLIER = 20;
@@ -88,18 +88,22 @@ export function openMentionRunQueue(
         chain = [],
         authorId,
       } = job.record;
-      const [message, member] = await Promise.all([
+      const [message, member, author] = await Promise.all([
         parts.messages.get(messageId),
-        parts.members.get(`${conversationId}:${userId}`),
+        parts.members.get(memberId(conversationId, userId)),
+        authorId === undefined ? undefined : parts.members.get(memberId(conversationId, authorId)),
       ]);
       if (message === undefined || message.deletedAt !== undefined) return job.remove();
       if (member?.isActive !== true)
         return refuse(parts, job, 'The person who mentioned the agent has left the conversation.');
+      if (authorId !== undefined && author?.isActive !== true)
+        return refuse(parts, job, 'The author of the automation has left the conversation.');
+      const visibleFromSeq = Math.max(member.visibleFromSeq, author?.visibleFromSeq ?? 0);
       const { refusal } = await runs.startConversationRun(
         {
           ...{ runId: id, agentId, userId, userName, credentialId, scopes: [...scopes], conversationId, messageId },
           ...{ workspaceId: member.workspaceId, text: message.text, resourceIds: [...message.resourceIds] },
-          earlier: await earlierMessages(parts, message, member.visibleFromSeq),
+          earlier: await earlierMessages(parts, message, visibleFromSeq),
           ...{ chain: [...chain], authorId },
         },
         parts.systemCall(),

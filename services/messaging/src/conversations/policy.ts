@@ -210,8 +210,8 @@ async function seeAs(parts: PolicyParts, id: string, context: Asking): Promise<C
 }
 
 /**
- * Returns a conversation in which the caller, and the author who limits the call, have at least the role `least`. Throws
- * `InsufficientRole` for a lower role.
+ * Returns a conversation in which the caller, and the author who limits the call, have at least the role `least`; the
+ * member has what both have in common. Throws `InsufficientRole` for a lower role.
  */
 export async function openConversation(
   parts: PolicyParts,
@@ -220,8 +220,16 @@ export async function openConversation(
   { caller, onward, work }: Asking,
 ): Promise<MemberAccess> {
   const author = authorOf(caller);
-  if (author !== undefined) await openAs(parts, id, least, { caller: author, onward, work });
-  return openAs(parts, id, least, { caller, onward, work });
+  if (author === undefined) return openAs(parts, id, least, { caller, onward, work });
+  const { member: other } = await openAs(parts, id, least, { caller: author, onward, work });
+  const access = await openAs(parts, id, least, { caller, onward, work });
+  return { ...access, member: commonMember(access.member, other) };
+}
+
+/** Returns a member with the lesser of two members' roles, who sees only the messages that both see. */
+function commonMember(member: MemberRecord, other: MemberRecord): MemberRecord {
+  const role = ROLE_RANKS[other.role] > ROLE_RANKS[member.role] ? other.role : member.role;
+  return { ...member, role, visibleFromSeq: Math.max(member.visibleFromSeq, other.visibleFromSeq) };
 }
 
 async function openAs(parts: PolicyParts, id: string, least: Role, context: Asking): Promise<MemberAccess> {
