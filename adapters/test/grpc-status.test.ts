@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { isOfOlderPeer } from '@commonplace/kit/errors';
 import { credentials, Client as GrpcClient, type ServiceError, status } from '@grpc/grpc-js';
 import { afterEach, expect, test } from '@jest/globals';
 import { ofCode } from '../src/grpc/status.js';
@@ -27,4 +28,11 @@ test('a call that the peer closes without a status can be retried', async () => 
   expect(error.code).toBe(status.INTERNAL);
   expect(ofCode(error.code, error)).toMatchObject({ code: 'UNAVAILABLE', retryAfter: 1 });
   expect(ofCode(status.INTERNAL, new Error('13 INTERNAL: a defect'))).toMatchObject({ code: 'INTERNAL' });
+});
+
+test('a call that the peer does not know is temporary: a process of the version before answers during an upgrade', () => {
+  const error = ofCode(status.UNIMPLEMENTED, new Error('12 UNIMPLEMENTED: The server does not implement the method'));
+  expect(error).toMatchObject({ code: 'UNAVAILABLE', retryAfter: 1 });
+  expect(isOfOlderPeer(error)).toBe(true);
+  expect(isOfOlderPeer(ofCode(status.UNAVAILABLE, new Error('14 UNAVAILABLE')))).toBe(false);
 });

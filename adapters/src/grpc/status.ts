@@ -1,4 +1,4 @@
-import { AppError, type Code, type Fault, Internal, Timeout, Unavailable } from '@commonplace/kit/errors';
+import { AppError, type Code, type Fault, Internal, OlderPeer, Timeout, Unavailable } from '@commonplace/kit/errors';
 import { BadRequest, ErrorInfo, RetryInfo } from '@commonplace/proto/google/rpc/error_details.js';
 import { Status } from '@commonplace/proto/google/rpc/status.js';
 import { status } from '@grpc/grpc-js';
@@ -83,6 +83,7 @@ export function ofCode(code: number, cause: Error): AppError {
   }
   if (code === status.DEADLINE_EXCEEDED) return Timeout({}, { cause });
   if (code === status.UNAVAILABLE) return Unavailable({}, { cause, retryAfter: 1 });
+  if (code === status.UNIMPLEMENTED) return OlderPeer({ cause });
   if (code === status.CANCELLED) return new AppError('CANCELLED', 'timeout', 'The call was cancelled.', { cause });
   return Internal({}, { cause });
 }

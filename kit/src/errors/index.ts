@@ -97,6 +97,22 @@ export const Unavailable = defineError(
   'service_unavailable',
   'A part of the service is not available. Try again shortly.',
 );
+
+const OLDER_VERSION = 'older_version';
+
+/**
+ * Returns the error of a call that the peer does not know: during an upgrade, a process of the version before may
+ * answer, and soon one of this version does.
+ */
+export function OlderPeer(options: Omit<AppErrorOptions, 'details'> = {}): AppError {
+  return Unavailable({ reason: OLDER_VERSION }, { retryAfter: 1, ...options });
+}
+
+/** Returns whether a call failed only because the peer has the version before, which does not know it. */
+export function isOfOlderPeer(error: unknown): boolean {
+  return error instanceof AppError && error.details.reason === OLDER_VERSION;
+}
+
 export const Timeout = defineError(
   'DEADLINE_EXCEEDED',
   'timeout',

@@ -1,4 +1,5 @@
 import { maxEntries } from '@commonplace/kit/cache';
+import { isOfOlderPeer } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
 import { openTenantGuard, type TenantGuard } from '@commonplace/kit/fetch';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
@@ -44,7 +45,9 @@ export async function openOutgoingGuard(parts: OutgoingParts): Promise<TenantGua
     listOf(tenant) {
       const known = lists.get(tenant);
       if (known !== undefined) return known;
-      const asked = directory.getUrlAllowlist({ tenant }, systemCall()).then(({ entries }) => entries);
+      const asked = directory
+        .getUrlAllowlist({ tenant }, systemCall())
+        .then(({ entries }) => entries, noneFromOlderPeer);
       lists.set(tenant, asked);
       asked.catch(() => lists.delete(tenant));
       return asked;
@@ -55,4 +58,10 @@ export async function openOutgoingGuard(parts: OutgoingParts): Promise<TenantGua
 /** Returns the URLs by which this installation is reached. */
 export function ownUrls({ publicUrl, contentUrl }: Pick<OutgoingSettings, 'publicUrl' | 'contentUrl'>): string[] {
   return contentUrl === undefined ? [publicUrl] : [publicUrl, contentUrl];
+}
+
+/** During an upgrade, lists do not count while tenancy has the version before, as they did not there. */
+function noneFromOlderPeer(error: unknown): readonly string[] {
+  if (isOfOlderPeer(error)) return [];
+  throw error;
 }

@@ -1,3 +1,4 @@
+import { isOfOlderPeer } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ShownText } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
@@ -19,13 +20,19 @@ export async function disclosed(
 ): Promise<readonly FoundPlace[]> {
   const ids = [...new Set(found.filter(mayName).map(({ resource }) => resource.id))];
   if (ids.length === 0) return found;
-  const { texts } = await resources.getShownTexts({ ids }, onward);
+  const { texts } = await resources.getShownTexts({ ids }, onward).catch(noneFromOlderPeer);
   if (texts.length === 0) return found;
   const shown = new Map(texts.map((text) => [text.resourceId, text]));
   return found.map((place) => {
     const text = shown.get(place.resource.id);
     return text === undefined ? place : withShown(place, text, plan);
   });
+}
+
+/** Hides nothing while resources has the version before, which hides nothing in searches either. */
+function noneFromOlderPeer(error: unknown): { readonly texts: readonly ShownText[] } {
+  if (isOfOlderPeer(error)) return { texts: [] };
+  throw error;
 }
 
 /** Returns whether something of a place is stated or shown that may contain the name of another resource. */
