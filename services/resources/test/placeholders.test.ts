@@ -184,6 +184,20 @@ test('what searches show of a document has placeholders for its reader', async (
   expect((shown?.formerEnd ?? 0) - (shown?.end ?? 0)).toBe('Secret plan'.length - 'No access'.length);
 });
 
+test('of documents that are too large to be read for a page of searches, nothing is shown', async () => {
+  const content = json('word '.repeat(900_000));
+  const ids: string[] = [];
+  for (let i = 0; i < 2; i++) {
+    ids.push((await world.create(owner, { type: ResourceType.DOCUMENT, name: `Large ${i}`, content })).id);
+  }
+  const ask = async (some: readonly string[]) =>
+    (await world.index.getShownTexts({ ids: [...some] }, await world.stage.as(editor))).texts;
+  expect(await ask(ids.slice(1))).toEqual([]);
+  const [shown, ...others] = await ask(ids);
+  expect([others, ids.includes(shown?.resourceId ?? '')]).toEqual([[], true]);
+  expect(shown).toMatchObject({ text: '', start: 0, end: 0, formerEnd: 2 ** 31 - 1, comments: [] });
+}, 60_000);
+
 test('comments have placeholders, which an edit keeps', async () => {
   const body = `See [Secret plan](resource:${secret}) and [Open plan](resource:${open}).`;
   const hidden = `See [No access](resource:${secret}) and [Open plan](resource:${open}).`;

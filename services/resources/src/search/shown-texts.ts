@@ -1,13 +1,24 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { ShownText } from '@commonplace/proto/resources/v1/index_service.js';
 import { commentBodies, plainBody } from '../comments/comment-texts.js';
 import { namesHidden, shownBody } from '../comments/shown-body.js';
+import type { Node } from '../domain/node.js';
 import { textsOf } from '../kinds.js';
 import type { SearchParts } from './parts.js';
+import { portions } from './portions.js';
 
 /**
- * Returns the texts of those documents that name resources which are hidden from the caller, with placeholders. All
- * names are checked at once, since most documents name none.
+ * Maximum bytes of documents that are read for one page of results. They are read in portions, and other requests run in
+ * between.
+ */
+const MAX_BYTES = 8 * 1024 * 1024;
+const PORTION_BYTES = 1024 * 1024;
+const MAX_INT32 = 2 ** 31 - 1;
+
+/**
+ * Returns the texts of those documents that name resources which are hidden from the caller, with placeholders. Of
+ * documents beyond `MAX_BYTES`, which are not read, nothing is shown.
  */
 export async function shownTexts(
   parts: SearchParts,
@@ -15,6 +26,24 @@ export async function shownTexts(
   context: CallContext,
 ): Promise<ShownText[]> {
   const nodes = (await parts.tree.getMany(ids)).filter(({ type }) => type === 'document');
+  const breathe = createBreathe(context.signal);
+  const shown: ShownText[] = [];
+  let bytes = 0;
+  for (const portion of portions(nodes, PORTION_BYTES)) {
+    bytes += portion.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    if (bytes > MAX_BYTES) shown.push(...portion.map(withNothingShown));
+    else shown.push(...(await shownAmong(parts, portion, context)));
+    await breathe();
+  }
+  return shown;
+}
+
+function withNothingShown({ id }: Node): ShownText {
+  return { resourceId: id, text: '', start: 0, end: 0, formerEnd: MAX_INT32, comments: [] };
+}
+
+/** Checks all names in some documents at once, since most documents name none. */
+async function shownAmong(parts: SearchParts, nodes: readonly Node[], context: CallContext): Promise<ShownText[]> {
   const texts = await textsOf(parts.kinds, nodes);
   const comments = await commentBodies(parts, nodes);
   const all = [...texts.values(), ...[...comments.values()].flat()];

@@ -20,6 +20,7 @@ import { accessible } from '../accessible.js';
 import { checkReaders } from '../check-readers.js';
 import { addFormerPlaces } from '../former-places.js';
 import type { SearchParts } from '../parts.js';
+import { portions } from '../portions.js';
 import { shownTexts } from '../shown-texts.js';
 
 /** Creates the handlers that the search service calls. */
@@ -98,27 +99,6 @@ async function indexedAmong({ tree }: SearchParts, ids: readonly string[]): Prom
 
 /** Approximate bytes of content whose texts are sent in one message of a stream. */
 const STREAMED_BYTES = 2 * 1024 * 1024;
-
-/** Matches content types of files that contain no text. */
-const WORDLESS = /^(?:image|audio|video)\//;
-
-/**
- * Splits nodes into groups of about `mostBytes` bytes of content each, in order; a larger node is a group of its own.
- */
-function* portions(nodes: readonly Node[], mostBytes: number): Generator<readonly Node[]> {
-  let from = 0;
-  let bytes = 0;
-  for (const [at, node] of nodes.entries()) {
-    const more = WORDLESS.test(node.file?.contentType ?? '') ? 0 : node.sizeBytes;
-    if (at > from && bytes + more > mostBytes) {
-      yield nodes.slice(from, at);
-      from = at;
-      bytes = 0;
-    }
-    bytes += more;
-  }
-  if (from < nodes.length) yield nodes.slice(from);
-}
 
 /** Yields all nodes to be indexed, in batches ordered by id. */
 async function* allIndexed({ tree }: SearchParts, batchSize: number): AsyncGenerator<Node[]> {
