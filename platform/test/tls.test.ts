@@ -137,7 +137,7 @@ test('probes read health without a certificate, and nothing else', async () => {
   opened.push(channel);
   const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
   const asked = channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
-  await expect(asked).rejects.toMatchObject({ code: 'INTERNAL' });
+  await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { reason: 'older_version' } });
 });
 
 test('new connections use new certificates, also of another authority; mismatched files change nothing', async () => {

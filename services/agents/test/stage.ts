@@ -82,6 +82,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   let actsFor = (_userId: string): boolean => true;
 
   const directory = fake(contracts.directory, {
+    getUrlAllowlist: async () => ({ entries: [] }),
     getMemberships: async ({ userId }) => {
       const role = members.get(userId);
       const isMember = role !== undefined;

@@ -255,6 +255,18 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       : credentialOutOfScope(subject.caller, orgId);
   }
 
+  /**
+   * Returns whether grants let a caller who is not a member see something in a workspace. With an author, each of the two
+   * has to be a member or to hold a grant.
+   */
+  async function seesByGrants(workspaceId: string, subject: AccessSubject): Promise<boolean> {
+    const holdsGrant = async (one: AccessSubject) => (await grantsIn(workspaceId, one)).length > 0;
+    const { author } = subject;
+    if (author === undefined) return holdsGrant(subject);
+    const each = [subject, author].map((one) => one.own.workspaces.has(workspaceId) || holdsGrant(one));
+    return (await Promise.all(each)).every(Boolean);
+  }
+
   async function enter(
     workspaceId: string,
     subject: AccessSubject,
@@ -263,7 +275,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
   ): Promise<WorkspaceMembership> {
     if (!subject.person.workspaces.has(workspaceId)) await subject.refresh();
     let membership = await memberOf(workspaceId, subject);
-    if (membership === undefined && byGrant && (await grantsIn(workspaceId, subject)).length > 0) {
+    if (membership === undefined && byGrant && (await seesByGrants(workspaceId, subject))) {
       membership = await visitor(workspaceId, subject);
     }
     if (membership === undefined) throw await unjoined(workspaceId, subject, context);

@@ -81,7 +81,7 @@ function bodyMarkdown(document: ApiDocument, { requestBody }: Operation): string
   const object = resolved(document, schema);
   const table = fieldTable(fieldsOf(object));
   const multipart = requestBody?.content['multipart/form-data'] === undefined ? [] : [MULTIPART];
-  return ['### Body', table === '' ? `${capitalized(typeOf(schema))}.` : table, ...multipart];
+  return ['### Body', table === '' ? `${capitalized(typeOf(object))}.` : table, ...multipart];
 }
 
 const MULTIPART =
