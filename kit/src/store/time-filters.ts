@@ -16,12 +16,13 @@ interface Times {
 
 /** Returns the conditions for records that were created and changed after and before some times, these excluded. */
 export function timesWithin(filters: TimeFilters): { readonly createdAt?: Condition; readonly updatedAt?: Condition } {
-  const createdAt = between(filters.createdAfter, filters.createdBefore);
-  const updatedAt = between(filters.updatedAfter, filters.updatedBefore);
+  const createdAt = timeBetween(filters.createdAfter, filters.createdBefore);
+  const updatedAt = timeBetween(filters.updatedAfter, filters.updatedBefore);
   return { ...(createdAt && { createdAt }), ...(updatedAt && { updatedAt }) };
 }
 
-function between(after: string | undefined, before: string | undefined): Condition | undefined {
+/** Returns the condition for a time between two others, these excluded; undefined if neither is given. */
+export function timeBetween(after: string | undefined, before: string | undefined): Condition | undefined {
   if (after === undefined && before === undefined) return undefined;
   return { ...(after !== undefined && { gt: after }), ...(before !== undefined && { lt: before }) };
 }

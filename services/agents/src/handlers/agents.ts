@@ -2,7 +2,7 @@ import { credentialOutOfScope, defaultOrgId, reachesTenant } from '@commonplace/
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Sort, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
 import {
   AgentInclude,
   type AgentService,
@@ -17,7 +17,6 @@ import { presentAgent } from '../agents/present.js';
 import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
 import { fold } from '../domain/fold.js';
-import { timesWithin } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { isAtLeastMember, membershipsOf } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';

@@ -1,13 +1,12 @@
 import type { Handlers } from '@commonplace/kit/rpc';
 import { requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Sort, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, timeBetween, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
 import { readDecision } from '../approvals/decision.js';
 import { ApprovalNotPending } from '../errors.js';
-import { between } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { decideApproval } from '../runs/approval-decision.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
@@ -60,7 +59,7 @@ const SORTS: Readonly<Record<string, Sort<ApprovalRecord>>> = {
 
 function filterOf(request: ListApprovalsRequest): Where<ApprovalRecord> {
   const { status, agentId, runId, workspaceId, createdBy, createdAfter, createdBefore } = request;
-  const requestedAt = between(createdAfter, createdBefore);
+  const requestedAt = timeBetween(createdAfter, createdBefore);
   return {
     ...(status !== ApprovalStatus.UNSPECIFIED && { status: enumName(status, 'APPROVAL_STATUS') }),
     ...(agentId !== undefined && { agentId }),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { findPage, type Sort, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type Run, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import {
@@ -16,7 +16,6 @@ import { agentForRun } from '../agents/use.js';
 import { parseCredits } from '../domain/micros.js';
 import { distinctTaints, type TaintSource } from '../domain/taint.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
-import { timesWithin } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { administers, choosePlace, openRun, openSession, requireUnarchived, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';

@@ -1,8 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, type Sort, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, type TimeFilters, timesWithin, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { queryTerms } from '../domain/words.js';
-import { type TimeFilters, timesWithin } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { readableAmong } from '../readable.js';
 import {

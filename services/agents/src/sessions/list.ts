@@ -1,9 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, keyset, type Sort, type Where } from '@commonplace/kit/store';
+import { findPage, keyset, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
 import type { ListChatSessionsRequest } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { fold } from '../domain/fold.js';
-import { timesWithin } from '../list-filters.js';
 import type { Parts } from '../parts.js';
 import { orgsOfMember, READERS } from '../policy.js';
 import type { SessionRecord } from '../stores/sessions.js';
