@@ -175,7 +175,7 @@ test('what searches show of a document has placeholders for its reader', async (
     content: json(`We discussed [Secret plan](resource:${secret}) today.`),
   });
   const ask = async (by: Caller) =>
-    (await world.index.getShownTexts({ ids: [plain, id] }, await world.stage.as(by))).texts;
+    (await world.index.getShownTexts({ ids: [plain, id], textOnlyIds: [] }, await world.stage.as(by))).texts;
   expect(await ask(owner)).toEqual([]);
   const [shown, ...others] = await ask(editor);
   const text = `We discussed [No access](resource:${secret}) today.`;
@@ -191,7 +191,7 @@ test('of documents that are too large to be read for a page of searches, nothing
     ids.push((await world.create(owner, { type: ResourceType.DOCUMENT, name: `Large ${i}`, content })).id);
   }
   const ask = async (some: readonly string[]) =>
-    (await world.index.getShownTexts({ ids: [...some] }, await world.stage.as(editor))).texts;
+    (await world.index.getShownTexts({ ids: [...some], textOnlyIds: [] }, await world.stage.as(editor))).texts;
   expect(await ask(ids.slice(1))).toEqual([]);
   const [shown, ...others] = await ask(ids);
   expect([others, ids.includes(shown?.resourceId ?? '')]).toEqual([[], true]);
@@ -216,8 +216,10 @@ test('comments have placeholders, which an edit keeps', async () => {
   expect(shown?.body).toBe(hidden);
   expect(shown?.bodyHtml).not.toMatch(/secret plan/i);
   expect(shown?.bodyHtml).toContain('No access');
-  const [found] = (await world.index.getShownTexts({ ids: [page] }, await commenting(editor))).texts;
-  expect(found?.comments).toEqual(['See No access and Open plan.']);
+  const searched = async (textOnlyIds: string[]) =>
+    (await world.index.getShownTexts({ ids: [page], textOnlyIds }, await commenting(editor))).texts[0]?.comments;
+  expect(await searched([])).toEqual(['See No access and Open plan.']);
+  expect(await searched([page])).toEqual([]);
 
   const theirs = await comments.createComment(
     CreateCommentRequest.fromPartial({ resourceId: page, body }),

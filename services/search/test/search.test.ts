@@ -105,7 +105,7 @@ describe('names of resources that are hidden from the caller', () => {
     expect(items).toMatchObject([{ resource: { id: 'notes' }, highlights: [], matchedIn: [] }]);
     expect(JSON.stringify(items)).not.toMatch(/quetzalcoatl/i);
     const asked = resources.calls.filter(({ method }) => method === 'getShownTexts');
-    expect(asked.at(-1)?.request).toEqual({ ids: ['notes'] });
+    expect(asked.at(-1)?.request).toEqual({ ids: ['notes'], textOnlyIds: ['notes'] });
   });
 
   test('are replaced in the snippets of other matches', async () => {

@@ -16,13 +16,19 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const PORTION_BYTES = 1024 * 1024;
 const MAX_INT32 = 2 ** 31 - 1;
 
+/** The documents of a page of results, and those of them whose comments are not shown. */
+interface Asked {
+  readonly ids: readonly string[];
+  readonly textOnly: ReadonlySet<string>;
+}
+
 /**
  * Returns the texts of those documents that name resources which are hidden from the caller, with placeholders. Of
  * documents beyond `MAX_BYTES`, which are not read, nothing is shown.
  */
 export async function shownTexts(
   parts: SearchParts,
-  ids: readonly string[],
+  { ids, textOnly }: Asked,
   context: CallContext,
 ): Promise<ShownText[]> {
   const nodes = (await parts.tree.getMany(ids)).filter(({ type }) => type === 'document');
@@ -32,7 +38,7 @@ export async function shownTexts(
   for (const portion of portions(nodes, PORTION_BYTES)) {
     bytes += portion.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     if (bytes > MAX_BYTES) shown.push(...portion.map(withNothingShown));
-    else shown.push(...(await shownAmong(parts, portion, context)));
+    else shown.push(...(await shownAmong(parts, { nodes: portion, textOnly }, context)));
     await breathe();
   }
   return shown;
@@ -43,9 +49,16 @@ function withNothingShown({ id }: Node): ShownText {
 }
 
 /** Checks all names in some documents at once, since most documents name none. */
-async function shownAmong(parts: SearchParts, nodes: readonly Node[], context: CallContext): Promise<ShownText[]> {
+async function shownAmong(
+  parts: SearchParts,
+  { nodes, textOnly }: Pick<Asked, 'textOnly'> & { readonly nodes: readonly Node[] },
+  context: CallContext,
+): Promise<ShownText[]> {
   const texts = await textsOf(parts.kinds, nodes);
-  const comments = await commentBodies(parts, nodes);
+  const comments = await commentBodies(
+    parts,
+    nodes.filter(({ id }) => !textOnly.has(id)),
+  );
   const all = [...texts.values(), ...[...comments.values()].flat()];
   const hidden = new Set(await parts.hidden.in(context, all.join('\n')));
   if (hidden.size === 0) return [];

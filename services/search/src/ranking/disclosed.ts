@@ -1,6 +1,6 @@
 import { isOfOlderPeer } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { ShownText } from '@commonplace/proto/resources/v1/index_service.js';
+import type { GetShownTextsRequest, ShownText } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { Field } from '../domain/narrowing.js';
 import { passageSnippet } from '../domain/passage.js';
@@ -18,15 +18,22 @@ export async function disclosed(
   { plan }: Pick<Search, 'plan'>,
   { onward }: Pick<CallContext, 'onward'>,
 ): Promise<readonly FoundPlace[]> {
-  const ids = [...new Set(found.filter(mayName).map(({ resource }) => resource.id))];
-  if (ids.length === 0) return found;
-  const { texts } = await resources.getShownTexts({ ids }, onward).catch(noneFromOlderPeer);
+  const places = found.filter(mayName);
+  if (places.length === 0) return found;
+  const { texts } = await resources.getShownTexts(questionOf(places), onward).catch(noneFromOlderPeer);
   if (texts.length === 0) return found;
   const shown = new Map(texts.map((text) => [text.resourceId, text]));
   return found.map((place) => {
     const text = shown.get(place.resource.id);
     return text === undefined ? place : withShown(place, text, plan);
   });
+}
+
+function questionOf(places: readonly FoundPlace[]): GetShownTextsRequest {
+  const idsOf = (some: readonly FoundPlace[]) => new Set(some.map(({ resource }) => resource.id));
+  const commented = idsOf(places.filter(({ hit }) => hit?.matchedIn.includes('comments')));
+  const ids = [...idsOf(places)];
+  return { ids, textOnlyIds: ids.filter((id) => !commented.has(id)) };
 }
 
 /** Hides nothing while resources has the version before, which hides nothing in searches either. */

@@ -75,8 +75,8 @@ export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> 
       return { parts: await located(parts, places) };
     },
 
-    async getShownTexts({ ids }, context) {
-      return { texts: await shownTexts(parts, ids, context) };
+    async getShownTexts({ ids, textOnlyIds }, context) {
+      return { texts: await shownTexts(parts, { ids, textOnly: new Set(textOnlyIds) }, context) };
     },
 
     async locateTagsAndForms({ tagIds, formIds }) {
