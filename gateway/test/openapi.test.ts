@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createOpenApi } from '../src/openapi/document.js';
 import type { Schema } from '../src/openapi/values.js';
+import { pathParams } from '../src/request/endpoint.js';
 import { createRoutes } from '../src/routes.js';
 import { fixtureContract } from './fixture.js';
 
@@ -53,9 +54,12 @@ describe('createOpenApi', () => {
     expect(found.map(String).sort()).toEqual(
       routes.map(({ method, path, scope }) => `${method},${path},${scope}`).sort(),
     );
-    const all = [...JSON.stringify(createOpenApi(createRoutes(), options)).matchAll(/"operationId":"(\w+)"/g)];
+    const { paths } = parsed(createOpenApi(createRoutes(), options));
+    const all = Object.values(paths ?? {}).flatMap((item) =>
+      Object.values(item).flatMap((one) => one.operationId ?? []),
+    );
     expect(all.length).toBeGreaterThanOrEqual(createRoutes().length);
-    expect(new Set(all.map(([, id]) => id)).size).toBe(all.length);
+    expect(new Set(all).size).toBe(all.length);
   });
 
   test('describes an endpoint by its comment', () => {
@@ -186,7 +190,37 @@ describe('createOpenApi', () => {
     expect(valid(imports, { file: '# Words', source_type: 'markdown', dry_run: true })).toBe(true);
     expect(valid(imports, { file: '# Words', source_type: 'url' })).toBe(false);
     expect(valid(imports, { file: '# Words', source_type: 'markdown', size_bytes: 7 })).toBe(false);
+    expect(valid(imports, { file: '# Words', source_type: 'markdown', selection: null })).toBe(false);
     expect(partsOf('/api/v1/resources')).toBeUndefined();
+  });
+
+  test('leads from the answer that creates a record to what is below the record', () => {
+    const { paths } = parsed(createOpenApi(createRoutes(), options));
+    const operations = Object.entries(paths ?? {}).flatMap(([path, item]) =>
+      Object.values(item).map((operation) => ({ path, operation })),
+    );
+    const pathOf = (id: unknown) => operations.find(({ operation }) => operation.operationId === id)?.path ?? '';
+    const links = operations.flatMap(({ path, operation }) =>
+      Object.values(operation.responses ?? {}).flatMap(({ links: some = {} }) =>
+        Object.entries(some).map(([name, { operationId, parameters = {} }]) => ({
+          from: path,
+          name,
+          operationId,
+          parameters,
+        })),
+      ),
+    );
+    for (const { from, name, operationId, parameters } of links) {
+      const inPath = pathParams(pathOf(operationId));
+      expect([from, name, Object.keys(parameters).sort()]).toEqual([from, operationId, inPath.sort()]);
+    }
+    expect(links).toContainEqual({
+      from: '/api/v1/resources/{resource_id}/snapshots',
+      name: 'getSnapshot',
+      operationId: 'getSnapshot',
+      parameters: { resource_id: '$request.path.resource_id', snapshot_id: '$response.body#/data/id' },
+    });
+    expect(links.length).toBeGreaterThan(100);
   });
 
   test('has a client error for every operation, and a valid example for each body of sign-in', () => {

@@ -44,7 +44,7 @@ export function fieldsBeside(
 
 /**
  * Returns the rules that still apply between `fields` of a request when the field `name` is given and all others are
- * not.
+ * not. None of the fields is null, since parts of a body are not.
  */
 export function constraintsBeside(
   contract: Contract,
@@ -52,7 +52,7 @@ export function constraintsBeside(
   fields: readonly FieldShape[],
   name: string,
 ): Schema {
-  const given = new Map(fields.map((shape) => [shape.name, givenSchema(shape)]));
+  const given = new Map(fields.map((shape) => [shape.name, givenSchema(shape, false)]));
   const isKnown = (one: string) => given.has(one);
   const groups = contract
     .alternatives(message)
@@ -153,14 +153,14 @@ function found(given: ReadonlyMap<string, Schema>, name: string): Schema {
  * Describes an object in which a field counts as given: a list with items, a boolean that is true (or just present, if
  * absence does not mean false), or any other value; under any of its names.
  */
-function givenSchema(shape: FieldShape): Schema {
+function givenSchema(shape: FieldShape, mayBeNull = isNullable(shape, 'input')): Schema {
   const { name, rules, cardinality, element, optional } = shape;
   const value =
     cardinality === 'list' || (element.kind === 'json' && element.json === Json.ARRAY)
       ? { type: 'array', items: {}, minItems: 1 }
       : element.kind === 'boolean' && !optional
         ? { const: true }
-        : isNullable(shape, 'input')
+        : mayBeNull
           ? { not: { type: 'null' } }
           : {};
   return anyOf([name, ...otherNamesOf(rules)].map((one) => having({ [one]: value })));

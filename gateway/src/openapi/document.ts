@@ -3,6 +3,7 @@ import type { Route } from '../routes.js';
 import { ENVELOPE_SCHEMAS, HEADERS, PARAMETERS, SECURITY_SCHEMES } from './components.js';
 import { createErrorAnswers } from './error-answers.js';
 import { describeHandWritten, HAND_WRITTEN_TAGS } from './hand-written.js';
+import { linksOf } from './links.js';
 import { operationOf, tagOf } from './operation.js';
 import { createSchemas } from './schemas.js';
 import { describe, type Schema } from './values.js';
@@ -28,10 +29,15 @@ export function createOpenApi(routes: readonly Route[], options: OpenApiOptions)
   const { examples = {} } = options;
   const paths: Record<string, Schema> = {};
   const tags = new Map<string, Schema>();
+  const links = linksOf(routes);
   for (const route of routes) {
     const item = paths[route.path] ?? {};
     paths[route.path] = item;
-    item[route.method.toLowerCase()] = withExample(route.method, operationOf(schemas, errors, route), examples);
+    item[route.method.toLowerCase()] = withExample(
+      route.method,
+      operationOf(schemas, errors, route, links.get(route.descriptor.localName)),
+      examples,
+    );
     const tag = tagOf(route);
     if (!tags.has(tag)) tags.set(tag, { name: tag, ...describe(route.contract.comment(route.descriptor.parent)) });
   }

@@ -21,8 +21,8 @@ const BASE_VERSION = {
   description: 'The version that the record must still have.',
 };
 
-/** Describes one endpoint. */
-export function operationOf(schemas: Schemas, errors: ErrorAnswers, route: Route): Schema {
+/** Describes one endpoint, whose answer leads to others by `links`. */
+export function operationOf(schemas: Schemas, errors: ErrorAnswers, route: Route, links?: Schema): Schema {
   const { contract, descriptor, method, scope } = route;
   const shapes = shapesOf(contract, descriptor.input).filter(({ rules }) => rules.from === '');
   const comment = contract.comment(descriptor);
@@ -37,7 +37,7 @@ export function operationOf(schemas: Schemas, errors: ErrorAnswers, route: Route
     parameters: parametersOf(schemas, route, shapes),
     ...bodyOf(schemas, route, shapes),
     responses: {
-      ...responsesOf(schemas, route),
+      ...responsesOf(schemas, route, links),
       ...errors.answersOf(descriptor.localName, answeredCodes(factsOf(route))),
     },
     security: scope === 'public' ? [] : securityOf(security, read),
@@ -276,7 +276,7 @@ function withoutDefault({ default: _, ...schema }: Schema): Schema {
   return schema;
 }
 
-function responsesOf(schemas: Schemas, route: Route): Schema {
+function responsesOf(schemas: Schemas, route: Route, links?: Schema): Schema {
   const { contract, method, descriptor } = route;
   const { output } = descriptor;
   const versioned = shapesOf(contract, output).some(({ name }) => name === 'version');
@@ -289,6 +289,7 @@ function responsesOf(schemas: Schemas, route: Route): Schema {
       description: SUCCESS[success] ?? 'Done.',
       headers: headerRefs(['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...own]),
       content: { 'application/json': { schema }, ...eventsOf(route) },
+      ...(links === undefined ? {} : { links }),
     };
   }
   if (method === 'GET') responses[304] = { description: 'What the client has is still good.' };
