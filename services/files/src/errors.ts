@@ -1,4 +1,4 @@
-import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
+import { AppError, defineError } from '@commonplace/kit/errors';
 
 export const FileNotReady = conflict('file_not_ready', 'The file has no bytes yet: its status is {status}.');
 export const UploadIncomplete = conflict(
@@ -35,9 +35,4 @@ export function tooLarge(param: string | undefined, limit: number, setting: stri
     details,
     ...(param === undefined ? {} : { param }),
   });
-}
-
-/** Creates an error for a URL that the server must not fetch. */
-export function urlNotAllowed(why: string): AppError {
-  return invalidField('source_url', 'url_not_allowed', why);
 }

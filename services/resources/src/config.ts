@@ -194,8 +194,6 @@ export const MAX_DEPTH = 32;
 export const MAX_METADATA_BYTES = 16 * 1024;
 /** Maximum bytes of content that one unit of work copies, unless a single content is larger. */
 export const MAX_COPIED_BYTES = 16 * 1024 * 1024;
-/** Maximum number of blocks in a document. */
-export const MAX_DOCUMENT_BLOCKS = 20_000;
 /** Maximum bytes of an artifact's source. */
 export const MAX_ARTIFACT_BYTES = 2 * 1024 * 1024;
 /** Maximum number of manual snapshots of one resource. */

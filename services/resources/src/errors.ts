@@ -121,7 +121,6 @@ export const IsPublished = conflict(
 );
 export const HasAccess = conflict('already_exists', 'You have this role already.');
 export const TemplateNotReady = conflict('template_not_ready', 'The template is {status}.');
-export const ParentInTrash = conflict('resource_in_trash', 'The parent is in the trash.');
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
   return defineError('ABORTED', reason, template);

@@ -1,5 +1,5 @@
 import type { Breathe } from '@commonplace/kit/slices';
-import type { Collection, Scalar, UnitOfWork, Where } from '@commonplace/kit/store';
+import type { Collection, Scalar, Where } from '@commonplace/kit/store';
 import { EVERYBODY, type MentionRecord, type MessageRecord, mentionKey } from './message-records.js';
 import type { ConversationParts } from './parts.js';
 import { type HeadRecord, type MemberRecord, memberId } from './records.js';
@@ -219,15 +219,3 @@ export async function countUnreadIn(
 }
 
 const COUNTED_AT_ONCE = 20;
-
-/** Returns the head and the member as they are within a unit of work. */
-export async function stateIn(
-  parts: CountParts,
-  work: UnitOfWork,
-  conversationId: string,
-  userId: string,
-): Promise<{ readonly head: HeadRecord | undefined; readonly member: MemberRecord | undefined }> {
-  const head = await work.get(parts.heads, conversationId);
-  const member = await work.get(parts.members, memberId(conversationId, userId));
-  return { head, member };
-}

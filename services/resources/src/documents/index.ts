@@ -16,7 +16,6 @@ export {
   MAX_BLOCKS,
   MAX_DEPTH,
   MAX_JSON_BYTES,
-  MAX_MARKDOWN_BYTES,
 } from './model/model.js';
 export { countWords, parseText, toText } from './model/text.js';
 export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';

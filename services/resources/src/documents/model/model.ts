@@ -26,7 +26,6 @@ export interface Doc {
 
 /** Maximum number of blocks of a page. */
 export const MAX_BLOCKS = 20_000;
-export const MAX_MARKDOWN_BYTES = 5 * 1024 * 1024;
 export const MAX_JSON_BYTES = 8 * 1024 * 1024;
 
 /**

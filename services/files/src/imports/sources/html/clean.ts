@@ -1,5 +1,5 @@
 import { createLosses, type Losses } from '../common/warnings.js';
-import { childrenOf, type Element, find, findAll, isElement, type Node, rawText, textOf } from './dom.js';
+import { childrenOf, type Element, find, isElement, type Node, rawText, textOf } from './dom.js';
 
 /** What replaces an element: nothing (`drop`), its content (`unwrap`), or these nodes. */
 export type Change = 'drop' | 'unwrap' | readonly Node[];
@@ -248,10 +248,4 @@ export const isBlank = (nodes: readonly Node[]): boolean =>
     isElement(node)
       ? !/^(?:img|hr|input|iframe|video|audio|embed|object)$/.test(node.name) && isBlank(node.children)
       : node.trim() === '',
-  );
-
-/** Returns the URLs of all links and images of a tree. */
-export const addressesOf = (root: Element): string[] =>
-  findAll(root, ({ name }) => name === 'a' || name === 'img').flatMap(
-    ({ attributes }) => attributes.href ?? attributes.src ?? [],
   );
