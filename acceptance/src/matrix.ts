@@ -79,6 +79,12 @@ const ofDocument = ({ document: { id } }: Place, rest = '') => `/resources/${id}
 export const rows: readonly Row[] = [
   row('GET /capabilities', self, () => ({ path: '/capabilities' }), { limited: 'answered' }),
   row('GET /me', self, () => ({ path: '/me' }), { limited: 'answered' }),
+  row(
+    'POST /batch',
+    self,
+    () => ({ path: '/batch', body: { requests: [{ id: 'me', method: 'GET', path: '/api/v1/me' }] } }),
+    { limited: 'answered' },
+  ),
 
   row('GET /api-keys', self, () => ({ path: '/api-keys' }), { limited: 'answered' }),
   row('GET /api-keys', org('guest'), (place) => ({ path: `/api-keys?org_id=${place.org.id}` }), {

@@ -7,12 +7,14 @@ import { orFailure } from '@commonplace/site/forms';
 import cors from '@koa/cors';
 import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
+import { BATCH_METHOD, isBatchable, refuseInBatch, refuseNotBegun } from './batch/gate.js';
+import { serveBatch } from './batch/serve.js';
 import type { Settings } from './config.js';
 import { type Invoke, type InvokeStream, serveEndpoint } from './endpoint.js';
 import type { EventStreams } from './event-streams.js';
 import type { FairShares } from './fair-shares/index.js';
+import { createInProcessClient, type OpenInProcess } from './in-process.js';
 import type { LargeBodies } from './large-bodies/index.js';
-import { createInProcessClient } from './mcp/api/in-process.js';
 import { serveMcp } from './mcp/serve.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import type { Denials } from './middleware/denials.js';
@@ -63,8 +65,10 @@ export interface AppParts {
 export function createApp(parts: AppParts): Koa {
   const { settings, log, denials, refusals } = parts;
   const app = new Koa();
+  const open = createInProcessClient((request, response) => void handle(request, response));
   app.use(nameRequest(settings, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, denials, refusals, log }) as Koa.Middleware);
+  app.use(refuseNotBegun as Koa.Middleware);
   app.use(limitUnreadAnswers(settings.unreadBytes) as Koa.Middleware);
   app.use(requireSingularHeaders());
   app.use(allowOrigins());
@@ -77,15 +81,15 @@ export function createApp(parts: AppParts): Koa {
     serveMcp({
       settings,
       routes: parts.routes,
-      send: createInProcessClient((request, response) => void handle(request, response)),
+      send: open,
       gates: [authentication, rateGate({ limits: [], scope: 'none' })],
     }) as Koa.Middleware,
   );
   app.use(limitFormPages(rateGate));
   app.use(servePages(parts));
-  app.use(createApi(parts, rateGate, (route) => route.scope === 'public') as Koa.Middleware);
+  app.use(createApi(parts, rateGate, open, (route) => route.scope === 'public') as Koa.Middleware);
   app.use(authentication as Koa.Middleware);
-  app.use(createApi(parts, rateGate, (route) => route.scope !== 'public') as Koa.Middleware);
+  app.use(createApi(parts, rateGate, open, (route) => route.scope !== 'public') as Koa.Middleware);
   app.use(() => Promise.reject(routeNotFound()));
   app.on('error', (error: Error & { code?: string }) => {
     if (!DISCONNECT_CODES.has(error.code ?? '')) log.error('http.failed', { error });
@@ -164,6 +168,7 @@ function servePages({ open, share }: Pick<AppParts, 'open' | 'share'>): Koa.Midd
   const notFound = () => Promise.reject(routeNotFound());
   return async (ctx, next) => {
     if (isEndpoint(ctx.path)) return next();
+    if (ctx.state.batched !== undefined) return refuseInBatch(ctx as never, notFound);
     // Probes are exempt, and the pieces of files have their own turns.
     if (ctx.path.startsWith('/health/') || ctx.path.startsWith('/blobs/')) return pages(ctx, notFound);
     await share(
@@ -199,6 +204,7 @@ const API = '/api/v1/';
 function createApi(
   { settings, routes, invoke, invokeStream, streams, largeBodies, shedding, fairShares }: AppParts,
   rateGate: RateGate,
+  open: OpenInProcess,
   serves: (route: Route) => boolean,
 ): Koa.Middleware<State> {
   const areas = new Map<string, Router>();
@@ -208,8 +214,12 @@ function createApi(
     const { publicUrl, bodyBytes, streamMs } = settings;
     const parts = { publicUrl, bodyBytes, timeoutMs, streamMs, streams, largeBodies, shedding, fairShares };
     const events = route.events ?? route.eventsAfter?.events;
-    const endpoint = serveEndpoint(route, invoke(route), parts, events && invokeStream(events));
-    const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];
+    const endpoint =
+      route.fullMethod === BATCH_METHOD
+        ? serveBatch(route, { settings, largeBodies, fairShares, open })
+        : serveEndpoint(route, invoke(route), parts, events && invokeStream(events));
+    const refused = isBatchable(route) ? [] : [refuseInBatch];
+    const gates = [...refused, rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];
     const area = areaOf(route.path);
     const router = areas.get(area) ?? new Router();
     areas.set(area, router);

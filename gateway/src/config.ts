@@ -109,6 +109,30 @@ export const config = {
     parse: integer(1, 100_000),
     fallback: 32,
   },
+  batchCalls: {
+    variable: 'COMMONPLACE_BATCH_CALLS',
+    help: 'maximum calls of one batch',
+    parse: integer(1, 50),
+    fallback: 50,
+  },
+  batchBodyBytes: {
+    variable: 'COMMONPLACE_BATCH_BODY_BYTES',
+    help: 'maximum bytes of the body of a batch, with the bodies of all its calls',
+    parse: integer(1024, 64 * 1024 * 1024),
+    fallback: 1024 * 1024,
+  },
+  batchAnswerBytes: {
+    variable: 'COMMONPLACE_BATCH_ANSWER_BYTES',
+    help: 'maximum bytes of the answer of one call in a batch; a larger one is left out',
+    parse: integer(4096, 64 * 1024 * 1024),
+    fallback: 1024 * 1024,
+  },
+  batchAnswersBytes: {
+    variable: 'COMMONPLACE_BATCH_ANSWERS_BYTES',
+    help: 'maximum bytes of all answers of a batch, of which those up to 4 KiB do not count; what exceeds it is left out',
+    parse: integer(4096, 64 * 1024 * 1024),
+    fallback: 4 * 1024 * 1024,
+  },
   mcpBodyBytes: {
     variable: 'COMMONPLACE_MCP_BODY_BYTES',
     help: 'maximum bytes of one message to the MCP server',

@@ -49,7 +49,7 @@ export interface EndpointSettings {
   readonly fairShares: FairShares;
 }
 
-type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
+export type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
 
 /** Serves one endpoint: reads JSON into a message, calls the rpc, and writes the response message into the envelope. */
 export function serveEndpoint(
@@ -72,7 +72,9 @@ export function serveEndpoint(
     const body = isSafe(ctx.method) ? undefined : await bodyOf(ctx, route, settings.bodyBytes);
     // One deadline covers a request from its arrival to its answer. It is extended by the time that the client takes to
     // send the body.
-    const deadline = ctx.state.arrivedAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
+    const own = ctx.state.arrivedAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
+    const { batched } = ctx.state;
+    const deadline = batched === undefined ? own : Math.min(own, batched.deadline);
     // A client that sends its body slowly does not hold a place meanwhile.
     const entered = fairShares.enter(sharerOf(ctx), deadline);
     const place = entered instanceof Promise ? await entered : entered;
@@ -90,7 +92,7 @@ export function serveEndpoint(
 }
 
 /** What an rpc has answered, with what the request asks to see of it. */
-interface RpcAnswer {
+export interface RpcAnswer {
   readonly message: object;
   readonly reply: Reply;
   readonly shown: Shown;
@@ -136,14 +138,18 @@ async function answerOf(
 }
 
 /** A request's body in a form that `parseBody` reads. */
-interface Body {
+export interface Body {
   readonly bytes: Buffer;
   readonly type: string | undefined;
 }
 
 async function bodyOf(ctx: Ctx, { formEncoded, filePart, descriptor }: Route, limit: number): Promise<Body> {
   const type = ctx.req.headers['content-type'];
-  const bytes = await readBody(ctx as never, limit, { formEncoded, multipart: filePart !== undefined });
+  const bytes = await readBody(
+    ctx as never,
+    { bytes: limit, setting: 'COMMONPLACE_BODY_BYTES' },
+    { formEncoded, multipart: filePart !== undefined },
+  );
   if (filePart === undefined || type === undefined || !isMultipart(type) || bytes.length === 0) return { bytes, type };
   return { bytes: await multipartToJson(type, bytes, descriptor.input, filePart), type: 'application/json' };
 }
@@ -220,11 +226,11 @@ function sendEvents(
 }
 
 /** Reads a request on the event loop, or in a worker thread if its body is large. */
-function readAll(
+export function readAll(
   ctx: Ctx,
   route: Route,
   body: Body | undefined,
-  { largeBodies }: EndpointSettings,
+  { largeBodies }: Pick<EndpointSettings, 'largeBodies'>,
 ): ReadRequest | Promise<ReadRequest> {
   const { url = '', headers } = ctx.req;
   const query = url.includes('?') ? ctx.query : NO_QUERY;
@@ -281,7 +287,7 @@ const SHARE_LINK = /^[\w-]{20,64}$/;
  * Sends an answer in its envelope, or 304 without a body if the client already has it (`If-None-Match`). Returns the
  * approximate number of bytes.
  */
-async function respond(ctx: Ctx, route: Route, { message, reply, shown }: RpcAnswer): Promise<number> {
+export async function respond(ctx: Ctx, route: Route, { message, reply, shown }: RpcAnswer): Promise<number> {
   const { res } = ctx;
   const safe = isSafe(ctx.method);
   const version = route.versionOf(message);

@@ -8,6 +8,7 @@ import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { openReaders } from '@commonplace/site/reader';
 import { createApp } from './app.js';
+import { BATCH_METHOD } from './batch/gate.js';
 import { capabilitiesFor } from './capabilities.js';
 import { config, type Settings } from './config.js';
 import { listDeprecations } from './deprecations.js';
@@ -188,7 +189,8 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
     },
   );
   const called = routes.flatMap((route) => [route, ...(route.events === undefined ? [] : [route.events])]);
-  const missing = called.find(({ fullMethod }) => !invokers.has(fullMethod));
+  // A batch calls no service itself.
+  const missing = called.find(({ fullMethod }) => !invokers.has(fullMethod) && fullMethod !== BATCH_METHOD);
   if (missing !== undefined) throw new Error(`${missing.fullMethod} is on HTTP, but no client calls it`);
   return invokers;
 }

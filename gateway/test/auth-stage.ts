@@ -32,7 +32,7 @@ import { openLargeBodies } from '../src/large-bodies/index.js';
 import { createLocalLimiter } from '../src/middleware/limiters.js';
 import { createFailureLimit } from '../src/middleware/rate-limit.js';
 import { createOpenPages } from '../src/raw/open.js';
-import { createRoutes } from '../src/routes.js';
+import { createRoutes, type Route } from '../src/routes.js';
 import { openHttpServer } from '../src/server.js';
 
 export const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada <3' };
@@ -71,9 +71,16 @@ export interface AuthStage {
   close(): Promise<void>;
 }
 
+export interface StageOptions {
+  /** Settings of the gateway. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Answers the calls of endpoints instead of `{}`. */
+  readonly invoke?: (route: Route) => Invoke;
+}
+
 /** Starts the gateway on `port` with the public URL `publicUrl`. */
-export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthStage> {
-  const settings = readConfig(config, { COMMONPLACE_PUBLIC_URL: publicUrl });
+export async function openAuthStage(publicUrl: string, port = 0, options: StageOptions = {}): Promise<AuthStage> {
+  const settings = readConfig(config, { COMMONPLACE_PUBLIC_URL: publicUrl, ...options.env });
   const routes = createRoutes();
   const identity = createFakeIdentity();
   const ended = createEndedSessions();
@@ -103,7 +110,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     settings,
     routes,
-    invoke: (route) => (async () => (route.rpc === 'GetMe' ? { orgs: [] } : {})) as Invoke,
+    invoke: options.invoke ?? ((route) => (async () => (route.rpc === 'GetMe' ? { orgs: [] } : {})) as Invoke),
     authentication: {
       auth: identity.client,
       verifyCaller: async (token) => JSON.parse(token) as Caller,

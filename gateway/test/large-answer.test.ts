@@ -45,3 +45,13 @@ test('a large answer of many small values is encoded in pieces', async () => {
   expect(encoded.pieces.length).toBeGreaterThan(3);
   expect(Buffer.concat(encoded.pieces).toString()).toBe(written);
 });
+
+test('values that are large together stay bytes, too, except for small ones', () => {
+  const batch = createRoutes().find(({ rpc }) => rpc === 'SendBatch') as Route;
+  const bodies = [60_000, 30_000, 100, 10_000].map((chars) => Buffer.from(JSON.stringify('é'.repeat(chars / 2))));
+  const responses = bodies.map((body, i) => ({ id: `${i}`, status: 200, headers: {}, body }));
+  const { data } = batch.writeResponse({ responses });
+  expect(data.map((part) => typeof part)).toEqual(['string', 'object', 'string', 'object', 'string']);
+  const written = JSON.parse(data.join('')) as { responses: { body: string }[] };
+  expect(written.responses.map(({ body }) => body)).toEqual(bodies.map((body) => JSON.parse(body.toString())));
+});

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { enumChoices, shapesOf } from '../src/descriptors/shape.js';
-import { createInProcessClient } from '../src/mcp/api/in-process.js';
+import { createInProcessClient, readText } from '../src/in-process.js';
 import { keyOfStep } from '../src/mcp/api/keys.js';
 import { effectOf, indexOperations, requestOf } from '../src/mcp/api/operations.js';
 import { describeOperation } from '../src/mcp/catalogue/describe.js';
@@ -191,9 +191,9 @@ describe('a request within the process', () => {
         ]),
       );
     });
-    const { status, headers, text } = await send(request);
-    expect([status, headers['x-answer']]).toEqual([201, 'yes']);
-    expect(JSON.parse(text)).toEqual(['POST', '/a?b=c', 'b', '2', 'é', '10.1.2.3', true]);
+    const response = await send(request);
+    expect([response.statusCode, response.headers['x-answer']]).toEqual([201, 'yes']);
+    expect(JSON.parse(await readText(response))).toEqual(['POST', '/a?b=c', 'b', '2', 'é', '10.1.2.3', true]);
   });
 
   test('that is aborted closes the connection of its answer', async () => {

@@ -10,14 +10,20 @@ export interface BodyTypes {
   readonly multipart?: boolean;
 }
 
+/** Maximum size of a body, and the setting that decides about it. */
+export interface BodyLimit {
+  readonly bytes: number;
+  readonly setting: string;
+}
+
 /**
  * Reads the bytes of a request's body. A body that is not empty must be JSON or have another type that `types` allows.
  */
-export async function readBody(ctx: Context, limit: number, types: BodyTypes = {}): Promise<Buffer> {
+export async function readBody(ctx: Context, limit: BodyLimit, types: BodyTypes = {}): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = ctx.req.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return EMPTY;
-  if (Number(length) > limit) throw tooLarge(limit, types);
-  const bytes = await readBytes(ctx.req, limit).catch((error: { type?: string }) => {
+  if (Number(length) > limit.bytes) throw tooLarge(limit, types);
+  const bytes = await readBytes(ctx.req, limit.bytes).catch((error: { type?: string }) => {
     if (error instanceof AppError) throw error;
     if (error.type === 'entity.too.large') throw tooLarge(limit, types);
     throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause: error });
@@ -39,9 +45,9 @@ function isJson(type: string | undefined): boolean {
   return mediaType(type) === 'application/json';
 }
 
-function tooLarge(limit: number, { multipart }: BodyTypes): AppError {
-  const message = `A body has at most ${limit} bytes${multipart ? ': larger files take a signed upload' : ''}.`;
+function tooLarge({ bytes, setting }: BodyLimit, { multipart }: BodyTypes): AppError {
+  const message = `A body has at most ${bytes} bytes${multipart ? ': larger files take a signed upload' : ''}.`;
   return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, {
-    details: { limit, setting: 'COMMONPLACE_BODY_BYTES' },
+    details: { limit: bytes, setting },
   });
 }

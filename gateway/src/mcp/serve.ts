@@ -1,8 +1,8 @@
 import type { Middleware } from 'koa';
 import type { Settings } from '../config.js';
+import type { OpenInProcess } from '../in-process.js';
 import type { State } from '../middleware/state.js';
 import type { Route } from '../routes.js';
-import type { SendInProcess } from './api/in-process.js';
 
 export const MCP_PATH = '/mcp';
 
@@ -13,7 +13,7 @@ export interface McpParts {
   >;
   readonly routes: readonly Route[];
   /** Sends a request through all of the API's middleware. */
-  readonly send: SendInProcess;
+  readonly send: OpenInProcess;
   /** The gates that every message passes: authentication and rate limits. */
   readonly gates: readonly Middleware<State>[];
 }

@@ -8,11 +8,11 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
+import type { OpenInProcess } from '../in-process.js';
 import type { Route } from '../routes.js';
 import { SERVER_VERSION } from '../version.js';
 import { type Carrier, carrierOf } from './api/caller.js';
 import { asOperationFailed, OperationFailed } from './api/errors.js';
-import type { SendInProcess } from './api/in-process.js';
 import type { CallIdentity, CallMeta } from './api/keys.js';
 import { type Arguments, indexOperations } from './api/operations.js';
 import { createSender, type SenderParts } from './api/send.js';
@@ -27,7 +27,7 @@ import { WRITE } from './tools/write.js';
 
 export interface McpServerParts {
   readonly routes: readonly Route[];
-  readonly send: SendInProcess;
+  readonly send: OpenInProcess;
   readonly publicUrl: string;
   /** Maximum number of characters of text in a result. */
   readonly resultChars: number;

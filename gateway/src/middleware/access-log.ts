@@ -72,6 +72,7 @@ function identityOf(ctx: Context): Record<string, unknown> {
   return {
     request_id: requestId,
     ...traceFields(traceparent),
+    ...(ctx.state.batched === undefined ? {} : { batch: ctx.state.batched.requestId }),
     ...(client === '' || CREDENTIAL.test(client) ? {} : { client_request_id: client }),
     client: clientIp,
     tenant: tenantOf(admitted?.caller) ?? named?.orgId,

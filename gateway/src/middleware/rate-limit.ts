@@ -83,7 +83,7 @@ export function createRateGate(policies: Policies, create: CreateLimiter = creat
   const inProgress = createInProgress();
 
   return (route) => {
-    const asked = route.scope === 'public' ? route.limits : ['default', ...route.limits];
+    const asked = route.scope === 'public' ? route.limits : [...new Set(['default', ...route.limits])];
     const names = asked.filter((name) => limiters.has(name)) as PolicyName[];
     const policyHeader = names.map((name) => policyHeaderOf(name, policies[name])).join(', ');
     if (names.length === 0 && policies.concurrent === undefined) return (_, next) => next();
@@ -104,6 +104,8 @@ export function createRateGate(policies: Policies, create: CreateLimiter = creat
       if (names.length > 0) ctx.set('RateLimit-Policy', policyHeader);
       await count(names);
       ctx.state.countBy = count;
+      // The calls of a batch run one after another, so that the batch itself counts for them.
+      if (ctx.state.batched !== undefined) return next();
       const leave = inProgress.enter([claimOf(credentialId, policies.concurrent)]);
       try {
         await next();

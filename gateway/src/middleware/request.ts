@@ -6,6 +6,7 @@ import { requestBegun } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import proxyAddr from 'proxy-addr';
 import type { Settings } from '../config.js';
+import { batchedCallOf } from '../in-process.js';
 import { beginEntry } from './access-log.js';
 import { beginTrace, endTrace } from './observe.js';
 import type { State } from './state.js';
@@ -27,6 +28,8 @@ export function nameRequest(settings: RequestSettings, log: Log): Middleware<Sta
     const requestId = newRequestId();
     ctx.state.requestId = requestId;
     ctx.state.arrivedAt = Date.now();
+    const batched = batchedCallOf(ctx.req);
+    if (batched !== undefined) ctx.state.batched = batched;
     ctx.state.clientIp = trustedProxies.length === 0 ? (ctx.req.socket.remoteAddress ?? '') : proxyAddr(ctx.req, trust);
     ctx.state.clientNetwork = countedNetwork(ctx.state.clientIp, settings.ipv6Prefix);
     const { res } = ctx;
@@ -35,7 +38,9 @@ export function nameRequest(settings: RequestSettings, log: Log): Middleware<Sta
     const started = performance.now();
     res.once('close', requestBegun());
     const entry = beginEntry(ctx, log, settings.accessLog);
-    const decides = settings.trustTraceparent && trust(ctx.req.socket.remoteAddress ?? '', 0);
+    // The parent of a batched call is the span of its batch, which has decided already.
+    const decides =
+      batched !== undefined || (settings.trustTraceparent && trust(ctx.req.socket.remoteAddress ?? '', 0));
     const span = beginTrace(ctx, decides);
     try {
       await next();

@@ -1,4 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
+import type { BatchedCall } from '../in-process.js';
 
 /** Facts about a request that the middleware has established. */
 export interface State {
@@ -8,6 +9,8 @@ export interface State {
   clientNetwork: string;
   /** Time of arrival in epoch milliseconds, at which the request's deadline starts. */
   arrivedAt: number;
+  /** What the request takes over from its batch; undefined for a request of its own. */
+  batched?: BatchedCall;
   /** The `traceparent` that calls to services carry. */
   traceparent: string | undefined;
   /** The caller, set by the authentication gate; absent on routes without a credential. */

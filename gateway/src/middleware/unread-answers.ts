@@ -30,7 +30,10 @@ export function limitUnreadAnswers(maxBytes: number): Middleware<State> {
       for (const name of HEADERS_OF_BODY) ctx.remove(name);
       throw error;
     }
-    ctx.res.once('close', inProgress.count([claim]));
+    const release = inProgress.count([claim]);
+    // The answer of a batched call is in memory until the client has read the answer of the batch.
+    if (ctx.state.batched === undefined) ctx.res.once('close', release);
+    else ctx.state.batched.held.push(release);
   };
 }
 

@@ -46,7 +46,7 @@ export function operationOf(schemas: Schemas, errors: ErrorAnswers, route: Route
     'x-workspace-limited-keys': limitName(route),
     'x-preview': route.preview,
     'x-errors': route.errors,
-    'x-rate-limits': ['default', ...route.limits, ...route.limitsWhen.flatMap(({ limits }) => limits)],
+    'x-rate-limits': [...new Set(['default', ...route.limits, ...route.limitsWhen.flatMap(({ limits }) => limits)])],
     ...queryRules(route, shapes),
   };
 }

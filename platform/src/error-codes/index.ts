@@ -61,6 +61,7 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
     invalid_filter: 'The filter is malformed.',
     query_required: 'A search needs a query.',
     multiple_credentials: 'The request carries two credentials.',
+    not_in_batch: 'A batch cannot contain this call: send it alone.',
     invalid_webhook_payload: 'The payload is not one that the webhook takes.',
     parent_not_container: 'The parent cannot contain other resources.',
   },
@@ -108,6 +109,7 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
   },
   409: {
     version_conflict: 'The record has changed since the version that you named.',
+    failed_dependency: 'The call of a batch was not made, because one that it depends on has failed.',
     edit_not_applicable: 'The edit does not fit the content as it is now.',
     idempotency_key_reused: 'The Idempotency-Key was used with another body.',
     idempotency_in_progress: 'The first request with this Idempotency-Key is still running.',

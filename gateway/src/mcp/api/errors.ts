@@ -1,5 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type AppError, asAppError } from '@commonplace/kit/errors';
-import type { ApiResponse } from './in-process.js';
 
 /** The error in the body of an API answer. */
 export interface ApiError {
@@ -23,7 +23,7 @@ export class OperationFailed extends Error {
 }
 
 /** Parses the error of an unsuccessful response. */
-export function failureOf({ text, headers }: ApiResponse): OperationFailed {
+export function failureOf(text: string, headers: IncomingHttpHeaders): OperationFailed {
   const { error, request_id: requestId } = JSON.parse(text) as { error: ApiError; request_id: string };
   const retryAfter = headers['retry-after'];
   return new OperationFailed(error, requestId, retryAfter === undefined ? undefined : Number(retryAfter));

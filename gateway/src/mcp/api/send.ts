@@ -1,7 +1,7 @@
 import { traceHeaders } from '@commonplace/kit/telemetry';
+import { type OpenInProcess, readText } from '../../in-process.js';
 import type { Carrier } from './caller.js';
 import { failureOf } from './errors.js';
-import type { SendInProcess } from './in-process.js';
 import { type CallIdentity, keyOfStep, traceparentOf } from './keys.js';
 import { type Arguments, type Operations, requestOf } from './operations.js';
 
@@ -18,7 +18,7 @@ export type SendOperation = (operation: string, args: Arguments) => Promise<Oper
 
 export interface SenderParts {
   readonly operations: Operations;
-  readonly send: SendInProcess;
+  readonly send: OpenInProcess;
 }
 
 /** Headers of the MCP request that are copied to its requests to the API: credential, client address and context. */
@@ -65,8 +65,9 @@ export function createSender(
       remoteAddress: carrier.remoteAddress,
       signal,
     });
-    if (response.status >= 400) throw failureOf(response);
-    return JSON.parse(response.text) as OperationAnswer;
+    const text = await readText(response);
+    if ((response.statusCode ?? 500) >= 400) throw failureOf(text, response.headers);
+    return JSON.parse(text) as OperationAnswer;
   };
 }
 
