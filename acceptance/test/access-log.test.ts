@@ -42,6 +42,15 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
   return answer;
 }
 
+test('a call in a batch has a line of its own, which names the request of the batch', async () => {
+  const requests = [{ id: 'a', method: 'GET', path: '/api/v1/me' }];
+  const { data, body } = await by.post<{ responses: { headers: Record<string, string> }[] }>('/batch', { requests });
+  const line = await lineOf(data.responses[0]?.headers['X-Request-Id'] ?? null);
+  expect(line).toMatchObject({ method: 'GET', route: '/api/v1/me', status: 200, batch: body.request_id });
+  expect(line.client).toBe('127.0.0.1');
+  expect(await lineOf(body.request_id)).toMatchObject({ method: 'POST', route: '/api/v1/batch', status: 200 });
+});
+
 test('a request has one line with the caller and the endpoint', async () => {
   const workspace = (await by.post<Workspace>('/workspaces', { name: 'Logged' })).data;
   const body = { type: 'document', name: 'Logged', workspace_id: workspace.id };

@@ -201,3 +201,20 @@ function statusFrom(localAddress: string, headers: Record<string, string>): Prom
     }).once('error', reject);
   });
 }
+
+test('the calls of a batch are parts of its trace', async () => {
+  const trace = newTrace({ sampled: true });
+  const requests = [
+    { id: 'me', method: 'GET', path: '/api/v1/me' },
+    { id: 'list', method: 'GET', path: `/api/v1/workspaces/${workspace.id}/resources` },
+  ];
+  await by.post('/batch', { requests }, { headers: trace.headers });
+  const [batch, ...calls] = await eventually(() => {
+    const found = spansOf(trace.id).filter(({ name }) => /^(GET|POST) /.test(name));
+    const names = ['POST /api/v1/batch', 'GET /api/v1/me', 'GET /api/v1/workspaces/{workspace_id}/resources'];
+    expect(found.map(({ name }) => name).sort()).toEqual([...names].sort());
+    return names.map((name) => found.find((span) => span.name === name) as CollectedSpan);
+  });
+  expect(batch?.parentSpanId).toBe(trace.spanId);
+  expect(calls.map(({ parentSpanId }) => parentSpanId)).toEqual([batch?.spanId, batch?.spanId]);
+});

@@ -96,13 +96,14 @@ export async function openAuthStage(publicUrl: string, port = 0, options: StageO
     watchUtilization(() => 0),
   );
   const share = shareOfVisitors(fairShares, settings.requestTimeoutMs);
+  const largeBodies = openLargeBodies(settings);
   const app = createApp({
     createLimiter: createLocalLimiter,
     invokeStream: () => () => {
       throw new Error('no stream is played');
     },
     streams: createEventStreams({ require: () => {}, open: () => () => {} }),
-    largeBodies: openLargeBodies(settings),
+    largeBodies,
     fairShares,
     share,
     denials: { note: () => {} },
@@ -178,7 +179,11 @@ export async function openAuthStage(publicUrl: string, port = 0, options: StageO
         body: JSON.stringify(body),
       }),
     form: (path, fields, headers = {}) => send(path, { method: 'POST', headers, body: new URLSearchParams(fields) }),
-    close: () => server.close(0),
+    close: async () => {
+      await server.close(0);
+      await largeBodies.close();
+      fairShares.close();
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import { Content } from '@commonplace/proto/resources/v1/content_service.js';
 import { Resource } from '@commonplace/proto/resources/v1/resource.js';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { isBatchable } from '../src/batch/gate.js';
 import type { Invoke } from '../src/endpoint.js';
 import { createRoutes } from '../src/routes.js';
@@ -28,6 +28,7 @@ interface Called {
 }
 
 let stage: AuthStage;
+let usual: AuthStage;
 let called: Called[];
 /** What an rpc does instead of answering an empty record. */
 let acts: Record<string, (options: CallOptions) => unknown>;
@@ -38,17 +39,25 @@ const invoke: StageOptions['invoke'] = (route) =>
     return (await acts[route.rpc]?.(options)) ?? (route.rpc === 'GetMe' ? { orgs: [] } : Resource.fromPartial({}));
   }) as unknown as Invoke;
 
-async function open(env: Record<string, string> = {}): Promise<void> {
-  await stage?.close();
+/** Uses a gateway with other settings for the rest of a test. */
+async function open(env: Record<string, string>): Promise<void> {
   stage = await openAuthStage(PUBLIC, 0, { env, invoke });
 }
 
-beforeEach(async () => {
+beforeAll(async () => {
+  usual = await openAuthStage(PUBLIC, 0, { invoke, env: { COMMONPLACE_RATE_LIMITS: 'off' } });
+}, 30_000);
+afterAll(() => usual.close());
+beforeEach(() => {
   called = [];
   acts = {};
-  await open();
+  stage = usual;
+  stage.logged.length = 0;
+  stage.identity.calls.length = 0;
 });
-afterEach(() => stage.close());
+afterEach(async () => {
+  if (stage !== usual) await stage.close();
+});
 
 async function send(requests: unknown, headers: Record<string, string> = KEY) {
   const answer = await stage.json('/api/v1/batch', { requests }, headers);

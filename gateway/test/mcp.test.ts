@@ -74,6 +74,7 @@ describe('operations that `call` reaches', () => {
       destructiveHint: false,
       idempotentHint: false,
     });
+    expect(effect('sendBatch')).toMatchObject({ readOnlyHint: false, destructiveHint: true });
     expect(effect('updateResource')).toMatchObject({ readOnlyHint: false, destructiveHint: true });
     expect(effect('deleteResource')).toMatchObject({
       readOnlyHint: false,

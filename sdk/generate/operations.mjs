@@ -26,7 +26,8 @@ const NAMES = { search: 'query', signIn: 'signIn', emptyTrash: 'empty', listTras
 export const snake = (name) => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
 export const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 export const pascal = (name) => name[0].toUpperCase() + camel(name).slice(1);
-const plural = (name) => (/[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`);
+const plural = (name) =>
+  /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : /(?:[sx]|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
 
 /**
  * Returns the operations of an OpenAPI document, and the schemas that they use by name:

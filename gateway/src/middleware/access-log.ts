@@ -33,7 +33,7 @@ const PROBES = '/health/';
 export function beginEntry(ctx: Context, log: Log, share: number): AccessEntry {
   const { socket } = ctx.req;
   const began = performance.now();
-  const written = socket.bytesWritten;
+  const written: number | undefined = socket.bytesWritten;
   const isProbe = ctx.path.startsWith(PROBES);
   const isSampled = !isProbe && share > 0 && (share >= 1 || Math.random() < share);
   let beganAnswerMs: number | undefined;
@@ -47,7 +47,8 @@ export function beginEntry(ctx: Context, log: Log, share: number): AccessEntry {
       status: ctx.res.headersSent ? ctx.res.statusCode : undefined,
       duration_ms: beganAnswerMs === undefined ? undefined : Math.round(beganAnswerMs),
       sent_ms: Math.round(performance.now() - began),
-      bytes: socket.bytesWritten - written,
+      // The connection of a call within the process counts no bytes.
+      bytes: written === undefined ? undefined : socket.bytesWritten - written,
       ...(ctx.res.writableFinished ? {} : { aborted: true }),
     };
     if (isFailure) log.warn('request.done', line);

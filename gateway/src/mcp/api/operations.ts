@@ -1,5 +1,6 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { invalidFields } from '@commonplace/kit/errors';
+import { BATCH_METHOD } from '../../batch/gate.js';
 import { pathParams } from '../../request/endpoint.js';
 import { PAGE_KEYS } from '../../request/page.js';
 import type { Route } from '../../routes.js';
@@ -41,9 +42,14 @@ export function effectOf(routes: readonly Route[]): Effect {
   const writes = routes.filter((route) => !isReadOnly(route));
   return {
     readOnlyHint: writes.length === 0,
-    destructiveHint: writes.some(({ method, traits }) => method !== 'POST' || traits.deletes),
+    destructiveHint: writes.some(changesOrDeletes),
     idempotentHint: writes.every(({ method }) => method === 'PUT' || method === 'DELETE'),
   };
+}
+
+/** Returns whether a write may do more than add. The calls of a batch may do anything. */
+function changesOrDeletes({ method, traits, fullMethod }: Route): boolean {
+  return method !== 'POST' || traits.deletes || fullMethod === BATCH_METHOD;
 }
 
 /**
