@@ -25,7 +25,7 @@ import { createApp } from '../src/app.js';
 import { config } from '../src/config.js';
 import type { Invoke } from '../src/endpoint.js';
 import { createEventStreams } from '../src/event-streams.js';
-import { createFairShares, sharesOf } from '../src/fair-shares/index.js';
+import { createFairShares, type FairShares, sharesOf } from '../src/fair-shares/index.js';
 import { shareOfVisitors } from '../src/fair-shares/visitors.js';
 import { watchUtilization } from '../src/fair-shares/watch-utilization.js';
 import { openLargeBodies } from '../src/large-bodies/index.js';
@@ -76,6 +76,8 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Answers the calls of endpoints instead of `{}`. */
   readonly invoke?: (route: Route) => Invoke;
+  /** Shares the gateway between tenants. */
+  readonly fairShares?: FairShares;
 }
 
 /** Starts the gateway on `port` with the public URL `publicUrl`. */
@@ -91,10 +93,12 @@ export async function openAuthStage(publicUrl: string, port = 0, options: StageO
   const logged: string[] = [];
   const approvals = new Map<string, Approval>();
   const decisions: DecideApprovalRequest[] = [];
-  const fairShares = createFairShares(
-    sharesOf(settings),
-    watchUtilization(() => 0),
-  );
+  const fairShares =
+    options.fairShares ??
+    createFairShares(
+      sharesOf(settings),
+      watchUtilization(() => 0),
+    );
   const share = shareOfVisitors(fairShares, settings.requestTimeoutMs);
   const largeBodies = openLargeBodies(settings);
   const app = createApp({

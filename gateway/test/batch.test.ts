@@ -5,6 +5,7 @@ import { Resource } from '@commonplace/proto/resources/v1/resource.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { isBatchable } from '../src/batch/gate.js';
 import type { Invoke } from '../src/endpoint.js';
+import type { FairShares } from '../src/fair-shares/index.js';
 import { createRoutes } from '../src/routes.js';
 import { type AuthStage, openAuthStage, type StageOptions, signedIn } from './auth-stage.js';
 import { ID } from './request-helpers.js';
@@ -207,6 +208,21 @@ describe('a batch', () => {
     expect(responses.map((one) => one.status)).toEqual([200, 200, 429]);
     expect(responses[2]?.body.error).toMatchObject({ code: 'concurrency_limited', details: { policy: 'unread' } });
     expect((await send([read('a')])).responses[0]?.status).toBe(200);
+  });
+
+  test('keeps no place in its process while its calls run, each of which takes one', async () => {
+    const turns: string[] = [];
+    const fairShares: FairShares = {
+      enter(tenant) {
+        turns.push('enter');
+        return { tenant, since: performance.now(), bytes: 0 };
+      },
+      leave: ({ bytes }) => void turns.push(bytes > 0 ? 'leave' : 'leave without bytes'),
+      close: () => {},
+    };
+    stage = await openAuthStage(PUBLIC, 0, { invoke, fairShares });
+    await send([ME, { ...ME, id: 'b' }]);
+    expect(turns).toEqual(['enter', 'leave', 'enter', 'leave', 'enter', 'leave']);
   });
 
   test('leaves out answers that are too large, alone or together, and what they did stays', async () => {
