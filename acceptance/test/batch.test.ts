@@ -93,6 +93,14 @@ test('a repeated batch with a key makes each write once, and a write shares its 
   expect([alone.data.id, alone.headers.get('idempotency-replayed')]).toEqual([inBatch?.body.data?.id, 'true']);
 });
 
+test('the capabilities list it as a preview, with its limits', async () => {
+  const { data } = await person.get<{ endpoints: readonly { path: string }[]; limits: object }>('/capabilities');
+  expect(data.endpoints.filter(({ path }) => path === '/api/v1/batch')).toEqual([
+    { method: 'POST', path: '/api/v1/batch', scope: 'none', status: 'preview' },
+  ]);
+  expect(data.limits).toMatchObject({ batch_calls: 50, batch_body_bytes: 1024 * 1024 });
+});
+
 describe('the gates hold for each call', () => {
   test('a key does in a batch what its scopes and its workspaces allow', async () => {
     const other = (await person.post<Workspace>('/workspaces', { name: 'Other' })).data;

@@ -14,6 +14,8 @@ export interface CapabilityParts {
   readonly bodyBytes: number;
   readonly fileBytes: number;
   readonly inlineFileBytes: number;
+  readonly batchCalls: number;
+  readonly batchBodyBytes: number;
   /** Whether an embedding model for semantic search is available. */
   readonly semanticSearch: boolean;
 }
@@ -41,6 +43,8 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
       json_body_bytes: parts.bodyBytes,
       file_bytes: parts.fileBytes,
       inline_file_bytes: parts.inlineFileBytes,
+      batch_calls: parts.batchCalls,
+      batch_body_bytes: parts.batchBodyBytes,
     },
     rateLimits: Object.entries(parts.policies)
       .filter(([name]) => name !== 'auth' && !CONCURRENCY_POLICIES.has(name as PolicyName))

@@ -184,6 +184,8 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
         bodyBytes: settings.bodyBytes,
         fileBytes: settings.fileBytes,
         inlineFileBytes: settings.inlineFileBytes,
+        batchCalls: settings.batchCalls,
+        batchBodyBytes: settings.batchBodyBytes,
         semanticSearch: await hasEmbeddings(host),
       });
     },
