@@ -123,6 +123,7 @@ import {
   MeteringServiceService,
 } from '@commonplace/proto/tenancy/v1/credit_service.js';
 import { type DirectoryService, DirectoryServiceService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { type GroupService, GroupServiceService } from '@commonplace/proto/tenancy/v1/group_service.js';
 import { type OrgService, OrgServiceService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { type PinService, PinServiceService } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import { type WorkspaceService, WorkspaceServiceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
@@ -134,6 +135,7 @@ export const contracts = {
   apiKeys: contract<ApiKeyService>('identity', ApiKeyServiceService),
   auth: contract<AuthService>('identity', AuthServiceService),
   orgs: contract<OrgService>('tenancy', OrgServiceService),
+  groups: contract<GroupService>('tenancy', GroupServiceService),
   workspaces: contract<WorkspaceService>('tenancy', WorkspaceServiceService),
   credits: contract<CreditService>('tenancy', CreditServiceService),
   metering: contract<MeteringService>('tenancy', MeteringServiceService),

@@ -20,6 +20,7 @@ import { ConversationRead, ConversationUpdated, MessageChanged } from '@commonpl
 import { ResourceChanged } from '@commonplace/proto/resources/v1/events.js';
 import {
   CreditsLow,
+  GroupChanged,
   OrgChanged,
   OrgMemberChanged,
   UsageAlert,
@@ -61,6 +62,7 @@ export const PAYLOADS = {
   'messaging.message.updated': reader(MessageChanged),
   'resources.resource.purged': reader(ResourceChanged),
   'tenancy.credits.low': reader(CreditsLow),
+  'tenancy.group.deleted': reader(GroupChanged),
   'tenancy.org.deleted': reader(OrgChanged),
   'tenancy.org.purged': reader(OrgChanged),
   'tenancy.org.restored': reader(OrgChanged),

@@ -18,7 +18,9 @@ export interface PersonMemberships {
   readonly userId: string;
   readonly orgs: ReadonlyMap<string, Memberships['orgs'][number]>;
   readonly workspaces: ReadonlyMap<string, WorkspaceMembership>;
-  /** Principals of grants that apply to the person: `user:<id>`, `org:<id>`, `workspace:<id>`. */
+  /** Ids of the groups that the person is in. */
+  readonly groups: ReadonlySet<string>;
+  /** Principals of grants that apply to the person: `user:<id>`, `org:<id>`, `workspace:<id>`, `group:<id>`. */
   readonly principals: readonly string[];
 }
 
@@ -51,15 +53,17 @@ export async function createMembershipCache(
   return { of: (userId, options) => cache.get(userId) ?? fresh(userId, options), fresh };
 }
 
-function index({ userId, orgs, workspaces }: Memberships): PersonMemberships {
+function index({ userId, orgs, workspaces, groups }: Memberships): PersonMemberships {
   return {
     userId,
     orgs: new Map(orgs.map((org) => [org.orgId, org])),
     workspaces: new Map(workspaces.map((workspace) => [workspace.workspaceId, workspace])),
+    groups: new Set(groups.map(({ groupId }) => groupId)),
     principals: [
       `user:${userId}`,
       ...orgs.map(({ orgId }) => `org:${orgId}`),
       ...workspaces.map(({ workspaceId }) => `workspace:${workspaceId}`),
+      ...groups.map(({ groupId }) => `group:${groupId}`),
     ],
   };
 }

@@ -106,6 +106,26 @@ const orgMember =
     };
   };
 
+/** Members of the Org see its groups. */
+const group =
+  (type: EventType): EventSource =>
+  (event) => ({
+    type,
+    orgId: text(event.data.orgId),
+    audience: { org: 'member' },
+    data: pick(event.data, ['groupId', 'name', ...CHANGE, 'orgId']),
+  });
+
+/** Members of the Org see who is in its groups, and guests their own places. */
+const groupMember =
+  (type: EventType): EventSource =>
+  (event) => ({
+    type,
+    orgId: text(event.data.orgId),
+    audience: { org: 'member', people: [text(event.data.userId)] },
+    data: pick(event.data, ['groupId', 'userId', 'orgId']),
+  });
+
 /** Administrators see events about their Org's credits; in the Personal tenant, the person does. */
 const credits =
   (type: EventType, fields: readonly string[]): EventSource =>
@@ -233,6 +253,11 @@ export const SOURCES: Readonly<Record<string, EventSource>> = {
   'commonplace.tenancy.org_member.added': orgMember('member.added'),
   'commonplace.tenancy.org_member.updated': orgMember('member.added', true),
   'commonplace.tenancy.org_member.removed': orgMember('member.removed'),
+  'commonplace.tenancy.group.created': group('group.created'),
+  'commonplace.tenancy.group.updated': group('group.updated'),
+  'commonplace.tenancy.group.deleted': group('group.deleted'),
+  'commonplace.tenancy.group_member.added': groupMember('group_member.added'),
+  'commonplace.tenancy.group_member.removed': groupMember('group_member.removed'),
   'commonplace.tenancy.usage.alert': credits('usage.alert', ['about', 'threshold', 'used', 'limit', 'period']),
   'commonplace.tenancy.credits.low': credits('credits.low', ['threshold', 'available', 'granted', 'period']),
   'commonplace.messaging.message.created': message('message.created'),

@@ -33,6 +33,7 @@ function person(
     userId: id,
     orgs: new Map(org === undefined ? [] : [['org', { orgId: 'org', name: 'Org', role: org } as never]]),
     workspaces: new Map(Object.entries(workspaces).map(([one, role]) => [one, member(one, role) as never])),
+    groups: new Set(),
     principals: [],
   };
 }

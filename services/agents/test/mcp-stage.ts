@@ -35,6 +35,7 @@ export async function openMcpStage(env: NodeJS.ProcessEnv = {}) {
     getMemberships: async ({ userId }) => ({
       userId,
       orgs: [OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER, name: 'Org' })],
+      groups: [],
       workspaces: [WorkspaceMembership.fromPartial({ workspaceId, orgId, role: WorkspaceRole.EDITOR, name: 'W' })],
     }),
   });

@@ -31,7 +31,7 @@ export async function openMemoryStage() {
   const directory = fake(contracts.directory, {
     getMemberships: async ({ userId }) => {
       const { orgs = [], workspaces = [] } = people.get(userId) ?? {};
-      return { userId, orgs, workspaces: workspaces.map((one) => ({ ...one, archived })) };
+      return { userId, orgs, groups: [], workspaces: workspaces.map((one) => ({ ...one, archived })) };
     },
   });
   const index = fake(contracts.index, {

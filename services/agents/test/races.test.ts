@@ -29,7 +29,7 @@ beforeAll(async () => {
   try {
     stage = await openStage(agents, [
       fake(contracts.directory, {
-        getMemberships: async ({ userId }) => ({ userId, orgs: [], workspaces: [workspace] }),
+        getMemberships: async ({ userId }) => ({ userId, orgs: [], groups: [], workspaces: [workspace] }),
       }),
       fake(contracts.index, {
         checkAccess: async ({ ids }) => {

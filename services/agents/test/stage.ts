@@ -91,6 +91,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       return {
         userId,
         orgs: isMember || isGuest || orgPeople.has(userId) ? [OrgMembership.fromPartial(own)] : [],
+        groups: [],
         workspaces: isMember ? [WorkspaceMembership.fromPartial({ workspaceId, orgId, role: ROLES[role] })] : [],
       };
     },

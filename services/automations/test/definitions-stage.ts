@@ -100,6 +100,7 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
           return {
             userId,
             orgs: belongs ? [OrgMembership.fromPartial({ orgId, name: 'Org', role: OrgRole.MEMBER })] : [],
+            groups: [],
             workspaces: belongs ? [membership(workspaceId, userId), membership(otherWorkspaceId, userId)] : [],
           };
         },

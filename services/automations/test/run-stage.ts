@@ -114,6 +114,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
         return {
           userId,
           orgs: role ? [OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER })] : [],
+          groups: [],
           workspaces: role ? [WorkspaceMembership.fromPartial({ ...place, role: ROLES[role] })] : [],
         };
       },

@@ -58,6 +58,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
         return {
           userId,
           orgs: role === undefined ? [] : [OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER, name: 'Org' })],
+          groups: [],
           workspaces: role === undefined ? [] : [WorkspaceMembership.fromPartial(mine as never)],
         };
       },

@@ -47,6 +47,7 @@ export async function openTriggerStage() {
     getMemberships: async ({ userId }) => ({
       userId,
       orgs: (orgs.get(userId) ?? []).map((orgId) => OrgMembership.fromPartial({ orgId })),
+      groups: [],
       workspaces: (places.get(userId) ?? []).map((place) => WorkspaceMembership.fromPartial(place)),
     }),
   });

@@ -54,6 +54,7 @@ export async function openWorkItemStage(settings: NodeJS.ProcessEnv = {}) {
       getMemberships: async ({ userId }) => ({
         userId,
         orgs: orgsOf(userId).map((orgId) => OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER })),
+        groups: [],
         workspaces: [...of(userId).values()],
       }),
     }),

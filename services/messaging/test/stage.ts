@@ -47,7 +47,11 @@ export async function openTestStage() {
   let stoppedAt: number | undefined;
   const now = () => stoppedAt ?? Date.now() + ahead;
   const directory = fake(contracts.directory, {
-    getMemberships: async ({ userId }) => ({ userId, ...(places.get(userId) ?? { orgs: [], workspaces: [] }) }),
+    getMemberships: async ({ userId }) => ({
+      userId,
+      groups: [],
+      ...(places.get(userId) ?? { orgs: [], workspaces: [] }),
+    }),
     lookUpWorkspace: async ({ workspaceId }) => {
       const all = [...places.values()].flatMap(({ workspaces }) => workspaces);
       const found = all.find((one) => one.workspaceId === workspaceId);

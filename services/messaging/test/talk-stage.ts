@@ -65,6 +65,7 @@ export async function openTalkStage(
         getMemberships: async ({ userId }) => ({
           userId,
           orgs: [...of(orgs, userId).values()],
+          groups: [],
           workspaces: [...of(workspaces, userId).values()],
         }),
       }),

@@ -12,7 +12,7 @@ import { createPublicationHandlers } from './publications/handlers/publications.
 import { createReaderHandlers } from './publications/handlers/reader.js';
 import { createRetention } from './retention.js';
 import { createIndexHandlers } from './search/handlers/index.js';
-import { followMembers } from './sharing/follow-members.js';
+import { followGroups, followMembers } from './sharing/follow-members.js';
 import { createAccessRequestHandlers } from './sharing/handlers/access-requests.js';
 import { createPermissionHandlers } from './sharing/handlers/permissions.js';
 import { createContentHandlers } from './snapshots/handlers/content.js';
@@ -38,7 +38,7 @@ export const resources = defineService({
     const { tree, sharing, tags, comments, snapshots, forms, publications, copies, templates, transfer } = features;
     const { planner, runner, domainQueue } = features;
     const retention = createRetention({ ...snapshots, passwordTries: publications.passwordTries });
-    let members: Subscription | undefined;
+    let subscriptions: readonly Subscription[] = [];
     return {
       implementations: [
         implement(contracts.resources, createResourceHandlers(tree)),
@@ -76,12 +76,12 @@ export const resources = defineService({
         await forms.forms.deliveries.begin();
         retention.begin();
         await domainQueue.begin();
-        members = await followMembers(sharing, host.bus);
+        subscriptions = await Promise.all([followMembers(sharing, host.bus), followGroups(sharing, host.bus)]);
       },
       close: async () => {
         await retention.close();
         await domainQueue.close();
-        await members?.close();
+        for (const subscription of subscriptions) await subscription.close();
         await runner.close();
         await snapshots.deriver.close();
         await planner.close();

@@ -90,10 +90,10 @@ export async function openWorld(): Promise<World> {
         maxKeyLifetimeDays: undefined,
         allowExternalSharing: true,
       };
-      if (!roles.has(userId)) return { userId, orgs: [], workspaces: [] };
+      if (!roles.has(userId)) return { userId, orgs: [], workspaces: [], groups: [] };
       const both = role === undefined ? [] : [workspaceId, otherWorkspaceId].map((id) => membership(id, role, orgId));
       const own = role === WorkspaceRole.OWNER ? [membership(personalId, WorkspaceRole.OWNER, '')] : [];
-      return { userId, orgs: [org], workspaces: [...both, ...own] };
+      return { userId, orgs: [org], workspaces: [...both, ...own], groups: [] };
     },
   });
   const users = fake(contracts.auth, { findUsers: async () => ({ users: [] }) });

@@ -44,6 +44,12 @@ export interface PlayedWorkspace {
   allowExternalAccessRequests: boolean;
 }
 
+export interface PlayedGroup {
+  readonly id: string;
+  readonly orgId: string;
+  readonly members: Set<string>;
+}
+
 /** Fakes of identity and tenancy: people and what they belong to. */
 export interface PlayedTenancy {
   readonly implementations: readonly Implementation[];
@@ -52,16 +58,25 @@ export interface PlayedTenancy {
   person(name: string): Caller;
   org(): PlayedOrg;
   workspace(org?: PlayedOrg): PlayedWorkspace;
+  /** Creates a group with these people. */
+  group(org: PlayedOrg, ...people: readonly Caller[]): PlayedGroup;
+  /** Removes a group, as tenancy does before it publishes the event. */
+  removeGroup(id: string): void;
   /** Ids of agents that nobody may use; there is an agent of every tenant with every other id. */
   readonly strangeAgents: Set<string>;
   /** Removes all people, Orgs and workspaces. */
   clear(): void;
 }
 
+function groupMessage({ id, orgId }: PlayedGroup) {
+  return { groupId: id, orgId, name: 'Group' };
+}
+
 export function playTenancy(): PlayedTenancy {
   const people = new Map<string, Caller>();
   const orgs = new Map<string, PlayedOrg>();
   const workspaces = new Map<string, PlayedWorkspace>();
+  const groups = new Map<string, PlayedGroup>();
   const invited = new Map<string, string>();
   const strangeAgents = new Set<string>();
 
@@ -88,6 +103,9 @@ export function playTenancy(): PlayedTenancy {
           maxKeyLifetimeDays: undefined,
           allowExternalSharing,
         })),
+        groups: [...groups.values()]
+          .filter(({ orgId, members }) => members.has(userId) && mine.some(({ id }) => id === orgId))
+          .map(groupMessage),
         workspaces: joined.map(({ id, orgId, roles, archived, editorsCanShare }) => ({
           workspaceId: id,
           orgId,
@@ -114,6 +132,12 @@ export function playTenancy(): PlayedTenancy {
         locale: 'en',
       };
     },
+    lookUpGroups: async ({ orgId, groupIds }) => ({
+      items: groupIds
+        .flatMap((id) => groups.get(id) ?? [])
+        .filter((group) => group.orgId === orgId)
+        .map(groupMessage),
+    }),
     async listPeople({ workspaceId, role, page }) {
       const all = listed(named(workspaceId), role);
       const { offset = 0, limit = 50 } = page ?? {};
@@ -164,7 +188,7 @@ export function playTenancy(): PlayedTenancy {
     strangeAgents,
     invited,
     clear() {
-      for (const all of [people, orgs, workspaces, invited]) all.clear();
+      for (const all of [people, orgs, workspaces, groups, invited]) all.clear();
     },
     person(name) {
       const made = personCalled(name, SCOPES);
@@ -189,6 +213,12 @@ export function playTenancy(): PlayedTenancy {
       workspaces.set(made.id, made);
       return made;
     },
+    group(org, ...members) {
+      const made = { id: newId(), orgId: org.id, members: new Set(members.map(({ userId }) => userId)) };
+      groups.set(made.id, made);
+      return made;
+    },
+    removeGroup: (id) => void groups.delete(id),
   };
 }
 

@@ -22,6 +22,24 @@ export const config = {
     parse: integer(1, 1_000_000),
     fallback: 10_000,
   },
+  orgGroups: {
+    variable: 'COMMONPLACE_ORG_GROUPS',
+    help: 'maximum groups of one Org',
+    parse: integer(1, 100_000),
+    fallback: 1000,
+  },
+  groupMembers: {
+    variable: 'COMMONPLACE_GROUP_MEMBERS',
+    help: 'maximum members of one group',
+    parse: integer(1, 1_000_000),
+    fallback: 5000,
+  },
+  groupsOfPerson: {
+    variable: 'COMMONPLACE_GROUPS_OF_PERSON',
+    help: 'maximum groups of an Org that one person is in',
+    parse: integer(1, 1000),
+    fallback: 100,
+  },
   orgRetentionDays: {
     variable: 'COMMONPLACE_ORG_RETENTION_DAYS',
     help: 'days that a deleted Org is kept and can be restored',

@@ -35,6 +35,11 @@ export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link i
 
 /** Conflicts with the current state; all of them answer HTTP 409. */
 export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
+export const GroupNameTaken = defineError(
+  'ALREADY_EXISTS',
+  'already_exists',
+  'The Org has a group with the name {name} already.',
+);
 export const AlreadyMember = conflict('already_member', 'This person is already a member.');
 export const LastOwner = conflict(
   'last_owner',

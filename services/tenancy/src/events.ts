@@ -3,6 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Person } from './domain/person.js';
 import type { Connection, Connector } from './stores/connectors.js';
+import type { Group, GroupMember } from './stores/groups.js';
 import type { OrgMember } from './stores/org-members.js';
 import type { Org } from './stores/orgs.js';
 import type { WorkspaceMember } from './stores/workspace-members.js';
@@ -78,6 +79,26 @@ export function publishWorkspaceMember(
   const { id, workspaceId, userId = '', role, tenant, addedBy: addedByUserId } = member;
   const data = { workspaceId, memberId: id, userId, role, keepGrants, addedByUserId };
   context.work.publish(context.event(`workspace_member.${verb}`, workspaceId, data, tenant));
+}
+
+/** Publishes an event about a change to a group. Events of one group keep their order. */
+export function publishGroup(
+  context: Publishing,
+  verb: 'created' | 'updated' | 'deleted',
+  { id, orgId, name, version, tenant }: Group,
+  changedFields: readonly string[] = [],
+): void {
+  const data = { orgId, groupId: id, name, changedFields: [...changedFields], version };
+  context.work.publish(context.event(`group.${verb}`, id, data, tenant));
+}
+
+/** Publishes an event about a person's place in a group. */
+export function publishGroupMember(
+  context: Publishing,
+  verb: 'added' | 'removed',
+  { orgId, groupId, userId, tenant }: GroupMember,
+): void {
+  context.work.publish(context.event(`group_member.${verb}`, groupId, { orgId, groupId, userId }, tenant));
 }
 
 /** Publishes an event about a connector. The event contains no credentials. */

@@ -9,11 +9,13 @@ import { openCreditJobs } from './credits/jobs/index.js';
 import { openCreditParts } from './credits/parts.js';
 import { createConnectorHandlers } from './handlers/connectors.js';
 import { createDirectoryHandlers } from './handlers/directory.js';
+import { createGroupHandlers } from './handlers/groups.js';
 import { createOrgMemberHandlers } from './handlers/org-members.js';
 import { createOrgHandlers } from './handlers/orgs.js';
 import { createPinHandlers } from './handlers/pins.js';
 import { createWorkspaceMemberHandlers } from './handlers/workspace-members.js';
 import { createWorkspaceHandlers } from './handlers/workspaces.js';
+import { watchEndedGroups } from './jobs/ended-groups.js';
 import { watchLeavers } from './jobs/leavers.js';
 import { createPurge } from './jobs/purge.js';
 import { watchPurgedItems } from './jobs/purged-items.js';
@@ -47,6 +49,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
       return {
         implementations: [
           implement(contracts.orgs, { ...createOrgHandlers(parts), ...createOrgMemberHandlers(parts) }),
+          implement(contracts.groups, createGroupHandlers(parts)),
           implement(contracts.workspaces, {
             ...createWorkspaceHandlers(parts),
             ...createWorkspaceMemberHandlers(parts),
@@ -61,6 +64,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
           subscriptions = await Promise.all([
             watchPurgedItems(parts, host.bus),
             watchLeavers(parts, host.bus),
+            watchEndedGroups(parts, host.bus),
             watchReclaimedAccounts(parts, host.bus),
             watchImports(credits, host.bus),
           ]);

@@ -39,6 +39,7 @@ const doubles: readonly Implementation[] = [
     getMemberships: async (request) => ({
       userId: request.userId,
       orgs: [OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER, name: 'Org' })],
+      groups: [],
       workspaces: [WorkspaceMembership.fromPartial(membership)],
     }),
   }),

@@ -39,7 +39,16 @@ const NAMES: Readonly<Record<Field, string>> = {
 };
 
 /** Events of a person or a tenant, which belong to no workspace. */
-const NOT_OF_WORKSPACES: ReadonlySet<EventType> = new Set(['conversation.read', 'usage.alert', 'credits.low']);
+const NOT_OF_WORKSPACES: ReadonlySet<EventType> = new Set([
+  'conversation.read',
+  'usage.alert',
+  'credits.low',
+  'group.created',
+  'group.updated',
+  'group.deleted',
+  'group_member.added',
+  'group_member.removed',
+]);
 const TYPES = EVENT_TYPES.filter((type) => !NOT_OF_WORKSPACES.has(type));
 
 /** Headers with credentials of this API, which the gateway does not pass on to automations. */

@@ -13,7 +13,16 @@ export interface TriggerEvent extends EventDraft {
 }
 
 /** Types of events that start nothing: the read state of a person, and events about a whole tenant. */
-const NEVER: ReadonlySet<EventType> = new Set<EventType>(['conversation.read', 'usage.alert', 'credits.low']);
+const NEVER: ReadonlySet<EventType> = new Set<EventType>([
+  'conversation.read',
+  'usage.alert',
+  'credits.low',
+  'group.created',
+  'group.updated',
+  'group.deleted',
+  'group_member.added',
+  'group_member.removed',
+]);
 
 /** The types of events that can start an automation. */
 export const TRIGGER_EVENT_TYPES: readonly EventType[] = EVENT_TYPES.filter((type) => !NEVER.has(type));

@@ -72,6 +72,7 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
       getMemberships: answering(async ({ userId }) => ({
         userId,
         orgs: [...ofPerson(userId).values()],
+        groups: [],
         workspaces: [...workspaces].filter(([, one]) => one.members.has(userId)).map(membershipOf),
       })),
       lookUpWorkspace: answering(async ({ workspaceId }) => {
@@ -83,6 +84,7 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
         throw NotFound();
       }),
       getUrlAllowlist: answering(async () => ({ entries: [] })),
+      lookUpGroups: answering(async () => ({ items: [] })),
       listPeople: answering(async () => ({ items: [], page: undefined })),
       listOrgAdmins: answering(async ({ orgId }) => {
         const isAdmin = (role: OrgRole | undefined) => role === OrgRole.OWNER || role === OrgRole.ADMIN;

@@ -73,6 +73,8 @@ const keyRefused: AuditSource = (event) => {
 
 const org = fact('org', 'orgId', ['changedFields']);
 const orgMember = fact('member', 'memberId', ['userId', 'role', 'status', 'transferToUserId']);
+const group = fact('group', 'groupId', ['name', 'changedFields']);
+const groupMember = fact('group', 'groupId', ['userId']);
 const workspace = fact('workspace', 'workspaceId', ['changedFields']);
 const workspaceMember = fact('member', 'memberId', ['userId', 'role']);
 const permission = fact('resource', 'resourceId', ['principal', 'role', 'expiresAt']);
@@ -109,6 +111,11 @@ export const AUDITED: Readonly<Record<string, AuditSource>> = {
   'commonplace.tenancy.org_member.added': orgMember,
   'commonplace.tenancy.org_member.updated': orgMember,
   'commonplace.tenancy.org_member.removed': orgMember,
+  'commonplace.tenancy.group.created': group,
+  'commonplace.tenancy.group.updated': group,
+  'commonplace.tenancy.group.deleted': group,
+  'commonplace.tenancy.group_member.added': groupMember,
+  'commonplace.tenancy.group_member.removed': groupMember,
   'commonplace.tenancy.workspace.created': workspace,
   'commonplace.tenancy.workspace.updated': workspace,
   'commonplace.tenancy.workspace.archived': workspace,

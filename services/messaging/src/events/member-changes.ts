@@ -9,11 +9,13 @@ interface Affected {
 
 /**
  * Events that may change what people belong to. Settings of a workspace can make all members of the Org its members,
- * and a grant lets a person without membership enter the workspace.
+ * and a grant lets a person without membership enter the workspace; so does a group that one is made to.
  */
 const TYPES = [
   'commonplace.tenancy.org_member.>',
   'commonplace.tenancy.workspace_member.>',
+  'commonplace.tenancy.group.deleted',
+  'commonplace.tenancy.group_member.>',
   'commonplace.tenancy.org.deleted',
   'commonplace.tenancy.org.purged',
   'commonplace.tenancy.workspace.updated',
@@ -42,6 +44,7 @@ export class MemberChanges {
 
 function concerns({ type, tenant = '', data }: DomainEvent, { tenants, userId }: Affected): boolean {
   if (type.includes('_member.')) return data.userId === userId;
-  if (type.includes('.permission.')) return data.principal === `user:${userId}`;
+  const { principal } = data;
+  if (type.includes('.permission.') && !String(principal).startsWith('group:')) return principal === `user:${userId}`;
   return tenants.has(tenant);
 }

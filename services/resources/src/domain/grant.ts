@@ -17,8 +17,8 @@ export interface Grant extends StoredRecord {
   readonly workspaceId: string;
   readonly resourceId: string;
   /**
-   * `user:<id>`, `agent:<id>`, `org:<id>`, `workspace:<id>`, `link:<hash of the token>`, or `invitee:<place>`: an
-   * open invitation to the workspace, whose grants go to the person who accepts it.
+   * `user:<id>`, `agent:<id>`, `org:<id>`, `workspace:<id>`, `group:<id>`, `link:<hash of the token>`, or
+   * `invitee:<place>`: an open invitation to the workspace, whose grants go to the person who accepts it.
    */
   readonly principal: string;
   readonly role: Role;

@@ -8,6 +8,7 @@ const TYPES = {
   org: GranteeType.ORG,
   workspace: GranteeType.WORKSPACE,
   link: GranteeType.LINK,
+  group: GranteeType.GROUP,
 } as const;
 
 export type PrincipalKind = keyof typeof TYPES;
@@ -24,8 +25,13 @@ export function granteeType(kind: PrincipalKind): GranteeType {
 
 /** Returns the principal for a type and an id; undefined for links, which are named by their token. */
 export function principalNamed(type: GranteeType, id: string): string | undefined {
-  const kind = (['user', 'agent', 'org', 'workspace'] as const).find((one) => TYPES[one] === type);
+  const kind = (['user', 'agent', 'org', 'workspace', 'group'] as const).find((one) => TYPES[one] === type);
   return kind === undefined ? undefined : `${kind}:${id}`;
+}
+
+/** Returns whether a principal is a group. */
+export function isGroup(principal: string): boolean {
+  return principal.startsWith('group:');
 }
 
 /** Returns the principal of a caller who presents a link's token. */

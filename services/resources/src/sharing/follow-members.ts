@@ -15,6 +15,14 @@ export function followMembers(parts: SharingParts, bus: EventBus): Promise<Subsc
   return consume(bus, { consumer: 'resources-members', events: FOLLOWED }, (event) => follow(parts, event));
 }
 
+/** Removes what was shared with groups that are deleted. Whoever was in one has lost it already. */
+export function followGroups(parts: SharingParts, bus: EventBus): Promise<Subscription> {
+  const spec = { consumer: 'resources.deleted-groups', events: ['tenancy.group.deleted'] } as const;
+  return consume(bus, spec, async ({ data, actor }) => {
+    await removeGrantsOf(parts, { principal: `group:${data.groupId}` }, (actor ?? TENANCY) as Actor);
+  });
+}
+
 const FOLLOWED = [
   'agents.agent.deleted',
   'tenancy.org_member.removed',

@@ -2,6 +2,7 @@ import { type Fault, InsufficientRole, invalidFields, NotFound } from '@commonpl
 import type { CallContext } from '@commonplace/kit/rpc';
 import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
 import type { GrantInput } from '@commonplace/proto/resources/v1/permission_service.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { grantAt, grantId } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
 import { principalNamed } from '../domain/principals.js';
@@ -49,8 +50,11 @@ export async function readRequestedGrants(
   }
   const people = await findPeople(parts, seen.node, requests, context);
   const agents = await findAgents(parts, seen.node, requests, context);
+  const groups = await findGroups(parts, seen.node, requests, subject, context);
   const known: (RequestedGrant | undefined)[] = [];
-  for (const one of requests) known.push(await readRequestedGrant(parts, seen.node, one, { people, agents }, subject));
+  for (const one of requests) {
+    known.push(await readRequestedGrant(parts, seen.node, one, { people, agents, groups }, subject));
+  }
   requireOnce(requests, known);
   await requirePower(parts, seen, known, subject);
   const outsiders = requests.filter((_, i) => known[i] === undefined);
@@ -118,6 +122,7 @@ interface Principals {
   readonly people: People;
   /** Ids of agents of the tenant that the caller may use. */
   readonly agents: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
 }
 
 /** Returns those agents that a request names which belong to the node's tenant and which the caller may use. */
@@ -133,12 +138,32 @@ async function findAgents(
   return new Set(items.filter((agent) => agent.orgId === (orgId ?? '')).map(({ id }) => id));
 }
 
+/**
+ * Returns those groups that a request names which belong to the node's Org and which the caller sees: guests see only
+ * the groups that they are in.
+ */
+async function findGroups(
+  { peers }: SharingParts,
+  { orgId }: Pick<Node, 'orgId'>,
+  requests: readonly GrantRequest[],
+  subject: AccessSubject,
+  { onward }: CallContext,
+): Promise<ReadonlySet<string>> {
+  const named = requests.flatMap((one) => (typeOf(one) === GranteeType.GROUP ? (one.principalId ?? []) : []));
+  if (named.length === 0 || orgId === null) return new Set();
+  const { items } = await peers.directory.lookUpGroups({ orgId, groupIds: [...new Set(named)] }, onward);
+  const found = new Set(items.map(({ groupId }) => groupId));
+  if (subject.own.orgs.get(orgId)?.role !== OrgRole.GUEST) return found;
+  if (named.some((id) => !subject.own.groups.has(id))) await subject.refresh();
+  return new Set([...found].filter((id) => subject.own.groups.has(id)));
+}
+
 /** Returns the grant that is requested; undefined for an address of no person in the tenant. Throws NotFound. */
 async function readRequestedGrant(
   parts: SharingParts,
   node: Node,
   request: GrantRequest,
-  { people, agents }: Principals,
+  { people, agents, groups }: Principals,
   subject: AccessSubject,
 ): Promise<RequestedGrant | undefined> {
   const { expiresAt, at } = request;
@@ -156,6 +181,9 @@ async function readRequestedGrant(
       break;
     case GranteeType.AGENT:
       if (!agents.has(id)) throw NotFound({}, { param: `${at}principal_id` });
+      break;
+    case GranteeType.GROUP:
+      if (!groups.has(id)) throw NotFound({}, { param: `${at}principal_id` });
       break;
     case GranteeType.USER: {
       const userId = people.inTenant(request);

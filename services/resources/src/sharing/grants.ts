@@ -2,6 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { reachOfGrants } from '../domain/access.js';
 import { type Grant, type GrantTerm, grantAt, grantId, isExpired, termsOf } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
+import { isGroup } from '../domain/principals.js';
 import { ROLES, type Role } from '../domain/role.js';
 import { LastOwner, LimitReached } from '../errors.js';
 import { type NotificationOptions, publishPermission } from './events.js';
@@ -144,8 +145,9 @@ export function grantsOn(parts: SharingParts, node: Pick<Node, 'id'>): Promise<G
   return parts.grants.find({ where: { resourceId: node.id }, limit: 2 * MAX_GRANTS_PER_NODE });
 }
 
-function isLastingOwner({ role, expiresAt }: Pick<Grant, 'role' | 'expiresAt'>): boolean {
-  return role === 'owner' && expiresAt === undefined;
+/** A group is no lasting owner: it may have no members, and it may be deleted. */
+function isLastingOwner({ role, expiresAt, principal }: Pick<Grant, 'role' | 'expiresAt' | 'principal'>): boolean {
+  return role === 'owner' && expiresAt === undefined && !isGroup(principal);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import { LostRace, type Where } from '@commonplace/kit/store';
 import type { Grant } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
+import { isGroup } from '../domain/principals.js';
 import { may } from '../domain/role.js';
 import { eventsBy } from '../events.js';
 import { dropGrants, grantsOn, putGrants, type RequestedGrant } from './grants.js';
@@ -51,13 +52,14 @@ export async function leaveOrg(
 
 /**
  * Returns whether an item is a person's own by a lasting grant: they own it, or they alone manage it by a grant and it
- * is restricted. Whoever restricts an item stays its manager.
+ * is restricted. Whoever restricts an item stays its manager. A group that manages it does not count, since it may have
+ * no members.
  */
 async function isOwn(parts: SharingParts, grant: Grant, node: Node): Promise<boolean> {
   const { role, expiresAt, principal } = grant;
   if (expiresAt !== undefined) return false;
   if (role !== 'manager' || !node.restricted) return role === 'owner';
-  const others = (await grantsOn(parts, node)).filter((one) => one.principal !== principal);
+  const others = (await grantsOn(parts, node)).filter((one) => one.principal !== principal && !isGroup(one.principal));
   return !others.some((one) => one.expiresAt === undefined && may(one.role, 'manage'));
 }
 

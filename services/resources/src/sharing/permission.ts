@@ -13,6 +13,7 @@ import { AUDIENCES, granteeType, splitPrincipal } from '../domain/principals.js'
 import type { Role } from '../domain/role.js';
 import type { AccessSubject } from '../policy.js';
 import { actorMessage, roleMessage } from '../wire.js';
+import { groupNames } from './groups.js';
 import type { SharingParts } from './parts.js';
 
 /** Names of principals, by principal (`user:<id>` and the like). */
@@ -21,7 +22,7 @@ export type Names = ReadonlyMap<string, { readonly name: string; readonly email?
 /** Returns the names of the principals that grants name; unknown ones are missing. */
 export async function namesOf(
   { peers }: SharingParts,
-  grants: readonly Pick<Grant, 'principal'>[],
+  grants: readonly Pick<Grant, 'principal' | 'tenant'>[],
   subject: AccessSubject,
   context: CallContext,
 ): Promise<Names> {
@@ -44,6 +45,7 @@ export async function namesOf(
     const org = subject.person.orgs.get(id);
     if (org !== undefined) names.set(`org:${id}`, { name: org.name });
   }
+  for (const [id, name] of (await groupNames({ peers }, grants, context)) ?? []) names.set(`group:${id}`, { name });
   for (const id of idsOf('workspace')) {
     const name = subject.person.workspaces.get(id)?.name ?? (await subject.terms(id)).workspaceName;
     names.set(`workspace:${id}`, { name });

@@ -11,6 +11,7 @@ import { may } from '../domain/role.js';
 import type { AccessSubject, Seen } from '../policy.js';
 import { accessMessage } from '../wire.js';
 import { MAX_GRANTS_PER_NODE } from './grants.js';
+import { withoutDeletedGroups } from './groups.js';
 import { memberLines } from './member-lines.js';
 import type { SharingParts } from './parts.js';
 import { linkMessage, namesOf, permissionMessage, type Source } from './permission.js';
@@ -27,7 +28,7 @@ export async function viewPermissions(
   const inherits = request.includeInherited !== false;
   // From the node itself up to its boundary.
   const from = inherits ? reachOfGrants(node).reverse() : [node.id];
-  const all = await grantsOnAll(parts, from, subject.now);
+  const all = await withoutDeletedGroups(parts, await grantsOnAll(parts, from, subject.now), context);
   const full = may(access.role, 'write');
   const shown = full ? all : all.filter(({ role, principal }) => role === 'owner' || isOwn(principal, subject));
   const slice = placeOf(request.page);

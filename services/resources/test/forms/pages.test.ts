@@ -27,7 +27,12 @@ beforeAll(async () => {
     name: 'W',
   };
   const directory = fake(contracts.directory, {
-    getMemberships: async ({ userId }) => ({ userId, orgs: [], workspaces: userId === boss.userId ? [member] : [] }),
+    getMemberships: async ({ userId }) => ({
+      userId,
+      orgs: [],
+      groups: [],
+      workspaces: userId === boss.userId ? [member] : [],
+    }),
     getSharingTerms: async ({ workspaceId }) => ({
       workspaceId,
       orgId: '',

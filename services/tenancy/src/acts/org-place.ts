@@ -4,6 +4,7 @@ import { publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
+import { leaveGroups } from './group-places.js';
 import { endOrgMembership, revokeInvitations } from './invitations.js';
 import { isOnlyOwner } from './owners.js';
 
@@ -34,7 +35,7 @@ export async function withdrawOffer(parts: Parts, context: CallContext, member: 
 }
 
 /**
- * Ends a person's membership of an Org and of all its workspaces. Workspaces without another owner go to `successor`,
+ * Ends a person's membership of an Org and of all its workspaces and groups. Workspaces without another owner go to `successor`,
  * whom the event names too. Returns the ids of these workspaces.
  */
 export async function removeFromOrg(
@@ -52,6 +53,7 @@ export async function removeFromOrg(
       transferred.push(place.workspaceId);
     }
   }
+  await leaveGroups(parts, context, member.orgId, member.userId);
   endOrgMembership(parts, context, member, successor.userId);
   return transferred;
 }

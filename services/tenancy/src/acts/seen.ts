@@ -2,6 +2,7 @@ import { type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/a
 import { effectiveRole, orgRoleAtLeast, type WorkspaceRole } from '../domain/roles.js';
 import type { Parts } from '../parts.js';
 import type { OrgAccess } from '../policy.js';
+import type { Group } from '../stores/groups.js';
 import type { Stores } from '../stores/open.js';
 import type { OrgMember } from '../stores/org-members.js';
 import type { Workspace } from '../stores/workspaces.js';
@@ -32,6 +33,16 @@ export async function orgsOf({ orgs, orgMembers }: Stores, userId: string): Prom
   const byOrg = new Map(members.map((member) => [member.orgId, member]));
   const found = await orgs.records.getMany([...byOrg.keys()]);
   return found.map((org) => ({ org, member: byOrg.get(org.id) as OrgMember }));
+}
+
+/** Returns the groups of these Orgs that a person is in. Suspended members are in none. */
+export async function groupsOf({ groups }: Stores, userId: string, orgAccess: readonly OrgAccess[]): Promise<Group[]> {
+  if (orgAccess.length === 0) return [];
+  const places = await groups.placesOf(userId);
+  if (places.length === 0) return [];
+  const memberIds = new Set(orgAccess.map(({ member }) => member.id));
+  const counting = places.filter(({ orgMemberId }) => memberIds.has(orgMemberId));
+  return groups.records.getMany(counting.map(({ groupId }) => groupId));
 }
 
 /**

@@ -9,7 +9,7 @@ import type {
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { type Acceptance, createAcceptance } from '../acts/accept.js';
 import { createPersonalWorkspace } from '../acts/personal.js';
-import { orgsOf, type SeenWorkspace, workspacesOf } from '../acts/seen.js';
+import { groupsOf, orgsOf, type SeenWorkspace, workspacesOf } from '../acts/seen.js';
 import { listMembers } from '../acts/workspace-member-lists.js';
 import { fullOrgSettings } from '../domain/org-settings.js';
 import { orgRoleName, type WorkspaceRole, workspaceRoleName } from '../domain/roles.js';
@@ -17,6 +17,7 @@ import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
 import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { OrgAccess } from '../policy.js';
+import type { Group } from '../stores/groups.js';
 import type { Invitation } from '../stores/invitations.js';
 import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
@@ -28,8 +29,16 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
     async getMemberships({ userId }) {
       const orgAccess = (await orgsOf(parts, userId)).filter(({ org }) => org.status === 'active');
       const reached = new Set<string | undefined>([undefined, ...orgAccess.map(({ org }) => org.id)]);
-      const joined = await workspacesOf(parts, userId, orgAccess, (orgId) => reached.has(orgId));
-      return { userId, orgs: orgAccess.map(toOrgMembership), workspaces: joined.map(toWorkspaceMembership) };
+      const [joined, groups] = await Promise.all([
+        workspacesOf(parts, userId, orgAccess, (orgId) => reached.has(orgId)),
+        groupsOf(parts, userId, orgAccess),
+      ]);
+      return {
+        userId,
+        orgs: orgAccess.map(toOrgMembership),
+        workspaces: joined.map(toWorkspaceMembership),
+        groups: groups.map(toGroupMembership),
+      };
     },
 
     async lookUpWorkspace({ workspaceId }) {
@@ -61,6 +70,11 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       if ((await orgs.records.get(orgId))?.status !== 'active') return { userIds: [] };
       const admins = await parts.orgMembers.admins(orgId);
       return { userIds: admins.flatMap(({ userId }) => userId ?? []) };
+    },
+
+    async lookUpGroups({ orgId, groupIds }) {
+      const found = await parts.groups.records.getMany(groupIds);
+      return { items: found.filter((group) => group.orgId === orgId).map(toGroupMembership) };
     },
 
     async finishTemplate({ workspaceId }, context) {
@@ -135,6 +149,10 @@ function rank({ workspaceId }: Invitation): number {
 /** Returns the id of a person's default workspace. The identity service derives the same id. */
 function personalWorkspaceId(userId: string): string {
   return derivedId(`personal-workspace:${userId}`);
+}
+
+function toGroupMembership({ id: groupId, orgId, name }: Group) {
+  return { groupId, orgId, name };
 }
 
 function toOrgMembership({ org, member }: OrgAccess) {

@@ -8,6 +8,7 @@ import type { Parts } from '../parts.js';
 import type { Connection } from '../stores/connectors.js';
 import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
+import { removePlaces } from './ended-groups.js';
 import { rewrapSecrets } from './secrets.js';
 
 /**
@@ -52,6 +53,12 @@ async function purgeOrg(parts: Parts, org: Org): Promise<void> {
     const members = await parts.orgMembers.records.find({ where: { orgId: org.id }, limit: BATCH });
     if (members.length === 0) break;
     await removeAll(parts, parts.orgMembers.records, members);
+  }
+  for (;;) {
+    const groups = await parts.groups.records.find({ where: { orgId: org.id }, limit: BATCH });
+    if (groups.length === 0) break;
+    for (const { id } of groups) await removePlaces(parts, id);
+    await removeAll(parts, parts.groups.records, groups);
   }
   await purgeCredits(parts.store, org.id);
   const work = parts.store.begin();

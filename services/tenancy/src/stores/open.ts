@@ -6,6 +6,7 @@ import {
   connectorCollection,
   createConnectors,
 } from './connectors.js';
+import { createGroups, type Groups, groupCollection, groupMemberCollection } from './groups.js';
 import { type Guard, guardCollection } from './guards.js';
 import { createInvitations, type Invitations, invitationCollection } from './invitations.js';
 import { createOrgMembers, type OrgMembers, orgMemberCollection } from './org-members.js';
@@ -20,6 +21,7 @@ export interface Stores {
   readonly orgMembers: OrgMembers;
   readonly workspaces: Workspaces;
   readonly workspaceMembers: WorkspaceMembers;
+  readonly groups: Groups;
   readonly invitations: Invitations;
   readonly guards: Collection<Guard>;
   readonly pinLists: PinLists;
@@ -32,6 +34,7 @@ export async function openStores(store: Store): Promise<Stores> {
     orgMembers: createOrgMembers(await store.collection(orgMemberCollection)),
     workspaces: createWorkspaces(await store.collection(workspaceCollection)),
     workspaceMembers: createWorkspaceMembers(await store.collection(workspaceMemberCollection)),
+    groups: createGroups(await store.collection(groupCollection), await store.collection(groupMemberCollection)),
     invitations: createInvitations(await store.collection(invitationCollection)),
     guards: await store.collection(guardCollection),
     pinLists: createPinLists(await store.collection(pinListCollection)),

@@ -254,7 +254,7 @@ async function putPermissions(
     else requestedGrants.set(principal, { principal, ...mergeTerms(terms) });
   }
   if (left > 0)
-    warnings.push(`${left} permissions were left out: of people unknown here, links, agents and workspaces.`);
+    warnings.push(`${left} permissions were left out: of people unknown here, links, agents, groups and workspaces.`);
   const some = [...requestedGrants.values()].slice(0, MAX_GRANTS_PER_NODE - 1);
   return some.length === 0 ? node : (await putGrants(parts, node, some, { notify: false }, context)).node;
 }

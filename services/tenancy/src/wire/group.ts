@@ -1,0 +1,36 @@
+import type {
+  GroupMember as GroupMemberMessage,
+  Group as GroupMessage,
+} from '@commonplace/proto/tenancy/v1/group_service.js';
+import type { Group, GroupMember } from '../stores/groups.js';
+import type { OrgMember } from '../stores/org-members.js';
+import { toOrgMember } from './org-member.js';
+import { toActor } from './workspace.js';
+
+export function toGroup(group: Group, memberCount: number): GroupMessage {
+  return {
+    id: group.id,
+    orgId: group.orgId,
+    name: group.name,
+    description: group.description,
+    memberCount,
+    createdBy: toActor(group.createdBy),
+    createdAt: group.createdAt,
+    updatedAt: group.updatedAt,
+    version: group.version,
+  };
+}
+
+/** Returns a person's place in a group for the API, with what the Org shows of the person. */
+export function toGroupMember(place: GroupMember, member: OrgMember, now: string): GroupMemberMessage {
+  const { user, role, status } = toOrgMember(member, now);
+  return {
+    id: place.userId,
+    groupId: place.groupId,
+    user,
+    role,
+    status,
+    addedBy: toActor(place.addedBy),
+    addedAt: place.addedAt,
+  };
+}
