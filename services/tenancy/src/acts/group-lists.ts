@@ -1,4 +1,12 @@
-import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
+import {
+  findPage,
+  isWithinTimes,
+  pageOfAll,
+  parsePageRequest,
+  type Sort,
+  timesWithin,
+  type Where,
+} from '@commonplace/kit/store';
 import type {
   ListGroupMembersRequest,
   ListGroupMembersResponse,
@@ -14,10 +22,9 @@ import { toGroup, toGroupMember } from '../wire/group.js';
 const SORTS: Readonly<Record<string, Sort<Group>>> = {
   name: ['nameFold'],
   '-name': ['-nameFold'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
+  // Ids follow each other in time.
+  created_at: ['id'],
+  '-created_at': ['-id'],
 };
 
 /** Returns a page of an Org's groups, as far as `viewer` may see them. */
@@ -27,26 +34,48 @@ export async function listGroups(
   viewer: OrgMember,
 ): Promise<ListGroupsResponse> {
   const { records, countMembers } = parts.groups;
-  const where = await groupFilter(parts, request, viewer);
-  const { items, page } = await findPage(records, where, SORTS[request.sort] ?? ['nameFold'], request.page);
+  const sort = SORTS[request.sort] ?? ['nameFold'];
+  const ids = await onlyIds(parts, request, viewer);
+  const { items, page } =
+    ids === undefined
+      ? await findPage(records, groupFilter(request), sort, request.page)
+      : pageOfAll(parsePageRequest(request.page), await someGroups(parts, request, ids), sort);
   const counts = items.length === 0 ? new Map<string, number>() : await countMembers(items.map(({ id }) => id));
   return { items: items.map((group) => toGroup(group, counts.get(group.id) ?? 0)), page };
 }
 
-async function groupFilter(parts: Parts, request: ListGroupsRequest, viewer: OrgMember): Promise<Where<Group>> {
-  const { orgId, q, userId, createdBy } = request;
-  const ids: Where<Group>[] = [];
-  if (userId !== undefined) ids.push({ id: { in: await groupIdsOf(parts, orgId, userId) } });
-  // Guests do not see other people's places.
-  if (viewer.role === 'guest') ids.push({ id: { in: await groupIdsOf(parts, orgId, viewer.userId ?? '') } });
-  if (viewer.role === 'guest' && userId !== undefined && userId !== viewer.userId) ids.push({ id: { in: [] } });
+function groupFilter(request: ListGroupsRequest): Where<Group> {
+  const { orgId, q, createdBy } = request;
   return {
     orgId,
     ...(q === '' ? {} : { nameFold: { substring: foldName(q) } }),
     ...(createdBy === undefined ? {} : { createdById: createdBy }),
     ...timesWithin(request),
-    ...(ids.length === 0 ? {} : { and: ids }),
   };
+}
+
+/** Returns the ids of the only groups that a list may contain; undefined if it may contain all of the Org. */
+async function onlyIds(
+  parts: Parts,
+  { orgId, userId }: ListGroupsRequest,
+  viewer: OrgMember,
+): Promise<string[] | undefined> {
+  if (viewer.role !== 'guest') return userId === undefined ? undefined : groupIdsOf(parts, orgId, userId);
+  // Guests do not see which groups other people are in.
+  return userId === undefined || userId === viewer.userId ? groupIdsOf(parts, orgId, viewer.userId ?? '') : [];
+}
+
+/** Returns those of some groups, of which a person is in few, that a list asks for. */
+async function someGroups({ groups }: Parts, request: ListGroupsRequest, ids: readonly string[]): Promise<Group[]> {
+  const { orgId, q, createdBy } = request;
+  const found = await groups.records.getMany(ids);
+  return found.filter(
+    (group) =>
+      group.orgId === orgId &&
+      group.nameFold.includes(foldName(q)) &&
+      (createdBy === undefined || group.createdById === createdBy) &&
+      isWithinTimes(group, request),
+  );
 }
 
 /** Returns the ids of the groups that a person is in now. */

@@ -26,12 +26,7 @@ export interface Group extends StoredRecord {
 export const groupCollection: CollectionSpec<Group> = {
   name: 'groups',
   cachesQueries: true,
-  indexes: [
-    { fields: ['nameKey'], unique: true },
-    { fields: ['orgId', 'nameFold'] },
-    { fields: ['orgId', 'createdAt'] },
-    { fields: ['orgId', 'updatedAt'] },
-  ],
+  indexes: [{ fields: ['nameKey'], unique: true }, { fields: ['orgId', 'nameFold'] }, { fields: ['orgId'] }],
 };
 
 /** A person's place in a group. It counts only as long as the membership of the Org that it names is active. */
