@@ -21,6 +21,8 @@ export interface Run {
   readonly workspaceIds: readonly string[];
   /** Agents that grants can name, by their names in the model. */
   readonly agents?: ReadonlyMap<string, string>;
+  /** Groups that grants can name, by their names in the model. */
+  readonly groups?: ReadonlyMap<string, string>;
   /** Number of commands that the service accepted, which shows how much a run covers. */
   taken: number;
   /** Names that distinguish siblings. */
@@ -284,6 +286,10 @@ function principalAt(run: Run, number: number) {
     ...[...(run.agents ?? [])].map(([name, id]) => ({
       name,
       fields: { principalType: GranteeType.AGENT, principalId: id },
+    })),
+    ...[...(run.groups ?? [])].map(([name, id]) => ({
+      name,
+      fields: { principalType: GranteeType.GROUP, principalId: id },
     })),
     { name: 'org', fields: { principalType: GranteeType.ORG } },
     ...workspaces,

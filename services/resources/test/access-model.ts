@@ -8,6 +8,8 @@ export interface Person {
   readonly inOrg: boolean;
   /** The role at the root of each workspace, by its number; a guest is a member without a role. */
   readonly roles: Readonly<Record<number, Role | 'guest'>>;
+  /** Names of the Org's groups that the person is in; they give nothing outside of the Org. */
+  readonly groups?: readonly string[];
 }
 
 /** A role that a grant gives until it expires. */
@@ -32,7 +34,7 @@ export interface ModelNode {
   restricted: boolean;
   /** Number of the deletion that moved the node to the trash; undefined if it is live. */
   batch: number | undefined;
-  /** Terms by principal: a person's name, `org`, or `workspace 0`. The strongest unexpired term applies. */
+  /** Terms by principal: a person's name, `org`, `workspace 0`, or a group's name. The strongest unexpired term applies. */
   readonly grants: Map<string, readonly ModelTerm[]>;
 }
 
@@ -126,8 +128,9 @@ export function roleNow(terms: readonly ModelTerm[], now: number): Role | undefi
 }
 
 /** Returns the principals of grants that apply to a person. */
-export function principalsOf({ name, inOrg, roles }: Person): string[] {
-  return [name, ...(inOrg ? ['org'] : []), ...Object.keys(roles).map((number) => `workspace ${number}`)];
+export function principalsOf({ name, inOrg, roles, groups = [] }: Person): string[] {
+  const workspaces = Object.keys(roles).map((number) => `workspace ${number}`);
+  return [name, ...(inOrg ? ['org'] : []), ...workspaces, ...groups];
 }
 
 export function greatest(roles: readonly (Role | undefined)[]): Role | undefined {

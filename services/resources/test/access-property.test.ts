@@ -19,11 +19,13 @@ const BOSS: Person = { name: 'boss', inOrg: true, roles: { 0: 'owner', 1: 'owner
 const PEOPLE: readonly Person[] = [
   BOSS,
   { name: 'admin', inOrg: true, roles: { 0: 'manager' } },
-  { name: 'editor', inOrg: true, roles: { 0: 'editor', 1: 'guest' } },
-  { name: 'viewer', inOrg: true, roles: { 1: 'viewer' } },
-  { name: 'member', inOrg: true, roles: {} },
-  { name: 'stranger', inOrg: false, roles: {} },
+  { name: 'editor', inOrg: true, roles: { 0: 'editor', 1: 'guest' }, groups: ['builders'] },
+  { name: 'viewer', inOrg: true, roles: { 1: 'viewer' }, groups: ['readers'] },
+  { name: 'member', inOrg: true, roles: {}, groups: ['builders', 'readers'] },
+  { name: 'stranger', inOrg: false, roles: {}, groups: ['builders'] },
 ];
+
+const GROUPS = ['builders', 'readers'];
 
 const PLACES = {
   owner: WorkspaceRole.OWNER,
@@ -74,6 +76,10 @@ async function playRun(sequence: readonly Command[]): Promise<Run> {
       workspaces[Number(number)]?.roles.set(caller.userId, PLACES[role]);
     }
   }
+  const groups = GROUPS.map((name) => {
+    const members = [...people].filter(([person]) => person.groups?.includes(name)).map(([, caller]) => caller);
+    return [name, tenancy.group(org, ...members).id] as const;
+  });
   const run = {
     stage,
     model: new Model(),
@@ -82,6 +88,7 @@ async function playRun(sequence: readonly Command[]): Promise<Run> {
     bossPerson: BOSS,
     orgId: org.id,
     workspaceIds: workspaces.map(({ id }) => id),
+    groups: new Map(groups),
     taken: 0,
     names: new Map(),
   };
@@ -184,6 +191,7 @@ async function comparePermissions(run: Run, now: number): Promise<void> {
   const { model, people, boss } = run;
   const nameOf = new Map<string | undefined, string>([
     [run.orgId, 'org'],
+    ...[...(run.groups ?? [])].map(([name, id]): [string, string] => [id, name]),
     ...run.workspaceIds.map((id, number): [string, string] => [id, `workspace ${number}`]),
     ...[...people].map(([{ name }, { userId }]): [string, string] => [userId, name]),
   ]);

@@ -26,7 +26,7 @@ export const SCOPES = [
   'member:write',
 ];
 
-interface PlayedOrg {
+export interface PlayedOrg {
   readonly id: string;
   readonly roles: Map<string, OrgRole>;
   allowExternalSharing: boolean;
