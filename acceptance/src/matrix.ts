@@ -172,6 +172,59 @@ export const rows: readonly Row[] = [
     { limited: 'refused' },
   ),
 
+  row('GET /orgs/{org_id}/groups', org('guest'), (place) => ({ path: ofOrg(place, '/groups') }), {
+    limited: 'refused',
+  }),
+  row(
+    'POST /orgs/{org_id}/groups',
+    org('admin'),
+    (place) => ({ path: ofOrg(place, '/groups'), body: { name: `Group ${randomUUID()}` } }),
+    { success: 201, limited: 'refused' },
+  ),
+  row(
+    'GET /orgs/{org_id}/groups/{group_id}',
+    org('guest'),
+    async (place) => ({ path: ofOrg(place, `/groups/${(await place.newGroup()).id}`) }),
+    { limited: 'refused' },
+  ),
+  row(
+    'PATCH /orgs/{org_id}/groups/{group_id}',
+    org('admin'),
+    async (place) => ({
+      path: ofOrg(place, `/groups/${(await place.newGroup()).id}`),
+      body: { description: 'New words' },
+    }),
+    { limited: 'refused' },
+  ),
+  row(
+    'DELETE /orgs/{org_id}/groups/{group_id}',
+    org('admin'),
+    async (place) => ({ path: ofOrg(place, `/groups/${(await place.newGroup()).id}`) }),
+    { limited: 'refused' },
+  ),
+  row(
+    'GET /orgs/{org_id}/groups/{group_id}/members',
+    org('guest'),
+    async (place) => ({ path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members`) }),
+    { limited: 'refused' },
+  ),
+  row(
+    'PUT /orgs/{org_id}/groups/{group_id}/members/{user_id}',
+    org('admin'),
+    async (place) => ({
+      path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members/${place.boss.user.id}`),
+    }),
+    { success: 201, limited: 'refused' },
+  ),
+  row(
+    'DELETE /orgs/{org_id}/groups/{group_id}/members/{user_id}',
+    org('admin'),
+    async (place) => ({
+      path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members/${place.extra.user.id}`),
+    }),
+    { limited: 'refused' },
+  ),
+
   row('GET /workspaces', self, () => ({ path: '/workspaces' }), { limited: 'answered' }),
   row('GET /workspaces', org('guest'), (place) => ({ path: `/workspaces?org_id=${place.org.id}` }), {
     about: 'of the Org',

@@ -7,6 +7,7 @@ import type {
   Comment,
   Connector,
   Import,
+  List,
   Member,
   Org,
   Pin,
@@ -60,6 +61,8 @@ export interface Place {
   /** Invites a new person to the Org. */
   newInvited(): Promise<Member>;
   newOrgKey(): Promise<ApiKey>;
+  /** Creates a group of the Org with its guests and `extra`, so that all members of the Org see it. */
+  newGroup(): Promise<{ readonly id: string }>;
   /** Returns the pin of `document`. Creates the pin if it is missing. */
   pin(): Promise<Pin>;
   newConnector(): Promise<Connector>;
@@ -363,6 +366,13 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     pin: async () => (await boss.post<Pin>(`/workspaces/${workspace.id}/pins`, { resource_id: document.id })).data,
     newConnector: async () =>
       (await boss.post<Connector>(`/workspaces/${workspace.id}/connectors`, HTTP_CONNECTOR)).data,
+    async newGroup() {
+      const { data } = await boss.post<{ id: string }>(`/orgs/${org.id}/groups`, { name: `Group ${randomUUID()}` });
+      const { data: guests } = await boss.get<List<Member>>(`/orgs/${org.id}/members?role=guest&status=active`);
+      const people = [extra.user.id, ...guests.items.flatMap(({ user }) => user?.id ?? [])];
+      for (const id of people) await boss.send('PUT', `/orgs/${org.id}/groups/${data.id}/members/${id}`);
+      return data;
+    },
     newInvited: async () => (await boss.post<Member>(`/orgs/${org.id}/members`, { email: newAddress('invited') })).data,
   };
 }
