@@ -120,6 +120,7 @@ export function createGroupHandlers(parts: Parts): Handlers<GroupService> {
       if (userId !== context.caller.userId) requireOrgRole(access, 'admin');
       const place = await groups.place(group.id, userId);
       if (place === undefined) throw NotFound();
+      requireVersion(context, place.version, { updatedBy: place.addedBy, updatedAt: place.addedAt });
       endPlace(parts, context, place);
       return { id: userId, deleted: true };
     },

@@ -32,5 +32,6 @@ export function toGroupMember(place: GroupMember, member: OrgMember, now: string
     status,
     addedBy: toActor(place.addedBy),
     addedAt: place.addedAt,
+    version: place.version,
   };
 }
