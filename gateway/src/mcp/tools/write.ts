@@ -157,8 +157,8 @@ const share: Tool = {
   name: 'share',
   title: 'Share',
   description:
-    'Gives a person, an agent, a workspace or the Org a role on a resource and on everything below it. Ask the person ' +
-    'you act for before you share with somebody new.',
+    'Gives a person, a group, an agent, a workspace or the Org a role on a resource and on everything below it. Ask the ' +
+    'person you act for before you share with somebody new.',
   operations: ['grantPermission'],
   properties: {
     resource_id: RESOURCE_ID,
@@ -172,7 +172,7 @@ const share: Tool = {
       'org',
       'group',
     ),
-    principal_id: text('Id of the user, agent or workspace.'),
+    principal_id: text('Id of the user, agent, workspace or group.'),
     expires_at: text('When the role ends, such as `2030-01-31T12:00:00Z`; never when absent.'),
     message: text('What the people are told.'),
   },
