@@ -18,7 +18,15 @@ import {
   replay,
 } from './idempotency.js';
 import { factsOf, mayCall } from './methods.js';
-import type { CallContext, Handlers, IncomingCall, MethodDefinition, ServedMethod, ServiceContract } from './port.js';
+import type {
+  CallContext,
+  Handlers,
+  IncomingCall,
+  MethodDefinition,
+  Reply,
+  ServedMethod,
+  ServiceContract,
+} from './port.js';
 import { observeServed, replays, streamWithin } from './telemetry.js';
 import { createTurns, type Turn } from './turns.js';
 
@@ -213,14 +221,20 @@ async function runInWork(
         if (!isWorthAnotherRun(error, tries)) throw commitError(error);
         if (error instanceof LostRace) turn = await nextTurn(turn, error, parts);
         await pause(tries);
-        if (call.deadline > Date.now()) continue;
-        throw commitError(error);
+        if (call.deadline <= Date.now()) throw commitError(error);
+        forgetReply(call.reply);
+        continue;
       }
       return run.laterAnswer === undefined ? answer : await run.laterAnswer();
     }
   } finally {
     turn?.end();
   }
+}
+
+/** Clears what a run that lost a race has said about its answer: the next run may find something else. */
+function forgetReply(reply: Reply): void {
+  for (const field of Object.keys(reply) as (keyof Reply)[]) delete reply[field];
 }
 
 /** Returns the disk space guard that applies to a method; undefined for a method that frees space. */

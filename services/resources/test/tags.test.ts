@@ -68,6 +68,18 @@ async function list(fields: Partial<ListTagsRequest> = {}) {
 const usageOf = async (id: string) => (await list()).items.find((tag) => tag.id === id)?.usageCount;
 const names = (items: readonly { name: string }[]) => items.map(({ name }) => name);
 
+test('of several creations of a tag at once, one says that it has created it', async () => {
+  const name = fresh('Race');
+  const statuses = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const reply: Reply = {};
+      await operate({ name }, editor, reply);
+      return reply.status ?? 200;
+    }),
+  );
+  expect(statuses.sort()).toEqual([200, 200, 200, 200, 200, 201]);
+});
+
 describe('the tags of a workspace', () => {
   test('are created once by name, regardless of case and width', async () => {
     const reply: Reply = {};

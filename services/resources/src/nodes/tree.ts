@@ -59,14 +59,16 @@ async function throughParents(
   jobs: readonly TreeJob[],
 ): Promise<Node | undefined> {
   const chain = [node];
+  const heads = new Set([node.id]);
   let top = node;
   while (top.parentKey !== top.workspaceId) {
     const parent = await nodes.get(top.parentKey);
-    if (parent === undefined) break;
+    // Moves of an earlier version could close a circle.
+    if (parent === undefined || heads.has(parent.id)) break;
     chain.unshift(parent);
+    heads.add(parent.id);
     top = parent;
   }
-  const heads = new Set(chain.map(({ id }) => id));
   const purged = jobs.some((job) => job.kind === 'purge' && heads.has(job.headId) && job.batchId === node.batchId);
   if (purged) return undefined;
   let place = rootPlace(top.workspaceId, top.orgId);

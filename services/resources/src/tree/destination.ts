@@ -4,7 +4,7 @@ import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/director
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { mayHaveChildren, type Node, type NodeType, type Place } from '../domain/node.js';
 import { isContainer, rootPlace } from '../domain/tree.js';
-import { ParentNotContainer, WorkspaceArchived } from '../errors.js';
+import { CycleDetected, ParentNotContainer, WorkspaceArchived } from '../errors.js';
 import { type AccessSubject, requireCapability, requireWorkspaceRole, requireWritable } from '../policy.js';
 import type { TreeParts } from './parts.js';
 
@@ -42,6 +42,27 @@ export async function intoParent(
 function holdParent(parts: TreeParts, parent: Node, { work }: CallContext): void {
   if (mayHaveChildren(parent)) work.expect(parts.tree.nodes, parent);
   else work.replace(parts.tree.nodes, parent, { ...parent, parented: true });
+}
+
+/**
+ * Throws `cycle_detected` if a node would get below itself. The commit depends on all ancestors of the destination, so
+ * that of several concurrent moves that together would close a circle, one loses the race. Parents are followed one by
+ * one, because the ancestors in a record are updated only after a move above it.
+ */
+export async function requireNoCycle(
+  { tree }: TreeParts,
+  nodeId: string,
+  { node: parent }: Destination,
+  { work }: CallContext,
+  dryRun = false,
+): Promise<void> {
+  const line = new Set<string>();
+  for (let above = parent; above !== undefined; above = await work.get(tree.nodes, above.parentKey)) {
+    if (above.id === nodeId || line.has(above.id)) throw CycleDetected();
+    // `intoParent` holds the parent itself.
+    if (above !== parent && !dryRun) work.expect(tree.nodes, above);
+    line.add(above.id);
+  }
 }
 
 /** Returns the root of a workspace, if the caller may put resources there. */

@@ -14,7 +14,14 @@ import { recount } from '../nodes/recount.js';
 import type { Below } from '../nodes/subtree.js';
 import type { AccessSubject } from '../policy.js';
 import { grantsOn, moveGrants } from '../sharing/grants.js';
-import { type Destination, intoParent, intoRoot, requireSameTenant, requireSameWorkspace } from './destination.js';
+import {
+  type Destination,
+  intoParent,
+  intoRoot,
+  requireNoCycle,
+  requireSameTenant,
+  requireSameWorkspace,
+} from './destination.js';
 import { withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
 import { reservePlaces } from './reserve.js';
@@ -54,7 +61,7 @@ export async function placed(
 ): Promise<Omit<Node, 'version'>> {
   requireSameTenant(node, destination);
   const { parent } = destination;
-  if (parent.id === node.id || parent.ancestors.includes(node.id)) throw CycleDetected();
+  if (destination.key !== node.parentKey) await requireNoCycle(parts, node.id, destination, context, request.dryRun);
   const samePlace = destination.key === node.parentKey && request.position.length === 0;
   const position = samePlace
     ? node.position

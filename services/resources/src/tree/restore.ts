@@ -6,7 +6,7 @@ import { publishChange } from '../events.js';
 import { announce, enqueue, jobsBelow } from '../nodes/subtree.js';
 import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
 import { moveGrants } from '../sharing/grants.js';
-import { type Destination, intoParent } from './destination.js';
+import { type Destination, intoParent, requireNoCycle } from './destination.js';
 import { descendantsOf, takenIds, withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
 import { reservePlaces } from './reserve.js';
@@ -85,7 +85,9 @@ async function homeOf(
   context: CallContext,
 ): Promise<{ destination: Destination; relocated: boolean }> {
   if (wanted !== undefined) {
-    return { destination: await intoParent(parts, wanted, subject, context), relocated: wanted !== node.parentKey };
+    const destination = await intoParent(parts, wanted, subject, context);
+    await requireNoCycle(parts, node.id, destination, context);
+    return { destination, relocated: wanted !== node.parentKey };
   }
   const { id, relocated } = await liveHome(parts, node);
   if (id === undefined) return { destination: await root(parts, node, subject, context), relocated };

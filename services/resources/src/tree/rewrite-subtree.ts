@@ -146,13 +146,20 @@ function sameIds(a: Place, b: Place): boolean {
   return a.ancestors.join() === b.ancestors.join();
 }
 
-async function placeOf(parts: TreeParts, node: Node, known: Map<string, Place & { id: string }>): Promise<Place> {
+async function placeOf(
+  parts: TreeParts,
+  node: Node,
+  known: Map<string, Place & { id: string }>,
+  line: readonly string[] = [],
+): Promise<Place> {
+  // Moves of an earlier version could close a circle.
+  if (line.includes(node.id)) return node;
   const atRoot = node.parentKey === node.workspaceId;
   let parent = atRoot ? rootPlace(node.workspaceId, node.orgId) : known.get(node.parentKey);
   if (parent === undefined) {
     const above = await parts.tree.nodes.get(node.parentKey);
     if (above === undefined) return node;
-    parent = { ...(await placeOf(parts, above, known)), id: above.id };
+    parent = { ...(await placeOf(parts, above, known, [...line, node.id])), id: above.id };
     known.set(above.id, parent);
   }
   return placeUnder(parent, node);
