@@ -39,7 +39,8 @@ export function replaceBelow(
   return changed;
 }
 
-function samePlace(a: Place, b: Place): boolean {
+/** Returns whether two places are equal. */
+export function samePlace(a: Place, b: Place): boolean {
   return (
     a.boundary === b.boundary &&
     a.workspaceId === b.workspaceId &&
@@ -54,6 +55,25 @@ export function moveTo(node: Node, place: Place, parentKey: string): Omit<Node, 
   const { externalId } = node;
   const externalKey = externalId === undefined || node.state === 'trashed' ? undefined : `${workspaceId}:${externalId}`;
   return { ...node, tenant, orgId, workspaceId, ancestors, boundary, parentKey, externalKey };
+}
+
+/** Returns a node as active, without the key of its external id, which another node may have by now. */
+export function restored(node: Omit<Node, 'version'>): Omit<Node, 'version'> {
+  const { trash: _trash, trashedAt: _at, batchId: _batch, trashHead: _head, purgeAt: _purge, ...rest } = node;
+  return { ...rest, state: 'active', externalKey: undefined };
+}
+
+/**
+ * Returns whether a node of a batch that is being restored is live, or is to be: once the node that the request names is,
+ * so is what was trashed with it, even where something has been moved away since. `line` is the node with its ancestors,
+ * nearest first.
+ */
+export function isRestored(batchId: string | undefined, line: readonly Node[]): boolean {
+  for (const one of line) {
+    if (one.state !== 'trashed') return true;
+    if (one.batchId !== batchId || one.trashHead === true) return false;
+  }
+  return true;
 }
 
 /** Returns a node below a new parent: a file becomes an attachment below a document, and stops being one elsewhere. */

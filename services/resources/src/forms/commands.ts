@@ -4,6 +4,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { ContentMode, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
 import type { Node } from '../domain/node.js';
+import { replaceNode } from '../nodes/replace.js';
 import { writeContent } from '../snapshots/write-content.js';
 import { fieldsFromColumns, planFieldColumns, withCollected } from './columns.js';
 import { type FormConfig, type FormConfigInput, readConfig } from './config.js';
@@ -148,5 +149,5 @@ export function newForm(
 export function markForm(parts: FormParts, node: Node, form: Node['form'], context: CallContext): Node {
   const { form: before, ...rest } = node;
   if (before?.isActive === form?.isActive) return node;
-  return context.work.replace(parts.tree.nodes, node, { ...rest, ...(form && { form }) });
+  return replaceNode(parts, context.work, node, { ...rest, ...(form && { form }) });
 }

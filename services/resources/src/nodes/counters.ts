@@ -21,11 +21,14 @@ const SLOTS = 8;
 /** The fields of a node that decide which counters count it. */
 export type CountedNode = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags' | 'attachment'>;
 
+/** The fields that decide whether and where a record is counted. */
+export type StoredNode = CountedNode & Pick<Node, 'state'>;
+
 export interface Counters {
   /** Adds live nodes to the counters of their boundaries and tags; subtracts them if `by` is −1. */
   add(work: UnitOfWork, nodes: readonly CountedNode[], by: 1 | -1): void;
-  /** Moves a live node from the counters of its old state to those of its new state. */
-  move(work: UnitOfWork, before: CountedNode, after: CountedNode): void;
+  /** Moves nodes from the counters of their records to those of what replaces these. Trashed nodes are not counted. */
+  replace(work: UnitOfWork, changes: readonly { readonly before: StoredNode; readonly after: StoredNode }[]): void;
   /** Returns the number of live nodes in a workspace, attachments included. */
   ofWorkspace(workspaceId: string): Promise<number>;
   /** Returns that number by workspace id; workspaces that have never held a node are left out. */
@@ -72,13 +75,14 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
         work,
         nodes.map((node) => ({ node, by })),
       ),
-    move(work, before, after) {
-      const { boundary, workspaceId, tags, attachment } = before;
-      const stays = after.boundary === boundary && after.workspaceId === workspaceId && after.tags === tags;
-      if (stays && after.attachment === attachment) return;
+    replace(work, changes) {
+      const moved = changes.filter(({ before, after }) => !isCountedAlike(before, after));
+      if (moved.length === 0) return;
+      const gone = moved.filter(({ before }) => before.state === 'active').map(({ before }) => before);
+      const come = moved.filter(({ after }) => after.state === 'active').map(({ after }) => after);
       write(work, [
-        { node: before, by: -1 },
-        { node: after, by: 1 },
+        ...gone.map((node) => ({ node, by: -1 }) as const),
+        ...come.map((node) => ({ node, by: 1 }) as const),
       ]);
     },
     ofWorkspace: (workspaceId) => collection.sum('active', { workspaceId }),
@@ -95,6 +99,11 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
       return { nodes: all - attachments, attachments };
     },
   };
+}
+
+function isCountedAlike(a: StoredNode, b: StoredNode): boolean {
+  const alike = a.state === b.state && a.boundary === b.boundary && a.workspaceId === b.workspaceId;
+  return alike && a.tags === b.tags && a.attachment === b.attachment;
 }
 
 function sum<F>(sums: Map<string, { fixed: F; count: number }>, id: string, fixed: F, by: number): void {

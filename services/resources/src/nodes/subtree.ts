@@ -1,8 +1,7 @@
 import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { LostRace } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
-import type { Node } from '../domain/node.js';
+import { mayHaveChildren, type Node } from '../domain/node.js';
 import type { TreeJob } from './jobs.js';
 import type { NodeParts } from './parts.js';
 import { PENDING_MAX_AGE_MS } from './pending.js';
@@ -13,7 +12,13 @@ export type Below = { readonly nodes: readonly Node[] } | 'large';
 /** Milliseconds within which a request must write the head after announcing its job. */
 const ANNOUNCED_MS = 30_000;
 
+/**
+ * Reads the descendants of a head. Leaves them to a job also while another one is rewriting some of the workspace:
+ * their records may not name the head yet, or have a former state.
+ */
 export async function loadBelow(parts: NodeParts, head: Node): Promise<Below> {
+  if (!mayHaveChildren(head)) return { nodes: [] };
+  if (await parts.tree.isRewritten(head.workspaceId)) return 'large';
   const limit = parts.settings.inlineSubtree;
   const nodes = await parts.tree.below(head.id, limit);
   return nodes.length < limit ? { nodes } : 'large';
@@ -75,22 +80,18 @@ export async function announce(
 ): Promise<void> {
   const id = derivedId(`tree-job:${context.requestId}:${head.id}:${job.kind}`);
   const now = Date.now();
+  const leaseUntil = new Date(now + ANNOUNCED_MS).toISOString();
+  // A run that lost a race has announced the job already, perhaps for what another batch was then.
+  const known = await parts.jobs.get(id);
   const work = parts.store.begin();
-  work.insert(parts.jobs, {
-    id,
-    tenant: head.tenant,
-    headId: head.id,
-    actor: context.actor,
-    traceparent: traceparentNow(),
-    createdAt: new Date(now).toISOString(),
-    leaseUntil: new Date(now + ANNOUNCED_MS).toISOString(),
-    ...job,
-  });
-  try {
-    await work.commit();
-  } catch (error) {
-    if (!(error instanceof LostRace)) throw error;
+  if (known !== undefined) work.replace(parts.jobs, known, { ...known, ...job, leaseUntil });
+  else {
+    work.insert(parts.jobs, {
+      ...{ id, tenant: head.tenant, headId: head.id, actor: context.actor, traceparent: traceparentNow() },
+      ...{ createdAt: new Date(now).toISOString(), leaseUntil, ...job },
+    });
   }
+  await work.commit();
   parts.pending.forget();
   await new Promise((resolve) => setTimeout(resolve, PENDING_MAX_AGE_MS));
   context.afterCommit(() => parts.runner.prompt(id));

@@ -1,6 +1,6 @@
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
-import { placeUnder, rootPlace } from '../domain/tree.js';
+import { isRestored, placeUnder, rootPlace } from '../domain/tree.js';
 import type { TreeJob } from './jobs.js';
 import type { PendingJobs } from './pending.js';
 
@@ -15,16 +15,33 @@ export interface Tree {
    * returns the workspaces that records of nodes of this workspace may still name.
    */
   unsettled(workspaceId: string): Promise<readonly string[]>;
+  /** Returns whether a job is moving, trashing or restoring a large subtree of a workspace. */
+  isRewritten(workspaceId: string): Promise<boolean>;
+  /** Returns the record of a node that was read with its current place and state. */
+  recordOf(node: Node): Node;
+  /** Returns a node with its current place and state, of which `recordOf` returns the given record. */
+  resolvedAs(node: Node, record: Node): Node;
   /** Returns nodes with their current place and state, without those that a job is purging. */
   resolve(nodes: readonly Node[]): Promise<Node[]>;
   /** Returns the descendants of a node, at most `limit`. */
   below(id: string, limit: number): Promise<Node[]>;
 }
 
+const REWRITES: ReadonlySet<TreeJob['kind']> = new Set(['place', 'trash', 'restore']);
+
 export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree {
+  const records = new WeakMap<Node, Node>();
+
+  function resolvedAs(node: Node, record: Node): Node {
+    records.set(node, record);
+    return node;
+  }
+
   async function resolveOne(node: Node): Promise<Node | undefined> {
     const jobs = await pending.in(node.workspaceId);
-    return jobs.length === 0 ? node : throughParents(nodes, node, jobs);
+    if (jobs.length === 0) return node;
+    const resolved = await throughParents(nodes, node, jobs);
+    return resolved && resolvedAs(resolved, node);
   }
 
   async function resolve(found: readonly Node[]): Promise<Node[]> {
@@ -44,6 +61,9 @@ export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree 
     },
     getMany: async (ids) => resolve(await nodes.getMany(ids)),
     unsettled: async (workspaceId) => [...new Set((await pending.in(workspaceId)).flatMap((job) => job.workspaceIds))],
+    isRewritten: async (workspaceId) => (await pending.in(workspaceId)).some(({ kind }) => REWRITES.has(kind)),
+    recordOf: (node) => records.get(node) ?? node,
+    resolvedAs,
     resolve,
     below: (id, limit) => nodes.find({ where: { ancestors: { contains: id } }, limit }),
   };
@@ -77,8 +97,18 @@ async function throughParents(
   return { ...node, ...rest, ...stateIn(node, chain, jobs) };
 }
 
-function stateIn(_node: Node, chain: readonly Node[], jobs: readonly TreeJob[]): Pick<Node, 'state'> {
-  const restored = (one: Node) => jobs.some((job) => job.kind === 'restore' && job.batchId === one.batchId);
-  const trashed = chain.some((one) => one.state === 'trashed' && !restored(one));
-  return { state: trashed ? 'trashed' : 'active' };
+/** Returns the state that a node has by its ancestors; in the trash, with the batch that it is in. `chain` ends with it. */
+function stateIn(node: Node, chain: readonly Node[], jobs: readonly TreeJob[]): Partial<Node> & Pick<Node, 'state'> {
+  const line = [...chain].reverse();
+  const restores = jobs.filter(({ kind }) => kind === 'restore');
+  const trashed = line.find(
+    (one, i) =>
+      one.state === 'trashed' &&
+      !restores.some((job) => job.batchId === one.batchId && isRestored(job.batchId, line.slice(i))),
+  );
+  if (trashed === undefined) return { state: 'active' };
+  const { batchId, trashedAt, purgeAt, trash } = trashed;
+  return node.state === 'trashed'
+    ? { state: 'trashed' }
+    : { state: 'trashed', batchId, trashedAt, purgeAt, trash: trash && { ...trash, descendants: 0 } };
 }

@@ -5,6 +5,7 @@ import type { Node } from '../domain/node.js';
 import { isGroup } from '../domain/principals.js';
 import { ROLES, type Role } from '../domain/role.js';
 import { LastOwner, LimitReached } from '../errors.js';
+import { replaceNode } from '../nodes/replace.js';
 import { type NotificationOptions, publishPermission } from './events.js';
 import type { SharingParts } from './parts.js';
 
@@ -119,7 +120,7 @@ function replacePrincipals(
   work: CallContext['work'],
 ): Node {
   const same = principals.size === node.principals.length && node.principals.every((one) => principals.has(one));
-  if (!same) return work.replace(parts.tree.nodes, node, { ...node, principals: [...principals] });
+  if (!same) return replaceNode(parts, work, node, { ...node, principals: [...principals] });
   return node;
 }
 

@@ -3,6 +3,7 @@ import type { PreparedWrite } from '../content/kind.js';
 import type { Node } from '../domain/node.js';
 import { withWriter } from '../domain/untrusted.js';
 import { publishChange, publishRows } from '../events.js';
+import { replaceNode } from '../nodes/replace.js';
 import { keepReplaced, type WriteOptions } from './commands.js';
 import type { SnapshotParts } from './parts.js';
 
@@ -27,7 +28,7 @@ export async function writeContent(
   const at = new Date().toISOString();
   const by = context.actor;
   const writer = await parts.policy.untrustedWriter(node.workspaceId, context);
-  const after = context.work.replace(parts.tree.nodes, node, {
+  const after = replaceNode(parts, context.work, node, {
     ...node,
     sizeBytes: prepared.sizeBytes,
     contentVersion: node.contentVersion + 1,

@@ -2,7 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
 import { publishChange } from '../events.js';
-import { recount } from '../nodes/recount.js';
+import { replaceNode } from '../nodes/replace.js';
 import { enqueue } from '../nodes/subtree.js';
 import type { TagParts } from './parts.js';
 import type { Tag } from './records.js';
@@ -17,8 +17,7 @@ export function writeTags(
   stamp: Partial<Pick<Node, 'updatedAt' | 'updatedBy'>> = {},
 ): Node {
   const after = { ...node, tags, ...stamp };
-  recount(parts, { work }, node, after);
-  return work.replace(parts.tree.nodes, node, after);
+  return replaceNode(parts, work, node, after);
 }
 
 /** Removes a tag from nodes, or replaces it by another. Returns the nodes that changed. */

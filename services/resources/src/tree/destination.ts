@@ -5,6 +5,7 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { mayHaveChildren, type Node, type NodeType, type Place } from '../domain/node.js';
 import { isContainer, rootPlace } from '../domain/tree.js';
 import { CycleDetected, ParentNotContainer, WorkspaceArchived } from '../errors.js';
+import { replaceNode } from '../nodes/replace.js';
 import { type AccessSubject, requireCapability, requireWorkspaceRole, requireWritable } from '../policy.js';
 import type { TreeParts } from './parts.js';
 
@@ -41,7 +42,7 @@ export async function intoParent(
 /** Makes a concurrent move, restriction or deletion of the parent conflict with this call. */
 function holdParent(parts: TreeParts, parent: Node, { work }: CallContext): void {
   if (mayHaveChildren(parent)) work.expect(parts.tree.nodes, parent);
-  else work.replace(parts.tree.nodes, parent, { ...parent, parented: true });
+  else replaceNode(parts, work, parent, { ...parent, parented: true });
 }
 
 /**

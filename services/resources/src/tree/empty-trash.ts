@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Node } from '../domain/node.js';
 import { publishChange } from '../events.js';
-import { enqueue, isUnderWay } from '../nodes/subtree.js';
+import { enqueue } from '../nodes/subtree.js';
 import type { TreeParts } from './parts.js';
 import { purgeAll } from './trash.js';
 
@@ -13,7 +13,7 @@ export interface EmptyTrashResult {
 
 /**
  * Permanently deletes the trashed nodes of a workspace: the named heads with their batches, or everything. Leaves it to
- * a job above a limit, and while another job is still moving some of the nodes into the trash.
+ * a job above a limit, and while another job is still moving nodes of the workspace or its trash.
  */
 export async function emptyTrash(
   parts: TreeParts,
@@ -27,8 +27,7 @@ export async function emptyTrash(
     (node) => olderThan === undefined || (node.trashedAt ?? '') < olderThan,
   );
   const nodes = await withBelow(parts, chosen, limit + 1);
-  const heads = chosen.map(({ id }) => id);
-  const whole = !(await isUnderWay(parts, 'trash', heads));
+  const whole = !(await parts.tree.isRewritten(workspaceId));
   if (whole && nodes.length <= limit && chosen.length <= limit) return purgeNow(parts, nodes, context);
   const workspaceIds = [workspaceId];
   if (named === undefined) {

@@ -6,6 +6,7 @@ import { type FileState, foldName, isAttachment, type Node } from '../domain/nod
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, NotAFile } from '../errors.js';
 import { publishChange } from '../events.js';
+import { replaceNode } from '../nodes/replace.js';
 import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../policy.js';
 import { actorFrom } from '../wire.js';
 import type { Destination } from './destination.js';
@@ -92,7 +93,7 @@ export function putFileState(
     if (request.textChanged) publishChange(context, { verb: 'content.updated', fields: ['text'] }, node);
     return node;
   }
-  const changed = context.work.replace(parts.tree.nodes, node, {
+  const changed = replaceNode(parts, context.work, node, {
     ...node,
     file,
     sizeBytes: file.sizeBytes,
@@ -107,8 +108,9 @@ export function putFileState(
 
 /** Deletes the node of a file whose upload failed. */
 export function dropFileNode(parts: TreeParts, node: Node, context: CallContext): void {
-  if (node.state === 'active') parts.counters.add(context.work, [node], -1);
-  context.work.remove(parts.tree.nodes, node);
+  const record = parts.tree.recordOf(node);
+  if (record.state === 'active') parts.counters.add(context.work, [record], -1);
+  context.work.remove(parts.tree.nodes, record);
   publishChange(context, { verb: 'resource.purged' }, node);
 }
 

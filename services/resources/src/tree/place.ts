@@ -10,7 +10,7 @@ import { publicName } from '../domain/principals.js';
 import { attachedTo, heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js';
 import { CycleDetected, DepthExceeded } from '../errors.js';
 import type { TreeJob } from '../nodes/jobs.js';
-import { recount } from '../nodes/recount.js';
+import { type NodeChange, replaceNodes } from '../nodes/replace.js';
 import type { Below } from '../nodes/subtree.js';
 import type { AccessSubject } from '../policy.js';
 import { grantsOn, moveGrants } from '../sharing/grants.js';
@@ -108,7 +108,7 @@ export async function rewriteBelow(
   nodes: readonly Node[],
   context: Pick<CallContext, 'work'>,
 ): Promise<Node[]> {
-  const written: Node[] = [];
+  const changes: NodeChange[] = [];
   const replaced = replaceBelow(head, nodes);
   const places = await withFreeKeys(
     parts,
@@ -116,11 +116,10 @@ export async function rewriteBelow(
   );
   for (const [i, { node }] of replaced.entries()) {
     const moved = places[i] as Omit<Node, 'version'>;
-    recount(parts, context, node, moved);
     await moveGrants(parts, context.work, node, moved);
-    written.push(context.work.replace(parts.tree.nodes, node, moved));
+    changes.push({ before: node, after: moved });
   }
-  return written;
+  return replaceNodes(parts, context.work, changes);
 }
 
 /** Returns the principals that gain or lose access to a node by a move. Its own grants move with it. */

@@ -1,8 +1,9 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node } from '../domain/node.js';
-import { attachedTo, moveTo, placeUnder, replaceBelow, rootPlace } from '../domain/tree.js';
+import { attachedTo, moveTo, placeUnder, replaceBelow, restored, rootPlace } from '../domain/tree.js';
 import { publishChange } from '../events.js';
+import { replaceNode, replaceNodes } from '../nodes/replace.js';
 import { announce, enqueue, jobsBelow } from '../nodes/subtree.js';
 import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
 import { moveGrants } from '../sharing/grants.js';
@@ -11,7 +12,7 @@ import { descendantsOf, takenIds, withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
 import { reservePlaces } from './reserve.js';
 import { positionFor } from './siblings.js';
-import { liveHome, restored } from './trash.js';
+import { liveHome } from './trash.js';
 
 export interface RestoreResult {
   readonly node: Node;
@@ -44,8 +45,7 @@ export async function restoreNode(
   const moved = attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key));
   const [back = node] = await withFreeKeys(parts, [restored({ ...moved, position })]);
   await moveGrants(parts, context.work, node, back);
-  const head = context.work.replace(parts.tree.nodes, node, back);
-  parts.counters.add(context.work, [head], 1);
+  const head = replaceNode(parts, context.work, node, back);
   const others = batch === 'large' ? [] : await restoreBelow(parts, head, batch, context);
   publishChange(context, { verb: 'resource.restored' }, head, others);
   return { node: head, restoredCount: 1 + below, relocated };
@@ -107,6 +107,7 @@ async function root(parts: TreeParts, node: Node, subject: AccessSubject, contex
 
 /** Returns the descendants that were trashed together with a node, or `large` if they are too many for one request. */
 async function batchBelow(parts: TreeParts, node: Node): Promise<Node[] | 'large'> {
+  if (await parts.tree.isRewritten(node.workspaceId)) return 'large';
   const limit = parts.settings.inlineSubtree;
   const where = { ancestors: { contains: node.id }, batchId: node.batchId as string } as const;
   const found = await parts.tree.nodes.find({ where, limit });
@@ -125,12 +126,7 @@ async function restoreBelow(
     batch.map((node) => restored(moveTo(node, places.get(node.id) ?? node, node.parentKey))),
     head,
   );
-  const back: Node[] = [];
-  for (const [i, node] of batch.entries()) {
-    const moved = live[i] as Omit<Node, 'version'>;
-    await moveGrants(parts, context.work, node, moved);
-    back.push(context.work.replace(parts.tree.nodes, node, moved));
-  }
-  parts.counters.add(context.work, back, 1);
-  return back;
+  const changes = batch.map((node, i) => ({ before: node, after: live[i] as Omit<Node, 'version'> }));
+  for (const { before, after } of changes) await moveGrants(parts, context.work, before, after);
+  return replaceNodes(parts, context.work, changes);
 }

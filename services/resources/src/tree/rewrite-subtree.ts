@@ -1,16 +1,15 @@
 import type { HeldJob } from '@commonplace/kit/jobs';
 import { UniqueTaken, type UnitOfWork, type Where } from '@commonplace/kit/store';
 import type { Node, Place } from '../domain/node.js';
-import { moveTo, placeUnder, rootPlace } from '../domain/tree.js';
+import { isRestored, moveTo, placeUnder, restored, rootPlace } from '../domain/tree.js';
 import { type Change, eventsBy, publishChange } from '../events.js';
-import type { TreeJob } from '../nodes/jobs.js';
-import { recount } from '../nodes/recount.js';
-import { isUnderWay } from '../nodes/subtree.js';
+import { allJobs, type TreeJob } from '../nodes/jobs.js';
+import { type NodeChange, replaceNodes } from '../nodes/replace.js';
 import { moveGrants } from '../sharing/grants.js';
 import { forgetTag, retireChunk } from '../tags/tag-nodes.js';
 import { withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
-import { purgeAll, restored, trashed } from './trash.js';
+import { purgeAll, trashed } from './trash.js';
 
 /** Number of nodes that one unit of work rewrites. */
 const CHUNK = 200;
@@ -28,17 +27,22 @@ export async function rewriteSubtree(parts: TreeParts, job: HeldJob<TreeJob>): P
   }
 }
 
-/** Returns whether a purge has to wait, because a job is still moving its nodes into the trash. */
+/** Kinds of jobs that read the places and states of nodes as earlier jobs leave them. */
+const ORDERED: ReadonlySet<TreeJob['kind']> = new Set(['trash', 'restore', 'purge', 'empty']);
+
+/**
+ * Returns whether a job has to wait, because an earlier one is still moving, trashing or restoring nodes of the same
+ * workspace: their records might not tell yet that they are below the head, or in which batch they are.
+ */
 async function isAhead(parts: TreeParts, job: TreeJob): Promise<boolean> {
-  if (job.kind === 'purge') return isUnderWay(parts, 'trash', [job.headId]);
-  if (job.kind !== 'empty') return false;
-  const where = {
-    createdAt: { gt: '', lt: job.before as string },
-    kind: 'trash',
+  if (!ORDERED.has(job.kind)) return false;
+  const before = job.kind === 'empty' ? (job.before as string) : job.createdAt;
+  const earlier = await allJobs(parts.jobs, {
+    createdAt: { gt: '', lt: before },
+    kind: { in: ['place', 'trash', 'restore'] },
     sweep: { exists: false },
-    workspaceIds: { contains: job.headId },
-  } as const;
-  return (await parts.jobs.find({ where, limit: 1 })).length > 0;
+  });
+  return earlier.some((one) => one.id !== job.id && one.workspaceIds.some((id) => job.workspaceIds.includes(id)));
 }
 
 /** Milliseconds before a job that waits for another is tried again. */
@@ -51,6 +55,8 @@ function candidates(parts: TreeParts, job: TreeJob, after: string | undefined): 
 
 function about(job: TreeJob): Where<Node> {
   if (job.kind === 'untag') return { tags: { contains: job.headId } };
+  // What is moved away while it is being restored is in the batch, but no longer below the head.
+  if (job.kind === 'restore') return { batchId: job.batchId as string };
   if (job.kind !== 'empty') return { ancestors: { contains: job.headId } };
   return { workspaceId: job.headId, state: 'trashed', trashedAt: { lt: job.before as string } };
 }
@@ -132,14 +138,9 @@ async function placeAll(parts: TreeParts, work: UnitOfWork, nodes: readonly Node
     parts,
     displaced.map(({ moved }) => moved),
   );
-  const changed: Node[] = [];
-  for (const [i, { node }] of displaced.entries()) {
-    const moved = places[i] as Omit<Node, 'version'>;
-    recount(parts, { work }, node, moved);
-    await moveGrants(parts, work, node, moved);
-    changed.push(work.replace(parts.tree.nodes, node, moved));
-  }
-  return changed;
+  const changes = displaced.map(({ node }, i) => ({ before: node, after: places[i] as Omit<Node, 'version'> }));
+  for (const { before, after } of changes) await moveGrants(parts, work, before, after);
+  return replaceNodes(parts, work, changes);
 }
 
 function sameIds(a: Place, b: Place): boolean {
@@ -177,37 +178,53 @@ async function trashBatch(parts: TreeParts, work: UnitOfWork, job: TreeJob, node
     by: job.actor,
   };
   const live = nodes.filter((node) => node.state === 'active');
-  parts.counters.add(work, live, -1);
-  return live.map((node) => work.replace(parts.tree.nodes, node, trashed(node, batch, false, 0)));
+  const changes = live.map((node) => ({ before: node, after: trashed(node, batch, false, 0) }));
+  return replaceNodes(parts, work, changes);
 }
 
+/**
+ * Restores the nodes of a batch to the places that their parents give them. If the head was trashed again, those that
+ * still are below it join its new batch; the others have been moved away in the meantime, or something above them.
+ */
 async function restoreBatch(parts: TreeParts, work: UnitOfWork, job: TreeJob, nodes: readonly Node[]): Promise<Node[]> {
   const head = await parts.tree.nodes.get(job.headId);
   if (head === undefined) return [];
   work.expect(parts.tree.nodes, head);
-  if (head.state !== 'active') return joinBatch(parts, work, job, nodes, head);
   const known = new Map<string, Place & { id: string }>();
-  const batch = nodes.filter((node) => node.state === 'trashed' && node.batchId === job.batchId);
-  const live: Omit<Node, 'version'>[] = [];
-  for (const node of batch) live.push(restored(moveTo(node, await placeOf(parts, node, known), node.parentKey)));
-  const back: Node[] = [];
-  for (const [i, moved] of (await withFreeKeys(parts, live)).entries()) {
-    const node = batch[i] as Node;
-    await moveGrants(parts, work, node, moved);
-    back.push(work.replace(parts.tree.nodes, node, moved));
+  const above = new Map<string, Node>();
+  const joining: NodeChange[] = [];
+  const back: NodeChange[] = [];
+  for (const node of nodes) {
+    if (node.state !== 'trashed' || node.id === head.id) continue;
+    const place = await placeOf(parts, node, known);
+    if (isRestored(job.batchId, await lineOf(parts, node, above))) {
+      back.push({ before: node, after: restored(moveTo(node, place, node.parentKey)) });
+    } else if (head.state === 'trashed' && place.ancestors.includes(head.id)) {
+      const { batchId, trashedAt, purgeAt } = head;
+      joining.push({ before: node, after: { ...node, batchId, trashedAt, purgeAt } });
+    }
   }
-  parts.counters.add(work, back, 1);
-  return back;
+  const live = await withFreeKeys(
+    parts,
+    back.map(({ after }) => after),
+  );
+  const changes = back.map(({ before }, i) => ({ before, after: live[i] as Omit<Node, 'version'> }));
+  for (const { before, after } of changes) await moveGrants(parts, work, before, after);
+  replaceNodes(parts, work, joining);
+  return replaceNodes(parts, work, changes);
 }
 
-/** Moves the nodes that were not restored yet to the head's new batch, because the head was trashed again. */
-function joinBatch(parts: TreeParts, work: UnitOfWork, job: TreeJob, nodes: readonly Node[], head: Node): Node[] {
-  const { batchId, trashedAt, purgeAt } = head;
-  for (const node of nodes) {
-    if (node.state !== 'trashed' || node.batchId !== job.batchId) continue;
-    work.replace(parts.tree.nodes, node, { ...node, batchId, trashedAt, purgeAt });
+/** Returns a node with its ancestors, nearest first. `known` are records that were read before. */
+async function lineOf(parts: TreeParts, node: Node, known: Map<string, Node>): Promise<Node[]> {
+  const line = [node];
+  for (let next: string | undefined = node.parentKey; next !== undefined; next = line.at(-1)?.parentKey) {
+    const above: Node | undefined = known.get(next) ?? (await parts.tree.nodes.get(next));
+    // Moves of an earlier version could close a circle.
+    if (above === undefined || line.includes(above)) break;
+    known.set(above.id, above);
+    line.push(above);
   }
-  return [];
+  return line;
 }
 
 /** Ends a job. The head of a purged subtree is deleted last, because until then it names the remaining nodes. */

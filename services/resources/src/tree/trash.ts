@@ -1,6 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { type Node, parentId } from '../domain/node.js';
+import { replaceNodes } from '../nodes/replace.js';
 import { grantsOn } from '../sharing/grants.js';
 import { forgetAllOf } from '../snapshots/commands.js';
 import type { TreeParts } from './parts.js';
@@ -31,12 +32,6 @@ export function trashed(
   };
 }
 
-/** Returns a node as active, without the key of its external id, which another node may have by now. */
-export function restored(node: Omit<Node, 'version'>): Omit<Node, 'version'> {
-  const { trash: _trash, trashedAt: _at, batchId: _batch, trashHead: _head, purgeAt: _purge, ...rest } = node;
-  return { ...rest, state: 'active', externalKey: undefined };
-}
-
 /**
  * Returns the key under which a node's external id is unique; undefined without an id, or if another node has the key.
  */
@@ -50,8 +45,8 @@ export async function freeExternalKey(parts: TreeParts, node: Pick<Node, 'extern
 /** Moves live nodes into the trash with their head. */
 export function trashAll(parts: TreeParts, work: UnitOfWork, nodes: readonly Node[], batch: Batch): Node[] {
   const live = nodes.filter((node) => node.state === 'active');
-  parts.counters.add(work, live, -1);
-  return live.map((node) => work.replace(parts.tree.nodes, node, trashed(node, batch, false, 0)));
+  const changes = live.map((node) => ({ before: node, after: trashed(node, batch, false, 0) }));
+  return replaceNodes(parts, work, changes);
 }
 
 /** Maximum number of access requests that one purge deletes; any further ones remain without their resource. */

@@ -8,7 +8,7 @@ import { isContainer, placeUnder, rootPlace } from '../domain/tree.js';
 import { ExternalIdTaken, insufficientScope } from '../errors.js';
 import { publishChange } from '../events.js';
 import { requireKind } from '../kinds.js';
-import { recount } from '../nodes/recount.js';
+import { replaceNode } from '../nodes/replace.js';
 import { noteShift } from '../nodes/shifts.js';
 import { announce, type Below, enqueue, loadBelow } from '../nodes/subtree.js';
 import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../policy.js';
@@ -149,9 +149,8 @@ async function write(
   after: Omit<Node, 'version'>,
   context: CallContext,
 ): Promise<Node> {
-  recount(parts, context, before, after);
   await moveGrants(parts, context.work, before, after);
-  const written = context.work.replace(parts.tree.nodes, before, after);
+  const written = replaceNode(parts, context.work, before, after);
   return after.restricted && !before.restricted ? keepManager(parts, written, context) : written;
 }
 

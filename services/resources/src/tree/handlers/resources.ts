@@ -13,6 +13,7 @@ import { may } from '../../domain/role.js';
 import { isContainer } from '../../domain/tree.js';
 import { ExternalIdTaken, NoUpdateField } from '../../errors.js';
 import { publishChange } from '../../events.js';
+import { replaceNode } from '../../nodes/replace.js';
 import { announce, enqueue, isUnderWay, loadBelow } from '../../nodes/subtree.js';
 import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { wantedTags } from '../../tags/wanted-tags.js';
@@ -161,8 +162,7 @@ async function trashSubtree(parts: TreeParts, seen: Seen, context: CallContext):
     enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
   const gone = below === 'large' ? [] : trashAll(parts, context.work, below.nodes, batch);
   const count = below === 'large' ? await parts.tree.nodes.count({ ancestors: { contains: node.id } }) : gone.length;
-  parts.counters.add(context.work, [node], -1);
-  const head = context.work.replace(parts.tree.nodes, node, trashed(node, batch, true, count));
+  const head = replaceNode(parts, context.work, node, trashed(node, batch, true, count));
   publishChange(context, { verb: 'resource.trashed' }, head, gone);
   return head;
 }
