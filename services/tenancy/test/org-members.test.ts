@@ -216,4 +216,23 @@ describe('removing', () => {
     await world.accept(caller, again.inviteUrl);
     expect(await outcome(world.getWorkspace(caller, workspace.id))).toBe('not_found');
   });
+
+  test('leaves no place that the person gets at the same time', async () => {
+    const workspace = await world.createWorkspace(owner, { orgId });
+    for (let round = 0; round < 8; round++) {
+      const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+      const [created] = await Promise.allSettled([
+        world.createWorkspace(caller, { orgId }),
+        world.put(owner, workspace.id, caller, WorkspaceRole.EDITOR),
+        remove(owner, memberId),
+      ]);
+      // A workspace that was created before has gone to the owner.
+      if (created.status === 'fulfilled') {
+        expect((await world.getWorkspace(owner, created.value.id)).role).toBe(WorkspaceRole.OWNER);
+      }
+      const again = await world.invite(owner, orgId, { userId: caller.userId });
+      await world.accept(caller, again.inviteUrl);
+      expect((await world.listWorkspaces(caller, { orgId })).items).toEqual([]);
+    }
+  });
 });

@@ -13,6 +13,7 @@ import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import { endOrgMembership } from './invitations.js';
 import { syncWorkspaceMemberships } from './org-place.js';
+import { holdPlaces } from './owners.js';
 
 /** Turns the invitations that a person accepts in one call into memberships. */
 export interface Acceptance {
@@ -78,6 +79,7 @@ export function createAcceptance(parts: Parts, context: CallContext, person: Per
       if (inOrg !== undefined) orgPlaces.set(inOrg.orgId, inOrg);
       if (workspaceId !== undefined) {
         const guest = inOrg?.role === 'guest';
+        if (inOrg !== undefined) await holdPlaces(parts, context, inOrg);
         workspacePlaces.set(workspaceId, acceptWorkspaceMembership(parts, context, person, guest, places));
       }
       work.remove(parts.invitations.records, invitation);

@@ -6,7 +6,7 @@ import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import { leaveGroups } from './group-places.js';
 import { endOrgMembership, revokeInvitations } from './invitations.js';
-import { isOnlyOwner } from './owners.js';
+import { holdOrgMember, holdPlaces, isOnlyOwner } from './owners.js';
 
 /**
  * Updates a person's workspace memberships after a change of their Org membership: whether they are suspended, and
@@ -14,6 +14,7 @@ import { isOnlyOwner } from './owners.js';
  */
 export async function syncWorkspaceMemberships(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
   if (member.userId === undefined) return;
+  await holdPlaces(parts, context, member);
   const status = member.status === 'suspended' ? 'suspended' : 'active';
   const guest = member.role === 'guest';
   for (const { id } of await parts.workspaceMembers.inOrg(member.userId, member.orgId)) {
@@ -45,10 +46,12 @@ export async function removeFromOrg(
   successor: OrgMember,
 ): Promise<string[]> {
   const transferred: string[] = [];
+  await holdPlaces(parts, context, member);
   for (const place of await parts.workspaceMembers.inOrg(member.userId, member.orgId)) {
     context.work.remove(parts.workspaceMembers.records, place);
     publishWorkspaceMember(context, 'removed', place);
     if (place.role === 'owner' && (await isOnlyOwner(parts, context, place))) {
+      await holdOrgMember(parts, context, successor);
       await makeOwner(parts, context, place, successor);
       transferred.push(place.workspaceId);
     }

@@ -16,6 +16,28 @@ export async function requireOtherOrgOwner(parts: Parts, context: CallContext, m
   if (!owners.some(({ id }) => id !== member.id)) throw LastOwner();
 }
 
+/**
+ * Makes this unit of work, which gives a member of an Org a place in one of its workspaces, fail if the person leaves or
+ * is suspended concurrently.
+ */
+export async function holdOrgMember(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
+  context.work.expect(parts.orgMembers.records, member);
+  await holdPlaces(parts, context, member);
+}
+
+/**
+ * Makes this unit of work fail if the person's places in the workspaces of an Org change concurrently. It has to be called
+ * before these are read.
+ */
+export async function holdPlaces(
+  parts: Parts,
+  context: CallContext,
+  { orgId, userId, tenant }: OrgMember,
+): Promise<void> {
+  if (userId === undefined) return;
+  await touchGuard(context.work, parts.guards, `places:${orgId}:${userId}`, tenant);
+}
+
 /** Throws LastOwner if a member is the last active owner of a workspace. */
 export async function requireOtherWorkspaceOwner(
   parts: Parts,

@@ -21,6 +21,7 @@ import type { WorkspaceMember } from '../stores/workspace-members.js';
 import { issueInvitation, revokeInvitations } from './invitations.js';
 import { joinWorkspace } from './join.js';
 import { offerOrgMembership, requireAddressed, requireAllowedDomain } from './org-invites.js';
+import { holdOrgMember } from './owners.js';
 import { noSuchPerson, personByEmail, personById, requireOneOf } from './people.js';
 
 /** A membership of a workspace; with a link if the person is only invited. */
@@ -68,6 +69,8 @@ interface Known {
   readonly person: Person;
   /** Whether they are a guest of the Org. */
   readonly guest: boolean;
+  /** Their membership of the Org; absent for a Personal workspace. */
+  readonly inOrg?: OrgMember;
 }
 
 /** Returns a member of the Org by id, or for a Personal workspace any registered person. Throws NotFound. */
@@ -83,8 +86,9 @@ async function knownById(
   return knownMember(member, userId);
 }
 
-function knownMember({ name, email, role }: OrgMember, userId: string): Known {
-  return { person: { userId, name, email }, guest: role === 'guest' };
+function knownMember(inOrg: OrgMember, userId: string): Known {
+  const { name, email, role } = inOrg;
+  return { person: { userId, name, email }, guest: role === 'guest', inOrg };
 }
 
 /** Returns the Org's member with that address; undefined if the address has to be invited. */
@@ -108,11 +112,12 @@ async function addKnownPerson(
   parts: Parts,
   context: CallContext,
   { workspace }: WorkspaceAccess,
-  { person, guest }: Known,
+  { person, guest, inOrg }: Known,
   role: WorkspaceRole,
 ): Promise<Added> {
   if ((await parts.workspaceMembers.ofPerson(workspace.id, person.userId)) !== undefined) throw AlreadyMember();
   requireActiveWorkspace(workspace);
+  if (inOrg !== undefined) await holdOrgMember(parts, context, inOrg);
   const { caller, actor: adder } = context;
   const addedBy = caller.userId;
   // The address stays hidden from people who share no Org with them.

@@ -12,6 +12,7 @@ import type { CreateWorkspaceRequest, WorkspaceService } from '@commonplace/prot
 import { archiveWorkspace, latestArchives } from '../acts/archive.js';
 import { countWorkspaces } from '../acts/counts.js';
 import { personOf, placeOf } from '../acts/join.js';
+import { holdOrgMember } from '../acts/owners.js';
 import type { SeenWorkspace } from '../acts/seen.js';
 import { applyTemplate, changeWorkspace, chosenSlug, readDraft, requireCreator } from '../acts/workspace-changes.js';
 import { listWorkspaces } from '../acts/workspace-lists.js';
@@ -73,6 +74,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       // A credential that is limited to certain workspaces would not reach the new one.
       if (isWorkspaceLimited(caller)) throw credentialOutOfScope(caller);
       if (inOrg !== undefined) requireCreator(inOrg);
+      if (inOrg !== undefined) await holdOrgMember(parts, context, inOrg.member);
       const draft = readDraft(request, inOrg);
       const [id, now, orgId] = [workspaceIdFor(request, context), parts.now(), inOrg?.org.id];
       const scope = slugScope(orgId ?? null, caller.userId);
