@@ -454,7 +454,7 @@ export const rows: readonly Row[] = [
     (place) => ({ path: ofDocument(place, '/access-requests'), body: { role: 'owner' } }),
     { success: 400, code: 'invalid_value' },
   ),
-  row('PATCH /access-requests/{request_id}', resource('admin'), async (place) => ({
+  row('PATCH /access-requests/{request_id}', { kind: 'theirs' }, async (place) => ({
     path: `/access-requests/${await place.newAccessRequest()}`,
     body: { status: 'denied' },
   })),

@@ -56,6 +56,7 @@ describe('a GET', () => {
     ['a bad id', { ids: `${ID},x` }, 'ids', 'invalid_value'],
     ['a date for a time', { since: '2024-01-31' }, 'since', 'invalid_value'],
     ['broken JSON', { filter: '{"a":' }, 'filter', 'invalid_value'],
+    ['an include that the list does not have', { include: 'nope' }, 'include', 'invalid_value'],
     ['JSON of another kind', { filter: '[]' }, 'filter', 'invalid_type'],
     ['JSON with a key twice', { filter: '{"a":1,"a":2}' }, 'filter', 'invalid_value'],
     ['deep JSON', { filter: `{"a":${'['.repeat(9999)}${']'.repeat(9999)}}` }, 'filter', 'invalid_value'],

@@ -3,6 +3,9 @@ import type { Messages } from './messages.js';
 /** Messages of errors in German. */
 export const GERMAN: Messages = {
   rules: {
+    'The request comes from a page of another address than {address}.':
+      'Die Anfrage kommt von einer Seite unter einer anderen Adresse als {address}.',
+    'names nothing that this list can include.': 'nennt nichts, was diese Liste mitliefern kann.',
     'is required.': 'ist erforderlich.',
     'is not a field of this request.': 'ist kein Feld dieser Anfrage.',
     'is not a query parameter of this request.': 'ist kein Parameter dieser Anfrage.',

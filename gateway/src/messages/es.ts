@@ -3,6 +3,9 @@ import type { Messages } from './messages.js';
 /** Messages of errors in Spanish. */
 export const SPANISH: Messages = {
   rules: {
+    'The request comes from a page of another address than {address}.':
+      'La petición viene de una página de otra dirección que {address}.',
+    'names nothing that this list can include.': 'no nombra nada que esta lista pueda incluir.',
     'is required.': 'es obligatorio.',
     'is not a field of this request.': 'no es un campo de esta petición.',
     'is not a query parameter of this request.': 'no es un parámetro de esta petición.',

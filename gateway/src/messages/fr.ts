@@ -3,6 +3,9 @@ import type { Messages } from './messages.js';
 /** Messages of errors in French. */
 export const FRENCH: Messages = {
   rules: {
+    'The request comes from a page of another address than {address}.':
+      'La requête vient d’une page d’une autre adresse que {address}.',
+    'names nothing that this list can include.': 'ne nomme rien que cette liste puisse inclure.',
     'is required.': 'est obligatoire.',
     'is not a field of this request.': 'n’est pas un champ de cette requête.',
     'is not a query parameter of this request.': 'n’est pas un paramètre de cette requête.',

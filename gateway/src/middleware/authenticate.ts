@@ -22,6 +22,11 @@ const MultipleCredentials = defineError(
 );
 const SessionEnded = defineError('UNAUTHENTICATED', 'invalid_credentials', 'The session has ended.');
 const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
+const ForeignPage = defineError(
+  'PERMISSION_DENIED',
+  'csrf_failed',
+  'The request comes from a page of another address than {address}.',
+);
 
 /**
  * Milliseconds for which an authenticated credential is cached. Changes that this process receives clear the cache; if
@@ -147,7 +152,7 @@ export function isSafe(method: string): boolean {
  */
 function requireCsrf(ctx: Context, { csrfToken }: Admitted, publicOrigin: string): void {
   const origin = ctx.get('Origin');
-  if (origin !== '' && !isOwnOrigin(origin, publicOrigin)) throw CsrfFailed();
+  if (origin !== '' && !isOwnOrigin(origin, publicOrigin)) throw ForeignPage({ address: publicOrigin });
   const given = Buffer.from(fingerprint(ctx.get('X-CSRF-Token')));
   if (!timingSafeEqual(given, Buffer.from(fingerprint(csrfToken)))) throw CsrfFailed();
 }

@@ -4,7 +4,7 @@ import { type Endpoint, queryOf, type Reading, type RequestInput, textsOf } from
 
 /** Reads the query of a GET and ignores unknown parameters. Returns the names that `fields` lists. */
 export function readQuery(endpoint: Endpoint, { input, message, faults }: Reading): ReadonlySet<string> | undefined {
-  const { plan, pathFields, recordFields } = endpoint;
+  const { plan, pathFields, recordFields, page } = endpoint;
   for (const [key, texts] of queryOf(input)) {
     const field = plan.keys.get(key);
     if (field === undefined || pathFields.includes(field)) continue;
@@ -13,7 +13,15 @@ export function readQuery(endpoint: Endpoint, { input, message, faults }: Readin
   for (const field of plan.fields) {
     if (!pathFields.includes(field)) requireField(field, input.query, '', faults);
   }
+  if (page !== undefined && !plan.keys.has('include')) requireNoFurtherInclude(input, recordFields, faults);
   return plan.keys.has('fields') ? undefined : readFields(input, recordFields, faults);
+}
+
+/** Reports an `include` for a list that has nothing to add, unless its items have these fields anyway. */
+function requireNoFurtherInclude(input: RequestInput, present: ReadonlySet<string>, faults: Faults): void {
+  const names = textsOf(input.query.include).flatMap((text) => text.split(','));
+  const isKnown = names.every((name) => name === '' || present.has(name));
+  if (!isKnown) faults.add('include', 'invalid_value', 'names nothing that this list can include.');
 }
 
 function readFields(input: RequestInput, known: ReadonlySet<string>, faults: Faults): ReadonlySet<string> | undefined {

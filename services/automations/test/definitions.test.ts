@@ -115,6 +115,9 @@ describe('an automation', () => {
       expect(await names({ isActive: false })).toEqual(['Charlie']);
       expect(await names({ triggerType: TriggerType.WEBHOOK })).toEqual(['Bravo']);
       expect(await names({ q: 'ABOUT al' })).toEqual(['Alpha']);
+      expect(await names({ sort: '-name' })).toEqual(['Delta', 'Charlie', 'Bravo', 'Alpha']);
+      expect(await names({ sort: 'created_at' })).toEqual(['Delta', 'Alpha', 'Charlie', 'Bravo']);
+      expect((await names({ sort: '-updated_at' }))[0]).toBe('Bravo');
       const first = await own.list(ada, { page: { limit: 3, offset: 0, cursor: '' } });
       expect(first.page).toMatchObject({ hasMore: true, total: 4 });
       const next = await own.list(ada, { page: { limit: 3, offset: 0, cursor: first.page?.nextCursor ?? '' } });

@@ -787,6 +787,10 @@ test('lists are limited to a creator and to times', async () => {
     return (await stage.client.listSchedules(request, await stage.stage.as(stage.owner))).items.map(({ id }) => id);
   };
   expect(await listed({ createdBy: mate.userId })).toEqual([second]);
+  expect([await listed({ sort: 'created_at' }), await listed({ sort: '-created_at' })]).toEqual([
+    [first, second],
+    [second, first],
+  ]);
   expect(await listed({ createdAfter: createdAt })).toEqual([second]);
   expect(await listed({ createdBefore: at(SLOT - 400_000) })).toEqual([first]);
   await stage.update(first, { name: 'Other' });

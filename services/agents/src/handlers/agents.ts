@@ -2,7 +2,7 @@ import { credentialOutOfScope, defaultOrgId, reachesTenant } from '@commonplace/
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
+import { findPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
 import {
   AgentInclude,
   type AgentService,
@@ -43,7 +43,7 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
       const person = await parts.memberships.fresh(context.caller.userId, context.onward);
       const { and = [], ...visible } = visibleAgents(person, context.caller);
       const where = { ...visible, and: [...and, filterOf(request)] };
-      const { items, page } = await findPage(parts.agents, where, SORTS[request.sort] ?? BY_NAME, request.page);
+      const { items, page } = await findPage(parts.agents, where, namedSort(request.sort), request.page);
       return { items: await Promise.all(items.map((agent) => presentAgent(parts, agent, person, context))), page };
     },
 
@@ -196,17 +196,6 @@ async function requireSound(
 function wordsOf({ name, description }: Pick<AgentRecord, 'name' | 'description'>): string {
   return fold(`${name}\n${description}`);
 }
-
-const BY_NAME: Sort<AgentRecord> = ['name'];
-
-const SORTS: Readonly<Record<string, Sort<AgentRecord>>> = {
-  name: BY_NAME,
-  '-name': ['-name'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
-};
 
 function filterOf(request: ListAgentsRequest): Where<AgentRecord> {
   const { workspaceId, orgId, status, visibility, q, createdBy } = request;

@@ -1,6 +1,6 @@
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, timesWithin, type Where } from '@commonplace/kit/store';
+import { findPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
 import type {
   AutomationService,
   ListAutomationsRequest,
@@ -42,7 +42,7 @@ export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHand
   return {
     async listAutomations(request, context) {
       const where = await visible(parts, request, context);
-      const { items, page } = await findPage(parts.automations, where, ['name'], request.page);
+      const { items, page } = await findPage(parts.automations, where, namedSort(request.sort), request.page);
       const { workspaces } = await parts.memberships.of(context.caller.userId, context.onward);
       const summaries = await parts.runs.summaries(items.map(({ id }) => id));
       const view = (automation: AutomationRecord) => {

@@ -1,7 +1,7 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { timesWithin, type Where } from '@commonplace/kit/store';
+import { namedSort, timesWithin, type Where } from '@commonplace/kit/store';
 import { ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
 import {
   type CreateScheduleRequest,
@@ -28,7 +28,7 @@ export function createScheduleHandlers(parts: ScheduleParts): Handlers<ScheduleS
       const where = { ...visible, and: [filterOf(request)] };
       return findBoundedPage(
         {
-          ...{ collection: parts.schedules, where, sort: ['name'] },
+          ...{ collection: parts.schedules, where, sort: namedSort(request.sort) },
           present: (schedules) => presentSchedules(parts, schedules),
           bytesOf: ({ input }) => input.length,
         },

@@ -1,5 +1,6 @@
+import type { Actor } from '@commonplace/kit/auth';
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
-import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import { type Authorship, type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import type { UpdateAccessRequestRequest } from '@commonplace/proto/resources/v1/access_request_service.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import { reachOfGrants } from '../domain/access.js';
@@ -41,7 +42,7 @@ export async function decide(
     throw invalidField('status', 'invalid_value', 'must be approved, denied or canceled.');
   }
   const grants = status === 'approved' ? await approvable(parts, record, request, subject) : undefined;
-  requireVersion(context, record.version, { updatedAt: record.decidedAt ?? record.createdAt });
+  requireVersion(context, record.version, lastChangeOf(record));
   const now = statusAt(record, subject.now);
   if (now !== 'pending') throw RequestNotPending({ status: now });
 
@@ -59,14 +60,27 @@ export async function decide(
   return { record: decided, permission };
 }
 
-/** Throws InsufficientRole unless the caller made the request, or NotFound if they cannot see the resource either. */
+/** Returns who changed a request last: who decided it, else who made it. */
+function lastChangeOf(record: AccessRequest): Authorship {
+  const { requesterId: id, requesterName: name } = record;
+  const updatedBy = record.decidedBy ?? ({ type: 'user', id, name } satisfies Actor);
+  return { updatedBy, updatedAt: record.decidedAt ?? record.createdAt };
+}
+
+/** Throws InsufficientRole for a manager who has not made the request, and NotFound for everybody else who has not. */
 async function requireRequester(parts: SharingParts, record: AccessRequest, subject: AccessSubject): Promise<void> {
   if (record.requesterId !== subject.caller.userId) {
-    await parts.policy.see(record.resourceId, subject);
+    await requireManager(parts, record, subject);
     throw InsufficientRole();
   }
   const { tenant, workspaceId } = record;
   requireReach(subject.caller, { workspaceId, orgId: tenant === workspaceId ? null : tenant });
+}
+
+/** Throws NotFound unless the caller manages the resource: other readers of it do not see the requests of people. */
+async function requireManager(parts: SharingParts, record: AccessRequest, subject: AccessSubject): Promise<void> {
+  const { access } = await parts.policy.see(record.resourceId, subject);
+  if (!may(access.role, 'manage')) throw NotFound();
 }
 
 /**
@@ -82,7 +96,7 @@ async function requireDecider(parts: SharingParts, record: AccessRequest, subjec
       throw InsufficientRole();
     }
   }
-  requireCapability(await parts.policy.see(record.resourceId, subject), 'manage');
+  await requireManager(parts, record, subject);
 }
 
 interface ApprovalTarget {
