@@ -164,6 +164,14 @@ describe('a signature', () => {
     await refuses(token, BODY, { 'x-other': signature });
   });
 
+  test('is not among the headers that the run receives, whatever its header is called', async () => {
+    const verify = { type: WebhookVerifyType.HMAC_SHA256, header: 'X-Digest', secret: SECRET };
+    const { token } = await hookOf(verify);
+    const run = await runOf(await stage.hook(token, BODY, { 'x-digest': hmac('hex'), 'x-event': 'push' }));
+    expect(run?.input).toMatchObject({ webhook: { headers: { 'x-event': 'push' } } });
+    expect(JSON.stringify(run?.input)).not.toContain(hmac('hex'));
+  });
+
   test('of Standard Webhooks expires after five minutes, and covers its id', async () => {
     const { token } = await hookOf({ type: WebhookVerifyType.STANDARD_WEBHOOKS, secret: SIGNING });
     const signed = (at: number, id = 'm1') => signedHeaders(id, at, BODY);

@@ -105,10 +105,11 @@ const DROPPED =
 
 /**
  * Returns the headers that a run receives: those that describe the content, without signatures, credentials and headers
- * of proxies.
+ * of proxies. `signedIn` is the header in which the automation expects a signature, whatever its name is.
  */
-export function shownHeaders(headers: HookRequest['headers']): Record<string, string> {
-  const shown = Object.entries(headers).filter(([name]) => KEPT.test(name) && !DROPPED.test(name));
+export function shownHeaders(headers: HookRequest['headers'], signedIn = ''): Record<string, string> {
+  const isShown = (name: string) => KEPT.test(name) && !DROPPED.test(name) && name !== signedIn;
+  const shown = Object.entries(headers).filter(([name]) => isShown(name));
   return Object.fromEntries(
     shown.slice(0, MAX_HEADERS).map(([name, value]) => [name, value.slice(0, MAX_HEADER_CHARACTERS)]),
   );

@@ -94,6 +94,7 @@ async function startOnce(
   const { automations, deliveries, records, now } = parts;
   await context.inTurn(laneCollection.name, automation.id);
   const { work } = context;
+  const { verify } = automation.definition.trigger;
   const key = fingerprint('automation delivery', automation.id, delivery);
   const known = delivery === '' ? undefined : await work.get(deliveries, key);
   const at = now();
@@ -104,7 +105,7 @@ async function startOnce(
   const request = {
     id: runId,
     trigger: { type: 'webhook', by, ...(delivery !== '' && { eventId: delivery }) },
-    input: { webhook: { body: hook.payload, headers: shownHeaders(hook.headers) } },
+    input: { webhook: { body: hook.payload, headers: shownHeaders(hook.headers, verify?.header) } },
     taints: [{ type: 'webhook', id: automation.id, name: automation.name }],
     chain,
     ...(isLoop(chain, automation.id) && { skipReason: 'loop' as const }),
