@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { eventually } from '@commonplace/kit/testing';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
-import { ListOrgMembersRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { ListOrgMembersRequest, UpdateOrgMemberRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openWorld, page, type World } from './world.js';
@@ -235,4 +235,16 @@ describe('removing', () => {
       expect((await world.listWorkspaces(caller, { orgId })).items).toEqual([]);
     }
   });
+});
+
+test('a conflict of versions names who has changed the membership last', async () => {
+  const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+  const conflict = async () => {
+    const request = UpdateOrgMemberRequest.fromPartial({ orgId, memberId, updateMask: ['role'], role: OrgRole.GUEST });
+    const stale = world.orgs.updateOrgMember(request, await world.as(owner, { baseVersion: 99 }));
+    return stale.catch(({ details }: { details: { updated_by: { id: string } } }) => details.updated_by.id);
+  };
+  expect(await conflict()).toBe(caller.userId);
+  await setRole(owner, memberId, OrgRole.ADMIN);
+  expect(await conflict()).toBe(owner.userId);
 });

@@ -203,6 +203,7 @@ test('concurrent changes of one list all take effect, and a stale version is ref
   const stale = { baseVersion: (one?.version ?? 0) - 1 };
   await expect(move(owner, { pinId: one?.id, position: 3 }, stale)).rejects.toMatchObject({
     reason: 'version_conflict',
+    details: { updated_by: { id: owner.userId } },
   });
   await move(owner, { pinId: one?.id, position: 3 }, { baseVersion: one?.version });
 });

@@ -264,7 +264,10 @@ test('prefers a membership over the default role, and checks its version', async
     { workspaceId, memberId: id ?? '', keepGrants: false },
     await world.as(owner, { baseVersion: version }),
   );
-  await expect(stale).rejects.toMatchObject({ reason: 'version_conflict', details: { current_version: 2 } });
+  await expect(stale).rejects.toMatchObject({
+    reason: 'version_conflict',
+    details: { current_version: 2, updated_by: { id: owner.userId } },
+  });
   await remove(caller, id);
   expect((await world.getWorkspace(caller, workspaceId)).role).toBe(WorkspaceRole.VIEWER);
 });

@@ -146,7 +146,7 @@ async function acceptOrgMembership(
   const role = other === undefined ? taken.role : greaterOrgRole(taken.role, other.role);
   if (taken.status === 'active' && taken.role === role) return taken;
   const { addressKey: _, viaWorkspace: __, ...rest } = taken;
-  const joined = taken.status === 'active' ? { updatedAt: parts.now() } : joinedAs(parts, person, orgId);
+  const joined = taken.status === 'active' ? changedBy(parts, person) : joinedAs(parts, person, orgId);
   const member = context.work.replace(parts.orgMembers.records, taken, { ...rest, ...joined, role });
   await syncWorkspaceMemberships(parts, context, member);
   publishOrgMember(publishingAs(person, context), 'updated', member, { joined: taken.status !== 'active' });
@@ -160,7 +160,8 @@ async function isNeeded({ invitations }: Parts, offered: OrgMember, invitation: 
   return open.some(({ id }) => id !== invitation.id);
 }
 
-function joinedAs(parts: Parts, { userId, name, email }: Person, placeId: string) {
+function joinedAs(parts: Parts, person: Person, placeId: string) {
+  const { userId, name, email } = person;
   return {
     userId,
     personKey: personKeyOf(placeId, userId),
@@ -169,8 +170,13 @@ function joinedAs(parts: Parts, { userId, name, email }: Person, placeId: string
     search: searchText(name, email),
     status: 'active' as const,
     joinedAt: parts.now(),
-    updatedAt: parts.now(),
+    ...changedBy(parts, person),
   };
+}
+
+/** Returns who accepts an invitation, and when: in the record, that person has made the change. */
+function changedBy({ now }: Parts, { userId: id, name }: Person) {
+  return { updatedBy: { type: 'user', id, name }, updatedAt: now() } as const;
 }
 
 function acceptWorkspaceMembership(

@@ -8,6 +8,7 @@ import { publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Invitation } from '../stores/invitations.js';
 import type { OrgMember } from '../stores/org-members.js';
+import { changedNow } from './changed-now.js';
 
 /** The contents of a new invitation. */
 export type Offer = Omit<Invitation, 'id' | 'version' | 'tokenHash' | 'emailFold' | 'createdAt' | 'expiresAt'>;
@@ -78,7 +79,7 @@ export function endOrgMembership(
   const removed = context.work.replace(parts.orgMembers.records, member, {
     ...rest,
     status: 'removed',
-    updatedAt: parts.now(),
+    ...changedNow(parts, context),
   });
   // The event names the person who left; for a membership that was only offered it names no one.
   publishOrgMember(context, 'removed', member.status === 'invited' ? { ...removed, userId: undefined } : removed, {

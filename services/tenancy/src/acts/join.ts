@@ -1,4 +1,4 @@
-import type { Actor, Caller } from '@commonplace/kit/auth';
+import { type Actor, actorOf, type Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Person } from '../domain/person.js';
@@ -31,6 +31,7 @@ export function ownerOf(org: Pick<Org, 'id'>, caller: Caller, now: string): Omit
     role: 'owner',
     status: 'active',
     joinedAt: now,
+    updatedBy: actorOf(caller),
     updatedAt: now,
   };
 }
@@ -73,6 +74,7 @@ export function placeOf(
     addedBy,
     adder,
     addedAt: now,
+    updatedBy: adder,
     updatedAt: now,
   };
 }

@@ -10,6 +10,7 @@ import { publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { addressKeyOf, type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { Org } from '../stores/orgs.js';
+import { changedNow } from './changed-now.js';
 import { expiryOf, issueInvitation, revokeInvitations } from './invitations.js';
 import { personByEmail, personById, requireOneOf } from './people.js';
 
@@ -141,13 +142,13 @@ export async function offerOrgMembership(
 }
 
 function invitedNow(parts: Parts, context: CallContext) {
-  const now = parts.now();
+  const stamps = changedNow(parts, context);
   return {
+    ...stamps,
     invitedBy: context.caller.userId,
     inviter: context.actor,
-    invitedAt: now,
-    inviteExpiresAt: expiryOf(now),
-    updatedAt: now,
+    invitedAt: stamps.updatedAt,
+    inviteExpiresAt: expiryOf(stamps.updatedAt),
   };
 }
 

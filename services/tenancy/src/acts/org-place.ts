@@ -4,6 +4,7 @@ import { publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
+import { changedNow } from './changed-now.js';
 import { leaveGroups } from './group-places.js';
 import { endOrgMembership, revokeInvitations } from './invitations.js';
 import { holdOrgMember, holdPlaces, isOnlyOwner } from './owners.js';
@@ -20,7 +21,12 @@ export async function syncWorkspaceMemberships(parts: Parts, context: CallContex
   for (const { id } of await parts.workspaceMembers.inOrg(member.userId, member.orgId)) {
     const place = await context.work.get(parts.workspaceMembers.records, id);
     if (place === undefined || (place.status === status && place.guest === guest)) continue;
-    context.work.replace(parts.workspaceMembers.records, place, { ...place, status, guest, updatedAt: parts.now() });
+    context.work.replace(parts.workspaceMembers.records, place, {
+      ...place,
+      status,
+      guest,
+      ...changedNow(parts, context),
+    });
   }
 }
 
@@ -68,10 +74,10 @@ async function makeOwner(
   { userId = '', name, email, search, role }: OrgMember,
 ): Promise<void> {
   const { records, ofPerson } = parts.workspaceMembers;
-  const now = parts.now();
+  const stamps = changedNow(parts, context);
   const existing = await ofPerson(workspaceId, userId);
   if (existing !== undefined) {
-    const owner = context.work.replace(records, existing, { ...existing, role: 'owner', updatedAt: now });
+    const owner = context.work.replace(records, existing, { ...existing, role: 'owner', ...stamps });
     publishWorkspaceMember(context, 'updated', owner);
     return;
   }
@@ -90,8 +96,8 @@ async function makeOwner(
     guest: role === 'guest',
     addedBy: context.caller.userId,
     adder: context.actor,
-    addedAt: now,
-    updatedAt: now,
+    addedAt: stamps.updatedAt,
+    ...stamps,
   });
   publishWorkspaceMember(context, 'added', owner);
 }

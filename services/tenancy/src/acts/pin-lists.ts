@@ -5,6 +5,7 @@ import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_s
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
 import { type FoundList, type PinEntry, type PinVisibility, pinListId } from '../stores/pins.js';
+import { changedNow } from './changed-now.js';
 
 /** Returns a list including this call's own writes: the workspace's, or the caller's own there. */
 export async function findList(
@@ -19,19 +20,22 @@ export async function findList(
 
 /** Writes a list's pins, and creates its record if there is none. */
 export function saveList(
-  { pinLists }: Parts,
+  parts: Parts,
   context: CallContext,
   { workspace }: WorkspaceAccess,
   { visibility, record }: FoundList,
   pins: readonly PinEntry[],
 ): FoundList {
+  const { pinLists } = parts;
   const itemIds = pins.map(({ itemId }) => itemId);
+  const stamps = changedNow(parts, context);
   if (record !== undefined) {
-    return { visibility, pins, record: context.work.replace(pinLists.records, record, { ...record, pins, itemIds }) };
+    const after = { ...record, pins, itemIds, ...stamps };
+    return { visibility, pins, record: context.work.replace(pinLists.records, record, after) };
   }
   const id = pinListId(workspace.id, visibility, context.caller.userId);
   const { tenant, id: workspaceId } = workspace;
-  const made = context.work.insert(pinLists.records, { id, tenant, workspaceId, visibility, pins, itemIds });
+  const made = context.work.insert(pinLists.records, { id, tenant, workspaceId, visibility, pins, itemIds, ...stamps });
   return { visibility, pins, record: made };
 }
 

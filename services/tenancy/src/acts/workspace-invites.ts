@@ -18,6 +18,7 @@ import {
 import { addressKeyOf, type OrgMember } from '../stores/org-members.js';
 import type { Org } from '../stores/orgs.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
+import { changedNow } from './changed-now.js';
 import { issueInvitation, revokeInvitations } from './invitations.js';
 import { joinWorkspace } from './join.js';
 import { offerOrgMembership, requireAddressed, requireAllowedDomain } from './org-invites.js';
@@ -178,8 +179,9 @@ function offerWorkspaceMembership(
   existing: WorkspaceMember | undefined,
 ): WorkspaceMember {
   const { records } = parts.workspaceMembers;
-  const now = parts.now();
-  const offered = { addedBy: context.caller.userId, adder: context.actor, addedAt: now, updatedAt: now };
+  const stamps = changedNow(parts, context);
+  const { userId: addedBy } = context.caller;
+  const offered = { ...stamps, addedBy, adder: context.actor, addedAt: stamps.updatedAt };
   if (existing !== undefined) {
     return context.work.replace(records, existing, { ...existing, role: role ?? existing.role, ...offered });
   }

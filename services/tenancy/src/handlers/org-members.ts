@@ -3,6 +3,7 @@ import { type CallContext, type Handlers, requireVersion } from '@commonplace/ki
 import { pageOf, parsePageRequest } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { changedNow } from '../acts/changed-now.js';
 import { inviteToOrg, readInvitee, requireUnused, sendAgain } from '../acts/org-invites.js';
 import { orgMemberFilter } from '../acts/org-member-filter.js';
 import { removeFromOrg, syncWorkspaceMemberships, withdrawOffer } from '../acts/org-place.js';
@@ -71,9 +72,9 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       requireOrgRole(access, 'admin');
       requireOwnerForOwner(access.member.role, member.role);
       if (role !== undefined) requireOrgGrant(access.member.role, role);
-      requireVersion(context, member.version, member);
+      requireVersion(context, member.version, { ...member, createdBy: member.inviter });
       const status = mask.has('status') ? readStatus(request.status, member) : member.status;
-      const after = { ...member, role: role ?? member.role, status, updatedAt: parts.now() };
+      const after = { ...member, role: role ?? member.role, status, ...changedNow(parts, context) };
       if (after.role !== 'owner' || status !== 'active') await requireOtherOrgOwner(parts, context, member);
       const changed = context.work.replace(records, member, after);
       await syncWorkspaceMemberships(parts, context, changed);
@@ -89,7 +90,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         requireOrgRole(access, 'admin');
         requireOwnerForOwner(access.member.role, member.role);
       }
-      requireVersion(context, member.version, member);
+      requireVersion(context, member.version, { ...member, createdBy: member.inviter });
       const successor = await findSuccessor(parts, member, request.transferToMemberId);
       if (!hasPerson(member)) {
         await withdrawOffer(parts, context, member);

@@ -72,7 +72,7 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
       const wanted = { pinId, itemId: item, visibility: visibilityOf(request.visibility) };
       const { list, pin } = await findPin(parts, context, workspaceId, wanted);
       requirePinRole(access, list.visibility);
-      requireVersion(context, list.record?.version ?? 0);
+      requireVersion(context, list.record?.version ?? 0, list.record);
       requireActiveWorkspace(access.workspace);
       saveList(
         parts,
@@ -142,7 +142,7 @@ async function moveOne(
   const sees = seenBy(items, workspaceId);
   if (!sees(pin)) throw NotFound();
   if (position === undefined) throw invalidField('position', 'missing_field', 'is required to move a pin.');
-  requireVersion(context, list.record?.version ?? 0);
+  requireVersion(context, list.record?.version ?? 0, list.record);
   requireActiveWorkspace(access.workspace);
   return saveList(parts, context, access, list, movePin(list.pins, pin, sees, position));
 }
@@ -170,7 +170,7 @@ async function reorder(
   );
   const pins = orderPins(list.pins, order, seenBy(items, workspaceId));
   if (pins === undefined) throw invalidField('order', 'invalid_value', 'must name every pin of the list once.');
-  requireVersion(context, list.record?.version ?? 0);
+  requireVersion(context, list.record?.version ?? 0, list.record);
   requireActiveWorkspace(access.workspace);
   return saveList(parts, context, access, list, pins);
 }

@@ -1,6 +1,7 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { changedNow } from '../acts/changed-now.js';
 import { revokeWorkspaceOffers } from '../acts/invitations.js';
 import { requireOtherWorkspaceOwner } from '../acts/owners.js';
 import { addMember } from '../acts/workspace-invites.js';
@@ -55,10 +56,10 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
       const role = workspaceRoleOf(request.role) ?? member.role;
       requireOwnerForOwner(own, member.role);
       requireWorkspaceGrant(own, role);
-      requireVersion(context, member.version, member);
+      requireVersion(context, member.version, { ...member, createdBy: member.adder });
       requireActiveWorkspace(access.workspace);
       if (role !== 'owner') await requireOtherWorkspaceOwner(parts, context, member);
-      const changed = context.work.replace(records, member, { ...member, role, updatedAt: parts.now() });
+      const changed = context.work.replace(records, member, { ...member, role, ...changedNow(parts, context) });
       publishWorkspaceMember(context, 'updated', changed);
       return toWorkspaceMember(changed);
     },
@@ -70,7 +71,7 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
         requireWorkspaceRole(access, 'admin');
         requireOwnerForOwner(access.role ?? 'guest', member.role);
       }
-      requireVersion(context, member.version, member);
+      requireVersion(context, member.version, { ...member, createdBy: member.adder });
       requireActiveWorkspace(access.workspace);
       await requireOtherWorkspaceOwner(parts, context, member);
       await revokeWorkspaceOffers(parts, context, member.id);

@@ -14,7 +14,10 @@ export function watchPurgedItems(parts: Parts, bus: EventBus): Promise<Subscript
   return consume(bus, spec, ({ data }) => unpin(parts, data.resourceIds));
 }
 
-async function unpin({ store, pinLists }: Parts, gone: readonly string[]): Promise<void> {
+/** What removes pins of items that were purged. */
+const BY_SYSTEM = { type: 'system', id: 'tenancy', name: 'tenancy' } as const;
+
+async function unpin({ store, pinLists, now }: Parts, gone: readonly string[]): Promise<void> {
   for (let from = 0; from < gone.length; from += CHUNK) {
     const chunk = new Set(gone.slice(from, from + CHUNK));
     const lists = await pinLists.withItems([...chunk]);
@@ -22,7 +25,8 @@ async function unpin({ store, pinLists }: Parts, gone: readonly string[]): Promi
     const work = store.begin();
     for (const list of lists) {
       const pins = list.pins.filter(({ itemId }) => !chunk.has(itemId));
-      work.replace(pinLists.records, list, { ...list, pins, itemIds: pins.map(({ itemId }) => itemId) });
+      const itemIds = pins.map(({ itemId }) => itemId);
+      work.replace(pinLists.records, list, { ...list, pins, itemIds, updatedBy: BY_SYSTEM, updatedAt: now() });
     }
     await work.commit();
   }

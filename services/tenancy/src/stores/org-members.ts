@@ -34,6 +34,8 @@ export interface OrgMember extends StoredRecord {
   readonly inviteExpiresAt?: string;
   readonly joinedAt?: string;
   readonly updatedAt: string;
+  /** Who made the last change; absent if that was an earlier version. */
+  readonly updatedBy?: Actor;
 }
 
 export const orgMemberCollection: CollectionSpec<OrgMember> = {

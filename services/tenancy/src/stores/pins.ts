@@ -21,6 +21,9 @@ export interface PinList extends StoredRecord {
   readonly pins: readonly PinEntry[];
   /** The item ids of all pins, indexed for lookups by item. */
   readonly itemIds: readonly string[];
+  /** Who made the last change, and when; absent if that was an earlier version. */
+  readonly updatedBy?: Actor;
+  readonly updatedAt?: string;
 }
 
 export const pinListCollection: CollectionSpec<PinList> = {

@@ -33,6 +33,8 @@ export interface WorkspaceMember extends StoredRecord {
   readonly adder?: Actor;
   readonly addedAt: string;
   readonly updatedAt: string;
+  /** Who made the last change; absent if that was an earlier version. */
+  readonly updatedBy?: Actor;
 }
 
 export const workspaceMemberCollection: CollectionSpec<WorkspaceMember> = {
