@@ -291,6 +291,7 @@ describe('sources', () => {
   });
 
   test('that a reader cannot read hide the text, also from searches, and prevent changes', async () => {
+    const other = stage.person('Other', WorkspaceRole.EDITOR);
     const [source, secret] = [newId(), word()];
     for (const one of [editor, boss]) stage.allow(one, source);
     const draft = { content: `The code is ${secret}`, tags: [secret], ...inWorkspace(), sourceResourceIds: [source] };
@@ -307,6 +308,16 @@ describe('sources', () => {
     }
     stage.forbid(boss, source);
     expect(await reasonOf(stage.update(boss, id, { sourceResourceIds: { items: [] } }))).toBe('insufficient_role');
+    // The same text of somebody who cannot read the other one is a memory of its own: its existence would tell the text.
+    const same = { content: `the new code is ${secret}`, ...inWorkspace() };
+    const reply = {};
+    const own = await stage.create(other, same, reply);
+    expect([own.id === id, own.content, reply]).toEqual([false, same.content, {}]);
+    expect((await stage.create(other, same)).id).toBe(own.id);
+    expect((await stage.create(editor, same)).id).toBe(id);
+    await stage.update(other, own.id, { content: `Perhaps ${secret}` });
+    expect(await reasonOf(stage.update(other, own.id, { content: same.content }))).toBe('done');
+    await stage.remove(other, own.id);
     // Earlier texts stay limited to people who can read the sources that were removed.
     await stage.update(editor, id, {
       content: `Nothing ${word()}`,

@@ -73,7 +73,7 @@ const draftOf = (more: Partial<MemoryDraft> & Pick<MemoryDraft, 'content' | 'sco
   ...more,
 });
 const add = (more: Parameters<typeof draftOf>[0]): Promise<MemoryRecord> =>
-  inWork(parts.store, async (work) => (await addMemory(parts, draftOf(more), work)).memory);
+  inWork(parts.store, async (work) => (await addMemory(parts, draftOf(more), work, async () => true)).memory);
 const ofUser = (userId: string, tenant = homeOf(userId)) =>
   ({ scope: 'user', userId, tenant, orgId: tenant === stage.orgId ? tenant : '' }) as const;
 const ofAgent = ({ agent }: Person, subjectId?: string) => ({ scope: 'agent', agentId: agent.id, subjectId }) as const;

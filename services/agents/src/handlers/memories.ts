@@ -17,7 +17,7 @@ import { eraseMemories } from '../memories/erase.js';
 import { listMemories, type MemoryFilter } from '../memories/list.js';
 import { choosePlaceOfMemory } from '../memories/place.js';
 import { changeOf, readableSources, requireFuture } from '../memories/requests.js';
-import { addMemory, changeMemory, type MemoryDraft } from '../memories/write.js';
+import { addMemory, changeMemory, type MemoryDraft, type SeesSources } from '../memories/write.js';
 import type { Parts } from '../parts.js';
 import { readableAmong } from '../readable.js';
 import type { MemoryRecord } from '../stores/memories.js';
@@ -50,9 +50,16 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
       if (rights.isArchived(memory)) throw WorkspaceArchived();
       requireVersion(context, memory.version, memory);
       // Otherwise a caller who cannot read the memory's sources could remove them.
-      if (!isOpen(memory, await readableAmong(parts, memory.sourceIds, context))) throw InsufficientRole();
+      if (!(await seesSources(parts, context)(memory))) throw InsufficientRole();
       const change = await changeOf(parts, request, memory, rights, context);
-      const changed = await changeMemory(parts, memory, change, context.actor, context.work);
+      const changed = await changeMemory(
+        parts,
+        memory,
+        change,
+        context.actor,
+        context.work,
+        seesSources(parts, context),
+      );
       return present(parts, changed, rights, context);
     },
 
@@ -155,9 +162,14 @@ async function contentOf(
 }
 
 async function create(parts: Parts, draft: MemoryDraft, context: CallContext): Promise<Memory> {
-  const { memory, isNew } = await addMemory(parts, draft, context.work);
+  const { memory, isNew } = await addMemory(parts, draft, context.work, seesSources(parts, context));
   if (!isNew) context.reply.status = 200;
   return present(parts, memory, await rightsOf(parts, context, (known) => known.canChange(memory)), context);
+}
+
+/** Returns the check whether the caller can read all sources of a memory. */
+function seesSources(parts: Parts, context: CallContext): SeesSources {
+  return async (memory) => isOpen(memory, await readableAmong(parts, memory.sourceIds, context));
 }
 
 async function present(

@@ -4,7 +4,7 @@ import { inWork, LostRace, UniqueTaken, type UnitOfWork } from '@commonplace/kit
 import type { Parts } from '../parts.js';
 import type { MemoryKind, MemoryRecord } from '../stores/memories.js';
 import type { RunRecord } from '../stores/runs.js';
-import { addMemory, changeMemory, type MemoryDraft } from './write.js';
+import { addMemory, changeMemory, type MemoryDraft, type SeesSources } from './write.js';
 
 type ToolParts = Pick<Parts, 'memories' | 'quotas' | 'store'>;
 
@@ -30,7 +30,12 @@ export const isTainted = ({ taintSources }: RunRecord): boolean => (taintSources
  * Stores a memory for a run. A memory of a tainted run is only proposed: nothing uses it until a person accepts it, and
  * the person whom it concerns is notified.
  */
-export async function remember(parts: ToolParts, run: RunRecord, text: RunText): Promise<MemoryRecord> {
+export async function remember(
+  parts: ToolParts,
+  run: RunRecord,
+  text: RunText,
+  sees: SeesSources,
+): Promise<MemoryRecord> {
   const proposed = isTainted(run);
   const draft: MemoryDraft = {
     ...text.place,
@@ -40,7 +45,7 @@ export async function remember(parts: ToolParts, run: RunRecord, text: RunText):
   };
   return unlessTaken(() =>
     inWork(parts.store, async (work) => {
-      const { memory, isNew } = await addMemory(parts, draft, work);
+      const { memory, isNew } = await addMemory(parts, draft, work, sees);
       if (isNew && proposed) work.publish(proposal(run, memory));
       return memory;
     }),
@@ -82,6 +87,7 @@ export function append(
   line: string,
   sourceIds: readonly string[],
   call: string,
+  sees: SeesSources,
 ): Promise<MemoryRecord | undefined> {
   return patiently(parts, async (work) => {
     const before = await work.get(parts.memories, id);
@@ -90,7 +96,7 @@ export function append(
     if ([...content].length > MAX_CONTENT) throw new TooLong();
     const appendedBy = [...(before.appendedBy ?? []), call].slice(-MAX_CALLS);
     const drawn = [...new Set([...before.sourceIds, ...sourceIds])];
-    return changeMemory(parts, before, { content, sourceIds: drawn, appendedBy }, agentActor(run), work);
+    return changeMemory(parts, before, { content, sourceIds: drawn, appendedBy }, agentActor(run), work, sees);
   });
 }
 
@@ -101,6 +107,7 @@ export function revise(
   id: string,
   version: number,
   { content, sourceIds }: Pick<RunText, 'content' | 'sourceIds'>,
+  sees: SeesSources,
 ): Promise<{ readonly memory: MemoryRecord | undefined; readonly isRevised: boolean }> {
   return patiently(parts, async (work) => {
     const before = await work.get(parts.memories, id);
@@ -108,7 +115,7 @@ export function revise(
     if (before.version !== version) return { memory: before, isRevised: false };
     const drawn = [...new Set([...before.sourceIds, ...sourceIds])];
     const change = { content, sourceIds: drawn };
-    return { memory: await changeMemory(parts, before, change, agentActor(run), work), isRevised: true };
+    return { memory: await changeMemory(parts, before, change, agentActor(run), work, sees), isRevised: true };
   });
 }
 

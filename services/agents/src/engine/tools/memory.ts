@@ -11,11 +11,11 @@ import {
   TooLong,
 } from '../../memories/by-tool.js';
 import { findRelevant } from '../../memories/choose.js';
-import { type MemoryReach, reachOf, stillUsable } from '../../memories/of-run.js';
+import { type MemoryReach, reachOf, stillUsable, withReadableSources } from '../../memories/of-run.js';
 import { memoryMark } from '../../memories/text.js';
+import type { SeesSources } from '../../memories/write.js';
 import type { Parts } from '../../parts.js';
 import type { MemoryKind, MemoryRecord } from '../../stores/memories.js';
-import type { RunRecord } from '../../stores/runs.js';
 import { MEMORY_TOOL, taintOf } from '../memories.js';
 import type { ToolProvider } from './table.js';
 import {
@@ -116,11 +116,10 @@ async function search(parts: Parts, args: Arguments, context: ToolContext, reach
 }
 
 async function add(parts: Parts, args: Arguments, context: ToolContext, reach: MemoryReach): Promise<ToolResult> {
-  const { run } = context;
   const kind = args.kind === undefined ? 'fact' : choice(args, 'kind', KINDS);
   const place = placeOf(placeIn(args), context, reach);
   const text = { content: textOf(args), kind, place, sourceIds: context.sources.resourceIds() };
-  return keep(parts, run, text);
+  return keep(parts, context, text);
 }
 
 async function change(parts: Parts, args: Arguments, context: ToolContext, reach: MemoryReach): Promise<ToolResult> {
@@ -130,7 +129,7 @@ async function change(parts: Parts, args: Arguments, context: ToolContext, reach
   if (isTainted(run)) return propose(parts, memory, text, context);
   const { version } = args;
   if (!Number.isInteger(version)) throw new InvalidArguments('version must be the number that the search has shown.');
-  const done = await revise(parts, run, memory.id, version as number, text);
+  const done = await revise(parts, run, memory.id, version as number, text, seesSources(parts, context));
   if (done.memory === undefined) return failure('The memory has been erased.');
   if (done.isRevised) return { text: `Changed. It is version ${done.memory.version} now.`, found: [] };
   return failure(`The memory has changed meanwhile. Take its present text into account:\n${memoryMark(memory.id)}`);
@@ -144,7 +143,7 @@ async function addTo(parts: Parts, args: Arguments, context: ToolContext, reach:
   if (isTainted(run)) return propose(parts, memory, text, context);
   try {
     const call = `${run.id}:${toolCallId}`;
-    const done = await append(parts, run, memory.id, line, text.sourceIds, call);
+    const done = await append(parts, run, memory.id, line, text.sourceIds, call, seesSources(parts, context));
     return done === undefined ? failure('The memory has been erased.') : { text: 'Appended.', found: [] };
   } catch (error) {
     if (error instanceof TooLong) throw new InvalidArguments(`A memory has at most ${MAX_CONTENT} characters.`);
@@ -165,24 +164,29 @@ async function propose(
   parts: Parts,
   memory: MemoryRecord,
   { content, sourceIds }: Pick<RunText, 'content' | 'sourceIds'>,
-  { run }: ToolContext,
+  context: ToolContext,
 ): Promise<ToolResult> {
   if ([...content].length > MAX_CONTENT) throw new InvalidArguments(`A memory has at most ${MAX_CONTENT} characters.`);
   const drawn = [...new Set([...memory.sourceIds, ...sourceIds])];
-  return keep(parts, run, { content, kind: memory.kind, place: placeAs(memory), sourceIds: drawn });
+  return keep(parts, context, { content, kind: memory.kind, place: placeAs(memory), sourceIds: drawn });
 }
 
 function placeAs({ scope, tenant, orgId, workspaceId, userId, agentId, subjectId }: MemoryRecord): RunText['place'] {
   return { scope, tenant, orgId, workspaceId, userId, agentId, subjectId };
 }
 
-async function keep(parts: Parts, run: RunRecord, text: RunText): Promise<ToolResult> {
+async function keep(parts: Parts, context: ToolContext, text: RunText): Promise<ToolResult> {
   try {
-    return resultOf(await remember(parts, run, text));
+    return resultOf(await remember(parts, context.run, text, seesSources(parts, context)));
   } catch (error) {
     if (error instanceof AppError && error.reason === 'limit_reached') return failure(error.message);
     throw error;
   }
+}
+
+/** Returns the check whether the person can read all sources of a memory. */
+function seesSources(parts: Parts, context: ToolContext): SeesSources {
+  return async (memory) => (await withReadableSources(parts, [memory], context)).length === 1;
 }
 
 function resultOf({ id, status }: MemoryRecord): ToolResult {
