@@ -123,6 +123,11 @@ test('a second factor is required after the password, and an address is confirme
   expect(done.headers.get('set-cookie')).toMatch(/session=/);
   const [code = ''] = data.recovery_codes;
   expect((await api(system).post('/auth/sign-in', { ...credentials, code })).status).toBe(200);
+  const again = await api(system).post('/auth/sign-in', { ...credentials, code });
+  expect([again.status, again.error.code]).toEqual([403, 'wrong_code']);
+  const change = { current_password: PASSWORD, new_password: NEXT };
+  const changed = async (more: object) => (await gil.post('/auth/change-password', { ...change, ...more })).error.code;
+  expect([await changed({}), await changed({ code })]).toEqual(['second_factor_required', 'wrong_code']);
 
   interface Security {
     readonly email_verified: boolean;

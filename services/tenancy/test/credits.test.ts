@@ -435,3 +435,11 @@ test('purging an Org deletes its credits', async () => {
   expect(await records.accounts.get(id)).toBeUndefined();
   expect(await records.usageSettings.get(id)).toBeUndefined();
 });
+
+test('a conflict of versions names who has changed the settings last', async () => {
+  const ada = world.person('Ada');
+  await change(ada, { hardStop: false });
+  const request = UpdateUsageSettingsRequest.fromPartial({ hardStop: true, updateMask: ['hard_stop'] });
+  const stale = credits.updateUsageSettings(request, await world.as(ada, { baseVersion: 9 }));
+  await expect(stale).rejects.toMatchObject({ details: { current_version: 1, updated_by: { id: ada.userId } } });
+});

@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { Collection, CollectionSpec, Store, StoredRecord } from '@commonplace/kit/store';
@@ -145,6 +146,8 @@ export interface UsageSettingsRecord extends StoredRecord {
   readonly tenant: string;
   readonly terms: Partial<UsageTerms>;
   readonly updatedAt: string;
+  /** Who made the last change; absent if that was an earlier version. */
+  readonly updatedBy?: Actor | undefined;
 }
 
 export const usageSettingsCollection: CollectionSpec<UsageSettingsRecord> = { name: 'usage_settings', indexes: [] };

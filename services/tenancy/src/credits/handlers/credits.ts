@@ -71,7 +71,8 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
       if (inOrg !== undefined) requireOrgRole(inOrg, 'admin');
       const before = await context.work.get(usageSettings, tenant);
       requireVersion(context, before?.version ?? 0, before);
-      const after = { id: tenant, tenant, terms: changeTerms(before?.terms ?? {}, request), updatedAt: parts.now() };
+      const terms = changeTerms(before?.terms ?? {}, request);
+      const after = { id: tenant, tenant, terms, updatedBy: context.actor, updatedAt: parts.now() };
       const { work } = context;
       return toSettings(
         before === undefined ? work.insert(usageSettings, after) : work.replace(usageSettings, before, after),
