@@ -392,6 +392,30 @@ test('a failed run is repeated from its failed action with the outputs of the ot
   await expect(done).rejects.toMatchObject({ reason: 'run_not_retryable' });
 });
 
+test('a run is repeated for another person only if they see its data', async () => {
+  const { owner, person, create, start, until, client, stage: open, state } = stage;
+  const [editor, admin] = [person('Editor'), person('Admin', 'admin')];
+  const automation = await create(
+    [
+      { id: 'doc', ...note('drawn') },
+      { id: 'said', type: 'comment', config: { resource_id: '{{steps.doc.output.id}}', body: 'x' } },
+    ],
+    { runAs: 'triggering_user' },
+  );
+  state.denied.add('comment');
+  const failed = await until(owner, await start(owner, automation.id, input({ words: 'private' })), 'failed');
+  state.denied.clear();
+  const retry = async (caller: typeof owner, from: string) => {
+    const request = { automationId: automation.id, runId: failed.id, from, useCurrent: false };
+    return client.retryAutomationRun(request, await open.as(caller));
+  };
+  for (const from of ['', 'start']) {
+    await expect(retry(editor, from)).rejects.toMatchObject({ reason: 'run_not_retryable' });
+  }
+  expect(await until(admin, await retry(admin, ''), 'completed')).toMatchObject({ retryOf: failed.id });
+  expect(await until(owner, await retry(owner, ''), 'completed')).toMatchObject({ retryOf: failed.id });
+});
+
 test('a dry run changes nothing and shows the input of each action', async () => {
   const { owner, create, start, until, effects, events, records } = stage;
   const automation = await create(

@@ -79,7 +79,8 @@ export function createRunHandlers(parts: RunParts): RunHandlers {
       const found = await readRun(parts, automationId, runId);
       if (!access.automation.isActive && !found.dryRun) throw AutomationInactive();
       await requireRoom(parts, access.automation);
-      const options = { from: from === 'start' ? 'start' : 'failed', useCurrent } as const;
+      const view = (await viewsOf(parts, [found], access.place, context))(found);
+      const options = { from: from === 'start' ? 'start' : 'failed', useCurrent, view } as const;
       return present(parts, await retryRun(parts, access.automation, found, options, context), access, context);
     },
   };

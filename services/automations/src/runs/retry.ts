@@ -8,18 +8,25 @@ import { type AutomationRunRecord, type StepRecord, stepId } from './records.js'
 import { deleteStepAfter } from './retention.js';
 import { type RunRequest, startRun } from './start.js';
 import { versionOf } from './version.js';
+import type { RunView } from './wire.js';
 
 export interface RetryOptions {
   readonly from: 'failed' | 'start';
   readonly useCurrent: boolean;
+  /** What the caller may see of the run that is repeated. */
+  readonly view: RunView;
 }
 
-/** Repeats a failed or canceled run as a new run, in the unit of work of the call. */
+/**
+ * Repeats a failed or canceled run as a new run, in the unit of work of the call. The new run takes over input and outputs
+ * of the former one, which are shown to the person whom it acts for. If that is another person, it has to be the caller,
+ * and they have to see these already.
+ */
 export async function retryRun(
   parts: RunParts,
   automation: AutomationRecord,
   before: AutomationRunRecord,
-  { from, useCurrent }: RetryOptions,
+  { from, useCurrent, view }: RetryOptions,
   context: CallContext,
 ): Promise<AutomationRunRecord> {
   const { status, input } = before;
@@ -29,12 +36,17 @@ export async function retryRun(
   const definition = useCurrent ? automation.definition : pinned;
   if (definition === undefined || pinned === undefined)
     throw RunNotRetryable({ why: 'its version is no longer stored' });
+  const actsAs = actsAsOf(before, definition, useCurrent, context.caller);
+  const sees = from === 'start' ? view.showsInput : view.showsData;
+  if (actsAs.userId !== before.actsAs.userId && (actsAs.userId !== context.caller.userId || !sees)) {
+    throw RunNotRetryable({ why: 'it acted for another person, whose data the new one would show' });
+  }
   const id = newId();
   const kept = from === 'start' ? undefined : await keptOf(parts, before, pinned, definition, useCurrent);
   const { trigger, taints, chain, dryRun } = before;
   const request: RunRequest = {
     ...{ id, trigger, input, taints, chain, dryRun, retryOf: before.id, from: kept?.from },
-    actsAs: actsAsOf(before, definition, useCurrent, context.caller),
+    actsAs,
     definitionVersion: useCurrent ? automation.definitionVersion : before.definitionVersion,
   };
   const run = await startRun(parts, automation, request, context.work, parts.now());
