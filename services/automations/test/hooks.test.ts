@@ -66,8 +66,11 @@ describe('a webhook', () => {
     for (const wrong of ['', 'x', '__proto__', token.slice(1), `${token}x`, token.toLowerCase()]) {
       await expect(stage.hook(wrong, '{}')).rejects.toMatchObject({ reason: 'not_found' });
     }
+    const before = await stage.hook(token, '{}', { 'webhook-id': 'before' });
     await stage.update(ada, made.id, { isActive: false });
     await expect(stage.hook(token, '{}')).rejects.toMatchObject({ reason: 'automation_inactive' });
+    // The sender of a delivery that was accepted gets the same response.
+    expect(await stage.hook(token, '{}', { 'webhook-id': 'before' })).toEqual(before);
     await stage.update(ada, made.id, { isActive: true });
     expect((await stage.hook(token, '{}')).runId).not.toBe('');
     await stage.remove(ada, made.id);

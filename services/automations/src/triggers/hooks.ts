@@ -52,9 +52,8 @@ function createHookHandlers(parts: HookParts): Handlers<AutomationHookService> {
       const hook = readHookRequest(request);
       const verify = automation.definition.trigger.verify ?? { type: 'none' };
       verifyHook({ ...verify, secret: secretOf(parts, automation) }, hook);
-      if (!automation.isActive) throw AutomationInactive();
-      if (archived) throw WorkspaceArchived();
-      return { runId: await startOnce(parts, automation, hook, deliveryOf(hook, verify.type), context) };
+      const delivery = { hook, id: deliveryOf(hook, verify.type), archived };
+      return { runId: await startOnce(parts, automation, delivery, context) };
     },
   };
 }
@@ -83,12 +82,23 @@ async function isArchived(parts: HookParts, { workspaceId, definition }: Automat
   return place?.archived === true;
 }
 
-/** Starts a run, or returns the run that the same delivery started within the last 24 hours. */
+/** A verified request. */
+interface Delivery {
+  readonly hook: HookRequest;
+  /** Empty if the sender has named none. */
+  readonly id: string;
+  /** Whether the workspace of the automation is archived. */
+  readonly archived: boolean;
+}
+
+/**
+ * Starts a run, or returns the run that the same delivery started within the last 24 hours, also if the automation has
+ * been switched off since.
+ */
 async function startOnce(
   parts: HookParts,
   automation: AutomationRecord,
-  hook: HookRequest,
-  delivery: string,
+  { hook, id: delivery, archived }: Delivery,
   context: CallContext,
 ): Promise<string> {
   const { automations, deliveries, records, now } = parts;
@@ -99,6 +109,8 @@ async function startOnce(
   const known = delivery === '' ? undefined : await work.get(deliveries, key);
   const at = now();
   if (known !== undefined && Date.parse(known.deleteAt) > at) return known.runId;
+  if (!automation.isActive) throw AutomationInactive();
+  if (archived) throw WorkspaceArchived();
   const runId = newId();
   const chain = readChain(hook.headers[CHAIN_HEADER]);
   const by = { type: 'system', id: automation.id, name: 'Webhook' } as const;
