@@ -723,6 +723,12 @@ test.each([
   await expect(stage.create({ automationId, ...fields })).rejects.toMatchObject({ reason: code, param });
 });
 
+test('what is wrong with a pattern is one sentence', async () => {
+  const { id: automationId } = await stage.automation();
+  const message = expect.stringMatching(/^cron cannot be read: .*[^.]\.$/);
+  await expect(stage.create({ automationId, cron: '5/15 * * * *' })).rejects.toMatchObject({ message });
+});
+
 test('a change has at most one kind of timing and one target', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });

@@ -63,7 +63,9 @@ export function cronFault(pattern: string, timezone: string, now: number): strin
 /** Rewrites croner's message, which counts days and months from 0. */
 function faultIn(message: string): string {
   const field = /^Invalid value for (\w+)/.exec(message)?.[1];
-  return field === undefined ? `cannot be read: ${message.slice(0, 200)}.` : `has a value that is not a ${field}.`;
+  return field === undefined
+    ? `cannot be read: ${message.slice(0, 200).replace(/\.+$/, '')}.`
+    : `has a value that is not a ${field}.`;
 }
 
 /**
