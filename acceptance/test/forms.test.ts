@@ -179,6 +179,46 @@ describe('a form', () => {
     expect(one.error).toMatchObject({ code: 'url_not_allowed', param: 'config.webhooks[0].url' });
   });
 
+  test('refuses defaults that its fields would refuse as answers', async () => {
+    const columns = [
+      { id: 'note', name: 'Note', type: 'text', default: 'two\nlines' },
+      { id: 'plan', name: 'Plan', type: 'select', options: { choices: [{ id: 'a', name: 'Free' }] } },
+    ];
+    const { form } = await newForm(by, workspace.id, undefined, columns);
+    expect(form.config.fields[0]).toEqual(expect.not.objectContaining({ default: expect.anything() }));
+    const field = (id: string, type: string, wrong: unknown, more: object = {}) => [
+      { id, type, label: id, default: wrong, ...more },
+    ];
+    const saved = async (fields: readonly object[]) =>
+      (await by.patch(`/resources/${form.resource_id}/form`, { config: ask(fields) })).body;
+    const wrong = [
+      field('age', 'number', 'many'),
+      field('young', 'number', 5, { min: 18 }),
+      field('plan', 'single_choice', 'Dear', { column_id: 'plan' }),
+      field('new', 'dropdown', 'c', { options: ['a', 'b'] }),
+      field('some', 'multi_choice', ['a', 'c'], { options: ['a', 'b'] }),
+      field('mail', 'email', 'nobody'),
+      field('day', 'date', '2026-02-30'),
+      field('short', 'short_text', 'abc', { max_length: 2 }),
+      field('code', 'short_text', 'abc', { pattern: '[0-9]+' }),
+      field('yes', 'checkbox', 'perhaps'),
+    ].flat();
+    const { error } = (await saved(wrong)) as unknown as { error: { details: unknown } };
+    expect(Object.keys(faultsOf(error)).sort()).toEqual(wrong.map((_, i) => `config.fields[${i}].default`));
+    const right = [
+      field('age', 'number', '5'),
+      field('plan', 'single_choice', 'Free', { column_id: 'plan' }),
+      field('new', 'dropdown', 'b', { options: ['a', 'b'] }),
+      field('some', 'multi_choice', ['a', 'b'], { options: ['a', 'b'] }),
+      field('code', 'short_text', '17', { pattern: '[0-9]+', visible_if: { field_id: 'age', op: 'gt', value: 9 } }),
+      field('yes', 'checkbox', false, { required: true }),
+    ].flat();
+    expect(await saved(right)).toMatchObject({ data: { form: { config: { fields: right } } } });
+    const { form: kept } = (await by.get<FormAnswer>(`/resources/${form.resource_id}/form`)).data;
+    const again = await by.patch(`/resources/${form.resource_id}/form`, { config: kept.config });
+    expect(again.status).toBe(200);
+  });
+
   test('disables a field without a column, and reports it', async () => {
     const fields = [
       { ...NAME, column_id: 'who' },

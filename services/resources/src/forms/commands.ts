@@ -6,8 +6,10 @@ import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js'
 import type { Node } from '../domain/node.js';
 import { replaceNode } from '../nodes/replace.js';
 import { writeContent } from '../snapshots/write-content.js';
+import type { Column } from '../tables/column.js';
 import { fieldsFromColumns, planFieldColumns, withCollected } from './columns.js';
 import { type FormConfig, type FormConfigInput, readConfig } from './config.js';
+import { acceptsDefault, checkDefaults } from './defaults.js';
 import type { FormField } from './field.js';
 import type { FormParts } from './parts.js';
 import { checkFieldPatterns } from './patterns.js';
@@ -39,15 +41,22 @@ export async function checkConfig(
   const given: unknown = json.length === 0 ? { title: node.name } : JSON.parse(json.toString());
   const { config, faults } = readConfig(given);
   const columns = await parts.kinds.table.columns(node.id);
-  const fields = config.fields ?? fieldsFromColumns(columns);
+  const fields = config.fields ?? fieldsFromColumns(columns).map((field) => withAcceptedDefault(field, columns));
   const all = withCollected(fields, config.collect);
   if (all.length === 0) faults.add('config.fields', 'invalid_value', 'The table has no writable column.');
-  planFieldColumns(all, before?.fields ?? [], columns, faults);
+  const plan = planFieldColumns(all, before?.fields ?? [], columns, faults);
   if (config.webhooks.length > 0) checkTargets(await parts.forms.guard.of(node.tenant), config, faults);
   await checkFieldPatterns(parts.forms.deriver, node.tenant, all, before?.fields ?? [], faults);
+  await checkDefaults({ ...plan, tenant: node.tenant, present: columns }, parts.forms.findMismatches, faults);
   await checkNotified(parts, node, config, faults, context);
   if (faults.list.length > 0) throw invalidFields(faults.list);
   return { ...config, fields: all };
+}
+
+/** Returns a field without a default that its column takes and its own type does not, such as a text of two lines. */
+function withAcceptedDefault(field: FormField, columns: readonly Column[]): FormField {
+  const { default: _, ...rest } = field;
+  return acceptsDefault(field, columns) ? field : rest;
 }
 
 /** Adds a fault for each webhook URL that is not allowed, judged by its text alone. */
