@@ -190,6 +190,23 @@ describe('seeing and using templates', () => {
     expect(copy.data.template_status).toBe('completed');
   });
 
+  test('leaves out what is restricted, unless that is named', async () => {
+    const source = (await by.post<Workspace>('/workspaces', { name: 'Partly restricted' })).data;
+    const put = async (name: string, more: object) =>
+      (await by.post<Resource>('/resources', { type: 'folder', name, workspace_id: source.id, ...more })).data.id;
+    const open = await put('Open', {});
+    const hidden = await put('Hidden', { parent_id: open, access_mode: 'restricted' });
+    await put('Below', { parent_id: hidden });
+    const made = async (body: object) => {
+      const { data, body: whole } = await by.post<Template>('/workspace-templates', { name: 'Partly', ...body });
+      return [data.resource_count, (whole.warnings ?? []).map(({ code }) => code)];
+    };
+    expect(await made({ source_workspace_id: source.id })).toEqual([1, ['restricted_left_out']]);
+    expect(await made({ root_resource_ids: [open] })).toEqual([1, ['restricted_left_out']]);
+    expect(await made({ root_resource_ids: [hidden] })).toEqual([2, []]);
+    expect(await made({ root_resource_ids: [open, hidden] })).toEqual([3, []]);
+  });
+
   test('one for the Org is created by its administrators, and for all of its members', async () => {
     const body = { name: 'For all', source_workspace_id: source.id, scope: 'org' };
     const refused = await template(body, member);

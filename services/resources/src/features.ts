@@ -10,6 +10,7 @@ import type { Settings } from './config.js';
 import { artifactCollection, createArtifactKind } from './content/artifact.js';
 import { createFileKind } from './content/file.js';
 import { openKeeper } from './content/kept.js';
+import { isCopyAwaited } from './copies/awaited.js';
 import type { CopyParts } from './copies/parts.js';
 import { copyPieceCollection } from './copies/records.js';
 import { type Deriver, openDeriver } from './documents/kind/deriver.js';
@@ -97,6 +98,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
     domainQueue.collection,
     certificateGuard,
   );
+  const copyPieces = await store.collection(copyPieceCollection);
   const treeParts: TreeParts = {
     ...sharing,
     ...tags,
@@ -107,10 +109,11 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
       (work, nodes) => forgetForms(formParts, work, nodes),
       (work, nodes) => forgetPublications(publications, work, nodes),
     ],
+    isCopyAwaited: (meets) => isCopyAwaited({ jobs, nodes: tree.nodes, copyPieces }, meets),
     publicationSummaries: (nodes, subject) => publicationSummaries(publications, nodes, subject),
   };
   const formParts: FormParts = { ...treeParts, forms, terms, verifyCaller: host.verifyCaller };
-  const copies: CopyParts = { ...treeParts, ...commentParts, copyPieces: await store.collection(copyPieceCollection) };
+  const copies: CopyParts = { ...treeParts, ...commentParts, copyPieces };
   const templates: TemplateParts = { ...copies, templates: records.templates };
   const transfer: TransferParts = { ...formParts, ...commentParts, publications: publications.publications };
   const search: SearchParts = { ...treeParts, ...commentParts, forms };

@@ -6,7 +6,16 @@ import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resour
 import { ListResourcesRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { expect, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { type Model, type ModelNode, type Person, ROLES, type Role, roleNow, termsNow } from './access-model.js';
+import {
+  type Model,
+  type ModelNode,
+  type ModelTerm,
+  type Person,
+  ROLES,
+  type Role,
+  roleNow,
+  termsNow,
+} from './access-model.js';
 import type { SharingStage } from './sharing-stage.js';
 
 /** A model and the service that must agree with it. */
@@ -181,7 +190,7 @@ const PERFORM: Performers = {
     const name = nextName(run);
     const where = above === undefined ? { workspaceId: run.workspaceIds[workspace] } : { parentId: above.id };
     const request = { resourceId: source.id, name, includePermissions: permissions, ...where };
-    const bossThere = above === undefined ? 'owner' : model.effective(above, run.bossPerson, Date.now());
+    const bossThere = above === undefined ? [{ role: 'owner' } as const] : bossTermsAt(run, above);
     const { resource, copiedCount } = await stage.copies.copyResource(
       CopyResourceRequest.fromPartial(request),
       await stage.stage.as(run.boss),
@@ -189,7 +198,10 @@ const PERFORM: Performers = {
     expect(copiedCount).toBe(1 + below.length);
     const id = resource?.id as string;
     const made = await belowOf(run, id, run.workspaceIds[workspace] as string);
-    const copies = new Map([[source, copyOf(run, source, id, name, above, workspace, permissions, bossThere)]]);
+    const head = copyOf(run, source, id, name, above, workspace, permissions, bossThere);
+    head.restricted = permissions && source.restricted;
+    if (!head.restricted && !permissions) head.grants.clear();
+    const copies = new Map([[source, head]]);
     for (const one of below.sort((a, b) => model.chain(a).length - model.chain(b).length)) {
       const parentCopy = copies.get(one.parent as ModelNode) as ModelNode;
       const own = run.names.get(one) as string;
@@ -222,8 +234,25 @@ async function belowOf({ stage, boss }: Run, parentId: string, workspaceId: stri
   return (await stage.resources.listResources(request, await stage.stage.as(boss))).items;
 }
 
+/** Returns the roles that the boss has on a node from now on, as long as only grants expire. */
+function bossTermsAt({ model, bossPerson }: Run, node: ModelNode): ModelTerm[] {
+  const terms = model.nodes.flatMap(({ grants }) => [...grants.values()].flat());
+  const ends = [...new Set(terms.flatMap(({ expires }) => expires ?? []))]
+    .filter((end) => end > Date.now())
+    .sort((a, b) => a - b);
+  const roles = [Date.now(), ...ends].map((now) => model.effective(node, bossPerson, now));
+  return roles.flatMap((role, i) => (role === undefined ? [] : { role, expires: ends[i] }));
+}
+
+/** Returns when terms last give a role: undefined if they never give it, infinity if it does not end. */
+function endOf(terms: readonly ModelTerm[], role: Role): number | undefined {
+  const last = terms.findLast((term) => ROLES.indexOf(term.role) >= ROLES.indexOf(role));
+  return last && (last.expires ?? Number.POSITIVE_INFINITY);
+}
+
 /**
- * Adds a copy to the model: open like its new place, or with those grants of its source that the boss may give there.
+ * Adds a copy to the model: as restricted as its source, with those grants of its source that the boss may give there,
+ * if permissions are copied.
  */
 function copyOf(
   run: Run,
@@ -233,15 +262,18 @@ function copyOf(
   parent: ModelNode | undefined,
   workspace: number,
   permissions: boolean,
-  bossThere: Role | undefined,
+  bossThere: readonly ModelTerm[],
 ): ModelNode {
-  const copy = run.model.add(id, parent, workspace, permissions && source.restricted);
+  const copy = run.model.add(id, parent, workspace, source.restricted);
   run.names.set(copy, name);
-  if (!permissions) return copy;
-  for (const [principal, terms] of source.grants) {
+  for (const [principal, terms] of permissions ? source.grants : []) {
     const role = roleNow(terms, Date.now());
-    if (role === undefined || ROLES.indexOf(role) > ROLES.indexOf(bossThere as Role)) continue;
-    copy.grants.set(principal, termsNow(terms, Date.now()));
+    if (role === undefined || endOf(bossThere, role) === undefined) continue;
+    const within = termsNow(terms, Date.now()).map((term) => {
+      const end = Math.min(term.expires ?? Number.POSITIVE_INFINITY, endOf(bossThere, term.role) as number);
+      return { role: term.role, expires: end === Number.POSITIVE_INFINITY ? undefined : end };
+    });
+    copy.grants.set(principal, within);
   }
   if (copy.restricted) keepBoss(run, copy);
   return copy;

@@ -10,6 +10,7 @@ import { holdJob } from '@commonplace/kit/testing';
 import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openKeeper } from '../src/content/kept.js';
+import { isCopyAwaited } from '../src/copies/awaited.js';
 import { copyResource } from '../src/copies/copy.js';
 import { copyOn } from '../src/copies/job.js';
 import type { CopyParts } from '../src/copies/parts.js';
@@ -24,6 +25,8 @@ import { createPendingJobs } from '../src/nodes/pending.js';
 import { nodeCollection } from '../src/nodes/records.js';
 import { tagUsageCollection } from '../src/nodes/tag-usage.js';
 import { createTree } from '../src/nodes/tree.js';
+import { emptyTrash } from '../src/tree/empty-trash.js';
+import { rewriteSubtree } from '../src/tree/rewrite-subtree.js';
 import { NOTHING_HIDDEN } from './nothing-hidden.js';
 
 const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
@@ -58,7 +61,7 @@ async function open(): Promise<void> {
   const jobs = await store.collection(jobCollection);
   const pending = createPendingJobs(jobs);
   const tree = createTree(nodes, pending);
-  const settings = { inlineCopy: 200, copyResources: 10_000, children: 100, documentBytes: 1000 };
+  const settings = { inlineCopy: 200, copyResources: 10_000, children: 100, documentBytes: 1000, inlinePurge: 10_000 };
   const contents = await store.collection(contentCollection);
   const access = { role: 'owner', source: 'workspace' } as const;
   const reserve = async () => {};
@@ -80,12 +83,14 @@ async function open(): Promise<void> {
       }),
     },
     policy: {
+      accessTo: async () => access,
       see: async (id: string) => ({ node: await tree.get(id), access, membership: undefined }),
       areReadableBy: async (found: readonly Node[]) => found.map(({ name }) => name !== hidden),
       accessToAll: async (found: readonly Node[]) => found.map(() => access),
     },
     quotas: { resources: { reserve }, roots: { reserve }, children: { reserve } },
     runner: { start() {} },
+    isCopyAwaited: (meets: (node: Node) => boolean) => isCopyAwaited({ ...parts, nodes }, meets),
     systemCall: () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 10_000 }),
   } as unknown as CopyParts;
 }
@@ -259,6 +264,30 @@ test('copies what existed when it began, also from the trash, unless it was purg
   expect(names).not.toContain('f0d0');
   expect(copies.every(({ state, batchId }) => state === 'active' && batchId === undefined)).toBe(true);
   expect(await parts.counters.ofWorkspace(WORKSPACE)).toBe(ALL - 1);
+});
+
+test('copies what is to be purged before that is purged', async () => {
+  const { head, target } = await grow();
+  const job = await begin(head, target);
+  const below = await nodes.find({ where: { ancestors: { contains: head.id } }, limit: 1000 });
+  const work = parts.store.begin();
+  for (const node of [head, ...below]) {
+    const { trash, ...rest } = inBatch('b', node === head);
+    work.replace(nodes, node, { ...node, ...rest, trash: { ...trash, descendants: node === head ? below.length : 0 } });
+  }
+  await work.commit();
+  const purge = parts.store.begin();
+  const call = { work: purge, actor: ada, afterCommit() {} } as unknown as CallContext;
+  const emptied = await emptyTrash(parts, WORKSPACE, [(await nodes.get(head.id)) as Node], undefined, call);
+  expect(emptied).toMatchObject({ purged: 0, running: true });
+  await purge.commit();
+  parts.pending.forget();
+  const purgeJob = (await parts.jobs.find({ where: { kind: 'purge', createdAt: { gt: '' } }, limit: 1 }))[0] as TreeJob;
+  await rewriteSubtree(parts, await hold(purgeJob, 100));
+  expect(await nodes.get(head.id)).toBeDefined();
+  await copyOn(parts, await hold(job, 100));
+  expect(await made(target)).toHaveLength(ALL);
+  expect(await parts.isCopyAwaited(() => true)).toBe(false);
 });
 
 test('leaves out what its caller may no longer read', async () => {

@@ -12,6 +12,7 @@ let owner: Caller;
 let admin: Caller;
 let editor: Caller;
 let guest: Caller;
+let viewer: Caller;
 
 beforeAll(async () => {
   stage = await openSharingStage();
@@ -28,6 +29,7 @@ beforeAll(async () => {
   admin = join('admin', WorkspaceRole.ADMIN);
   editor = join('editor', WorkspaceRole.EDITOR);
   guest = join('guest', WorkspaceRole.GUEST);
+  viewer = join('viewer', WorkspaceRole.VIEWER);
 });
 afterAll(() => stage.stage.close());
 
@@ -89,4 +91,47 @@ test('no copied grant exceeds the role of the caller in the new place', async ()
   const scopes = admin.credential.scopes.filter((scope) => scope !== 'share:write');
   const narrow = { ...admin, credential: { ...admin.credential, scopes } };
   await expect(copy(id, { includePermissions: true }, narrow)).rejects.toMatchObject({ reason: 'insufficient_scope' });
+});
+
+test('keeps descendants restricted, with the person who copies them as their manager', async () => {
+  const { id } = await stage.create(admin, { workspaceId });
+  const hidden = await stage.create(admin, { parentId: id, accessMode: AccessMode.RESTRICTED, name: 'hidden' });
+  const shared = await stage.create(admin, { parentId: hidden.id, name: 'shared' });
+  await stage.grant(admin, shared.id, user(editor, ResourceRole.VIEWER));
+  const [byAdmin, byEditor] = [await copy(id, {}), await copy(id, {}, editor)];
+  const below = async (by: Caller, parentId: string) => {
+    const { ids } = await stage.list(by, workspaceId, { parentId, recursive: true });
+    return Promise.all(ids.map((one) => stage.get(by, one)));
+  };
+  expect((await below(admin, byAdmin)).map(({ name, accessMode }) => [name, accessMode]).sort()).toEqual([
+    ['hidden', AccessMode.RESTRICTED],
+    ['shared', AccessMode.INHERIT],
+  ]);
+  expect(await below(editor, byAdmin)).toEqual([]);
+  // What lay below a resource that is left out is shown to no more people than before.
+  const [own] = await below(editor, byEditor);
+  expect(own).toMatchObject({ name: 'shared', accessMode: AccessMode.RESTRICTED });
+  expect(own?.access?.role).toBe(ResourceRole.MANAGER);
+  expect(await reads(viewer, own?.id as string)).toBe(false);
+});
+
+test('grants in copies end with the role of the person who copies', async () => {
+  const target = await stage.create(admin, { workspaceId, accessMode: AccessMode.RESTRICTED });
+  const source = await stage.create(admin, { workspaceId, accessMode: AccessMode.RESTRICTED });
+  const child = await stage.create(admin, { parentId: source.id, accessMode: AccessMode.RESTRICTED });
+  const end = new Date(Date.now() + 3_600_000).toISOString();
+  for (const one of [target, source, child]) {
+    await stage.grant(admin, one.id, { ...user(editor, ResourceRole.MANAGER), expiresAt: end });
+  }
+  await stage.grant(admin, child.id, user(guest, ResourceRole.VIEWER));
+  for (const includePermissions of [false, true]) {
+    const made = await copy(source.id, { parentId: target.id, includePermissions }, editor);
+    const [inner] = (await stage.list(editor, workspaceId, { parentId: made })).ids;
+    expect((await stage.get(editor, inner as string)).access).toMatchObject({
+      role: ResourceRole.MANAGER,
+      expiresAt: end,
+    });
+    const found = await stage.get(guest, inner as string).catch(() => undefined);
+    expect(found?.access?.expiresAt).toBe(includePermissions ? end : undefined);
+  }
 });

@@ -184,8 +184,9 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     // A caller who may read it gets a copy, open like its new place.
     const mine = await whole(head.id, { name: 'Mine' }, editor);
     expect([mine.copiedCount, mine.skippedCount]).toEqual([7, 0]);
-    const opened = (await below(mine.id, stranger)).find(({ name }) => name === 'secret');
-    expect(opened?.accessMode).toBe(AccessMode.INHERIT);
+    const kept = (await below(mine.id)).find(({ name }) => name === 'secret');
+    expect(kept?.accessMode).toBe(AccessMode.RESTRICTED);
+    expect((await below(mine.id, stranger)).map(({ name }) => name)).not.toContain('secret');
   });
 
   test('leaves out what is in the trash', async () => {

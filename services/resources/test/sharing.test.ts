@@ -2,6 +2,8 @@ import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
+import { AccessRequestStatus } from '@commonplace/proto/resources/v1/access_request.js';
+import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
 import type { PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
 import { AccessMode, AccessSource, ResourceRole, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
@@ -53,6 +55,27 @@ const to = ({ userId }: Caller, role: ResourceRole) => ({ principalId: userId, r
 const restrict = (id: string) => s.grant(owner, id, { accessMode: AccessMode.RESTRICTED });
 const lineOf = (view: PermissionView, { userId }: Caller) =>
   view.items.filter(({ principal }) => principal?.id === userId);
+
+test('a position beside a sibling that the caller cannot see is answered like one beside nothing', async () => {
+  const top = await folder();
+  const hidden = await s.create(owner, { parentId: top.id, accessMode: AccessMode.RESTRICTED });
+  const editor = member('Editor', WorkspaceRole.EDITOR);
+  const { id } = await s.create(editor, { parentId: top.id });
+  const asked = async (place: string, sibling: string) => {
+    const position = Buffer.from(JSON.stringify({ [place]: sibling }));
+    const copy = { ...CopyResourceRequest.fromPartial({ resourceId: id }), position };
+    return Promise.all([
+      outcome(s.create(editor, { parentId: top.id, position })),
+      outcome(s.update(editor, id, { updateMask: ['position'], position })),
+      outcome(s.update(editor, id, { updateMask: ['position'], position, dryRun: true })),
+      outcome(s.copies.copyResource(copy, await s.stage.as(editor))),
+    ]);
+  };
+  for (const place of ['after_id', 'before_id']) {
+    expect(await asked(place, hidden.id)).toEqual(await asked(place, newId()));
+    expect(await asked(place, hidden.id)).toEqual(Array(4).fill('invalid_value'));
+  }
+});
 
 describe('a grant', () => {
   test('applies from the next request on, also to descendants, until it is revoked', async () => {
@@ -153,6 +176,40 @@ describe('a grant', () => {
     expect(await outcome(s.grant(manager, top.id, to(outsider, VIEWER)))).toBe('insufficient_role');
     expect(await outcome(s.revoke(manager, top.id, { principalId: outsider.userId }))).toBe('insufficient_role');
     expect(await outcome(s.grant(manager, top.id, to(member('M'), MANAGER)))).toBe('ok');
+  });
+
+  test('does not outlast the role of its maker', async () => {
+    const top = await folder();
+    const temporary = member('Temporary', WorkspaceRole.VIEWER);
+    const soon = new Date(Date.now() + 3_600_000).toISOString();
+    const later = new Date(Date.now() + 7_200_000).toISOString();
+    await s.grant(owner, top.id, { ...to(temporary, MANAGER), expiresAt: soon });
+    await s.grant(owner, top.id, to(member('Editor'), EDITOR));
+    for (const expiresAt of [undefined, later]) {
+      expect(await outcome(s.grant(temporary, top.id, { ...to(temporary, MANAGER), expiresAt }))).toBe(
+        'role_escalation',
+      );
+      expect(await outcome(s.grant(temporary, top.id, { ...to(outsider, EDITOR), expiresAt }))).toBe('role_escalation');
+    }
+    expect(await outcome(s.grant(temporary, top.id, { ...to(outsider, MANAGER), expiresAt: soon }))).toBe('ok');
+    // What somebody has for longer than the maker may be given again, and lowered.
+    const lasting = member('Lasting');
+    await s.grant(owner, top.id, to(lasting, EDITOR));
+    expect(await outcome(s.grant(temporary, top.id, to(lasting, VIEWER)))).toBe('ok');
+    expect(await outcome(s.grant(temporary, top.id, to(lasting, EDITOR)))).toBe('role_escalation');
+    // What the maker has without end can be given without end.
+    expect(await outcome(s.grant(temporary, top.id, to(outsider, VIEWER)))).toBe('ok');
+    const asked = await s.ask(member('Asking'), top.id, { role: EDITOR });
+    expect(await outcome(s.decide(temporary, asked.id, { status: AccessRequestStatus.APPROVED }))).toBe(
+      'role_escalation',
+    );
+    expect(
+      await outcome(s.decide(temporary, asked.id, { status: AccessRequestStatus.APPROVED, expiresAt: soon })),
+    ).toBe('ok');
+    await s.grant(temporary, top.id, { accessMode: AccessMode.RESTRICTED });
+    expect(await seenBy(temporary, top.id)).toMatchObject({ role: MANAGER, expiresAt: soon });
+    const inner = await s.create(temporary, { parentId: top.id, accessMode: AccessMode.RESTRICTED });
+    expect(await seenBy(temporary, inner.id)).toMatchObject({ role: MANAGER, expiresAt: soon });
   });
 
   test('can be made by managers, and by editors up to their own role if the workspace allows it', async () => {

@@ -1,11 +1,11 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { copyComments } from '../comments/commands.js';
 import type { PreparedWrite, Renaming } from '../content/kind.js';
-import type { GrantTerms } from '../domain/grant.js';
+import type { Copier, GrantTerms } from '../domain/grant.js';
 import { foldName, type Node, type Place } from '../domain/node.js';
 import { untrustedAuthors } from '../domain/untrusted.js';
 import { publishChange } from '../events.js';
-import { copyGrants } from '../sharing/copy-grants.js';
+import { copyGrants, keepCopier } from '../sharing/copy-grants.js';
 import type { Tag } from '../tags/records.js';
 import { trashed } from '../tree/trash.js';
 import { tagsOfCopies } from './copy-tags.js';
@@ -16,8 +16,10 @@ import type { CopyParts } from './parts.js';
 export interface CopyTerms {
   readonly renamed: Renaming;
   readonly withComments: boolean;
-  /** Set if grants and restrictions are copied. */
+  /** Set if grants are copied, and the restriction of the head. */
   readonly grants?: GrantTerms | undefined;
+  /** Who manages restricted copies; absent in a template, and in jobs of earlier versions, which have none. */
+  readonly copier?: Copier | undefined;
   /** Checks again what can be read, for a copy whose access was checked some time ago. */
   readonly readable?: (nodes: readonly Node[]) => Promise<boolean[]>;
   /** Tags that this call creates in the target workspace, by folded name. */
@@ -56,9 +58,7 @@ export async function copyNodes(
     );
     for (const [i, { one, holder }] of some.entries()) {
       const copy = await insert(parts, holder, contents[i], context);
-      const { grants } = terms;
-      const granted = grants !== undefined && one.granted;
-      copies.push(granted ? await copyGrants(parts, one.from, copy, grants, context) : copy);
+      copies.push(await withGrants(parts, one, copy, terms, context));
       if (terms.withComments && holder.type === 'document') await copyComments(parts, one.from, holder, context);
     }
   }
@@ -68,6 +68,18 @@ export async function copyNodes(
   const [first, ...others] = live;
   if (first !== undefined) publishChange(context, { verb: 'resource.created' }, first, others);
   return copies;
+}
+
+/** Returns a copy with those grants of its source that are copied, and with its manager if it is restricted. */
+async function withGrants(
+  parts: CopyParts,
+  { from, granted }: CopyTarget,
+  copy: Node,
+  { grants, copier }: CopyTerms,
+  context: CallContext,
+): Promise<Node> {
+  if (grants !== undefined && granted) return copyGrants(parts, from, copy, grants, copier ?? {}, context);
+  return copy.restricted && copier !== undefined ? keepCopier(parts, copy, copier, context) : copy;
 }
 
 async function insert(

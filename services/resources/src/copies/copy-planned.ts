@@ -17,8 +17,8 @@ interface Home extends Place {
 
 /**
  * Adds planned copies to this call's work, each below the current place of its parent's copy. What has gone into the
- * trash since the copy was accepted is copied all the same, and below a copy that has, copies join it there. A source
- * that was purged or is no longer readable is skipped, and so are copies whose parent copy was purged.
+ * trash since the copy was accepted is copied all the same, and a purge of it waits; below a copy that has, copies join
+ * it there. A source that is no longer readable is skipped, and so are copies whose parent copy was purged.
  */
 export async function copyPlanned(
   parts: CopyParts,
@@ -27,13 +27,13 @@ export async function copyPlanned(
   terms: CopyTerms,
   context: CallContext,
 ): Promise<Node[]> {
-  const found = await parts.tree.getMany(planned.map(({ id }) => id));
+  const found = await sourcesOf(parts, planned);
   const readable = await terms.readable?.(found);
   const sources = new Map(found.filter((_, i) => readable?.[i] ?? true).map((node) => [node.id, node]));
   const { root } = terms;
   const homes = new Map<string, Home | undefined>(root && [[root.to.id, root.to]]);
   const targets: CopyTarget[] = [];
-  for (const { id: sourceId, parentId, managed: granted = false } of planned) {
+  for (const { id: sourceId, parentId, managed: granted = false, restricted: narrower = false } of planned) {
     const from = sources.get(sourceId);
     const parentKey = parentId === root?.from ? root.to.id : copyId(key, parentId);
     if (!homes.has(parentKey)) homes.set(parentKey, await homeOf(parts, parentKey, context));
@@ -43,7 +43,8 @@ export async function copyPlanned(
       homes.set(id, undefined);
       continue;
     }
-    const restricted = terms.grants !== undefined && granted && from.restricted;
+    // A copy shows nothing to people who cannot read its source.
+    const restricted = terms.copier !== undefined && (narrower || from.restricted);
     const place = placeUnder(home, { id, restricted });
     const { batch } = home;
     homes.set(id, { ...place, id, batch });
@@ -53,6 +54,13 @@ export async function copyPlanned(
   }
   await countInTrash(parts, targets, context);
   return copyNodes(parts, targets, terms, context);
+}
+
+/** Returns the sources of planned copies; those whose purge waits for this copy as they are stored. */
+async function sourcesOf({ tree }: CopyParts, planned: readonly PlannedCopy[]): Promise<Node[]> {
+  const stored = await tree.nodes.getMany(planned.map(({ id }) => id));
+  const current = new Map((await tree.resolve(stored)).map((node) => [node.id, node]));
+  return stored.map((node) => current.get(node.id) ?? node);
 }
 
 /** Returns the place of a parent's copy from an earlier piece; conflicts with a concurrent move or deletion of it. */

@@ -4,18 +4,19 @@ import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { MAX_COPIED_BYTES, MAX_DEPTH } from '../config.js';
 import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
+import type { Copier } from '../domain/grant.js';
 import { isAttachment, type Node, parentId } from '../domain/node.js';
-import { parsePosition } from '../domain/position.js';
-import { may } from '../domain/role.js';
+import { MIN_ROLE, may } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, FileNotReady, LimitReached, WorkspaceRequired } from '../errors.js';
 import type { CopyProgress, TreeJob } from '../nodes/jobs.js';
 import type { AccessSubject } from '../policy.js';
 import { grantTerms } from '../sharing/copy-grants.js';
+import { endOfOwn } from '../sharing/own-terms.js';
 import { destinationOf } from '../tree/create.js';
 import { type Destination, intoParent, intoRoot, requireSameTenant } from '../tree/destination.js';
 import { reservePlaces } from '../tree/reserve.js';
-import { positionFor } from '../tree/siblings.js';
+import { requestedPosition } from '../tree/siblings.js';
 import { copyNodes } from './copy-nodes.js';
 import { copyPlanned } from './copy-planned.js';
 import { makeCopiedTags } from './copy-tags.js';
@@ -47,10 +48,11 @@ export async function copyResource(
   const id = copyId(key, node.id);
   const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
   const grants = request.includePermissions ? await grantTerms(parts, node, open, subject) : undefined;
-  const position = await positionFor(parts.tree, destination.key, parsePosition(request.position), context);
+  const copier = await copierAt(parts, destination, subject);
+  const position = await requestedPosition(parts, destination.key, request.position, subject, context);
   const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
   const { nodes, skipped, skippedCount } = await gather(parts, node, subject);
-  const layout = layOut(node.id, nodes);
+  const layout = layOut(node, nodes);
   await requireRoom(parts, destination, layout, id, context);
 
   const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), copiedBytes(node));
@@ -60,6 +62,7 @@ export async function copyResource(
     renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
     withComments: request.includeComments,
     grants,
+    copier,
     newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, subject, context),
   };
   const granted = grants !== undefined && may(access.role, 'manage');
@@ -90,12 +93,20 @@ export async function copyResource(
       head as Node,
       layout,
       nodes,
-      { grants, reader: subject.link === undefined ? subject.caller : undefined },
+      { grants, copier, reader: subject.link === undefined ? subject.caller : undefined },
       context,
     );
   else await copyPlanned(parts, key, layout.copies, terms, context);
   const children = running ? 0 : layout.children;
   return { head: head as Node, children, count: 1 + layout.copies.length, running, skipped, skippedCount };
+}
+
+/** Returns the caller as the manager of restricted copies, until they may no longer write at the destination. */
+async function copierAt(parts: CopyParts, { node }: Destination, subject: AccessSubject): Promise<Copier> {
+  const { userId } = subject.caller;
+  const access = node && (await parts.policy.accessTo(node, subject));
+  if (node === undefined || access === undefined) return { userId };
+  return { userId, expiresAt: await endOfOwn(parts.policy, { node, access }, MIN_ROLE.write, subject) };
 }
 
 /** Returns the destination of a copy: the requested one, else the parent of the source. */
@@ -154,7 +165,7 @@ function queue(
   head: Node,
   layout: Layout,
   nodes: readonly SourceNode[],
-  rights: Pick<CopyProgress, 'grants' | 'reader'>,
+  rights: Pick<CopyProgress, 'grants' | 'copier' | 'reader'>,
   context: CallContext,
 ): void {
   const { tenant, workspaceId } = head;

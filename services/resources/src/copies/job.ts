@@ -38,7 +38,7 @@ function progressOf({ copy }: TreeJob): CopyProgress {
 
 async function termsOf(parts: CopyParts, job: TreeJob): Promise<CopyTerms> {
   const planned = (await copyPieces(parts.copyPieces, job.id)).flatMap(({ copies }) => copies);
-  const { sourceId, reader, grants, withComments = false, formOnly = false } = progressOf(job);
+  const { sourceId, reader, grants, copier, withComments = false, formOnly = false } = progressOf(job);
   const sources = new Set([sourceId, ...planned.map(({ id }) => id)]);
   const renamed = (id: string) => (sources.has(id) ? copyId(job.id, id) : undefined);
   const readable = (nodes: readonly Node[]) => parts.policy.areReadableBy(nodes, reader as Caller, parts.systemCall());
@@ -46,6 +46,7 @@ async function termsOf(parts: CopyParts, job: TreeJob): Promise<CopyTerms> {
     renamed,
     withComments,
     grants,
+    copier,
     newTags: new Map(),
     root: rootOf(job),
     template: job.kind === 'build',

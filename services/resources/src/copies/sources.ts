@@ -42,7 +42,7 @@ export async function sourcesBelow(parts: CopyParts, head: Node, subject: Access
       );
       const access = await policy.accessToAll(live, subject);
       for (const [i, node] of live.entries()) {
-        const { id, workspaceId, type, ancestors, sizeBytes, tags } = node;
+        const { id, workspaceId, type, ancestors, boundary, sizeBytes, tags } = node;
         seen.add(id);
         const role = access[i]?.role;
         const reason = role === undefined ? SkipReason.NOT_READABLE : whyNotCopied(node);
@@ -51,7 +51,7 @@ export async function sourcesBelow(parts: CopyParts, head: Node, subject: Access
           continue;
         }
         const managed = may(role as Role, 'manage');
-        nodes.push({ id, workspaceId, type, ancestors, sizeBytes, tags, managed });
+        nodes.push({ id, workspaceId, type, ancestors, boundary, sizeBytes, tags, managed });
       }
       if (nodes.length >= settings.copyResources) {
         throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });

@@ -18,7 +18,7 @@ export function copyId(key: string, sourceId: string): string {
 }
 
 /** The fields of a node that planning its copy needs. */
-export type SourceNode = Pick<Node, 'id' | 'workspaceId' | 'type' | 'ancestors' | 'sizeBytes' | 'tags'> & {
+export type SourceNode = Pick<Node, 'id' | 'workspaceId' | 'type' | 'ancestors' | 'boundary' | 'sizeBytes' | 'tags'> & {
   /** Whether the caller manages the node, so that its grants may be copied. */
   readonly managed: boolean;
 };
@@ -28,6 +28,8 @@ export interface PlannedCopy {
   /** Id of the source whose copy becomes this copy's parent: the nearest ancestor that is copied as well. */
   readonly parentId: string;
   readonly managed?: true;
+  /** Whether fewer people can read the source than the one whose copy becomes the parent. */
+  readonly restricted?: true;
 }
 
 export interface Layout {
@@ -41,19 +43,27 @@ export interface Layout {
   readonly children: number;
 }
 
-/** Plans the copies of the nodes below a head. */
-export function layOut(headId: string, below: readonly Pick<SourceNode, 'id' | 'ancestors' | 'managed'>[]): Layout {
+/** Plans the copies of the nodes below a head, which may be a root. */
+export function layOut(
+  { id: headId, boundary: headBoundary }: Pick<Node, 'id' | 'boundary'>,
+  below: readonly Pick<SourceNode, 'id' | 'ancestors' | 'boundary' | 'managed'>[],
+): Layout {
   const levels = new Map([[headId, 0]]);
+  const boundaries = new Map([[headId, headBoundary]]);
   const widths = new Map<string, number>();
   const copies: PlannedCopy[] = [];
   let height = 0;
-  for (const { id, ancestors, managed } of [...below].sort((a, b) => a.ancestors.length - b.ancestors.length)) {
+  for (const { id, ancestors, boundary, managed } of [...below].sort(
+    (a, b) => a.ancestors.length - b.ancestors.length,
+  )) {
     const parentId = ancestors.findLast((above) => levels.has(above)) ?? headId;
     const level = (levels.get(parentId) as number) + 1;
     levels.set(id, level);
+    boundaries.set(id, boundary);
+    const restricted = boundary !== boundaries.get(parentId);
     widths.set(parentId, (widths.get(parentId) ?? 0) + 1);
     height = Math.max(height, level);
-    copies.push({ id, parentId, ...(managed && { managed }) });
+    copies.push({ id, parentId, ...(managed && { managed }), ...(restricted && { restricted }) });
   }
   let width = 0;
   for (const count of widths.values()) width = Math.max(width, count);

@@ -61,11 +61,19 @@ export function termsOf({ role, expiresAt, later = [] }: Pick<Grant, 'role' | 'e
   return [{ role, expiresAt }, ...later];
 }
 
+/** The person who becomes the manager of restricted copies, as long as they may write at the destination. */
+export interface Copier {
+  readonly userId: string;
+  readonly expiresAt?: string | undefined;
+}
+
 /** The limits on the grants that a caller may copy. */
 export interface GrantTerms {
   readonly userId: string;
   /** The caller's role at the destination; no copied grant exceeds it. */
   readonly role: Role;
+  /** The caller's roles at the destination from then on; no copied grant outlasts them. Absent in earlier plans. */
+  readonly own?: readonly GrantTerm[];
   /** Ids of the workspaces that the caller may name in a grant. */
   readonly workspaceIds: readonly string[];
 }

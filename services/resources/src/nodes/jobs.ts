@@ -1,7 +1,7 @@
 import type { Actor, Caller } from '@commonplace/kit/auth';
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { Collection, CollectionSpec, Where } from '@commonplace/kit/store';
-import type { GrantTerms } from '../domain/grant.js';
+import type { Copier, GrantTerms } from '../domain/grant.js';
 
 /**
  * Work on a subtree that is too large for one request. The request writes the head at once; until the job has finished,
@@ -66,6 +66,8 @@ export interface CopyProgress {
   readonly root?: { readonly id: string; readonly orgId: string | null };
   readonly formOnly?: boolean;
   readonly grants?: GrantTerms | undefined;
+  /** Absent in jobs of earlier versions, which restrict no copy. */
+  readonly copier?: Copier | undefined;
 }
 
 export const jobCollection: CollectionSpec<TreeJob> = {

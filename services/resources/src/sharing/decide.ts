@@ -12,6 +12,7 @@ import { roleNamed } from '../wire.js';
 import { publishAccessRequest } from './events.js';
 import { combineTerms, putGrants } from './grants.js';
 import { statusNamed } from './list-requests.js';
+import { ownTerms, requireLasting } from './own-terms.js';
 import type { SharingParts } from './parts.js';
 import { namesOf, permissionMessage } from './permission.js';
 import { type AccessRequest, statusAt } from './request-records.js';
@@ -126,6 +127,9 @@ async function approvable(
   }
   if (request.expiresAt !== undefined && request.expiresAt <= subject.now) {
     throw invalidField('expires_at', 'invalid_value', 'must be in the future.');
+  }
+  if (target.access.expiresAt !== undefined) {
+    requireLasting(await ownTerms(parts.policy, target.node, subject), { role, expiresAt: request.expiresAt });
   }
   return { target, role };
 }

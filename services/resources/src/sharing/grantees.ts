@@ -3,7 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
 import type { GrantInput } from '@commonplace/proto/resources/v1/permission_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { grantAt, grantId } from '../domain/grant.js';
+import { grantAt, grantId, termsOf } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
 import { principalNamed } from '../domain/principals.js';
 import { isAtLeast, may, type Role } from '../domain/role.js';
@@ -13,6 +13,7 @@ import { roleNamed } from '../wire.js';
 import type { RequestedGrant } from './grants.js';
 import { type Invitation, inviteGuests } from './invites.js';
 import { linkFor } from './links.js';
+import { ownTerms, requireLasting } from './own-terms.js';
 import type { SharingParts } from './parts.js';
 import { findPeople, type People } from './people.js';
 
@@ -57,6 +58,7 @@ export async function readRequestedGrants(
   }
   requireOnce(requests, known);
   await requirePower(parts, seen, known, subject);
+  await requireEnds(parts, seen, requests, known, subject);
   const outsiders = requests.filter((_, i) => known[i] === undefined);
   const invited = await inviteGuests(parts, seen.node, outsiders, message, context);
   const places = new Map(outsiders.map((one, i) => [one, invited[i] as Invitation]));
@@ -246,5 +248,24 @@ async function requirePower(
     if (held === undefined) continue;
     const lowers = !isAtLeast(role, held) && !may(access.role, 'manage');
     if (!isAtLeast(access.role, held) || lowers) throw InsufficientRole({ role: access.role, needed: held });
+  }
+}
+
+/** Throws `role_escalation` for a grant that would outlast the caller's own role. */
+async function requireEnds(
+  parts: SharingParts,
+  { node, access }: Seen,
+  requests: readonly GrantRequest[],
+  known: readonly (RequestedGrant | undefined)[],
+  subject: AccessSubject,
+): Promise<void> {
+  if (access.expiresAt === undefined) return;
+  const own = await ownTerms(parts.policy, node, subject);
+  const ids = known.map((grant) => grant && grantId(node.id, grant.principal));
+  const existing = await parts.grants.getMany(ids.filter((id) => id !== undefined));
+  for (const [i, { role, expiresAt }] of requests.entries()) {
+    const stored = existing.find(({ id }) => id === ids[i]);
+    const held = stored && grantAt(stored, subject.now);
+    requireLasting(own, { role: roleNamed(role) as Role, expiresAt }, held && termsOf(held));
   }
 }

@@ -168,12 +168,17 @@ async function requireOwner(parts: SharingParts, node: Node, changed: ReadonlyMa
 
 /**
  * Gives the person who restricts a node a manager grant, so that they keep access whatever their workspace role
- * becomes.
+ * becomes. It ends with the right by which they restrict the node.
  */
-export async function keepManager(parts: SharingParts, node: Node, context: CallContext): Promise<Node> {
+export async function keepManager(
+  parts: SharingParts,
+  node: Node,
+  context: CallContext,
+  expiresAt?: string,
+): Promise<Node> {
   const principal = `user:${context.caller.userId}`;
   const before = await context.work.get(parts.grants, grantId(node.id, principal));
-  const terms = combineTerms(before, { role: 'manager' }, new Date().toISOString());
+  const terms = combineTerms(before, { role: 'manager', expiresAt }, new Date().toISOString());
   return (await putGrants(parts, node, [{ principal, ...terms }], { notify: false }, context)).node;
 }
 

@@ -102,7 +102,7 @@ async function copyStored(parts: TemplateParts, template: Template, root: Root, 
   context.work.expect(parts.templates, template);
   const nodes = await allOf(parts, template.id);
   await parts.quotas.resources.reserve(context.work, root.workspaceId, nodes.length);
-  const layout = layOut(template.id, nodes);
+  const layout = layOut({ id: template.id, boundary: template.id }, nodes);
   const missing = await missingTags(parts, nodes, root.workspaceId);
   await parts.quotas.tags.reserve(context.work, root.workspaceId, missing.length);
   const newTags = new Map(missing.map((tag) => [tag.nameFold, insertTag(parts, root, tag, context)]));

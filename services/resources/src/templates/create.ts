@@ -10,7 +10,7 @@ import { planPieces } from '../copies/copy.js';
 import { copyPlanned } from '../copies/copy-planned.js';
 import { missingTags } from '../copies/copy-tags.js';
 import { copiedBytes, copyId, layOut, type PlannedCopy } from '../domain/copy.js';
-import { foldName } from '../domain/node.js';
+import { foldName, type Node } from '../domain/node.js';
 import { rootPlace } from '../domain/tree.js';
 import { LimitReached, OrgAdminRequired } from '../errors.js';
 import type { TreeJob } from '../nodes/jobs.js';
@@ -26,7 +26,7 @@ import { type DrawnItem, drawTree, previewOf, readTree, type TreeItem } from './
 /** The source of a template's content, and the Org that it belongs to. */
 type TemplateSource =
   | { readonly orgId: string | null; readonly items: readonly TreeItem[] }
-  | { readonly orgId: string | null; readonly workspaceId: string; readonly roots: readonly string[] };
+  | { readonly orgId: string | null; readonly workspaceId: string; readonly roots: readonly Node[] };
 
 /** Creates a template: in this call, or its record now and its content by a job. */
 export async function createTemplate(
@@ -129,7 +129,7 @@ async function workspaceOf(
   if (orgId !== undefined && orgId !== org) {
     throw invalidField('org_id', 'invalid_value', 'org_id must be the Org of the workspace.');
   }
-  return { orgId: org, workspaceId, roots };
+  return { orgId: org, workspaceId, roots: seen.map(({ node }) => node) };
 }
 
 function requireOrgAdmin(orgId: string | null, { person }: AccessSubject): void {
@@ -170,9 +170,13 @@ async function fromWorkspace(
   subject: AccessSubject,
   context: CallContext,
 ): Promise<CreatedContent> {
-  const all = await readableIn(parts, workspaceId, roots, subject);
+  const { nodes: all, restricted } = await readableIn(parts, workspaceId, roots, subject);
+  if (restricted > 0) {
+    const message = `${restricted} resources are restricted and were left out.`;
+    context.reply.warnings = [...(context.reply.warnings ?? []), { code: 'restricted_left_out', message }];
+  }
   const nodes = withContent ? all : all.filter(({ type }) => type !== 'file');
-  const layout = layOut(workspaceId, nodes);
+  const layout = layOut({ id: workspaceId, boundary: workspaceId }, nodes);
   const { children, inlineCopy } = parts.settings;
   if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
   const root = rootPlace(id, orgId);

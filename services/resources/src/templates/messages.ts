@@ -63,7 +63,7 @@ export function shippedMessage(template: SystemTemplate, withTree = false): Temp
 /** Returns the complete tree of a stored template. */
 export async function wholeTree(parts: TemplateParts, templateId: string): Promise<TreeLine[]> {
   const nodes = await allOf(parts, templateId);
-  return drawTree(drawnOf(nodes, layOut(templateId, nodes).copies));
+  return drawTree(drawnOf(nodes, layOut({ id: templateId, boundary: templateId }, nodes).copies));
 }
 
 function json(lines: readonly TreeLine[]): Buffer {

@@ -11,24 +11,39 @@ export type TopSource = SourceNode & Pick<Node, 'name' | 'icon' | 'description' 
 
 const PAGE = 1000;
 
+/** The nodes of a template, and how many the caller can read that are left out because they are restricted. */
+export interface TemplateSources {
+  readonly nodes: readonly TopSource[];
+  readonly restricted: number;
+}
+
 /**
  * Returns the live nodes of a workspace that the caller can read; if `roots` is not empty, only those nodes and their
- * descendants.
+ * descendants. Everyone who uses a template reads all of it, so what fewer people can read than the workspace, or than
+ * the root above it that the caller names, is left out.
  */
 export async function readableIn(
   parts: TemplateParts,
   workspaceId: string,
-  roots: readonly string[],
+  roots: readonly Pick<Node, 'id' | 'boundary'>[],
   subject: AccessSubject,
-): Promise<TopSource[]> {
-  const wanted = new Set(roots);
-  const isWanted = ({ id, ancestors }: Node) =>
-    wanted.size === 0 || wanted.has(id) || ancestors.some((one) => wanted.has(one));
-  return gather(parts, workspaceId, async (nodes) => {
-    const live = nodes.filter((node) => node.state === 'active' && isWanted(node) && !whyNotCopied(node));
+): Promise<TemplateSources> {
+  const boundaries = new Map(roots.map(({ id, boundary }) => [id, boundary]));
+  /** Returns the boundary of the nearest named root; undefined for a node that is below none. */
+  const openBoundary = ({ id, ancestors }: Node): string | undefined => {
+    if (boundaries.size === 0) return workspaceId;
+    return boundaries.get([...ancestors, id].findLast((one) => boundaries.has(one)) ?? '');
+  };
+  let restricted = 0;
+  const nodes = await gather(parts, workspaceId, async (some) => {
+    const live = some.filter((node) => node.state === 'active' && openBoundary(node) && !whyNotCopied(node));
     const access = await parts.policy.accessToAll(live, subject);
-    return live.filter((_, i) => access[i] !== undefined);
+    const readable = live.filter((_, i) => access[i] !== undefined);
+    const open = readable.filter((node) => node.boundary === openBoundary(node));
+    restricted += readable.length - open.length;
+    return open;
   });
+  return { nodes, restricted };
 }
 
 /** Returns all nodes of a template. */
@@ -61,9 +76,10 @@ async function gather(
 }
 
 function sourceOf(node: Node): TopSource {
-  const { id, workspaceId, type, ancestors, sizeBytes, tags, name, icon, description, position, attachment } = node;
+  const { id, workspaceId, type, ancestors, boundary, sizeBytes, tags } = node;
+  const { name, icon, description, position, attachment } = node;
   const drawn = { name, icon, description, position, ...(attachment && { attachment }) };
-  return { id, workspaceId, type, ancestors, sizeBytes, tags, managed: false, ...drawn } as TopSource;
+  return { id, workspaceId, type, ancestors, boundary, sizeBytes, tags, managed: false, ...drawn } as TopSource;
 }
 
 function compare(a: string, b: string): number {

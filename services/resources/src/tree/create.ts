@@ -7,7 +7,6 @@ import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import { creationInput, NO_INPUT } from '../content/input.js';
 import type { ContentInput, Holder } from '../content/kind.js';
 import { foldName, type Node, type NodeType } from '../domain/node.js';
-import { parsePosition } from '../domain/position.js';
 import { MIN_ROLE } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { withWriter } from '../domain/untrusted.js';
@@ -16,13 +15,14 @@ import { publishChange } from '../events.js';
 import { requireKind } from '../kinds.js';
 import type { AccessSubject } from '../policy.js';
 import { keepManager } from '../sharing/grants.js';
+import { endOfOwn } from '../sharing/own-terms.js';
 import { warn } from '../snapshots/write-content.js';
 import { nodeType } from '../wire.js';
 import { type Destination, intoParent, intoRoot, requireSameWorkspace } from './destination.js';
 import { parseMetadata } from './metadata.js';
 import type { TreeParts } from './parts.js';
 import { reservePlaces } from './reserve.js';
-import { positionFor } from './siblings.js';
+import { requestedPosition } from './siblings.js';
 
 /**
  * Returns the destination of a creation: the named parent, else the root of the workspace that the request or its
@@ -57,6 +57,7 @@ export async function createNode(
   parts: TreeParts,
   request: CreateResourceRequest,
   destination: Destination,
+  subject: AccessSubject,
   context: CallContext,
   tags: Node['tags'] = [],
 ): Promise<Node> {
@@ -83,7 +84,7 @@ export async function createNode(
     nameFold: foldName(request.name),
     icon: request.icon,
     description: request.description,
-    position: await positionFor(parts.tree, destination.key, parsePosition(request.position), context),
+    position: await requestedPosition(parts, destination.key, request.position, subject, context),
     restricted,
     locked: false,
     state: 'active',
@@ -112,9 +113,23 @@ export async function createNode(
   if (applied !== undefined) await applied;
   if (content !== undefined) warn(content, context);
   parts.counters.add(context.work, [node], 1);
-  const granted = restricted ? await keepManager(parts, node, context) : node;
+  const granted = restricted ? await keepCreator(parts, node, destination, subject, context) : node;
   publishChange(context, { verb: 'resource.created' }, granted);
   return granted;
+}
+
+/** Makes the creator of a restricted node its manager, as long as they may write where they have put it. */
+export async function keepCreator(
+  parts: TreeParts,
+  node: Node,
+  destination: Destination,
+  subject: AccessSubject,
+  context: CallContext,
+): Promise<Node> {
+  const above = destination.node;
+  const access = above && (await parts.policy.accessTo(above, subject));
+  const end = above && access && (await endOfOwn(parts.policy, { node: above, access }, MIN_ROLE.write, subject));
+  return keepManager(parts, node, context, end);
 }
 
 /** Returns the initial content of a new node: from the request, or the default of its kind. */

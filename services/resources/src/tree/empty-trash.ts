@@ -13,7 +13,7 @@ export interface EmptyTrashResult {
 
 /**
  * Permanently deletes the trashed nodes of a workspace: the named heads with their batches, or everything. Leaves it to
- * a job above a limit, and while another job is still moving nodes of the workspace or its trash.
+ * a job above a limit, and while another job is still moving nodes of the workspace or its trash, or copying some of them.
  */
 export async function emptyTrash(
   parts: TreeParts,
@@ -27,7 +27,8 @@ export async function emptyTrash(
     (node) => olderThan === undefined || (node.trashedAt ?? '') < olderThan,
   );
   const nodes = await withBelow(parts, chosen, limit + 1);
-  const whole = !(await parts.tree.isRewritten(workspaceId));
+  const ids = new Set(nodes.map(({ id }) => id));
+  const whole = !(await parts.tree.isRewritten(workspaceId)) && !(await parts.isCopyAwaited(({ id }) => ids.has(id)));
   if (whole && nodes.length <= limit && chosen.length <= limit) return purgeNow(parts, nodes, context);
   const workspaceIds = [workspaceId];
   if (named === undefined) {

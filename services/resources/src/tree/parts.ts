@@ -12,6 +12,8 @@ export interface TreeParts extends SharingParts, TagParts, SnapshotParts {
   readonly shifts: Collection<Shift>;
   /** Callbacks of the features above the tree, which run when nodes are purged. */
   readonly forgetters: readonly Forget[];
+  /** Returns whether a running copy still has to read one of the nodes that meet a condition; they are purged later. */
+  readonly isCopyAwaited: (meets: (node: Node) => boolean) => Promise<boolean>;
   readonly publicationSummaries: PublicationSummaries;
 }
 

@@ -5,7 +5,6 @@ import { MAX_DEPTH } from '../config.js';
 import { reachOfGrants } from '../domain/access.js';
 import { isExpired } from '../domain/grant.js';
 import { type Node, parentId } from '../domain/node.js';
-import { parsePosition } from '../domain/position.js';
 import { publicName } from '../domain/principals.js';
 import { attachedTo, heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js';
 import { CycleDetected, DepthExceeded } from '../errors.js';
@@ -25,7 +24,7 @@ import {
 import { withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
 import { reservePlaces } from './reserve.js';
-import { positionFor } from './siblings.js';
+import { requestedPosition } from './siblings.js';
 
 /** Returns whether a request moves the node. */
 export function moves(request: UpdateResourceRequest, mask: ReadonlySet<string>): boolean {
@@ -57,6 +56,7 @@ export async function placed(
   node: Node,
   destination: Destination,
   request: UpdateResourceRequest,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Omit<Node, 'version'>> {
   requireSameTenant(node, destination);
@@ -65,7 +65,7 @@ export async function placed(
   const samePlace = destination.key === node.parentKey && request.position.length === 0;
   const position = samePlace
     ? node.position
-    : await positionFor(parts.tree, destination.key, parsePosition(request.position), context, {
+    : await requestedPosition(parts, destination.key, request.position, subject, context, {
         id: node.id,
         dryRun: request.dryRun,
       });

@@ -31,11 +31,13 @@ export async function rewriteSubtree(parts: TreeParts, job: HeldJob<TreeJob>): P
 const ORDERED: ReadonlySet<TreeJob['kind']> = new Set(['trash', 'restore', 'purge', 'empty']);
 
 /**
- * Returns whether a job has to wait, because an earlier one is still moving, trashing or restoring nodes of the same
- * workspace: their records might not tell yet that they are below the head, or in which batch they are.
+ * Returns whether a job has to wait: because an earlier one is still moving, trashing or restoring nodes of the same
+ * workspace, whose records might not tell yet that they are below the head, or in which batch they are; or because it
+ * purges nodes that a copy still has to read.
  */
 async function isAhead(parts: TreeParts, job: TreeJob): Promise<boolean> {
   if (!ORDERED.has(job.kind)) return false;
+  if (await isCopyAwaited(parts, job)) return true;
   const before = job.kind === 'empty' ? (job.before as string) : job.createdAt;
   const earlier = await allJobs(parts.jobs, {
     createdAt: { gt: '', lt: before },
@@ -43,6 +45,19 @@ async function isAhead(parts: TreeParts, job: TreeJob): Promise<boolean> {
     sweep: { exists: false },
   });
   return earlier.some((one) => one.id !== job.id && one.workspaceIds.some((id) => job.workspaceIds.includes(id)));
+}
+
+async function isCopyAwaited(parts: TreeParts, job: TreeJob): Promise<boolean> {
+  if (job.kind === 'purge') {
+    return parts.isCopyAwaited(
+      ({ id, ancestors, batchId }) => batchId === job.batchId && (id === job.headId || ancestors.includes(job.headId)),
+    );
+  }
+  if (job.kind !== 'empty') return false;
+  const before = job.before as string;
+  return parts.isCopyAwaited(
+    ({ workspaceId, trashedAt }) => workspaceId === job.headId && trashedAt !== undefined && trashedAt < before,
+  );
 }
 
 /** Milliseconds before a job that waits for another is tried again. */

@@ -1,9 +1,11 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Node } from '../domain/node.js';
-import { keysBetween, type RequestedPosition, randomKeyBetween } from '../domain/position.js';
+import { keysBetween, parsePosition, type RequestedPosition, randomKeyBetween } from '../domain/position.js';
 import { publishChange } from '../events.js';
 import type { Tree } from '../nodes/tree.js';
+import type { AccessSubject } from '../policy.js';
+import type { TreeParts } from './parts.js';
 
 /** What is put among siblings. */
 interface Placing {
@@ -11,10 +13,28 @@ interface Placing {
   readonly id?: string;
   /** Whether nothing is to be written. */
   readonly dryRun?: boolean;
+  /** Returns whether the caller can see a node; without it they can see all. */
+  readonly sees?: (node: Node) => Promise<boolean>;
 }
 
 /** Maximum number of siblings with one key that are given keys of their own; there are that many children at most. */
 const MAX_TIED = 10_000;
+
+/**
+ * Returns the sort key for the `position` of a request, like `positionFor`. A sibling that the caller cannot see is
+ * answered like one that does not exist.
+ */
+export function requestedPosition(
+  { tree, policy }: Pick<TreeParts, 'tree' | 'policy'>,
+  parentKey: string,
+  position: Buffer,
+  subject: AccessSubject,
+  context: Pick<CallContext, 'work' | 'event'>,
+  placing: Omit<Placing, 'sees'> = {},
+): Promise<string> {
+  const sees = async (node: Node) => (await policy.accessTo(node, subject)) !== undefined;
+  return positionFor(tree, parentKey, parsePosition(position), context, { ...placing, sees });
+}
 
 /**
  * Returns the sort key for a position among the children of a parent or of a workspace's root. Where siblings beside it
@@ -26,7 +46,7 @@ export async function positionFor(
   parentKey: string,
   wanted: RequestedPosition,
   context: Pick<CallContext, 'work' | 'event'>,
-  { id: ownId, dryRun = false }: Placing = {},
+  { id: ownId, dryRun = false, sees = async () => true }: Placing = {},
 ): Promise<string> {
   const siblings = { parentKey, state: 'active' } as const;
   if ('at' in wanted) {
@@ -36,7 +56,8 @@ export async function positionFor(
   }
   const id = 'after' in wanted ? wanted.after : wanted.before;
   const sibling = await context.work.get(nodes, id);
-  if (sibling === undefined || sibling.parentKey !== parentKey || sibling.state !== 'active') {
+  const isThere = sibling?.parentKey === parentKey && sibling.state === 'active' && (await sees(sibling));
+  if (!isThere) {
     throw invalidField('position', 'invalid_value', 'position names a resource that is not among the siblings.');
   }
   const after = [sibling.position, sibling.id];

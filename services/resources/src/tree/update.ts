@@ -13,6 +13,7 @@ import { noteShift } from '../nodes/shifts.js';
 import { announce, type Below, enqueue, loadBelow } from '../nodes/subtree.js';
 import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../policy.js';
 import { keepManager, moveGrants } from '../sharing/grants.js';
+import { endOfOwn } from '../sharing/own-terms.js';
 import { writeContent } from '../snapshots/write-content.js';
 import { wantedTags } from '../tags/wanted-tags.js';
 import { requireFreeKeys, withFreeKeys } from './external-keys.js';
@@ -45,7 +46,7 @@ export async function updateNode(
   requireVersion(context, node.version, node);
 
   let after = await withFields(parts, node, request, mask, context);
-  if (destination !== undefined) after = await placed(parts, after as Node, destination, request, context);
+  if (destination !== undefined) after = await placed(parts, after as Node, destination, request, subject, context);
   if (mask.has('tags') && !request.dryRun) {
     after = { ...after, tags: await wantedTags(parts, after, request.tags, subject, context) };
   }
@@ -67,7 +68,7 @@ export async function updateNode(
   const changesAccess = change !== undefined && change.gained.length + change.lost.length > 0;
   noteShift(parts.shifts, context.work, node, after, { large: below === 'large', changesAccess });
   const [keyed] = relocates ? await withFreeKeys(parts, [after]) : [];
-  const written = await write(parts, node, keyed ?? after, context);
+  const written = await write(parts, seen, keyed ?? after, subject, context);
   const moved = below === 'large' ? [] : await rewriteBelow(parts, written, below.nodes, context);
   const verb = asksMove ? 'resource.moved' : 'resource.updated';
   publishChange(context, { verb, fields: [...mask] }, written, moved);
@@ -145,13 +146,16 @@ async function restricted(parts: TreeParts, node: Omit<Node, 'version'>, cut: bo
 /** Writes the head; a person who restricts it stays its manager by a grant of their own. */
 async function write(
   parts: TreeParts,
-  before: Node,
+  seen: Seen,
   after: Omit<Node, 'version'>,
+  subject: AccessSubject,
   context: CallContext,
 ): Promise<Node> {
+  const { node: before } = seen;
   await moveGrants(parts, context.work, before, after);
   const written = replaceNode(parts, context.work, before, after);
-  return after.restricted && !before.restricted ? keepManager(parts, written, context) : written;
+  if (!after.restricted || before.restricted) return written;
+  return keepManager(parts, written, context, await endOfOwn(parts.policy, seen, 'manager', subject));
 }
 
 /** Replaces the content, if a creation that matched an existing resource contained one. */

@@ -9,6 +9,7 @@ import { type AccessSubject, requireCapability, type Seen } from '../../policy.j
 import { type GrantRequest, readRequestedGrants } from '../grantees.js';
 import { greaterRole, putGrants, type RequestedGrant } from '../grants.js';
 import { leaveOrg, removeGrantsOf } from '../member-grants.js';
+import { endOfOwn } from '../own-terms.js';
 import type { SharingParts } from '../parts.js';
 import { linkMessage, namesOf, permissionMessage } from '../permission.js';
 import { viewPermissions } from '../permissions.js';
@@ -73,7 +74,9 @@ async function grant(parts: PermissionParts, request: GrantPermissionRequest, co
   if (restricts) node = await parts.setAccessMode(seen, request.accessMode, subject, context);
   const kept =
     node.restricted && !seen.node.restricted
-      ? requestedGrants.map((requested) => keptManager(requested, own))
+      ? await Promise.all(
+          requestedGrants.map((one) => (one.principal === own ? keptManager(parts, seen, one, subject) : one)),
+        )
       : requestedGrants;
   const notification = { notify: request.notify !== false, message: request.message };
   const granted = await putGrants(parts, node, kept, notification, context);
@@ -98,11 +101,18 @@ function requireSharing(seen: Seen): void {
   requireCapability(seen, 'manage');
 }
 
-/** Returns a grant that keeps the person who restricts a resource as its manager, whatever they grant themselves. */
-function keptManager(requested: RequestedGrant, own: string): RequestedGrant {
-  return requested.principal === own
-    ? { ...requested, role: greaterRole(requested.role, 'manager'), expiresAt: undefined }
-    : requested;
+/**
+ * Returns a grant that keeps the person who restricts a resource as its manager as long as they are one, whatever they
+ * grant themselves.
+ */
+async function keptManager(
+  { policy }: PermissionParts,
+  seen: Seen,
+  requested: RequestedGrant,
+  subject: AccessSubject,
+): Promise<RequestedGrant> {
+  const role = greaterRole(requested.role, 'manager');
+  return { ...requested, role, expiresAt: await endOfOwn(policy, seen, role, subject) };
 }
 
 /** Returns the grants that a request asks for: one, several, or none if it only sets the access mode. */

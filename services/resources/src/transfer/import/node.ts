@@ -8,7 +8,7 @@ import type { ContentInput, PreparedWrite } from '../../content/kind.js';
 import { type FileState, foldName, isAttachment, type Node } from '../../domain/node.js';
 import { placeUnder } from '../../domain/tree.js';
 import { requireKind } from '../../kinds.js';
-import { keepManager } from '../../sharing/grants.js';
+import { keepCreator } from '../../tree/create.js';
 import type { Destination } from '../../tree/destination.js';
 import { reservePlaces } from '../../tree/reserve.js';
 import { actorFrom, nodeType } from '../../wire.js';
@@ -45,7 +45,7 @@ export async function insertItem(
   for (const { message } of content?.warnings ?? []) warnings.push(message);
   // Read again, because a content kind may have written fields of the node itself.
   const node = (await context.work.get(parts.tree.nodes, item.id)) as Node;
-  const granted = holder.restricted ? await keepManager(parts, node, context) : node;
+  const granted = holder.restricted ? await keepCreator(parts, node, destination, terms.subject, context) : node;
   const whole =
     archived === undefined ? granted : await putArchived(parts, granted, archived, terms, warnings, context);
   terms.homes.add(whole);

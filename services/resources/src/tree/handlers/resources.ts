@@ -40,7 +40,7 @@ export function createResourceHandlers(parts: TreeParts): Handlers<ResourceServi
       request.tags.length === 0
         ? undefined
         : await wantedTags(parts, destination.parent, request.tags, subject, context);
-    const node = await createNode(parts, request, destination, context, tags);
+    const node = await createNode(parts, request, destination, subject, context, tags);
     const seen = await asSeen(parts, node, subject);
     // Tags that this call creates are not in the store yet.
     const around = await surroundingsOf(parts, seen, subject, [], destination.node);

@@ -1,0 +1,26 @@
+import type { Collection } from '@commonplace/kit/store';
+import type { Node } from '../domain/node.js';
+import { allJobs, type TreeJob } from '../nodes/jobs.js';
+import { type CopyPiece, copyPieceId } from './records.js';
+
+interface CopyJobs {
+  readonly jobs: Collection<TreeJob>;
+  readonly nodes: Collection<Node>;
+  readonly copyPieces: Collection<CopyPiece>;
+}
+
+/**
+ * Returns whether a running copy, of resources or into a template, still has to read one of the nodes that meet a
+ * condition.
+ */
+export async function isCopyAwaited(parts: CopyJobs, meets: (node: Node) => boolean): Promise<boolean> {
+  const running = await allJobs(parts.jobs, { kind: { in: ['copy', 'build'] } });
+  for (const { id, copy } of running) {
+    for (let number = copy?.done ?? 0; number < (copy?.pieces ?? 0); number++) {
+      const piece = await parts.copyPieces.get(copyPieceId(id, number));
+      const nodes = await parts.nodes.getMany((piece?.copies ?? []).map((planned) => planned.id));
+      if (nodes.some(meets)) return true;
+    }
+  }
+  return false;
+}
