@@ -116,6 +116,17 @@ describe('a document', () => {
     expect((await boss.get<Content>(`${path}?format=text&version=1`)).data.content).toContain('Some words.');
   });
 
+  test('nested as deep as blocks may be is written back as it was read', async () => {
+    const content = `${'> '.repeat(300)}deep\n`;
+    const id = await newDocument(content);
+    const read = (await boss.get<{ content: object }>(`/resources/${id}/content?format=json`)).data.content;
+    const written = await boss.patch<{ changed: boolean }>(`/resources/${id}/content`, { content: read });
+    expect([written.status, written.data.changed]).toEqual([200, false]);
+    const copy = await create({ type: 'document', content: read });
+    expect((await boss.get<{ content: object }>(`/resources/${copy}/content`)).data.content).toBe(content);
+    expect((await boss.patch(`/resources/${id}`, { metadata: read })).error.code).toBe('invalid_json');
+  });
+
   test('that is invalid is refused with all its errors, and a folder has no content', async () => {
     const id = await newDocument('One');
     const path = `/resources/${id}/content`;

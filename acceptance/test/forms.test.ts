@@ -213,7 +213,8 @@ describe('a form', () => {
       field('code', 'short_text', '17', { pattern: '[0-9]+', visible_if: { field_id: 'age', op: 'gt', value: 9 } }),
       field('yes', 'checkbox', false, { required: true }),
     ].flat();
-    expect(await saved(right)).toMatchObject({ data: { form: { config: { fields: right } } } });
+    const defaults = right.map(({ default: value }) => ({ default: value }));
+    expect(await saved(right)).toMatchObject({ data: { form: { config: { fields: defaults } } } });
     const { form: kept } = (await by.get<FormAnswer>(`/resources/${form.resource_id}/form`)).data;
     const again = await by.patch(`/resources/${form.resource_id}/form`, { config: kept.config });
     expect(again.status).toBe(200);

@@ -141,6 +141,21 @@ describe('a template of a workspace', () => {
     expect([wrong.status, wrong.error.param]).toEqual([400, 'root_resource_ids[0]']);
   });
 
+  test('leaves out what is restricted, unless that is named', async () => {
+    const source = await newWorkspace();
+    const open = (await create(source, { name: 'Open' })).id;
+    const hidden = (await create(source, { name: 'Hidden', parent_id: open, access_mode: 'restricted' })).id;
+    await create(source, { name: 'Below', parent_id: hidden });
+    const made = async (body: object) => {
+      const { data, body: whole } = await template({ name: 'Partly', ...body });
+      return [data.resource_count, (whole.warnings ?? []).map(({ code }) => code)];
+    };
+    expect(await made({ source_workspace_id: source.id })).toEqual([1, ['restricted_left_out']]);
+    expect(await made({ root_resource_ids: [open] })).toEqual([1, ['restricted_left_out']]);
+    expect(await made({ root_resource_ids: [hidden] })).toEqual([2, []]);
+    expect(await made({ root_resource_ids: [open, hidden] })).toEqual([3, []]);
+  });
+
   test('of more than 200 resources follows after the response, and so does a workspace created from it', async () => {
     const source = await newWorkspace();
     const inside = await create(source, { name: 'Inside' });
@@ -188,23 +203,6 @@ describe('seeing and using templates', () => {
     expect((await use(data.id, member)).status).toBe(403);
     const copy = await use(data.id, member, { org_id: org.id });
     expect(copy.data.template_status).toBe('completed');
-  });
-
-  test('leaves out what is restricted, unless that is named', async () => {
-    const source = (await by.post<Workspace>('/workspaces', { name: 'Partly restricted' })).data;
-    const put = async (name: string, more: object) =>
-      (await by.post<Resource>('/resources', { type: 'folder', name, workspace_id: source.id, ...more })).data.id;
-    const open = await put('Open', {});
-    const hidden = await put('Hidden', { parent_id: open, access_mode: 'restricted' });
-    await put('Below', { parent_id: hidden });
-    const made = async (body: object) => {
-      const { data, body: whole } = await by.post<Template>('/workspace-templates', { name: 'Partly', ...body });
-      return [data.resource_count, (whole.warnings ?? []).map(({ code }) => code)];
-    };
-    expect(await made({ source_workspace_id: source.id })).toEqual([1, ['restricted_left_out']]);
-    expect(await made({ root_resource_ids: [open] })).toEqual([1, ['restricted_left_out']]);
-    expect(await made({ root_resource_ids: [hidden] })).toEqual([2, []]);
-    expect(await made({ root_resource_ids: [open, hidden] })).toEqual([3, []]);
   });
 
   test('one for the Org is created by its administrators, and for all of its members', async () => {

@@ -1,4 +1,5 @@
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
+import type { DeepFields } from '@commonplace/kit/http';
 import type { FilePart, Traits, WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
 import type { HttpRule } from '@commonplace/proto/google/api/http.js';
 import { type Contract, loadContract } from './descriptors/contract.js';
@@ -41,6 +42,8 @@ export interface Route {
   readonly bodyField: string;
   /** Whether the answer must not be cached (`no-store`). */
   readonly uncached: boolean;
+  /** Returns the fields of the body that may be nested deeper than others, with their maximum depth. */
+  deepFields(): DeepFields;
   /** Whether the body may be an encoded HTML form. */
   readonly formEncoded: boolean;
   /**
@@ -139,6 +142,11 @@ export function routesOf(contract: Contract = loadContract()): Route[] {
   return routes.sort((a, b) => compareText(sortKey(a), sortKey(b)));
 }
 
+function deepFieldsOf(contract: Contract, input: DescMessage): DeepFields {
+  const depths = input.fields.map((field) => [field.name, contract.rules(field).maxNesting] as const);
+  return new Map(depths.filter(([, depth]) => depth > 0));
+}
+
 /**
  * Returns the stream that follows a write according to its option `events`. Throws if the contract has no such stream
  * or field.
@@ -203,6 +211,7 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
         maxAgeSeconds: access.maxAgeSeconds === 0 ? undefined : access.maxAgeSeconds,
         bodyField,
         uncached: access.uncached,
+        deepFields: once(() => deepFieldsOf(contract, input)),
         formEncoded: access.formEncoded,
         filePart: access.filePart,
         events: undefined,

@@ -1,4 +1,4 @@
-import { MAX_NESTING, parseJsonBody } from '@commonplace/kit/http';
+import { MAX_NESTING, parseJson, parseJsonBody } from '@commonplace/kit/http';
 import { describe, expect, test } from '@jest/globals';
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text));
@@ -55,6 +55,18 @@ describe('parseJsonBody', () => {
 
   test('accepts the maximum nesting', () => {
     expect(() => parse(nested(MAX_NESTING))).not.toThrow();
+  });
+
+  test('accepts more levels in the fields that may have them', () => {
+    const deep = new Map([['a', 200]]);
+    const fits = nested(200);
+    expect(() => parseJson(fits, deep)).not.toThrow();
+    expect(() => parseJson(fits.replace('a', '\\u0061'), deep)).not.toThrow();
+    expect(() => parseJson(nested(201), deep)).toThrow('more than 200 levels');
+    const other = fits.replace('"a"', '"b"');
+    expect(() => parseJson(other, deep)).toThrow(`more than ${MAX_NESTING} levels`);
+    expect(() => parseJson(`{"x":{"a":${fits}}}`, deep)).toThrow(`more than ${MAX_NESTING} levels`);
+    expect(() => parseJson(`{"a":1,"b":${fits}}`, deep)).toThrow(`more than ${MAX_NESTING} levels`);
   });
 
   test('keeps __proto__ an ordinary key', () => {

@@ -6,12 +6,15 @@ import type { ReadRequest, ReadTask } from './protocol.js';
 /**
  * Validates the body of a request and builds the message for the service. Throws like `parseBody` and `parseRequest`.
  */
-export function readRequest(route: Pick<Route, 'parseRequest'>, task: Omit<ReadTask, 'method' | 'path'>): ReadRequest {
+export function readRequest(
+  route: Pick<Route, 'parseRequest' | 'deepFields'>,
+  task: Omit<ReadTask, 'method' | 'path'>,
+): ReadRequest {
   const bytes = Buffer.from(task.body.buffer, task.body.byteOffset, task.body.byteLength);
   const request = route.parseRequest({
     params: task.params,
     query: task.query,
-    body: parseBody(task.contentType, bytes),
+    body: parseBody(task.contentType, bytes, route.deepFields()),
     facts: (name) => task.facts[name] ?? '',
   });
   const { hashedWith } = task;

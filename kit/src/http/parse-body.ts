@@ -4,9 +4,14 @@ import { AppError } from '../errors/index.js';
 /** Maximum depth to which objects and lists may be nested, counting the body itself. */
 export const MAX_NESTING = 64;
 
+/** Fields of a body that may be nested deeper, with their maximum depth. */
+export type DeepFields = ReadonlyMap<string, number>;
+
+const NO_FIELDS: DeepFields = new Map();
+
 /** Parses a request body by its media type. An empty body is `{}`. Throws `invalid_json`. */
-export function parseBody(contentType: string | undefined, body: Buffer): unknown {
-  return isFormEncoded(contentType) ? parseFormBody(body) : parseJsonValue(body);
+export function parseBody(contentType: string | undefined, body: Buffer, deep: DeepFields = NO_FIELDS): unknown {
+  return isFormEncoded(contentType) ? parseFormBody(body) : parseJsonValue(body, deep);
 }
 
 /** Maximum number of field names in one form. */
@@ -33,10 +38,10 @@ export function parseJsonBody(body: Buffer): Record<string, unknown> {
   return requireObject(parseJsonValue(body));
 }
 
-function parseJsonValue(body: Buffer): unknown {
+function parseJsonValue(body: Buffer, deep?: DeepFields): unknown {
   if (body.length === 0) return {};
   if (!isUtf8(body)) throw invalidJson('The body is not UTF-8.');
-  return parseJson(body.toString('utf8'));
+  return parseJson(body.toString('utf8'), deep);
 }
 
 /** Returns a parsed body that is an object. Throws `invalid_json` for any other. */
@@ -48,9 +53,9 @@ export function requireObject(value: unknown): Record<string, unknown> {
 }
 
 /** Parses JSON whose keys are unique at every level. Throws `invalid_json`. */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, deep: DeepFields = NO_FIELDS): unknown {
   // Comes first, because `JSON.parse` takes seconds and gigabytes for millions of open brackets.
-  checkStructure(text);
+  checkStructure(text, deep);
   return parseStrictly(text);
 }
 
@@ -70,26 +75,30 @@ const BACKSLASH = 0x5c;
  * The loop visits brackets and jumps from quote to quote: on a body of one 4 KB string it takes a tenth of the time of
  * a tokenizer such as jsonc-parser's.
  */
-function checkStructure(text: string): void {
+function checkStructure(text: string, deep: DeepFields): void {
   // The keys seen in each open object; undefined for a list.
   const open: (Set<string> | undefined)[] = [];
+  let most = MAX_NESTING;
   let keyNext = false;
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case QUOTE: {
         const end = closingQuote(text, i + 1);
-        if (keyNext) noteKey(open.at(-1), text.slice(i + 1, end));
+        if (keyNext) {
+          const key = noteKey(open.at(-1), text.slice(i + 1, end));
+          if (open.length === 1) most = deep.get(key) ?? MAX_NESTING;
+        }
         keyNext = false;
         i = end;
         break;
       }
       case 0x7b: // {
         keyNext = true;
-        if (open.push(new Set()) > MAX_NESTING) throw tooDeep();
+        if (open.push(new Set()) > most) throw tooDeep(most);
         break;
       case 0x5b: // [
         keyNext = false;
-        if (open.push(undefined) > MAX_NESTING) throw tooDeep();
+        if (open.push(undefined) > most) throw tooDeep(most);
         break;
       case 0x7d: // }
       case 0x5d: // ]
@@ -116,14 +125,16 @@ function closingQuote(text: string, from: number): number {
   return text.length;
 }
 
-function noteKey(keys: Set<string> | undefined, raw: string): void {
+/** Adds a key to those of its object, and returns it. Throws `invalid_json` if it is there already. */
+function noteKey(keys: Set<string> | undefined, raw: string): string {
   const key = raw.includes('\\') ? String(parseStrictly(`"${raw}"`)) : raw;
   if (keys?.has(key)) throw invalidJson('The body has an object with the same key twice.');
   keys?.add(key);
+  return key;
 }
 
-function tooDeep(): AppError {
-  return invalidJson(`The body is nested more than ${MAX_NESTING} levels deep.`);
+function tooDeep(most: number): AppError {
+  return invalidJson(`The body is nested more than ${most} levels deep.`);
 }
 
 function invalidJson(message: string): AppError {

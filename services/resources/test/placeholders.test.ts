@@ -237,3 +237,32 @@ test('comments have placeholders, which an edit keeps', async () => {
   );
   expect(all.items.map((one) => one.body)).toContain(`${body} More.`);
 });
+
+test('passages of comments do not show words of hidden references', async () => {
+  const content = `We follow [Secret plan](resource:${secret}) from Monday on, all of us.\n`;
+  const made = { type: ResourceType.DOCUMENT, name: 'Discussed', content: json(content) };
+  const { id } = await world.create(owner, made);
+  const comments = world.stage.host.client(contracts.comments);
+  const commenting = (by: Caller) => world.stage.as({ ...by, credential: { ...by.credential, scopes: KNOWN_SCOPES } });
+  const anchors = [
+    { quote: 'Secret plan from Monday', prefix: 'We follow ', suffix: ' on, all' },
+    { quote: 'plan from Monday', prefix: 'follow Secret ', suffix: ' on, all' },
+    { quote: 'Secret pla', prefix: 'We follow ', suffix: 'n from' },
+    { quote: 'from  Monday', prefix: 'Secret\nplan ', suffix: ' on, all' },
+    { quote: 'We follow', prefix: '', suffix: ' Secret plan from' },
+  ];
+  for (const anchor of anchors) {
+    const request = CreateCommentRequest.fromPartial({ resourceId: id, body: 'Why?', anchor });
+    await comments.createComment(request, await commenting(owner));
+  }
+  const passages = async (by: Caller) => {
+    const page = { limit: 50, offset: 0, cursor: '' };
+    const request = ListCommentsRequest.fromPartial({ resourceId: id, page });
+    const { items } = await comments.listComments(request, await commenting(by));
+    return items.map(({ anchor }) => [anchor?.prefix, anchor?.quote, anchor?.suffix].join('|')).reverse();
+  };
+  expect(await passages(owner)).toContain('We follow |Secret plan from Monday| on, all');
+  const shown = await passages(editor);
+  for (const passage of shown) expect(passage).not.toMatch(/secret|plan/i);
+  expect(shown).toContain('We follow |No access from Monday| on, all');
+});

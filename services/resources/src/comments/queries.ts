@@ -14,6 +14,7 @@ import { foundAnchors } from './anchors.js';
 import { bodyHtml } from './html.js';
 import type { CommentParts } from './parts.js';
 import { COMMENT_ORDER, type Comment, THREAD_ORDER } from './records.js';
+import { shownAnchor, wordsHiddenIn } from './shown-anchor.js';
 import { shownBody } from './shown-body.js';
 
 const STATUSES: Partial<Record<CommentStatusFilter, Comment['status']>> = {
@@ -51,10 +52,13 @@ export async function commentMessages(
 ): Promise<CommentMessage[]> {
   const found = await foundAnchors(parts, node, comments, context);
   const hidden = new Set(await parts.hidden.in(context, comments.map(({ body = '' }) => body).join('\n')));
+  const anchored = comments.some(({ anchor }) => anchor !== undefined);
+  const words = anchored ? await wordsHiddenIn(parts, node, (text) => parts.hidden.in(context, text), context) : [];
   return comments.map((comment) => {
     const { body } = comment;
+    const anchor = comment.anchor && shownAnchor(comment.anchor, words);
     const shown = body === undefined ? comment : { ...comment, body: shownBody(body, hidden) };
-    return commentMessage(shown, found.has(comment.id), context.caller.userId);
+    return commentMessage({ ...shown, anchor }, found.has(comment.id), context.caller.userId);
   });
 }
 

@@ -18,7 +18,7 @@ export {
   MAX_JSON_BYTES,
 } from './model/model.js';
 export { countWords, parseText, toText } from './model/text.js';
-export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
+export { hiddenWords, NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
 export { type BlockMap, blockAt, mapBlocks, mapBlocksOfDoc } from './places.js';
 export { plainText } from './plain.js';
 export {

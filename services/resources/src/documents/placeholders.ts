@@ -1,6 +1,7 @@
 import { resolveEscapes } from './escapes.js';
-import { hasMark, markKey } from './model/inline.js';
+import { hasMark, inlineText, markKey } from './model/inline.js';
 import { type Attrs, attrText, type Doc, type DocNode, type Mark } from './model/model.js';
+import { blockText } from './model/text.js';
 
 /** The text that replaces the words of a reference to a resource that the reader may not know of. */
 export const NO_ACCESS = 'No access';
@@ -142,6 +143,27 @@ function isPlaceholder(place: Place): boolean {
 export function withPlaceholders(doc: Doc, hidden: ReadonlySet<string>): Doc {
   return mapPlaces(doc, (place) => (hidden.has(place.id) ? placeholder(place) : undefined));
 }
+
+/** Returns the words of the references to hidden resources, each once, the longest first. */
+export function hiddenWords(doc: Doc, hidden: ReadonlySet<string>): string[] {
+  const words = new Set<string>();
+  mapPlaces(doc, ({ id, nodes }) => {
+    if (!hidden.has(id)) return undefined;
+    for (const text of [inlineText([...nodes]), ...nodes.flatMap(wordsWithin)])
+      words.add(text.replace(/\s+/g, ' ').trim());
+    return undefined;
+  });
+  words.delete('');
+  words.delete(NO_ACCESS);
+  return [...words].sort((a, b) => b.length - a.length);
+}
+
+function wordsWithin(node: DocNode): string[] {
+  return [blockText(node), ...WORDS.map((name) => attrText(node, name)), ...(node.content ?? []).flatMap(wordsWithin)];
+}
+
+/** Attributes that may hold words of a reference. */
+const WORDS = ['title', 'name', 'alt', 'label', 'caption'] as const;
 
 /**
  * Restores the references behind placeholders in a document that was edited by a writer who saw placeholders. Each

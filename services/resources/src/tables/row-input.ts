@@ -81,7 +81,7 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
     faults.add(param, 'invalid_type', 'A row must be an object or a list of values.');
     return { index, id: undefined, position: undefined, cells: [] };
   }
-  const full = isRecord(row.cells) && resolve('cells') === undefined;
+  const full = isFull(row, resolve);
   const own = (key: string): unknown => (full || resolve(key) === undefined ? row[key] : undefined);
   if (full) {
     for (const key of Object.keys(row)) {
@@ -96,6 +96,19 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
       ? readCells(row.cells as Record<string, unknown>, `${param}.cells`, columns, resolve, faults)
       : readCells(row, param, columns, resolve, faults, OWN),
   };
+}
+
+/**
+ * Returns whether a row is in the form `{id, cells, position}`, in which rows are returned. If a column is called `cells`
+ * too, it is when `cells` has only values of columns.
+ */
+function isFull(row: Readonly<Record<string, unknown>>, resolve: Resolve): boolean {
+  const { cells } = row;
+  if (!isRecord(cells)) return false;
+  if (resolve('cells') === undefined) return true;
+  const keys = Object.keys(cells);
+  const named = keys.length > 0 && keys.every((key) => resolve(key) !== undefined);
+  return named && Object.keys(row).every((key) => KEYS.has(key));
 }
 
 /** Reads the cells of a row, without keys in `others` that are no column. */

@@ -58,6 +58,26 @@ describe('replace', () => {
     expect(await tables.write(id, { columns, rows })).toMatchObject({ changed: false, version });
   });
 
+  test('a column may be called like a part of a row', async () => {
+    const columns = [
+      { id: 'cells', name: 'Cells', type: 'text' },
+      { id: 'raw', name: 'cells', type: 'json' },
+      { id: 'id', name: 'Id', type: 'text' },
+    ];
+    const id = await tables.create(columns, [{ id: 'r', cells: { cells: 'a', raw: { deep: 1 }, id: 'x' } }]);
+    const { columns: shown, rows, version } = await tables.read(id);
+    expect(rows).toMatchObject([{ id: 'r', cells: { cells: 'a', raw: { deep: 1 }, id: 'x' } }]);
+    expect(await tables.write(id, { columns: shown, rows })).toMatchObject({ changed: false, version });
+    const json = [{ id: 'cells', name: 'Cells', type: 'json' }];
+    const flat = await tables.create(json, [
+      { cells: { any: 1 } },
+      { cells: 'text' },
+      { id: 'own', cells: { any: 2 } },
+    ]);
+    const cells = (await tables.read(flat)).rows.map((row) => row.cells);
+    expect(cells).toEqual([{ cells: { any: 1 } }, { cells: 'text' }, { cells: { any: 2 } }]);
+  });
+
   test('the response of a write equals a read after it', async () => {
     const id = await tables.create(COLUMNS, [['a', 1, 'new']]);
     const written = await tables.write(id, {

@@ -2,6 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { COMMENT_ORDER, type Comment } from '../../comments/records.js';
+import { shownAnchor, wordsHiddenIn } from '../../comments/shown-anchor.js';
 import { shownBody } from '../../comments/shown-body.js';
 import type { ContentQuery } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
@@ -27,7 +28,10 @@ export async function* nativePieces(parts: TransferParts, node: Node, terms: Arc
     await terms.emails.load(comments.flatMap(peopleIn));
     const bodies = comments.map(({ body = '' }) => body).join('\n');
     const hidden = new Set(await parts.hidden.from(terms.subject, bodies));
-    const shown = comments.map((comment) => shownComment(comment, terms, hidden));
+    const hiddenIn = (text: string) => parts.hidden.from(terms.subject, text);
+    const anchored = comments.some(({ anchor }) => anchor !== undefined);
+    const words = anchored ? await wordsHiddenIn(parts, node, hiddenIn, terms.context) : [];
+    const shown = comments.map((comment) => shownComment(comment, terms, hidden, words));
     yield jsonEntry(`comments/${node.id}.json`, shown);
   }
   const snapshots = include.snapshots && hasSnapshots(node) ? yield* snapshotPieces(parts, node, terms) : [];
@@ -146,8 +150,14 @@ function peopleIn({ authorId, author, resolvedBy, mentions, reactions }: Comment
   return [authorId, author.id, resolvedBy?.id ?? '', ...mentions, ...reactions.flatMap(({ users }) => users)];
 }
 
-function shownComment(comment: Comment, { emails }: ArchiveTerms, hidden: ReadonlySet<string>): object {
-  const { anchor, resolvedBy } = comment;
+function shownComment(
+  comment: Comment,
+  { emails }: ArchiveTerms,
+  hidden: ReadonlySet<string>,
+  words: readonly string[],
+): object {
+  const { resolvedBy } = comment;
+  const anchor = comment.anchor && shownAnchor(comment.anchor, words);
   const actor = (one: Actor) => shownActor(one, emails);
   const person = (id: string) => ({ id, email: emails.of(id) ?? null });
   return {
