@@ -69,7 +69,7 @@ export interface Peers {
     Client<WorkItemService>,
     'listWorkItems' | 'getWorkItem' | 'createWorkItem' | 'updateWorkItem'
   >;
-  readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace' | 'listPeople'>;
+  readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace' | 'listPeople' | 'listOrgAdmins'>;
 }
 
 /** The quotas of agents, runs and memories. */

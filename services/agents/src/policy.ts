@@ -10,6 +10,7 @@ import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { workspaceRolesFrom } from '@commonplace/platform/memberships';
+import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
 import type { Parts } from './parts.js';
@@ -55,18 +56,33 @@ export async function choosePlace(
     return { tenant: orgId, orgId };
   }
   const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
-  const person = await membershipsOf(
-    parts,
-    context,
-    ({ workspaces }) => workspaces.get(workspaceId)?.archived === false,
-  );
+  const { orgId, archived } = await readWorkspace(parts, workspaceId, context, (known) => !known.archived);
+  if (archived) throw WorkspaceArchived();
+  return { tenant: orgId || workspaceId, orgId, workspaceId };
+}
+
+/**
+ * Returns the caller's membership of a workspace that a request names. Throws `NotFound` for a workspace that they
+ * cannot see, `InsufficientRole` for guests, and the error for a credential that does not reach it. Cached memberships
+ * are read again unless they are as `suffices` wants them.
+ */
+export async function readWorkspace(
+  parts: Pick<PolicyParts, 'memberships' | 'directory'>,
+  workspaceId: string,
+  context: Pick<Asking, 'caller' | 'onward'>,
+  suffices: (membership: WorkspaceMembership) => boolean = ({ role }) => READERS.has(role),
+): Promise<WorkspaceMembership> {
+  const { caller } = context;
+  const person = await membershipsOf(parts, context, ({ workspaces }) => {
+    const known = workspaces.get(workspaceId);
+    return known !== undefined && suffices(known);
+  });
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
-  const orgId = workspace.orgId;
-  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
+  const orgId = workspace.orgId || null;
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
-  if (workspace.archived) throw WorkspaceArchived();
-  return { tenant: orgId || workspaceId, orgId, workspaceId };
+  return workspace;
 }
 
 /**
@@ -74,7 +90,7 @@ export async function choosePlace(
  * exists.
  */
 async function refusalOf(
-  { directory }: PolicyParts,
+  { directory }: Pick<PolicyParts, 'directory'>,
   workspaceId: string,
   { orgs }: PersonMemberships,
   { caller, onward }: Pick<Asking, 'caller' | 'onward'>,
@@ -98,12 +114,40 @@ const MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, Or
 /** Returns whether a role is at least member. Guests of an Org see only what was shared with them. */
 export const isAtLeastMember = (role: OrgRole): boolean => MEMBERS.has(role);
 
+/** Returns whether a person belongs to a place, other than as a guest. */
+export function belongsTo(
+  person: PersonMemberships,
+  { orgId, workspaceId }: Pick<Place, 'orgId' | 'workspaceId'>,
+): boolean {
+  if (workspaceId === undefined) return isMember(person, orgId);
+  return READERS.has(person.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+}
+
 const isMember = ({ orgs }: PersonMemberships, orgId: string): boolean =>
   isAtLeastMember(orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED);
 
 /** Returns the Orgs of which a person is at least a member. */
 export function orgsOfMember({ orgs }: PersonMemberships): string[] {
   return [...orgs.values()].filter(({ role }) => isAtLeastMember(role)).map(({ orgId }) => orgId);
+}
+
+/**
+ * Returns the workspaces that a person reads and the Orgs of which they are at least a member, as far as the caller's
+ * credential reaches them.
+ */
+export function placesReached(
+  person: PersonMemberships,
+  caller: Caller,
+): { readonly workspaceIds: string[]; readonly orgIds: string[] } {
+  const isLimited = isWorkspaceLimited(caller) || caller.workspaceId !== undefined;
+  return {
+    workspaceIds: [...person.workspaces.values()]
+      .filter(
+        ({ role, workspaceId, orgId }) => READERS.has(role) && reachesWorkspace(caller, workspaceId, orgId || null),
+      )
+      .map(({ workspaceId }) => workspaceId),
+    orgIds: isLimited ? [] : orgsOfMember(person).filter((orgId) => reachesTenant(caller, orgId)),
+  };
 }
 
 function defaultWorkspace(caller: Caller): string {
@@ -154,10 +198,7 @@ async function requireWithin(
   exists: boolean,
 ): Promise<void> {
   const { caller } = context;
-  const isIn = (known: PersonMemberships) =>
-    workspaceId === undefined
-      ? isMember(known, orgId)
-      : READERS.has(known.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  const isIn = (known: PersonMemberships) => belongsTo(known, { orgId, workspaceId });
   const person = await membershipsOf(parts, context, isIn);
   if (!exists || !isIn(person)) throw NotFound();
   const reaches =

@@ -2,6 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
 import { inWork } from '@commonplace/kit/store';
+import { eventually } from '@commonplace/kit/testing';
 import {
   ListAgentsRequest,
   ListAgentWorkspacesRequest,
@@ -10,7 +11,10 @@ import {
   UpdateAgentRequest,
 } from '@commonplace/proto/agents/v1/agent_service.js';
 import { ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import { ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
+import { ListChatSessionsRequest } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import { ListMcpServersRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
+import { ListMemoriesRequest } from '@commonplace/proto/agents/v1/memory_service.js';
 import { GetRunRequest, ListRunsRequest } from '@commonplace/proto/agents/v1/run_service.js';
 import { ListSkillsRequest, ReplaceSkillsRequest } from '@commonplace/proto/agents/v1/skill_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -175,7 +179,48 @@ describe('the workspaces of an agent in two spellings', () => {
   });
 });
 
+describe('a list of a workspace', () => {
+  type Listing = (by: Caller, workspaceId: string) => Promise<unknown>;
+  const lists: Readonly<Record<string, Listing>> = {
+    agents: async (by, workspaceId) =>
+      at.clients.agents.listAgents(ListAgentsRequest.fromPartial({ workspaceId }), await at.stage.as(by)),
+    runs: async (by, workspaceId) =>
+      at.clients.runs.listRuns(ListRunsRequest.fromPartial({ workspaceId }), await at.stage.as(by)),
+    approvals: async (by, workspaceId) =>
+      at.clients.approvals.listApprovals(ListApprovalsRequest.fromPartial({ workspaceId }), await at.stage.as(by)),
+    sessions: async (by, workspaceId) =>
+      at.clients.sessions.listChatSessions(ListChatSessionsRequest.fromPartial({ workspaceId }), await at.stage.as(by)),
+    memories: async (by, workspaceId) =>
+      at.clients.memories.listMemories(ListMemoriesRequest.fromPartial({ workspaceId }), await at.stage.as(by)),
+  };
+
+  test.each(Object.entries(lists))('of %s is refused to those who cannot read it', async (_, list) => {
+    const personal: Caller = { ...at.owner, tenant: { orgId: null } };
+    const limited: Caller = { ...at.owner, credential: { ...at.owner.credential, workspaceIds: [newId()] } };
+    await list(at.owner, at.workspaceId);
+    for (const by of [personal, limited]) {
+      await expect(list(by, at.workspaceId)).rejects.toMatchObject({ reason: 'tenant_boundary' });
+    }
+    await expect(list(at.owner, newId())).rejects.toMatchObject({ reason: 'not_found', param: 'workspace_id' });
+    const guest = at.person('Guest', 'guest');
+    await expect(list(guest, at.workspaceId)).rejects.toMatchObject({ reason: 'insufficient_role' });
+  });
+});
+
 describe('runs', () => {
+  test('are no longer listed to those who have left their workspace', async () => {
+    const by = at.person('Leaver');
+    const { id } = await at.start(by, await at.createAgent());
+    await at.until(by, id, 'completed');
+    const own = async () => {
+      const { items } = await at.clients.runs.listRuns(ListRunsRequest.fromPartial({}), await at.stage.as(by));
+      return items.map((run) => run.id);
+    };
+    expect(await own()).toEqual([id]);
+    at.members.set(by.userId, 'guest');
+    await eventually(async () => expect(await own()).toEqual([]), 5_000);
+  });
+
   const runsOf = async (by: Caller, more: object) => {
     const request = ListRunsRequest.fromPartial({ workspaceId: at.workspaceId, ...more });
     return (await at.clients.runs.listRuns(request, await at.stage.as(by))).items.map(({ id }) => id);

@@ -95,6 +95,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
         workspaces: isMember ? [WorkspaceMembership.fromPartial({ workspaceId, orgId, role: ROLES[role] })] : [],
       };
     },
+    listOrgAdmins: async () => ({ userIds: org.orgId === '' ? [] : [newId()] }),
     listPeople: async ({ role }) => ({
       items: [...members]
         .filter(([, one]) => ROLES[one] === role)
@@ -189,6 +190,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     agents: stage.host.client(contracts.agents),
     skills: stage.host.client(contracts.skills),
     mcpServers: stage.host.client(contracts.mcpServers),
+    memories: stage.host.client(contracts.memories),
   };
   const person = (name: string, role: keyof typeof ROLES = 'editor'): Caller => {
     const caller = personCalled(name, SCOPES);
@@ -311,7 +313,7 @@ export type AgentStage = Awaited<ReturnType<typeof openAgentStage>>;
 
 const SCOPES = [
   ...['search:read', 'resource:read', 'content:read', 'agent_run:read', 'agent_run:write', 'chat_session:read'],
-  ...['chat_session:write', 'agent_approval:read', 'agent_approval:write', 'agent:read'],
+  ...['chat_session:write', 'agent_approval:read', 'agent_approval:write', 'agent:read', 'memory:read'],
 ];
 
 function playedTool(name: string, { plan, group, act = () => ({}) }: PlayedTool, calls: PlayedCall[]): Tool {

@@ -7,10 +7,11 @@ import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { AgentsCannotApprove, ApprovalNeedsPerson } from '../errors.js';
 import type { Parts } from '../parts.js';
+import { belongsTo } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { approvalMessage, withheldApproval } from '../wire/approvals.js';
-import { ApproverLookup, belongsTo, isReader } from './approvers.js';
+import { ApproverLookup, isReader } from './approvers.js';
 
 type AccessParts = Pick<Parts, 'approvals' | 'memberships' | 'directory' | 'index' | 'systemCall'>;
 

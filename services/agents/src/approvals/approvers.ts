@@ -1,9 +1,10 @@
 import type { CallOptions } from '@commonplace/kit/rpc';
-import { type PersonMemberships, workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { PrincipalType } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type { Parts } from '../parts.js';
+import { belongsTo } from '../policy.js';
 import type { ApprovalPolicy } from '../stores/agents.js';
 import type { ApprovalRecord, ApprovalTerms } from '../stores/approvals.js';
 
@@ -25,16 +26,6 @@ export interface ApproverIds {
 export const isReader = ({ role }: Pick<WorkspaceMembership, 'role'>): boolean => READERS.has(role);
 
 const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
-
-/** Returns whether a person belongs to the workspace of a run, or to its Org if it is in none. */
-export function belongsTo(
-  { orgs, workspaces }: PersonMemberships,
-  { orgId, workspaceId }: Pick<ApprovalRecord, 'orgId' | 'workspaceId'>,
-): boolean {
-  if (workspaceId === undefined) return orgs.has(orgId);
-  const membership = workspaces.get(workspaceId);
-  return membership !== undefined && isReader(membership);
-}
 
 const NOBODY: ApproverIds = { ids: [], asksAdmins: false };
 const PAGE = 200;

@@ -7,8 +7,7 @@ import type { Parts } from '../parts.js';
 import type { AgentRecord } from '../stores/agents.js';
 import type { RunRecord } from '../stores/runs.js';
 import { type AgentTerms, readAgentTerms } from './agent-terms.js';
-import { RunFailure } from './failure.js';
-import type { AgentParts } from './run-agent.js';
+import { type AgentParts, personLost } from './run-agent.js';
 
 /** What a call needs in addition to the rights of the run. */
 export interface Need {
@@ -26,14 +25,18 @@ export interface Need {
 export type Acting = (timeoutMs?: number, need?: Need) => Promise<CallOptions>;
 
 const CALL_MS = 20_000;
-/** Milliseconds before its expiry at which a token is renewed, so that it outlasts a slow call. */
-const SPARE_MS = CALL_MS;
+/**
+ * Milliseconds for which a token is used again, so that an account that was disabled acts no longer. A token is valid for
+ * long enough to outlast a slow call.
+ */
+const REUSE_MS = 1_000;
 
 interface Token {
   /** The request that the token was issued for; a different request needs a new token. */
   readonly key: string;
   readonly token: string;
-  readonly until: number;
+  /** Epoch milliseconds. */
+  readonly requestedAt: number;
 }
 
 type ActingParts = AgentParts & Pick<Parts, 'auth'>;
@@ -53,9 +56,10 @@ export function actingFor(parts: ActingParts, current: () => RunRecord, signal: 
     // A change of the agent, or newly read untrusted content, changes the request and so takes effect at once.
     const key = JSON.stringify(request);
     let known = tokens.get(isNamed);
-    if (known?.key !== key || Date.now() > known.until - SPARE_MS) {
-      const answer = await auth.actAs(request, systemCall()).catch(lostAccess);
-      known = { key, token: answer.token, until: Date.parse(answer.expiresAt ?? '') };
+    if (known?.key !== key || Date.now() > known.requestedAt + REUSE_MS) {
+      const requestedAt = Date.now();
+      const { token } = await auth.actAs(request, systemCall()).catch(lostAccess);
+      known = { key, token, requestedAt };
       tokens.set(isNamed, known);
     }
     const { metadata, deadline: _, ...rest } = systemCall(timeoutMs);
@@ -85,7 +89,7 @@ function actingAgent({ id, name, places }: AgentRecord, { taintSources = [] }: R
  */
 function lostAccess(error: unknown): never {
   if (error instanceof AppError && REFUSALS.has(error.code)) {
-    throw new RunFailure('permission_lost', 'The person who started the run no longer has access.', false);
+    throw personLost();
   }
   throw error;
 }

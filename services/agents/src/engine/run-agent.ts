@@ -1,6 +1,7 @@
 import { accessTo } from '../agents/access.js';
 import type { ModelInfo } from '../models/port.js';
 import type { Parts } from '../parts.js';
+import { belongsTo } from '../policy.js';
 import {
   type AgentRecord,
   type AgentVersionRecord,
@@ -74,13 +75,13 @@ export async function toolGroupsOf(
 const ASSISTANT_GROUPS: readonly ToolGroup[] = ['search', 'read'];
 
 /**
- * Returns the agent of a run. Throws unless the agent exists, is active, acts in the run's workspace, has an owner who
- * belongs there, and may be used by the person and by the author whose rights limit the run. Call it before each call of a model or a tool.
+ * Returns the agent of a run. Throws unless the person still belongs to its place, and unless the agent exists, is
+ * active, acts in the run's workspace, has an owner who belongs there, and may be used by the person and by the author
+ * whose rights limit the run. Call it before each call of a model or a tool.
  */
-export async function requireUsableAgent(
-  parts: AgentParts,
-  { agentId, userId, authorId = userId, workspaceId }: RunRecord,
-): Promise<AgentRecord | undefined> {
+export async function requireUsableAgent(parts: AgentParts, run: RunRecord): Promise<AgentRecord | undefined> {
+  const { agentId, userId, authorId = userId, workspaceId } = run;
+  await requirePerson(parts, run);
   if (agentId === undefined) return undefined;
   const agent = await parts.agents.get(agentId);
   if (agent === undefined) throw new AgentDeleted('The agent was deleted.');
@@ -100,6 +101,18 @@ export async function requireUsableAgent(
   }
   return agent;
 }
+
+/** Throws `permission_lost` unless the person who started a run belongs to its place. */
+async function requirePerson(
+  { memberships, systemCall }: Pick<AgentParts, 'memberships' | 'systemCall'>,
+  { userId, orgId, workspaceId }: RunRecord,
+): Promise<void> {
+  if (belongsTo(await memberships.of(userId, systemCall()), { orgId, workspaceId })) return;
+  if (!belongsTo(await memberships.fresh(userId, systemCall()), { orgId, workspaceId })) throw personLost();
+}
+
+/** Returns the failure of a run whose person has lost access. */
+export const personLost = (): RunFailure => lost('The person who started the run no longer has access.');
 
 const lost = (message: string): RunFailure => new RunFailure('permission_lost', message, false);
 

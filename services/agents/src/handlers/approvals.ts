@@ -8,6 +8,7 @@ import { ApprovalAccess } from '../approvals/access.js';
 import { readDecision } from '../approvals/decision.js';
 import { ApprovalNotPending } from '../errors.js';
 import type { Parts } from '../parts.js';
+import { readWorkspace } from '../policy.js';
 import { decideApproval } from '../runs/approval-decision.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { approvalMessage } from '../wire/approvals.js';
@@ -15,6 +16,7 @@ import { approvalMessage } from '../wire/approvals.js';
 export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> {
   return {
     async listApprovals(request, context) {
+      if (request.workspaceId !== undefined) await readWorkspace(parts, request.workspaceId, context);
       const access = new ApprovalAccess(parts, context);
       const where: Where<ApprovalRecord> = { ...(await access.visible()), ...filterOf(request) };
       const { items, page } = await findPage(

@@ -19,6 +19,7 @@ import { choosePlaceOfMemory } from '../memories/place.js';
 import { changeOf, readableSources, requireFuture } from '../memories/requests.js';
 import { addMemory, changeMemory, type MemoryDraft, type SeesSources } from '../memories/write.js';
 import type { Parts } from '../parts.js';
+import { readWorkspace } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import type { MemoryRecord } from '../stores/memories.js';
 import { isOpen, kindOf, memoryMessage, resourcesOf, scopeOf, statusOf } from '../wire/memories.js';
@@ -27,6 +28,7 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
   return {
     async listMemories(request, context) {
       const { scope, workspaceId, orgId, agentId } = request;
+      if (workspaceId !== undefined) await readWorkspace(parts, workspaceId, context);
       const filter = { ...commonFilter(request), scope: scopeOf(scope), workspaceId, orgId, agentId };
       return list(parts, filter, request.page, context);
     },

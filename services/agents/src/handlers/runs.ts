@@ -17,7 +17,16 @@ import { parseCredits } from '../domain/micros.js';
 import { distinctTaints, type TaintSource } from '../domain/taint.js';
 import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
 import type { Parts } from '../parts.js';
-import { administers, choosePlace, openRun, openSession, requireUnarchived, seeRun } from '../policy.js';
+import {
+  administers,
+  choosePlace,
+  openRun,
+  openSession,
+  placesReached,
+  readWorkspace,
+  requireUnarchived,
+  seeRun,
+} from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { cancelRun } from '../runs/cancel.js';
 import { warnOfDropped } from '../runs/dropped-messages.js';
@@ -306,22 +315,16 @@ const NEWEST_FIRST: Sort<RunRecord> = ['-createdAt'];
 
 const SORTS: Readonly<Record<string, Sort<RunRecord>>> = { created_at: ['createdAt'], '-created_at': NEWEST_FIRST };
 
+/** Returns the filter for the caller's own runs, or for all of a workspace that they name and administer. */
 async function visibleRuns(parts: Parts, request: ListRunsRequest, context: CallContext): Promise<Where<RunRecord>> {
-  const { caller, onward } = context;
   const { workspaceId, agentId, sessionId, createdBy } = request;
-  const { workspaces } = await parts.memberships.of(caller.userId, onward);
-  if (workspaceId !== undefined && !workspaces.has(workspaceId)) throw NotFound({}, { param: 'workspace_id' });
-  const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
-  const tenant = caller.tenant?.orgId;
-  const isAdmin = await administers(parts, workspaceId, context);
-  // Others than administrators see their own runs only, whomever they name.
-  if (!isAdmin && createdBy !== undefined && createdBy !== caller.userId) return { id: { in: [] } };
-  const userId = isAdmin ? createdBy : caller.userId;
+  const userId = context.caller.userId;
+  const isAdmin = workspaceId !== undefined && (await administersNamed(parts, workspaceId, context));
+  const startedBy: Where<RunRecord> = isAdmin ? {} : { userId };
   return {
-    ...(userId !== undefined && { userId }),
-    ...(workspaceId !== undefined && { workspaceId }),
-    ...(only !== undefined && { and: [{ workspaceId: { in: [...only] } }] }),
-    ...(tenant !== undefined && { orgId: tenant ?? '' }),
+    ...(workspaceId === undefined ? await inReach(parts, context) : { workspaceId }),
+    // Others than administrators see their own runs only, whomever they name.
+    and: [startedBy, createdBy === undefined ? {} : { userId: createdBy }],
     ...(agentId !== undefined && { agentId }),
     ...(sessionId !== undefined && { sessionId }),
     ...timesWithin(request),
@@ -331,6 +334,20 @@ async function visibleRuns(parts: Parts, request: ListRunsRequest, context: Call
     ...(request.source !== RunSource.UNSPECIFIED && {
       source: enumName(request.source, 'RUN_SOURCE'),
     }),
+  };
+}
+
+/** Returns whether the caller administers a workspace that a request names. Throws if they cannot read it. */
+async function administersNamed(parts: Parts, workspaceId: string, context: CallContext): Promise<boolean> {
+  await readWorkspace(parts, workspaceId, context);
+  return administers(parts, workspaceId, context);
+}
+
+/** Returns the filter for runs in places to which the caller still belongs, like those that they may get by id. */
+async function inReach({ memberships }: Parts, { caller, onward }: CallContext): Promise<Where<RunRecord>> {
+  const { workspaceIds, orgIds } = placesReached(await memberships.of(caller.userId, onward), caller);
+  return {
+    or: [{ workspaceId: { in: workspaceIds } }, { workspaceId: { exists: false }, orgId: { in: orgIds } }],
   };
 }
 

@@ -16,7 +16,7 @@ type EndParts = Pick<Parts, 'sessions' | 'messages' | 'steps' | 'approvals' | 'r
 export function endedFields(
   settings: Parts['settings'],
   run: RunRecord,
-  { status, output, error, message, droppedMessages }: Outcome,
+  { status, output, error, message, droppedMessages, cancelReason }: Outcome,
 ): Partial<RunRecord> {
   const now = Date.now();
   const after = (days: number) => new Date(now + days * DAY_MS).toISOString();
@@ -28,6 +28,7 @@ export function endedFields(
     ...draftAtEnd(run, { status, message }),
     droppedMessages,
     error,
+    ...(cancelReason !== undefined && { cancelReason }),
     finishedAt: new Date(now).toISOString(),
     eraseAt: after(settings.stepDays),
     deleteAt: after(settings.runDays),

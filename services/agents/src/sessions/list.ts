@@ -4,10 +4,10 @@ import type { ListChatSessionsRequest } from '@commonplace/proto/agents/v1/chat_
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { fold } from '../domain/fold.js';
 import type { Parts } from '../parts.js';
-import { orgsOfMember, READERS } from '../policy.js';
+import { placesReached, readWorkspace } from '../policy.js';
 import type { SessionRecord } from '../stores/sessions.js';
 
-type ListParts = Pick<Parts, 'sessions' | 'memberships'>;
+type ListParts = Pick<Parts, 'sessions' | 'memberships' | 'directory'>;
 
 const NEWEST_FIRST: Sort<SessionRecord> = ['-lastMessageAt'];
 
@@ -36,21 +36,15 @@ export async function listSessions(
 async function visibleSessions(
   parts: ListParts,
   request: ListChatSessionsRequest,
-  { caller, onward }: CallContext,
+  context: CallContext,
 ): Promise<Where<SessionRecord>> {
   const { workspaceId, orgId, agentId, isArchived, createdBy } = request;
-  const person = await parts.memberships.fresh(caller.userId, onward);
-  const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
-  const tenant = caller.tenant?.orgId;
-  const reached = [...person.workspaces.values()]
-    .filter(({ role }) => READERS.has(role))
-    .filter((one) => only === undefined || only.includes(one.workspaceId))
-    .filter((one) => tenant === undefined || (one.orgId || null) === tenant)
-    .map((one) => one.workspaceId);
-  const inOrgs = only !== undefined ? [] : orgsOfMember(person).filter((id) => tenant === undefined || id === tenant);
+  if (workspaceId !== undefined) await readWorkspace(parts, workspaceId, context);
+  const { caller, onward } = context;
+  const { workspaceIds, orgIds } = placesReached(await parts.memberships.fresh(caller.userId, onward), caller);
   const [own, shared] = [{ ownerId: caller.userId }, { visibility: 'workspace' }] as const;
-  const inWorkspaces: Where<SessionRecord> = { workspaceId: { in: reached } };
-  const aboutOrgs: Where<SessionRecord> = { workspaceId: { exists: false }, orgId: { in: inOrgs } };
+  const inWorkspaces: Where<SessionRecord> = { workspaceId: { in: workspaceIds } };
+  const aboutOrgs: Where<SessionRecord> = { workspaceId: { exists: false }, orgId: { in: orgIds } };
   const either = [own, shared].flatMap((whose) => [inWorkspaces, aboutOrgs].map((where) => ({ ...whose, ...where })));
   return {
     or: either,

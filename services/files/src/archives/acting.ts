@@ -6,8 +6,11 @@ import type { ArchiveRecord } from './records.js';
 export type Acting = (timeoutMs?: number) => Promise<CallOptions>;
 
 const SCOPES = ['resource:read', 'content:read', 'file:read', 'comment:read', 'snapshot:read', 'tag:read'];
-/** Milliseconds before its expiry at which a token is renewed. */
-const RENEWAL_MARGIN_MS = 10_000;
+/**
+ * Milliseconds for which a token is used again, so that an account that was disabled acts no longer. A token is valid for
+ * long enough to outlast a slow call.
+ */
+const REUSE_MS = 1_000;
 const CALL_TIMEOUT_MS = 30_000;
 
 /** Acts as the administrator who requested an export, as long as they belong to its tenant. No token is stored. */
@@ -16,15 +19,16 @@ export function actingFor(
   { userId, orgId }: Pick<ArchiveRecord, 'userId' | 'orgId'>,
 ): Acting {
   let token = '';
-  let until = 0;
+  let requestedAt = Number.NEGATIVE_INFINITY;
   return async (timeoutMs = CALL_TIMEOUT_MS) => {
-    if (Date.now() > until - RENEWAL_MARGIN_MS) {
+    if (Date.now() > requestedAt + REUSE_MS) {
+      const askedAt = Date.now();
       const answer = await parts.auth.actAs(
         { userId, orgId, scopes: SCOPES, agent: undefined, workspaceIds: [], automation: undefined, chain: [] },
         parts.systemCall(),
       );
       token = answer.token;
-      until = Date.parse(answer.expiresAt ?? '');
+      requestedAt = askedAt;
     }
     const { metadata, deadline: _, ...rest } = parts.systemCall(timeoutMs);
     return { ...rest, metadata: { ...metadata, token }, deadline: Date.now() + timeoutMs };

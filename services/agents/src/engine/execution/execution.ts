@@ -4,7 +4,7 @@ import { EXTRACTIVE_MODEL_ID } from '../../models/port.js';
 import type { Parts } from '../../parts.js';
 import { tellSession } from '../../runs/approval-writes.js';
 import { endRun } from '../../runs/end.js';
-import type { Ending, Outcome } from '../../runs/outcome.js';
+import type { CancelReason, Ending, Outcome } from '../../runs/outcome.js';
 import { cancelTopic } from '../../runs/topic.js';
 import { NOTHING_SPENT, type RunRecord, type StepRecord } from '../../stores/runs.js';
 import { actingFor } from '../acting.js';
@@ -21,6 +21,7 @@ import { ANSWER_CALL_ID, answerCall, createAnswerTool } from '../tools/answer.js
 import { toolsOf } from '../tools/table.js';
 import { latestEndOf } from './asking.js';
 import { addTaints, toolEvent } from './call-results.js';
+import { isOfDeletedOrg } from './deleted-org.js';
 import { loadHistory } from './history.js';
 import { ModelTurns } from './model-turns.js';
 import { isRefusal } from './refusal.js';
@@ -78,7 +79,10 @@ export class RunExecution {
       if (this.job.isStopping) return;
       if (this.stop.signal.aborted || this.record.status === 'canceling') return await this.end('canceled');
       if (this.timeUp.aborted) return await this.end('expired');
-      if (error instanceof AgentDeleted) return await this.end('canceled');
+      if (error instanceof AgentDeleted) return await this.end('canceled', undefined, 'agent_deleted');
+      if (await isOfDeletedOrg(this.parts, this.record, error)) {
+        return await this.end('canceled', undefined, 'org_deleted');
+      }
       if (error instanceof RunFailure) return await this.end('failed', error);
       if (isRefusal(error)) return await this.end('failed', failureOf(error));
       throw error;
@@ -107,9 +111,14 @@ export class RunExecution {
         continue;
       }
       this.requireSteps(1);
-      await requireUsableAgent(this.parts, this.record);
+      await this.requireAccess();
       await model.next();
     }
+  }
+
+  /** Throws unless person and agent may act now, as each call of a tool does. */
+  private async requireAccess(): Promise<void> {
+    await this.scope.acting();
   }
 
   /**
@@ -230,7 +239,7 @@ export class RunExecution {
     }
   }
 
-  private async end(status: Ending, failure?: RunFailure): Promise<void> {
+  private async end(status: Ending, failure?: RunFailure, cancelReason?: CancelReason): Promise<void> {
     const { log, reply, sources, output } = this.scope;
     await this.text.close().catch(() => {});
     await this.scope.charges.releaseApprovals(this.record.reservedApprovalIds ?? []).catch(() => {});
@@ -244,6 +253,7 @@ export class RunExecution {
     const droppedMessages = log.droppedMessages || undefined;
     await endRun(this.parts, this.job, {
       status,
+      cancelReason,
       error: failure?.failure ?? (status === 'expired' ? TIME_UP : undefined),
       output:
         status === 'completed'

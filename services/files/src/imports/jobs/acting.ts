@@ -16,16 +16,20 @@ const SCOPES = [
   'tag:write',
   'share:write',
 ];
-/** Milliseconds before its expiry at which a token is renewed. */
-const RENEWAL_MARGIN_MS = 10_000;
+/**
+ * Milliseconds for which a token is used again, so that an account that was disabled acts no longer. A token is valid for
+ * long enough to outlast a slow call.
+ */
+const REUSE_MS = 1_000;
 const CALL_TIMEOUT_MS = 60_000;
 
 /** Acts as the user who began an import, as long as they belong to its tenant. No token is stored. */
 export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): Acting {
   let token = '';
-  let until = 0;
+  let requestedAt = Number.NEGATIVE_INFINITY;
   return async (timeoutMs = CALL_TIMEOUT_MS) => {
-    if (Date.now() > until - RENEWAL_MARGIN_MS) {
+    if (Date.now() > requestedAt + REUSE_MS) {
+      const askedAt = Date.now();
       const answer = await parts.auth
         .actAs(
           { userId, orgId, scopes: SCOPES, agent: undefined, workspaceIds: [], automation: undefined, chain: [] },
@@ -33,7 +37,7 @@ export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): 
         )
         .catch(lostAccess);
       token = answer.token;
-      until = Date.parse(answer.expiresAt ?? '');
+      requestedAt = askedAt;
     }
     const { metadata, deadline: _, ...rest } = parts.systemCall(timeoutMs);
     return { ...rest, metadata: { ...metadata, token }, deadline: Date.now() + timeoutMs };
