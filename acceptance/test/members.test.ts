@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newAgent } from '../src/agents.js';
 import { api, type Reply } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newAddress, newKey, PASSWORD, type Person, type SignedIn, signIn, signUp, tokenOf } from '../src/people.js';
@@ -262,18 +263,27 @@ describe('a person who is suspended or removed', () => {
       await make(own);
       await make(own);
       const secret = await make(hosted, { access_mode: 'restricted', content: 'secret' });
+      await newAgent(person, { org_id: org.id });
+      const automation = {
+        trigger: { type: 'manual', config: {} },
+        actions: [{ id: 'end', type: 'stop', config: {} }],
+      };
+      for (const { id } of [own, hosted]) {
+        expect((await person.post('/automations', { name: 'A', workspace_id: id, ...automation })).status).toBe(201);
+      }
       const { data } = await owner.del<{ transferred: object }>(`${members}/${member.id}${query}`);
       return { own, secret, transferred: data.transferred };
     };
 
     const given = await leave(`?transfer_to_member_id=${receiver.member.id}`);
-    expect(given.transferred).toEqual({ resources: 3, agents: null, api_keys: 0, automations: null });
+    expect(given.transferred).toEqual({ resources: 3, agents: 1, api_keys: 0, automations: 2 });
     expect((await receiver.person.get(`/resources/${given.secret.id}`)).status).toBe(200);
     expect((await receiver.person.get(`/workspaces/${given.own.id}`)).status).toBe(200);
     expect((await owner.get(`/resources/${given.secret.id}`)).status).toBe(404);
 
     const left = await leave('');
-    expect(left.transferred).toMatchObject({ resources: 3 });
+    // The oldest owner is not in the workspace of the other automation.
+    expect(left.transferred).toMatchObject({ resources: 3, agents: 1, automations: 1 });
     expect((await owner.get(`/resources/${left.secret.id}`)).status).toBe(200);
     expect((await receiver.person.get(`/resources/${left.secret.id}`)).status).toBe(404);
     expect((await owner.get(`/workspaces/${left.own.id}`)).status).toBe(200);

@@ -51,6 +51,11 @@ function createDirectoryHandlers(parts: DirectoryParts): Handlers<WorkDirectoryS
         schedules: visible.map(entryOf),
       };
     },
+
+    async countAutomations({ orgId, creatorId }) {
+      const counts = await parts.automations.countBy('workspaceId', { tenant: orgId, creatorId });
+      return { counts: Object.fromEntries(counts) };
+    },
   };
 }
 

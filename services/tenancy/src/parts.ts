@@ -5,6 +5,8 @@ import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
 import { type Mailer, openMailer } from '@commonplace/platform/mail';
 import { ownUrls } from '@commonplace/platform/outgoing';
+import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
+import type { WorkDirectoryService } from '@commonplace/proto/automations/v1/work_directory_service.js';
 import type { ArchiveService } from '@commonplace/proto/files/v1/archive_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
@@ -22,6 +24,8 @@ export interface Peers {
   readonly permissions: Client<PermissionService>;
   readonly templates: Client<TemplateUseService>;
   readonly archives: Client<ArchiveService>;
+  readonly agents: Pick<Client<AgentDirectoryService>, 'countAgents'>;
+  readonly work: Pick<Client<WorkDirectoryService>, 'countAutomations'>;
 }
 
 /** The dependencies that the handlers of this service share. */

@@ -28,7 +28,15 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
     name: 'tenancy',
     config,
     stores: true,
-    calls: [contracts.auth, contracts.index, contracts.permissions, contracts.templateUse, contracts.archives],
+    calls: [
+      contracts.agentDirectory,
+      contracts.archives,
+      contracts.auth,
+      contracts.index,
+      contracts.permissions,
+      contracts.templateUse,
+      contracts.workDirectory,
+    ],
     reachesInternet: true,
     async start(host) {
       const parts = await openParts({
@@ -39,6 +47,8 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         permissions: host.client(contracts.permissions),
         templates: host.client(contracts.templateUse),
         archives: host.client(contracts.archives),
+        agents: host.client(contracts.agentDirectory),
+        work: host.client(contracts.workDirectory),
         log: host.log,
         clock,
       });

@@ -171,11 +171,17 @@ describe('removing', () => {
     world.requests.reassigned.length = 0;
     world.play.resources = { [alone.id]: 3, [joined.id]: 2 };
     world.play.owned = { [alone.id]: 1, [shared.id]: 5 };
+    const edited = await world.createWorkspace(owner, { orgId, name: 'Edited' });
+    await world.put(owner, edited.id, successor, WorkspaceRole.EDITOR);
+    const viewed = await world.createWorkspace(owner, { orgId, name: 'Viewed' });
+    await world.put(owner, viewed.id, successor, WorkspaceRole.VIEWER);
+    world.play.agents = 4;
+    world.play.automations = { [alone.id]: 1, [shared.id]: 10, [edited.id]: 100, [viewed.id]: 1_000 };
     for (const wrong of [memberId, '0197f0a0-0000-7000-8000-000000000000']) {
       expect(await outcome(remove(owner, memberId, wrong))).toBe('invalid_value');
     }
     const { transferred } = await remove(owner, memberId, successorId);
-    expect(transferred).toEqual({ resources: 10, agents: undefined, apiKeys: 3, automations: undefined });
+    expect(transferred).toEqual({ resources: 10, agents: 4, apiKeys: 3, automations: 101 });
     expect(world.requests.counted.at(-1)?.sort()).toEqual([alone.id, joined.id].sort());
     expect(world.requests.grantsTransferred.at(-1)).toEqual({
       ...{ orgId, userId: leaving.userId, toUserId: successor.userId },
@@ -203,6 +209,14 @@ describe('removing', () => {
     expect(transferred?.apiKeys).toBe(0);
     expect(world.requests.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: '' }]);
     expect((await world.getWorkspace(owner, alone.id)).role).toBe(WorkspaceRole.OWNER);
+  });
+
+  test('does not wait for the numbers of what other services hand over', async () => {
+    const { memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    Object.assign(world.play, { agents: undefined, automations: undefined });
+    const { transferred } = await remove(owner, memberId);
+    Object.assign(world.play, { agents: 0, automations: {} });
+    expect(transferred).toMatchObject({ agents: undefined, automations: undefined });
   });
 
   test('allows a new invitation of the removed person, which restores nothing', async () => {

@@ -25,6 +25,8 @@ async function partsWith(...secretsKey: Buffer[]): Promise<Parts> {
     permissions: {} as never,
     templates: {} as never,
     archives: {} as never,
+    agents: {} as never,
+    work: {} as never,
     log: silentLog,
   });
 }

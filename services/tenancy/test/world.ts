@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
-import { NotFound, Unavailable } from '@commonplace/kit/errors';
+import { NotFound, OlderPeer, Unavailable } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, CallOptions, Client, Reply } from '@commonplace/kit/rpc';
@@ -71,6 +71,10 @@ export interface World {
     resources: Record<string, number>;
     /** Number of resources that a leaving person owns by grants, by workspace. */
     owned: Record<string, number>;
+    /** Number of agents of a leaving person; undefined while their service does not answer. */
+    agents: number | undefined;
+    /** Number of automations of a leaving person, by workspace; undefined while their service has the version before. */
+    automations: Record<string, number> | undefined;
     resourcesDown: boolean;
     /** Item counts of templates by id. */
     templates: Record<string, number>;
@@ -137,6 +141,8 @@ export async function openWorld(): Promise<World> {
     resourcesDown: false,
     templates: {},
     archive: undefined,
+    agents: 0,
+    automations: {},
   };
   const items: World['items'] = new Map();
   let ahead = 0;
@@ -200,6 +206,18 @@ export async function openWorld(): Promise<World> {
       archives: workspaceIds.map((workspaceId) => ({ workspaceId, archive: play.archive })),
     }),
   });
+  const agents = fake(contracts.agentDirectory, {
+    countAgents: async () => {
+      if (play.agents === undefined) throw Unavailable();
+      return { count: play.agents };
+    },
+  });
+  const work = fake(contracts.workDirectory, {
+    countAutomations: async () => {
+      if (play.automations === undefined) throw OlderPeer();
+      return { counts: play.automations };
+    },
+  });
   const module = createTenancy(clock);
   const watched = watchStore();
   let host: Host | undefined;
@@ -213,7 +231,7 @@ export async function openWorld(): Promise<World> {
         return module.start(host);
       },
     },
-    [auth, index, permissions, templates, archives],
+    [auth, index, permissions, templates, archives, agents, work],
   );
   const orgs = stage.host.client(contracts.orgs);
   const workspaces = stage.host.client(contracts.workspaces);
@@ -355,6 +373,8 @@ export function openWorldParts({ host, stage, clock }: World): Promise<Parts> {
     permissions: stage.host.client(contracts.permissions),
     templates: stage.host.client(contracts.templateUse),
     archives: stage.host.client(contracts.archives),
+    agents: stage.host.client(contracts.agentDirectory),
+    work: stage.host.client(contracts.workDirectory),
     log: host.log,
     clock,
   });

@@ -16,5 +16,9 @@ export function createAgentDirectoryHandlers(
         })),
       };
     },
+
+    async countAgents({ orgId, ownerId }) {
+      return { count: await parts.agents.count({ ownerId, orgId }) };
+    },
   };
 }

@@ -4,6 +4,7 @@ import { pageOf, parsePageRequest } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { changedNow } from '../acts/changed-now.js';
+import { countHandedOver } from '../acts/handed-over.js';
 import { inviteToOrg, readInvitee, requireUnused, sendAgain } from '../acts/org-invites.js';
 import { orgMemberFilter } from '../acts/org-member-filter.js';
 import { removeFromOrg, syncWorkspaceMemberships, withdrawOffer } from '../acts/org-place.js';
@@ -102,11 +103,8 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       const workspaceIds = await removeFromOrg(parts, context, member, successor as OrgMember);
       const resources = await transferResources(parts, context, member, successor as OrgMember, workspaceIds);
       // Agents and automations follow the event that the member was removed.
-      return {
-        id: memberId,
-        deleted: true,
-        transferred: { resources, agents: undefined, apiKeys, automations: undefined },
-      };
+      const handedOver = await countHandedOver(parts, context, member, successor as OrgMember, workspaceIds);
+      return { id: memberId, deleted: true, transferred: { resources, apiKeys, ...handedOver } };
     },
   };
 }
