@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { ScriptedReply } from '@commonplace/kit/testing/chat-server';
+import { GetRunRequest, RunInclude } from '@commonplace/proto/agents/v1/run_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AgentRecord } from '../src/stores/agents.js';
 import { type AgentStage, openAgentStage } from './stage.js';
@@ -151,5 +152,26 @@ describe('the output of a step', () => {
     expect(step?.truncated).toBe(true);
     expect(output).toMatchObject({ sources: [], text: expect.stringMatching(/^ä+$/) });
     expect(step?.output.length).toBeLessThanOrEqual(64 * 1024);
+  });
+
+  test('is shown whole at the URL of its step', async () => {
+    const text = 'ä'.repeat(50_000);
+    const { step, run } = await last({ text });
+    const { id: runId } = run;
+    const url = new URL(step?.url ?? 'about:blank');
+    expect(url.pathname).toBe(`/api/v1/agent-runs/${runId}`);
+    const one = async (number: number) =>
+      (
+        await it.clients.runs.getRun(
+          GetRunRequest.fromPartial({ runId, include: [RunInclude.STEPS], step: number }),
+          await it.stage.as(by),
+        )
+      ).steps;
+    expect(url.search).toBe(`?include=steps&step=${step?.seq}`);
+    const [whole, ...others] = await one(step?.seq ?? 0);
+    expect(others).toEqual([]);
+    expect(whole).toMatchObject({ seq: step?.seq, truncated: false, url: undefined });
+    expect(JSON.parse(String(whole?.output))).toEqual({ text, sources: [] });
+    await expect(one(99)).rejects.toMatchObject({ reason: 'not_found', param: 'step' });
   });
 });

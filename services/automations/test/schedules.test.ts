@@ -782,7 +782,7 @@ test('a conflict of versions names who has changed the schedule last', async () 
   expect(await conflict()).toMatchObject({ updated_by: { type: 'system', id: 'automations' } });
 });
 
-test('lists are limited to a creator and to times', async () => {
+test('lists are sorted, and limited to a creator and to times', async () => {
   const { id: automationId } = await stage.automation();
   const mate = stage.person('Mate');
   const { id: first, createdAt } = await stage.create({ automationId, cron: '0 * * * *' });
@@ -799,6 +799,8 @@ test('lists are limited to a creator and to times', async () => {
   ]);
   expect(await listed({ createdAfter: createdAt })).toEqual([second]);
   expect(await listed({ createdBefore: at(SLOT - 400_000) })).toEqual([first]);
+  expect(await listed({ automationId, sort: 'created_at' })).toEqual([first, second]);
+  expect(await listed({ automationId, sort: '-created_at' })).toEqual([second, first]);
   await stage.update(first, { name: 'Other' });
   expect(await listed({ updatedAfter: at(SLOT - 400_000), createdBy: stage.owner.userId })).toEqual([first]);
   expect(await listed({ updatedBefore: at(SLOT - 400_000) })).toEqual([]);

@@ -56,20 +56,21 @@ export function createRunHandlers(parts: Parts): Handlers<RunService> {
       if (waitSeconds > 0) {
         context.answerAfterCommit(async () => {
           await waitForChange(parts, run, waitSeconds, context);
-          return present(parts, (await parts.runs.get(run.id)) ?? run, false, context);
+          return present(parts, (await parts.runs.get(run.id)) ?? run, 'none', context);
         });
       }
-      return present(parts, run, false, context);
+      return present(parts, run, 'none', context);
     },
 
-    async getRun({ runId, include, waitSeconds }, context) {
+    async getRun({ runId, include, waitSeconds, step }, context) {
       let run = await seeRun(parts, runId, context);
       if (waitSeconds && !hasEnded(run)) {
         await waitForChange(parts, run, waitSeconds, context);
         run = await seeRun(parts, runId, context);
       }
       context.reply.retryAfter = pollSecondsOf(run);
-      return present(parts, run, include.includes(RunInclude.STEPS), context);
+      const steps = include.includes(RunInclude.STEPS) ? (step ?? 'all') : 'none';
+      return present(parts, run, steps, context);
     },
 
     async listRunEvents({ runId, page: request }, context) {
@@ -84,7 +85,7 @@ export function createRunHandlers(parts: Parts): Handlers<RunService> {
       const { run, isSeen } = await openRun(parts, runId, context);
       if (hasEnded(run) && run.status !== 'canceled') throw RunNotCancelable({ status: run.status });
       const canceled = await cancelRun(parts, run, reason, context);
-      if (isSeen) return present(parts, canceled, false, context);
+      if (isSeen) return present(parts, canceled, 'none', context);
       // The agent's owner only learns that the run ends, and nothing of its content.
       return runMessage({ ...canceled, input: undefined, metadata: {} }, CLOSED);
     },
@@ -351,12 +352,24 @@ async function inReach({ memberships }: Parts, { caller, onward }: CallContext):
   };
 }
 
-async function present(parts: Parts, run: RunRecord, withSteps: boolean, context: CallContext): Promise<Run> {
+/** Returns a run as the caller may see it, with the steps that they ask for: one of them is shown whole. */
+async function present(
+  parts: Parts,
+  run: RunRecord,
+  wanted: 'all' | 'none' | number,
+  context: CallContext,
+): Promise<Run> {
   warnOfDropped(run.droppedMessages, context);
-  const steps = withSteps ? await parts.steps.find({ where: { runId: run.id }, sort: ['seq'], limit: 1_000 }) : [];
+  const found =
+    wanted === 'none' ? [] : await parts.steps.find({ where: { runId: run.id }, sort: ['seq'], limit: 1_000 });
+  const steps = typeof wanted === 'number' ? found.filter(({ seq }) => seq === wanted) : found;
+  if (typeof wanted === 'number' && steps.length === 0) throw NotFound({}, { param: 'step' });
+  const url = `${parts.settings.publicUrl}/api/v1/agent-runs/${run.id}?include=steps&step=`;
   return runMessage(run, {
-    ...(await viewOf(parts, run, steps, context)),
+    // What the reader may see depends on all steps.
+    ...(await viewOf(parts, run, found, context)),
     steps,
+    urlOfStep: wanted === 'all' ? ({ seq }) => url + seq : undefined,
     queuePosition: await positionOf(parts, run),
   });
 }

@@ -81,6 +81,8 @@ export interface RunView {
   /** Whether the reader may see the run's sources and answer. */
   readonly isOpen: boolean;
   readonly steps?: readonly StepRecord[];
+  /** Returns the URL of a whole step; if absent, whole steps are shown. */
+  readonly urlOfStep?: ((step: StepRecord) => string) | undefined;
   readonly queuePosition?: number | undefined;
 }
 
@@ -95,7 +97,8 @@ export function outputMessage(
   };
 }
 
-export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queuePosition }: RunView): Run {
+export function runMessage(run: RunRecord, view: RunView): Run {
+  const { readable, isOpen, steps = [], queuePosition } = view;
   const { input } = run;
   const output = isOpen ? run.output : undefined;
   return {
@@ -112,7 +115,7 @@ export function runMessage(run: RunRecord, { readable, isOpen, steps = [], queue
     scheduleId: run.scheduleId,
     input: input && { text: input.text, attachments: [...input.attachments], parameters: jsonBytes(input.parameters) },
     output: output && outputMessage(output, readable),
-    steps: steps.map((step) => stepMessage(isOpen ? step : closedStep(step), readable)),
+    steps: steps.map((step) => stepMessage(isOpen ? step : closedStep(step), view)),
     pendingApprovalIds: [...(run.pendingApprovalIds ?? [])],
     model: run.model,
     usage: usageMessage(run.spent),
@@ -145,9 +148,11 @@ export function closedFailure({ error }: Pick<StepRecord, 'error'>): StepRecord[
 /** Maximum bytes of a step's input or output that are shown. */
 const MAX_SHOWN = 64 * 1024;
 
-function stepMessage(step: StepRecord, readable: Readable): RunStep {
-  const input = shown(step.input);
-  const output = shown(visibleOutput(step, readable));
+function stepMessage(step: StepRecord, { readable, urlOfStep }: RunView): RunStep {
+  const limit = urlOfStep === undefined ? Number.POSITIVE_INFINITY : MAX_SHOWN;
+  const input = shown(step.input, limit);
+  const output = shown(visibleOutput(step, readable), limit);
+  const isCut = input.isCut || output.isCut;
   return {
     seq: step.seq,
     type: enumNamed(StepType, step.type),
@@ -158,7 +163,8 @@ function stepMessage(step: StepRecord, readable: Readable): RunStep {
     attempt: step.attempt,
     input: input.bytes,
     output: output.bytes,
-    truncated: step.truncated || input.isCut || output.isCut,
+    truncated: step.truncated || isCut,
+    url: isCut ? urlOfStep?.(step) : undefined,
     status: enumNamed(StepStatus, step.status),
     usage: step.spent && usageMessage(step.spent),
     error: step.error,
@@ -215,13 +221,13 @@ interface StoredTurn {
 
 const turnOutput = ({ text = '', toolCalls = [], cited = [] }: StoredTurn) => ({ text, tool_calls: toolCalls, cited });
 
-function shown(value: unknown): { readonly bytes: Buffer; readonly isCut: boolean } {
+function shown(value: unknown, limit: number): { readonly bytes: Buffer; readonly isCut: boolean } {
   if (value === undefined) return { bytes: Buffer.alloc(0), isCut: false };
   const bytes = jsonBytes(value);
-  if (bytes.length <= MAX_SHOWN) return { bytes, isCut: false };
-  for (let length = MAX_SHOWN / 2; length >= 1; length /= 2) {
+  if (bytes.length <= limit) return { bytes, isCut: false };
+  for (let length = limit / 2; length >= 1; length /= 2) {
     const cut = jsonBytes(shortened(value, Math.floor(length)));
-    if (cut.length <= MAX_SHOWN) return { bytes: cut, isCut: true };
+    if (cut.length <= limit) return { bytes: cut, isCut: true };
   }
   return { bytes: jsonBytes(null), isCut: true };
 }
