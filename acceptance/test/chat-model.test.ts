@@ -445,3 +445,46 @@ test('a stream ends when its key is revoked', async () => {
   expect((await api(system).get(`/agent-runs/${id}`)).status).toBe(401);
   await by.post(`/agent-runs/${id}/cancel`, {});
 });
+
+describe('a run of a key that is limited to a workspace', () => {
+  let elsewhere: Workspace;
+  let hidden: Resource;
+  const limited = async () => {
+    const key = await newKey(by, SCOPES, { workspace_ids: [workspace.id] });
+    return api(system, key.key);
+  };
+  const SCOPES = ['agent_run:read', 'agent_run:write', 'content:read', 'search:read', 'resource:read'];
+  const promptOf = (run: Run) => JSON.stringify(model.calls.at(-1)?.request.messages) + JSON.stringify(run.steps);
+
+  beforeAll(async () => {
+    elsewhere = (await by.post<Workspace>('/workspaces', { name: 'Elsewhere' })).data;
+    const page = { workspace_id: elsewhere.id, type: 'document', name: 'Vault', content: 'The vault opens at noon.' };
+    hidden = (await by.post<Resource>('/resources', page)).data;
+  });
+
+  test('reads no pins of its agent in others', async () => {
+    const agent = await newAgent(by, { tools: ['read'] }, [workspace.id, elsewhere.id]);
+    expect((await by.post(`/agents/${agent.id}/pins`, { resource_id: hidden.id })).status).toBe(201);
+    const start = async (as: Pick<Person, 'post' | 'get'>) => {
+      model.next({ text: 'Read.' });
+      const { data } = await as.post<Run>('/agent-runs', {
+        agent_id: agent.id,
+        workspace_id: workspace.id,
+        input: 'Go.',
+      });
+      return endOfRun(by, data.id);
+    };
+    expect(promptOf(await start(by))).toContain('noon');
+    expect(promptOf(await start(await limited()))).not.toContain('noon');
+  });
+
+  test('reads nothing in others that the repeated run was given', async () => {
+    model.next({ status: 400, error: { message: 'Refused.' } });
+    const { data: first } = await begin({ resource_ids: [hidden.id] });
+    expect((await endOfRun(by, first.id)).status).toBe('failed');
+    model.reset();
+    model.next({ text: 'Read.' });
+    const { data: again } = await (await limited()).post<Run>('/agent-runs', { retry_of: first.id });
+    expect(promptOf(await endOfRun(by, again.id))).not.toContain('noon');
+  });
+});

@@ -13,7 +13,10 @@ import { type AgentParts, personLost } from './run-agent.js';
 export interface Need {
   /** A scope that the run must have. The called service checks it as well. */
   readonly scope?: string | undefined;
-  /** Whether the call reads something that the person has named, which may be outside of the run's workspace. */
+  /**
+   * Whether the call reads something that the person has named, or that is pinned, which may be outside of the run's
+   * workspace as far as the credential reaches.
+   */
   readonly isNamed?: boolean | undefined;
 }
 
@@ -72,10 +75,16 @@ function requestOf(run: RunRecord, { agent, scopes }: AgentTerms, isNamed: boole
   return {
     ...{ userId, authorId, orgId, scopes: [...scopes] },
     agent: agent && actingAgent(agent, run),
-    workspaceIds: workspaceId === undefined || isNamed ? [] : [workspaceId],
+    workspaceIds: workspaceId !== undefined && !isNamed ? [workspaceId] : workspacesOf(run),
     automation: undefined,
     chain: [...chain],
   };
+}
+
+/** Returns the workspaces to which the credential of a run is limited; none without such a limit. */
+function workspacesOf({ isLimited, workspaceId, limitedTo }: RunRecord): string[] {
+  if (limitedTo !== undefined) return [...limitedTo];
+  return isLimited === true && workspaceId !== undefined ? [workspaceId] : [];
 }
 
 function actingAgent({ id, name, places }: AgentRecord, { taintSources = [] }: RunRecord): ActingAgent {

@@ -8,7 +8,7 @@ import {
   type ModelToolCall,
   ModelUnavailable,
 } from '../models/port.js';
-import type { Spent } from '../stores/runs.js';
+import { NOTHING_SPENT, type Spent } from '../stores/runs.js';
 import { BYTES_PER_TOKEN, estimatePrompt } from './prompt.js';
 
 export interface ModelReply {
@@ -63,7 +63,9 @@ export async function callModel(
   } catch (error) {
     if (!(error instanceof ModelFailure)) throw error;
     const bytes = Math.max(received, error.receivedBytes);
-    const { inputTokens, outputTokens } = bytes === 0 ? { inputTokens: 0, outputTokens: 0 } : estimate(request, bytes);
+    // A call that was refused costs nothing, which is no estimate.
+    if (bytes === 0) throw new ModelCallFailed(error, NOTHING_SPENT);
+    const { inputTokens, outputTokens } = estimate(request, bytes);
     throw new ModelCallFailed(error, spentOf(model, inputTokens, outputTokens, true));
   }
   throw new AppError('INTERNAL', 'internal_error', 'The reply of a model ended without its final event.');

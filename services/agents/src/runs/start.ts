@@ -2,6 +2,7 @@ import { isWorkspaceLimited } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
+import { workspacesReached } from '../agents/access.js';
 import { requireFirstStep } from '../credits/first-step.js';
 import { RUN_SCOPES } from '../domain/scopes.js';
 import type { TaintSource } from '../domain/taint.js';
@@ -101,6 +102,7 @@ async function newRun(parts: Parts, draft: RunDraft, { caller, actor, work }: St
     credentialId: caller.credential.id,
     scopes: RUN_SCOPES.filter((scope) => granted.has(scope)),
     isLimited: isWorkspaceLimited(caller) || caller.workspaceId !== undefined ? true : undefined,
+    limitedTo: workspacesReached(caller),
     lane: agent === undefined ? `assistant:${place.tenant}:${caller.userId}` : `agent:${agent.id}`,
     ...(agent && (await agentFields(parts, agent, work))),
     policy: draft.policy,

@@ -105,8 +105,9 @@ export interface RunRecord extends JobRecord {
   /** The credential that started it: its id, and the scopes that limit the run. */
   readonly credentialId: string;
   readonly scopes: readonly string[];
-  /** Whether the credential is limited to some workspaces. */
+  /** Whether the credential is limited to some workspaces, and to which; earlier versions did not store those. */
   readonly isLimited?: boolean | undefined;
+  readonly limitedTo?: readonly string[] | undefined;
   readonly agentId?: string | undefined;
   /** The version of the agent that it uses, and the agent's name. */
   readonly agentVersion?: number | undefined;

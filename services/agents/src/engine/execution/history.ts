@@ -48,7 +48,7 @@ async function withoutUnreadable(
   const ids = resourcesOf(replies);
   const run = job.record;
   if (ids.length === 0 || (await keepsAnswers(parts, run))) return [...messages];
-  const { resources } = await parts.index.checkAccess({ ids }, await acting(undefined, { isNamed: !run.isLimited }));
+  const { resources } = await parts.index.checkAccess({ ids }, await acting(undefined, { isNamed: true }));
   const readable = new Set(resources.map(({ id }) => id));
   return messages.map((message) => {
     const isOpen = message.role !== 'assistant' || message.sourceIds.every((id) => readable.has(id));
