@@ -478,6 +478,54 @@ describe('a run of a key that is limited to a workspace', () => {
     expect(promptOf(await start(await limited()))).not.toContain('noon');
   });
 
+  test('reads none of them either when a schedule, an automation or a message starts it', async () => {
+    const agent = await newAgent(by, { tools: ['read'], auto_run: true }, [workspace.id, elsewhere.id]);
+    await by.post(`/agents/${agent.id}/pins`, { resource_id: hidden.id });
+    const scopes = ['agent_schedule', 'automation', 'work_item', 'im'].flatMap((area) => [
+      `${area}:read`,
+      `${area}:write`,
+    ]);
+    const key = await newKey(by, [...SCOPES, 'agent:read', ...scopes], { workspace_ids: [workspace.id] });
+    const as = api(system, key.key);
+    const assigned = { title: 'Go.', workspace_id: workspace.id, assignee: { type: 'agent', id: agent.id } };
+    const running = [{ id: 'run', type: 'run_agent', config: { agent_id: agent.id, input: 'Go.' } }];
+    const automation = {
+      name: 'A',
+      workspace_id: workspace.id,
+      trigger: { type: 'manual', config: {} },
+      actions: running,
+    };
+    const schedule = {
+      name: 'S',
+      workspace_id: workspace.id,
+      agent_id: agent.id,
+      input: 'Go.',
+      interval_seconds: 86_400,
+    };
+    const started = async () => {
+      expect((await as.post('/work-items', assigned)).status).toBe(201);
+      const { data: saved } = await as.post<{ id: string }>('/automations', automation);
+      await as.post(`/automations/${saved.id}/run`, {});
+      const { data: planned } = await as.post<{ id: string }>('/agent-schedules', schedule);
+      await as.patch(`/agent-schedules/${planned.id}`, { trigger_now: true });
+      const { data: talk } = await as.post<{ id: string }>('/im/conversations', {
+        ...{ type: 'group', name: 'Talk', workspace_id: workspace.id, members: [{ agent_id: agent.id }] },
+      });
+      await as.post(`/im/conversations/${talk.id}/messages`, {
+        ...{ text: 'Go.', mentions: [{ type: 'agent', id: agent.id }] },
+      });
+    };
+    model.script({ replies: Array(4).fill({ text: 'Read.' }) });
+    await started();
+    const runs = await eventually(async () => {
+      const { data } = await by.get<List<Run>>(`/agent-runs?agent_id=${agent.id}&status=completed`);
+      expect(data.items.map(({ source }) => source).sort()).toEqual(['automation', 'im', 'schedule', 'work_item']);
+      return data.items;
+    }, 30_000);
+    for (const { id } of runs) expect(JSON.stringify(await endOfRun(by, id))).not.toContain('noon');
+    expect(JSON.stringify(model.calls)).not.toContain('noon');
+  }, 60_000);
+
   test('reads nothing in others that the repeated run was given', async () => {
     model.next({ status: 400, error: { message: 'Refused.' } });
     const { data: first } = await begin({ resource_ids: [hidden.id] });

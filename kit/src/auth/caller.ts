@@ -126,6 +126,11 @@ export function isWorkspaceLimited({ credential, agent }: Caller): boolean {
   return credential.workspaceIds !== undefined || agent !== undefined;
 }
 
+/** Returns the workspaces that a request is limited to, by its credential or a header; undefined without such a limit. */
+export function workspacesReached({ workspaceId, credential }: Caller): readonly string[] | undefined {
+  return workspaceId === undefined ? credential.workspaceIds : [workspaceId];
+}
+
 /**
  * Returns the error for access outside of the credential's limits, with advice in its message. `orgId` names the tenant
  * that was accessed (`null`: Personal); without it, the credential's own tenant was.

@@ -1,4 +1,4 @@
-import { authorOf, type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
+import { authorOf, type Caller, credentialOutOfScope, reachesTenant, workspacesReached } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -98,11 +98,6 @@ export function requireReach(caller: Caller, agent: AgentRecord): void {
 function isReached(caller: Caller, { orgId, workspaceIds }: AgentRecord): boolean {
   const only = workspacesReached(caller);
   return reachesTenant(caller, orgId || null) && (only === undefined || workspaceIds.some((id) => only.includes(id)));
-}
-
-/** Returns the workspaces that a credential is limited to; undefined if it has no such limit. */
-export function workspacesReached(caller: Caller): readonly string[] | undefined {
-  return caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
 }
 
 /** Returns the filter for the agents that the caller sees with their credential. */

@@ -1,4 +1,4 @@
-import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesWorkspace, workspacesReached } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
@@ -7,7 +7,6 @@ import { LimitReached, WorkspaceArchived } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { READERS } from '../policy.js';
 import type { AgentPlace, AgentRecord, AgentRole } from '../stores/agents.js';
-import { workspacesReached } from './access.js';
 
 const RANKS: Readonly<Record<AgentRole, number>> = { viewer: 1, commenter: 2, editor: 3 };
 const ROLE_RANKS: Partial<Record<WorkspaceRole, number>> = {

@@ -1,8 +1,7 @@
-import { isWorkspaceLimited } from '@commonplace/kit/auth';
+import { isWorkspaceLimited, workspacesReached } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
-import { workspacesReached } from '../agents/access.js';
 import { requireFirstStep } from '../credits/first-step.js';
 import { RUN_SCOPES } from '../domain/scopes.js';
 import type { TaintSource } from '../domain/taint.js';

@@ -8,15 +8,26 @@ export interface StartingPerson {
   readonly scopes: readonly string[];
   /** The author of the automation that starts it, if that acts with the person's rights. */
   readonly authorId?: string | undefined;
+  /** The workspaces to which the credential is limited; empty without such a limit. */
+  readonly limitedTo: readonly string[];
 }
 
 /**
- * Returns a caller with the person, the scopes of the credential that limits the run, and the author if there is one.
+ * Returns a caller with the person, the scopes and workspaces of the credential that limits the run, and the author if
+ * there is one.
  * A run with an author has no memories, because those that are about the person are not the author's to read.
  */
-export function startingCaller({ userId, userName, credentialId: id, scopes, authorId }: StartingPerson): Caller {
+export function startingCaller({
+  userId,
+  userName,
+  credentialId: id,
+  scopes,
+  authorId,
+  limitedTo,
+}: StartingPerson): Caller {
   const isShared = authorId !== undefined && authorId !== userId;
   const allowed = isShared ? scopes.filter((scope) => !scope.startsWith('memory:')) : scopes;
   const person = { userId, userName, userEmail: '', ...(isShared && { authorId }) };
-  return { ...person, credential: { type: 'internal', id, scopes: allowed } };
+  const limit = limitedTo.length === 0 ? {} : { workspaceIds: limitedTo };
+  return { ...person, credential: { type: 'internal', id, scopes: allowed, ...limit } };
 }

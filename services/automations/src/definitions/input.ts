@@ -4,6 +4,7 @@ import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
+import { rightsOfCaller } from '../acts-as.js';
 import {
   type ActionChecks,
   checkActions,
@@ -112,8 +113,7 @@ export function actsAsAfter(
       isDeepStrictEqual(terms[field], before[field]),
     );
   if (isSame) return before.actsAs;
-  const { userId, userName, credential } = caller;
-  return { userId, userName, credentialId: credential.id, scopes: [...credential.scopes] };
+  return rightsOfCaller(caller);
 }
 
 /** Throws `insufficient_scope` unless a credential has the scopes that the trigger and the actions need. */

@@ -48,6 +48,8 @@ export interface ActsAs {
   readonly userName: string;
   readonly credentialId: string;
   readonly scopes: readonly string[];
+  /** The workspaces to which the credential is limited. */
+  readonly limitedTo?: readonly string[] | undefined;
 }
 
 export interface StoredSecret {

@@ -9,6 +9,7 @@ import type {
   ListAutomationRunsRequest,
   RunAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
+import { rightsOfCaller } from '../acts-as.js';
 import { findBoundedPage } from '../bounded-page.js';
 import { AutomationInactive } from '../definitions/errors.js';
 import type { ActsAs, AutomationRecord } from '../definitions/records.js';
@@ -142,12 +143,9 @@ async function requireRoom({ lanes, settings }: RunParts, { id, definition }: Au
   if (waiting >= settings.queuedRuns) throw LimitReached({ limit: settings.queuedRuns, what: 'runs that wait' });
 }
 
-function actsAsOf(
-  { definition }: AutomationRecord,
-  { caller: { userId, userName, credential } }: CallContext,
-): { readonly actsAs?: ActsAs } {
+function actsAsOf({ definition }: AutomationRecord, { caller }: CallContext): { readonly actsAs?: ActsAs } {
   if (definition.runAs === 'creator') return {};
-  return { actsAs: { userId, userName, credentialId: credential.id, scopes: [...credential.scopes] } };
+  return { actsAs: rightsOfCaller(caller) };
 }
 
 const STAND_INS = ['event', 'resource', 'row', 'form', 'webhook', 'message', 'work_item'] as const;

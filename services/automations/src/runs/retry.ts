@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { rightsOfCaller } from '../acts-as.js';
 import type { AutomationRecord, Definition } from '../definitions/records.js';
 import { RunNotRetryable } from './errors.js';
 import type { RunParts } from './parts.js';
@@ -65,10 +66,10 @@ function actsAsOf(
   { actsAs }: AutomationRunRecord,
   definition: Definition,
   useCurrent: boolean,
-  { userId, userName, credential }: Caller,
+  caller: Caller,
 ): AutomationRunRecord['actsAs'] {
   if (definition.runAs === 'creator') return useCurrent ? definition.actsAs : actsAs;
-  return { userId, userName, credentialId: credential.id, scopes: [...credential.scopes] };
+  return rightsOfCaller(caller);
 }
 
 /** Returns the position where the repeated run begins, and the steps that it keeps. */

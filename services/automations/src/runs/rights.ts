@@ -9,6 +9,8 @@ export interface RunRights {
   readonly scopes: readonly string[];
   /** The author of the definition; absent if that is the person it acts for. */
   readonly authorId?: string | undefined;
+  /** The workspaces to which their credentials are limited; undefined without such a limit. */
+  readonly limitedTo?: readonly string[] | undefined;
 }
 
 /**
@@ -16,12 +18,13 @@ export interface RunRights {
  * decides what it does.
  */
 export function rightsOfRun(
-  { actsAs: { userId, userName, credentialId, scopes } }: Pick<AutomationRunRecord, 'actsAs'>,
+  { actsAs: { userId, userName, credentialId, scopes, limitedTo } }: Pick<AutomationRunRecord, 'actsAs'>,
   { actsAs: author }: Pick<Definition, 'actsAs'>,
 ): RunRights {
   return {
     ...{ userId, userName, credentialId },
     scopes: scopes.filter((scope) => author.scopes.includes(scope)),
     authorId: author.userId === userId ? undefined : author.userId,
+    limitedTo: limitedTo?.filter((id) => author.limitedTo?.includes(id) ?? true) ?? author.limitedTo,
   };
 }

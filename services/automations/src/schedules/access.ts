@@ -2,7 +2,6 @@ import type { Caller } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
-import type { ActsAs } from '../definitions/records.js';
 import { WorkspaceArchived } from '../errors.js';
 import { defaultWorkspace, editPlace, mayAdminister, type Place, readableWorkspaces, readPlace } from '../policy.js';
 import type { Target } from './fields.js';
@@ -11,11 +10,6 @@ import type { Delivery, ScheduleRecord } from './records.js';
 
 /** Maximum ids in one call to the agents service. */
 const CHUNK = 200;
-
-/** Returns the rights of a schedule that the caller sets. */
-export function actsAsOf({ userId, userName, credential }: Caller): ActsAs {
-  return { userId, userName, credentialId: credential.id, scopes: credential.scopes };
-}
 
 // ---- who may start a target
 

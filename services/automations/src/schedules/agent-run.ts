@@ -45,11 +45,11 @@ async function askToStart(
 ): Promise<string | undefined> {
   if (launch === undefined) return undefined;
   const { agentId, actsAs, input, deliverTo } = launch;
-  const { userId, userName, credentialId, scopes } = actsAs;
+  const { userId, userName, credentialId, scopes, limitedTo = [] } = actsAs;
   const { refusalCode, refusal } = await peers.agentRuns.startWorkRun(
     {
       ...{ runId, agentId, userId, userName, credentialId, scopes: [...scopes], workspaceId, scheduleId },
-      ...{ source: RunSource.SCHEDULE, resourceIds: [], chain: [], taintSources: [] },
+      ...{ source: RunSource.SCHEDULE, resourceIds: [], chain: [], taintSources: [], limitedTo: [...limitedTo] },
       input: {
         ...{ text: input.text, attachments: [...input.attachments] },
         parameters: Buffer.from(JSON.stringify(input.parameters)),

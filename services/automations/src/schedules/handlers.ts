@@ -9,10 +9,11 @@ import {
   ScheduleInclude,
   type ScheduleService,
 } from '@commonplace/proto/automations/v1/schedule_service.js';
+import { rightsOfCaller } from '../acts-as.js';
 import { findBoundedPage } from '../bounded-page.js';
 import { MissingTarget } from '../errors.js';
 import type { Place } from '../policy.js';
-import { actsAsOf, placeOfTarget, requireDelivery, requireMayChange, seeSchedule, visibleSchedules } from './access.js';
+import { placeOfTarget, requireDelivery, requireMayChange, seeSchedule, visibleSchedules } from './access.js';
 import { readNewSchedule, type Target, targetIn } from './fields.js';
 import { removeSchedule } from './followers.js';
 import { type Pair, type ScheduleParts, timestamp } from './parts.js';
@@ -101,7 +102,7 @@ async function create(
     ...(targetType === 'agent' ? { agentId: targetId } : { automationId: targetId }),
     ...{ status: isActive ? 'active' : 'paused', pausedReason: isActive ? undefined : 'person' },
     ...{
-      actsAs: actsAsOf(caller),
+      actsAs: rightsOfCaller(caller),
       createdBy,
       createdById: caller.userId,
       createdAt: at,

@@ -3,8 +3,9 @@ import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
 import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
+import { rightsOfCaller } from '../acts-as.js';
 import { ScheduleCompleted, WorkspaceArchived } from '../errors.js';
-import { actsAsOf, placeOfTarget, requireDelivery, requireMayChange, seeSchedule } from './access.js';
+import { placeOfTarget, requireDelivery, requireMayChange, seeSchedule } from './access.js';
 import { changesActing, changesTarget, changesTiming, readChange, type Target, targetIn } from './fields.js';
 import { newFire, withdrawFires } from './fires.js';
 import { type Pair, type ScheduleParts, savePair, timestamp } from './parts.js';
@@ -61,7 +62,7 @@ async function changedSchedule(
     ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now), updatedBy: context.actor },
     agentId: target.type === 'agent' ? target.id : undefined,
     automationId: target.type === 'automation' ? target.id : undefined,
-    ...(changesActing(mask) && { actsAs: actsAsOf(context.caller) }),
+    ...(changesActing(mask) && { actsAs: rightsOfCaller(context.caller) }),
     ...statusFields(before, request.isActive),
   };
 }

@@ -20,7 +20,7 @@ export function actsAsOf({ runAs, actsAs }: Pick<Definition, 'runAs' | 'actsAs'>
   // Keys, agents and automations do not lend their person's rights to another automation.
   if (runAs !== 'triggering_user' || actor?.type !== 'user') return actsAs;
   const credentialId = credential?.id ?? '';
-  return { userId: actor.id, userName: actor.name, credentialId, scopes: actsAs.scopes };
+  return { ...actsAs, userId: actor.id, userName: actor.name, credentialId };
 }
 
 /**

@@ -187,6 +187,8 @@ export interface RunStartRecord extends JobRecord {
   readonly userName: string;
   readonly credentialId: string;
   readonly scopes: readonly string[];
+  /** The workspaces to which the credential is limited. */
+  readonly limitedTo?: readonly string[] | undefined;
   /** The author of the automation that assigned the item with the person's rights. */
   readonly authorId?: string | undefined;
   /** The automations and agents that led to this run, oldest first, without this agent. */

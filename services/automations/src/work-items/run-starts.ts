@@ -4,6 +4,7 @@ import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { RunSource } from '@commonplace/proto/agents/v1/run.js';
 import { StartWorkRunRequest } from '@commonplace/proto/agents/v1/work_run_service.js';
+import { rightsOfCaller } from '../acts-as.js';
 import { isLoop } from '../domain/chain.js';
 import { recordActivity } from './activity.js';
 import type { WorkItemParts } from './parts.js';
@@ -28,14 +29,14 @@ export const runIdOf = (itemId: string, assignment: number): string =>
 export function requestRun(
   { starts, now }: Pick<StartParts, 'starts' | 'now'>,
   { id: itemId, tenant, workspaceId, assignment, assignee }: WorkItemRecord,
-  { userId, userName, credential, chain = [], authorId }: Caller,
+  caller: Caller,
   work: UnitOfWork,
 ): void {
   if (assignee?.type !== 'agent') return;
+  const { chain = [], authorId } = caller;
   work.insert(starts, {
     ...{ id: runIdOf(itemId, assignment), tenant, workspaceId, itemId, assignment },
-    ...{ agentId: assignee.id, agentName: assignee.name, userId, userName },
-    ...{ credentialId: credential.id, scopes: [...credential.scopes], chain: [...chain] },
+    ...{ agentId: assignee.id, agentName: assignee.name, chain: [...chain], ...rightsOfCaller(caller) },
     ...(authorId !== undefined && { authorId }),
     dueAt: new Date(now()).toISOString(),
   });
@@ -69,7 +70,7 @@ const runOf = ({ id, itemId, agentId, agentName, userId }: RunStartRecord) => ({
 });
 
 function requestOf(item: WorkItemRecord, record: RunStartRecord): StartWorkRunRequest {
-  const { id: runId, agentId, userId, userName, credentialId, scopes, chain, authorId } = record;
+  const { id: runId, agentId, userId, userName, credentialId, scopes, chain, authorId, limitedTo = [] } = record;
   const { id: workItemId, workspaceId, titleTaint, descriptionTaint } = item;
   return StartWorkRunRequest.fromPartial({
     ...{ runId, agentId, userId, userName, credentialId, scopes: [...scopes], workspaceId, workItemId },
@@ -77,7 +78,7 @@ function requestOf(item: WorkItemRecord, record: RunStartRecord): StartWorkRunRe
     input: { text: taskOf(item) },
     resourceIds: [...item.resourceIds],
     chain: [...chain, agentId],
-    authorId,
+    ...{ authorId, limitedTo: [...limitedTo] },
     taintSources: [titleTaint, descriptionTaint].flatMap((taint) => taint ?? []),
   });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { workspacesReached } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
 import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
@@ -29,6 +30,7 @@ export function startMentioned(
   { caller, work }: CallContext,
 ): MentionRunRecord[] {
   const { userId, userName, credential, chain, authorId } = caller;
+  const limitedTo = workspacesReached(caller);
   return mentions
     .filter(({ type }) => type === 'agent')
     .map(({ id: agentId, name: agentName }) =>
@@ -37,6 +39,7 @@ export function startMentioned(
         ...{ credentialId: credential.id, scopes: credential.scopes, dueAt: new Date(now()).toISOString() },
         ...(chain !== undefined && { chain }),
         ...(authorId !== undefined && { authorId }),
+        ...(limitedTo !== undefined && { limitedTo: [...limitedTo] }),
         traceparent: traceparentNow(),
       }),
     );
@@ -87,6 +90,7 @@ export function openMentionRunQueue(
         scopes,
         chain = [],
         authorId,
+        limitedTo = [],
       } = job.record;
       const [message, member, author] = await Promise.all([
         parts.messages.get(messageId),
@@ -104,7 +108,7 @@ export function openMentionRunQueue(
           ...{ runId: id, agentId, userId, userName, credentialId, scopes: [...scopes], conversationId, messageId },
           ...{ workspaceId: member.workspaceId, text: message.text, resourceIds: [...message.resourceIds] },
           earlier: await earlierMessages(parts, message, visibleFromSeq),
-          ...{ chain: [...chain], authorId },
+          ...{ chain: [...chain], authorId, limitedTo: [...limitedTo] },
         },
         parts.systemCall(),
       );

@@ -167,6 +167,8 @@ export interface MentionRunRecord extends JobRecord {
   readonly userName: string;
   readonly credentialId: string;
   readonly scopes: readonly string[];
+  /** The workspaces to which the credential is limited. */
+  readonly limitedTo?: readonly string[] | undefined;
   /** Automations whose runs led to the message, oldest first. */
   readonly chain?: readonly string[] | undefined;
   /** The author of the automation that sent the message with the sender's rights. */

@@ -39,18 +39,32 @@ async function findRun({ peers, systemCall }: AgentParts, runId: string): Promis
   return items[0];
 }
 
+/** Returns the workspaces that a run may reach, its own among them; none means no limit. */
+function limitOf(limitedTo: readonly string[] | undefined, workspaceId: string): string[] {
+  return limitedTo === undefined ? [] : [...new Set([workspaceId, ...limitedTo])];
+}
+
 async function start(
   { peers, systemCall }: AgentParts,
   { run, rights, config }: ActionContext,
   runId: string,
 ): Promise<void> {
   const { workspaceId, taints } = run;
-  const { userId, userName, credentialId, scopes, authorId } = rights;
+  const { userId, userName, credentialId, scopes, authorId, limitedTo } = rights;
   const request = StartWorkRunRequest.fromPartial({
     ...given(config, {
       ...{ agent_id: 'agentId', resource_ids: 'resourceIds', max_credits: 'maxCredits', max_steps: 'maxSteps' },
     }),
-    ...{ runId, workspaceId, userId, userName, credentialId, scopes: [...scopes], authorId },
+    ...{
+      runId,
+      workspaceId,
+      userId,
+      userName,
+      credentialId,
+      scopes: [...scopes],
+      authorId,
+      limitedTo: limitOf(limitedTo, workspaceId),
+    },
     source: RunSource.AUTOMATION,
     input: { text: String(config.input), attachments: [], parameters: jsonBytes(config.parameters ?? {}) },
     chain: chainOf(run),
