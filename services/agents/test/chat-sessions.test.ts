@@ -89,6 +89,14 @@ test('a shared session of a workspace is listed to its viewers, not to its guest
   expect(await codeOf(titles(guest, { workspaceId }))).toBe('insufficient_role');
 });
 
+test('a reply is not written again together with new messages, which would be lost', async () => {
+  at.model.script({ replies: [{ text: 'Yes.' }] });
+  const { id, runId = '' } = await create(at.owner, { messages: messages(1), respond: true });
+  await at.until(at.owner, runId, 'completed');
+  const both = change(at.owner, id, { regenerateFromSeq: 1, appendMessages: messages(1) });
+  await expect(both).rejects.toMatchObject({ reason: 'ambiguous_target', param: 'append_messages' });
+});
+
 describe('a session has as many messages as the limit says', () => {
   const history = (count: number) => ({ messages: { items: messages(count) } });
   const storedIn = (sessionId: string) => at.records.messages.count({ sessionId });
