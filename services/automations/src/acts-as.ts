@@ -1,5 +1,14 @@
 import { type Caller, workspacesReached } from '@commonplace/kit/auth';
-import type { ActsAs } from './definitions/records.js';
+
+/** The person whose rights a run has, and the scopes of the credential that set it up. */
+export interface ActsAs {
+  readonly userId: string;
+  readonly userName: string;
+  readonly credentialId: string;
+  readonly scopes: readonly string[];
+  /** The workspaces to which the credential is limited. */
+  readonly limitedTo?: readonly string[] | undefined;
+}
 
 /** Returns the rights of a caller, which something that they set up or start keeps. */
 export function rightsOfCaller(caller: Caller): ActsAs {

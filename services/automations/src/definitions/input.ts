@@ -4,6 +4,7 @@ import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
+import type { ActsAs } from '../acts-as.js';
 import { rightsOfCaller } from '../acts-as.js';
 import {
   type ActionChecks,
@@ -18,7 +19,7 @@ import { plainConditions, readConditions } from './condition-input.js';
 import { nameIn } from './enums.js';
 import { insufficientScope, SecretReentryRequired } from './errors.js';
 import type { Faults } from './faults.js';
-import type { ActsAs, AutomationRecord, Definition, StoredAction, StoredSecret } from './records.js';
+import type { AutomationRecord, Definition, StoredAction, StoredSecret } from './records.js';
 import { type GivenSecret, readSecrets } from './secrets.js';
 import { readTrigger, triggerScopes } from './trigger-input.js';
 

@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { ActsAs } from '../acts-as.js';
 import type { StoredCondition } from '../domain/condition.js';
 
 export type { ConditionOp, SimpleCondition, StoredCondition } from '../domain/condition.js';
@@ -40,16 +41,6 @@ export interface StoredAction {
   readonly config: Readonly<Record<string, unknown>>;
   /** `stop`, `continue` or `goto:<id>`. */
   readonly onError: string;
-}
-
-/** The person whose rights a run has, and the scopes of the credential that set it up. */
-export interface ActsAs {
-  readonly userId: string;
-  readonly userName: string;
-  readonly credentialId: string;
-  readonly scopes: readonly string[];
-  /** The workspaces to which the credential is limited. */
-  readonly limitedTo?: readonly string[] | undefined;
 }
 
 export interface StoredSecret {

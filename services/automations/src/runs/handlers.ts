@@ -9,10 +9,11 @@ import type {
   ListAutomationRunsRequest,
   RunAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
+import type { ActsAs } from '../acts-as.js';
 import { rightsOfCaller } from '../acts-as.js';
 import { findBoundedPage } from '../bounded-page.js';
 import { AutomationInactive } from '../definitions/errors.js';
-import type { ActsAs, AutomationRecord } from '../definitions/records.js';
+import type { AutomationRecord } from '../definitions/records.js';
 import { isLoop } from '../domain/chain.js';
 import { LimitReached, WorkspaceArchived } from '../errors.js';
 import { mayEdit, type Place, readPlace } from '../policy.js';

@@ -1,7 +1,8 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
-import type { ActionType, ActsAs, TriggerType } from '../definitions/records.js';
+import type { ActsAs } from '../acts-as.js';
+import type { ActionType, TriggerType } from '../definitions/records.js';
 
 export const LIVE_STATES = ['queued', 'running', 'waiting'] as const;
 export type RunState = (typeof LIVE_STATES)[number] | 'completed' | 'failed' | 'canceled' | 'skipped';

@@ -1,7 +1,8 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
+import type { ActsAs } from '../acts-as.js';
 import type { Settings } from '../config.js';
-import type { ActsAs, AutomationRecord } from '../definitions/records.js';
+import type { AutomationRecord } from '../definitions/records.js';
 import { finishedEvent } from './finished-event.js';
 import { type Admission, admit, type LaneParts } from './lane.js';
 import type { AutomationRunRecord, SkipReason, StoredRunTrigger, Taint } from './records.js';

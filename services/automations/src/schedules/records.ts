@@ -2,7 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
-import type { ActsAs } from '../definitions/records.js';
+import type { ActsAs } from '../acts-as.js';
 import type { Timing } from './slots.js';
 
 export type TargetType = 'agent' | 'automation';

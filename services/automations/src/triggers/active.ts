@@ -1,7 +1,8 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import type { Collection, Store } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
-import { type ActsAs, type AutomationRecord, automationCollection, type Definition } from '../definitions/records.js';
+import type { ActsAs } from '../acts-as.js';
+import { type AutomationRecord, automationCollection, type Definition } from '../definitions/records.js';
 import { EVENT_TRIGGERS } from './match.js';
 
 /** The part of an active automation that matching events needs. */

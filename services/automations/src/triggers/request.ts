@@ -1,7 +1,8 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
 import type { EventDraft } from '@commonplace/platform/public-events';
-import type { ActsAs, Definition } from '../definitions/records.js';
+import type { ActsAs } from '../acts-as.js';
+import type { Definition } from '../definitions/records.js';
 import { isLoop } from '../domain/chain.js';
 import type { Taint } from '../runs/records.js';
 import type { RunRequest } from '../runs/start.js';
