@@ -133,19 +133,6 @@ describe('an automation', () => {
     }
   });
 
-  test('is listed in the requested order', async () => {
-    const ada = stage.person('Ada');
-    const [bee, ant] = [await stage.create(ada, { name: 'Bee' }), await stage.create(ada, { name: 'Ant' })];
-    const ids = async (sort: string) =>
-      (await stage.list(ada, { workspaceId: stage.workspaceId, createdBy: ada.userId, sort })).items.map(
-        ({ id }) => id,
-      );
-    expect(await ids('')).toEqual([ant.id, bee.id]);
-    expect(await ids('-name')).toEqual([bee.id, ant.id]);
-    expect(await ids('created_at')).toEqual([bee.id, ant.id]);
-    expect(await ids('-updated_at')).toEqual([ant.id, bee.id]);
-  });
-
   test('is listed by its creator and by times', async () => {
     const [ada, bob] = [stage.person('Ada'), stage.person('Bob')];
     const workspaceId = stage.workspaceId;
