@@ -177,6 +177,35 @@ test('the grants of a deleted group are hidden at once and removed in the backgr
   });
 });
 
+test('an automation and an agent have what a group gives only if their author and their own roles do', async () => {
+  const top = await folder();
+  await s.grant(owner, top.id, toGroup(EDITOR));
+  const author = member();
+  expect(await outcome(s.get({ ...engineer, authorId: author.userId }, top.id))).toBe('not_found');
+  group.members.add(author.userId);
+  await s.tell('group_member.added', { groupId: group.id, userId: author.userId });
+  expect(await roleOf({ ...engineer, authorId: author.userId }, top.id)).toBe(EDITOR);
+  const agent = (roles: object) => ({ ...engineer, agent: { id: newId(), name: 'Agent', roles } }) as unknown as Caller;
+  expect(await roleOf(agent({ [workspace.id]: 'viewer' }), top.id)).toBe(VIEWER);
+  expect(await outcome(s.get(agent({}), top.id))).toBe('not_found');
+});
+
+test('while tenancy has the version before, permissions are listed, and a grant to a group has to wait', async () => {
+  const top = await folder();
+  await s.grant(owner, top.id, toGroup(EDITOR));
+  tenancy.isOlder = true;
+  try {
+    const { items } = await s.view(owner, top.id, { includeInherited: false });
+    expect(items.map(({ principal }) => [principal?.type, principal?.id, principal?.name])).toEqual([
+      [GranteeType.GROUP, group.id, undefined],
+    ]);
+    expect(await outcome(s.grant(owner, top.id, toGroup(VIEWER)))).toBe('service_unavailable');
+    expect(await outcome(s.grant(owner, top.id, toPerson(engineer, VIEWER)))).toBe('ok');
+  } finally {
+    tenancy.isOlder = false;
+  }
+});
+
 test('copies with permissions keep the grants of groups', async () => {
   const top = await folder();
   await s.grant(owner, top.id, toGroup(EDITOR));

@@ -1,5 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { NotFound } from '@commonplace/kit/errors';
+import { NotFound, OlderPeer } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { contracts } from '@commonplace/platform/contracts';
 import type { Implementation } from '@commonplace/platform/runtime';
@@ -60,6 +60,8 @@ export interface PlayedTenancy {
   workspace(org?: PlayedOrg): PlayedWorkspace;
   /** Creates a group with these people. */
   group(org: PlayedOrg, ...people: readonly Caller[]): PlayedGroup;
+  /** Whether tenancy has the version before, which knows no groups. */
+  isOlder: boolean;
   /** Removes a group, as tenancy does before it publishes the event. */
   removeGroup(id: string): void;
   /** Ids of agents that nobody may use; there is an agent of every tenant with every other id. */
@@ -132,12 +134,14 @@ export function playTenancy(): PlayedTenancy {
         locale: 'en',
       };
     },
-    lookUpGroups: async ({ orgId, groupIds }) => ({
-      items: groupIds
+    lookUpGroups: async ({ orgId, groupIds }) => {
+      if (played.isOlder) throw OlderPeer();
+      const items = groupIds
         .flatMap((id) => groups.get(id) ?? [])
         .filter((group) => group.orgId === orgId)
-        .map(groupMessage),
-    }),
+        .map(groupMessage);
+      return { items };
+    },
     async listPeople({ workspaceId, role, page }) {
       const all = listed(named(workspaceId), role);
       const { offset = 0, limit = 50 } = page ?? {};
@@ -183,7 +187,8 @@ export function playTenancy(): PlayedTenancy {
     },
   });
 
-  return {
+  const played: PlayedTenancy = {
+    isOlder: false,
     implementations: [directory, members, auth, agents],
     strangeAgents,
     invited,
@@ -220,6 +225,7 @@ export function playTenancy(): PlayedTenancy {
     },
     removeGroup: (id) => void groups.delete(id),
   };
+  return played;
 }
 
 function memberMessage(workspaceId: string, role: WorkspaceRole, person: Caller): WorkspaceMember {
