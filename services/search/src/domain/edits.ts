@@ -44,3 +44,26 @@ function at(row: readonly number[], index: number): number {
 function swapped(a: string, b: string, i: number, j: number): boolean {
   return i > 1 && j > 1 && a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
 }
+
+/** Maximum number of words that correct a misspelt one. */
+const MAX_CORRECTIONS = 5;
+
+/**
+ * Returns the candidates that correct a word: those with the fewest edits, at most `limit`. Of those with one edit, some
+ * with the word's first letter exclude the others, because most typos spare it.
+ */
+export function correctionsOf(word: string, candidates: Iterable<string>, limit: number): string[] {
+  let fewest = limit;
+  let found: string[] = [];
+  for (const candidate of candidates) {
+    // The word itself may remain from texts that are deleted or not searched.
+    if (candidate === word) continue;
+    const edits = editsBetween(word, candidate, fewest);
+    if (edits > fewest) continue;
+    if (edits < fewest) found = [];
+    fewest = edits;
+    found.push(candidate);
+  }
+  const spared = fewest === 1 ? found.filter((candidate) => candidate.charAt(0) === word.charAt(0)) : [];
+  return (spared.length > 0 ? spared : found).sort().slice(0, MAX_CORRECTIONS);
+}

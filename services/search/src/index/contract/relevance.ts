@@ -114,6 +114,40 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('"vaction"')).toEqual([]);
   });
 
+  test('tolerates a typo in each place of a word', async () => {
+    const { hold, ids } = use();
+    const words = ['kubernetes', 'vacation', 'support'];
+    await hold(...words.map((word) => entry(word, { name: 'x', text: word })));
+    for (const word of words) {
+      for (let i = 0; i < word.length - 1; i++) {
+        const [before, letter, after] = [word.slice(0, i), word.charAt(i), word.slice(i + 1)];
+        const swapped = `${before}${after.charAt(0)}${letter}${after.slice(1)}`;
+        for (const typo of [`${before}${after}`, `${before}z${word.slice(i)}`, `${before}z${after}`, swapped]) {
+          expect([typo, await ids(`${typo} `)]).toEqual([typo, [word]]);
+        }
+      }
+    }
+  });
+
+  test('tolerates two typos at the beginning of a long word', async () => {
+    const { hold, ids } = use();
+    await hold(entry('a', { name: 'x', text: 'observability' }));
+    const typos = ['servability', 'xxobservability', 'xobserability', 'bservabilty', 'oxservabilit', 'zbservabilitty'];
+    for (const typo of typos) expect([typo, await ids(`${typo} `)]).toEqual([typo, ['a']]);
+  });
+
+  test('corrects to the nearest words, of equally near ones to those with the same first letter', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('deployment', { name: 'x', text: 'deployment' }),
+      entry('employment', { name: 'x', text: 'employment' }),
+      entry('networking', { name: 'x', text: 'networking' }),
+      entry('ethorkings', { name: 'x', text: 'ethorkings' }),
+    );
+    expect(await ids('eployment ')).toEqual(['employment']);
+    expect(await ids('etworking ')).toEqual(['networking']);
+  });
+
   test('does not correct a word that a text contains', async () => {
     const { hold, ids } = use();
     await hold(entry('a', { text: 'planet' }), entry('b', { text: 'planer' }));

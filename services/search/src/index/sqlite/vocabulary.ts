@@ -1,4 +1,4 @@
-import { editsBetween } from '../../domain/edits.js';
+import { correctionsOf } from '../../domain/edits.js';
 import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Vocabulary } from '../../domain/pattern.js';
 import { type IndexFile, PERSONAL } from './file.js';
@@ -7,7 +7,6 @@ import type { Scope } from './scope.js';
 import { statisticsOf } from './statistics.js';
 
 const MAX_COMPLETIONS = 40;
-const MAX_CORRECTIONS = 5;
 /** Sorts after every letter. */
 const LAST = '\u{10ffff}';
 
@@ -44,24 +43,8 @@ export function createVocabulary(file: IndexFile, scope: Scope, comments: boolea
       const [first = ''] = word;
       // Most typos spare the first letter, and words that share it are adjacent.
       const near = words('word >= ? AND word < ? AND length(word) BETWEEN ? AND ?', [first, first + LAST, ...lengths]);
-      const found = nearest(word, near, edits);
-      return found.length > 0 ? found : nearest(word, words('length(word) BETWEEN ? AND ?', lengths), edits);
+      const found = correctionsOf(word, near, 1);
+      return found.length > 0 ? found : correctionsOf(word, words('length(word) BETWEEN ? AND ?', lengths), edits);
     },
   };
-}
-
-/** Returns the candidates with the fewest edits, within the limit. */
-function nearest(word: string, candidates: readonly string[], limit: number): string[] {
-  let fewest = limit;
-  let found: string[] = [];
-  for (const candidate of candidates) {
-    // The word itself may remain from texts that are deleted or not searched.
-    if (candidate === word) continue;
-    const edits = editsBetween(word, candidate, fewest);
-    if (edits > fewest) continue;
-    if (edits < fewest) found = [];
-    fewest = edits;
-    found.push(candidate);
-  }
-  return found.slice(0, MAX_CORRECTIONS);
 }

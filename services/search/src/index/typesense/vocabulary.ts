@@ -1,4 +1,4 @@
-import { editsBetween } from '../../domain/edits.js';
+import { correctionsOf } from '../../domain/edits.js';
 import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import { allowedEdits, type Vocabulary } from '../../domain/pattern.js';
 import type { Group } from '../../domain/query.js';
@@ -8,10 +8,11 @@ import type { Names } from './names.js';
 import { type Token, termToken } from './tokens.js';
 
 const MAX_COMPLETIONS = 40;
-const MAX_CORRECTIONS = 5;
 const MAX_CANDIDATES = 250;
 const WORD = /^\p{L}{2,32}$/u;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+/** Stands for a letter that is missing. */
+const ANY = '0';
 
 /**
  * Replaces each character of a word by one that Typesense knows, so that it can find typos in any script: similar words
@@ -57,12 +58,16 @@ export async function vocabularyFor(
     const completed = (completions.get(surface)?.length ?? 0) > 0;
     return !known.has(terms.at(-1) as string) && !completed && allowedEdits(surface.length) > 0;
   });
-  const near = await server.search(wrong.map(({ surface }) => nearTo(names, partitions, surface)));
-  const candidates = new Map(wrong.map(({ surface }, i) => [surface, wordsIn(near[i]?.hits ?? [], '')]));
+  const asked = wrong.flatMap(({ surface }) => likeShapesOf(surface).map((shape) => ({ surface, shape })));
+  const near = await server.search(asked.map(({ shape }) => nearTo(names, partitions, shape)));
+  const candidates = new Map<string, Set<string>>(wrong.map(({ surface }) => [surface, new Set()]));
+  for (const [i, { surface }] of asked.entries()) {
+    for (const word of wordsIn(near[i]?.hits ?? [], '')) candidates.get(surface)?.add(word);
+  }
   return {
     has: (term) => known.has(term),
     completions: (beginning) => completions.get(beginning)?.slice(0, MAX_COMPLETIONS) ?? [],
-    corrections: (word, edits) => nearest(word, candidates.get(word) ?? [], edits),
+    corrections: (word, edits) => correctionsOf(word, candidates.get(word) ?? [], edits),
   };
 }
 
@@ -89,9 +94,21 @@ function beginningWith(names: Names, partitions: readonly Token[], surface: stri
   return { ...lookUp(names, partitions, shapeOf(surface)), prefix: 'true', num_typos: '0' };
 }
 
-function nearTo(names: Names, partitions: readonly Token[], surface: string): Search {
+/**
+ * Returns the shapes for which similar ones are sought: that of the word, and those in which a letter, or two if so many
+ * edits are allowed, is removed or inserted at its beginning. Typesense finds no typos that do this to the first two
+ * letters, but an inserted letter may be any, since it finds those that replace one.
+ */
+function likeShapesOf(word: string): string[] {
+  const shape = shapeOf(word);
+  const [first, rest, behind] = [shape.slice(0, 1), shape.slice(1), shape.slice(2)];
+  const shapes = [shape, rest, first + behind, ANY + shape, first + ANY + rest];
+  return allowedEdits(word.length) > 1 ? [...shapes, behind, ANY + ANY + shape] : shapes;
+}
+
+function nearTo(names: Names, partitions: readonly Token[], shape: string): Search {
   const typos = { num_typos: '2', min_len_1typo: 1, min_len_2typo: 1, typo_tokens_threshold: MAX_CANDIDATES };
-  return { ...lookUp(names, partitions, shapeOf(surface)), ...typos, prefix: 'false' };
+  return { ...lookUp(names, partitions, shape), ...typos, prefix: 'false' };
 }
 
 function havingTerm(names: Names, partitions: readonly Token[], term: string, fields: readonly Field[]): Search {
@@ -100,13 +117,4 @@ function havingTerm(names: Names, partitions: readonly Token[], term: string, fi
   const has = either(...known.map((field) => among(`${field}_terms`, token)));
   const filter = both(among('partition', partitions), has);
   return { collection: names.entries, q: '*', filter_by: filter, per_page: 0 };
-}
-
-/** Returns the candidates with the fewest edits, within the limit. */
-function nearest(word: string, candidates: readonly string[], limit: number): string[] {
-  // The word itself may remain from texts that are deleted or not searched.
-  const others = candidates.filter((candidate) => candidate !== word);
-  const edits = others.map((candidate) => editsBetween(word, candidate, limit));
-  const fewest = Math.min(limit, ...edits);
-  return others.filter((_, i) => edits[i] === fewest).slice(0, MAX_CORRECTIONS);
 }
