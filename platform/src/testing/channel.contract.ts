@@ -20,7 +20,7 @@ import type {
   ServedMethod,
 } from '@commonplace/kit/rpc';
 import { serveMethods } from '@commonplace/kit/rpc';
-import type { Collection, StoredRecord } from '@commonplace/kit/store';
+import type { Collection, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -266,16 +266,21 @@ export function channelContract(name: string, open: OpenChannel): void {
       await eventually(async () => expect(ended).toBe(true));
     });
   });
-  describe(`channel: ${name}: what a streaming handler writes`, () => streamCommits(open));
+  describe(`channel: ${name}: what a handler writes`, () => handlerCommits(open));
 }
 
-/** Tests that the unit of work of a stream is committed at its end, and at no other time. */
-function streamCommits(open: OpenChannel): void {
+/**
+ * Tests that the unit of work of a stream is committed at its end, and at no other time, and that a unary call runs again
+ * after a lost race.
+ */
+function handlerCommits(open: OpenChannel): void {
   // The contract allows this service to call the method.
   const peers = createPeerTokens(randomBytes(32), 'search');
   const controller = new AbortController();
   let play: (context: CallContext) => AsyncIterable<unknown>;
+  let answer: (context: CallContext) => Promise<unknown>;
   let records: Collection<StoredRecord>;
+  let begin: () => UnitOfWork;
   let client: Client<IndexService>;
   let close: () => Promise<void>;
 
@@ -283,12 +288,13 @@ function streamCommits(open: OpenChannel): void {
     const folder = await mkdtemp(join(tmpdir(), 'commonplace-stream-'));
     const database = await openSqliteDatabase({ file: join(folder, 'stream.db') });
     const store = database.store('stream');
+    begin = () => store.begin();
     records = await store.collection<StoredRecord>({ name: 'written', indexes: [] });
     const handlers: Record<string, unknown> = {};
     for (const [method, { responseStream }] of Object.entries(definition)) {
       handlers[method] = responseStream
         ? (_: unknown, context: CallContext) => play(context)
-        : () => Promise.reject(new Error('is not called'));
+        : (_: unknown, context: CallContext) => answer(context);
     }
     const verifyCaller = () => Promise.reject(new Error('these calls have no caller'));
     const parts = { service: 'stream', store, verifyCaller, peers, log: silentLog };
@@ -378,5 +384,29 @@ function streamCommits(open: OpenChannel): void {
     };
     await read();
     await expect(read()).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable' });
+  });
+
+  test('is written again after a lost race, with the reply of the last run alone', async () => {
+    let runs = 0;
+    answer = async ({ work, reply }) => {
+      runs += 1;
+      reply.warnings = [...(reply.warnings ?? []), { code: `run_${runs}`, message: 'Again.' }];
+      if (runs === 1) {
+        reply.status = 201;
+        reply.retryAfter = 3;
+        work.insert(records, { id: 'first' });
+        // Another call is faster.
+        const other = begin();
+        other.insert(records, { id: 'first' });
+        await other.commit();
+      } else work.insert(records, { id: 'second' });
+      return { entries: [], leftIds: [] };
+    };
+    const reply: Reply = {};
+    const options = { metadata: { requestId: 'req_test' }, deadline: Date.now() + 20_000, reply };
+    await client.getIndexEntries({ ids: [], mostBytes: 0 }, options);
+    expect(runs).toBe(2);
+    expect(reply).toEqual({ warnings: [{ code: 'run_2', message: 'Again.' }] });
+    expect(await written('second')).toBe(true);
   });
 }
