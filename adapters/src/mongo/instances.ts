@@ -31,7 +31,7 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
   const _id = randomUUID();
   const silence = createSilence();
   const closing = new AbortController();
-  const service = db.databaseName;
+  const database = db.databaseName;
   let announced: Promise<unknown> = Promise.resolve();
 
   /** Updates run one after another, so that none overwrites a later one. */
@@ -48,7 +48,7 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
       if (left.length > 0) await db.command({ killSessions: left });
       const { deletedCount } = await instances.deleteOne({ _id: other, beat });
       silence.forget(other);
-      if (deletedCount > 0) log.info('mongodb.instance_gone', { service, sessions: left.length });
+      if (deletedCount > 0) log.info('mongodb.instance_gone', { database, sessions: left.length });
     }
   };
   const beating = (async () => {
@@ -58,7 +58,7 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
         if (sessions().length > 0) await announce().then(endSilent);
         failing = false;
       } catch (error) {
-        if (!failing) log.warn('mongodb.instances_unknown', { service, error });
+        if (!failing) log.warn('mongodb.instances_unknown', { database, error });
         failing = true;
       }
       await sleep(BEAT_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {});

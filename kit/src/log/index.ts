@@ -4,14 +4,27 @@ import { inSources } from '../program/stack.js';
 export { factsOfError, writeLastWords } from './last-words.js';
 
 /**
+ * Fields of one line. The names that every line has by itself are excluded: a line would have them twice, and readers
+ * take one of the two.
+ */
+export interface LineFields {
+  readonly [name: string]: unknown;
+  readonly event?: never;
+  readonly level?: never;
+  readonly time?: never;
+  readonly hostname?: never;
+  readonly service?: never;
+}
+
+/**
  * Writes structured logs: one JSON object per line, in UTC, with named fields. `event` is a stable code. About a
  * request, its id, tenant and outcome are logged, never a body or a credential.
  */
 export interface Log {
-  debug(event: string, fields?: Record<string, unknown>): void;
-  info(event: string, fields?: Record<string, unknown>): void;
-  warn(event: string, fields?: Record<string, unknown>): void;
-  error(event: string, fields?: Record<string, unknown>): void;
+  debug(event: string, fields?: LineFields): void;
+  info(event: string, fields?: LineFields): void;
+  warn(event: string, fields?: LineFields): void;
+  error(event: string, fields?: LineFields): void;
   child(fields: Record<string, unknown>): Log;
   flush(): void;
 }

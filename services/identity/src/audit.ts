@@ -67,7 +67,7 @@ export function createCredentialAudit({ store, log, now }: CredentialAuditParts)
     try {
       await work.commit();
     } catch (error) {
-      log.warn('audit.not_published', { event: event.type, subject: event.subject, error });
+      log.warn('audit.not_published', { type: event.type, subject: event.subject, error });
     }
   }
 
@@ -86,7 +86,7 @@ export function createCredentialAudit({ store, log, now }: CredentialAuditParts)
     }),
     report: async ({ latest, count }) => {
       const { data, type, reason, network } = latest;
-      if (data === undefined) log.warn('identity.refused', { event: type, reason, network, count });
+      if (data === undefined) log.warn('identity.refused', { type, reason, network, count });
       else await publish(eventOf(latest, { ...data, reason, count }));
     },
   });
