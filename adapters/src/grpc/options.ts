@@ -1,11 +1,11 @@
-/** Maximum message size in bytes in both directions: a body of 10 MiB with its framing. */
-export const GRPC_MESSAGE_BYTES = 12 * 1024 * 1024;
+/** Maximum size of a request in bytes: a body of 10 MiB with its framing. */
+const REQUEST_BYTES = 12 * 1024 * 1024;
+/** Maximum size of an answer in bytes: a page of 200 comments or messages, each as long as allowed. */
+export const ANSWER_BYTES = 32 * 1024 * 1024;
 /** Maximum size of the metadata in bytes; error metadata can hold 100 faults. */
 const METADATA_BYTES = 64 * 1024;
 
 const shared = {
-  'grpc.max_receive_message_length': GRPC_MESSAGE_BYTES,
-  'grpc.max_send_message_length': GRPC_MESSAGE_BYTES,
   'grpc.max_metadata_size': METADATA_BYTES,
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5_000,
@@ -16,6 +16,8 @@ const shared = {
  */
 export const serverOptions = {
   ...shared,
+  'grpc.max_receive_message_length': REQUEST_BYTES,
+  'grpc.max_send_message_length': ANSWER_BYTES,
   'grpc.max_connection_age_ms': 5 * 60_000,
   'grpc.max_connection_age_grace_ms': 20_000,
   'grpc.max_concurrent_streams': 1000,
@@ -45,6 +47,8 @@ export function clientOptions(service: string, readMethods: readonly string[]) {
         ];
   return {
     ...shared,
+    'grpc.max_receive_message_length': ANSWER_BYTES,
+    'grpc.max_send_message_length': REQUEST_BYTES,
     'grpc.service_config': JSON.stringify({
       loadBalancingConfig: [{ round_robin: {} }],
       retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },

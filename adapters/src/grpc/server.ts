@@ -25,7 +25,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import { ArrivedCall } from '../calls/arrived-call.js';
 import { letCallsEnd } from './ending-connections.js';
 import { fromGrpc, replyTrailer } from './metadata.js';
-import { GRPC_MESSAGE_BYTES, serverOptions } from './options.js';
+import { ANSWER_BYTES, serverOptions } from './options.js';
 import { encodeStatus, STATUS_KEY } from './status.js';
 import type { MeshTls } from './tls.js';
 
@@ -259,6 +259,6 @@ function wireError(error: AppError, reply: Reply = {}) {
   // A service that answers is reachable, so the channel must not retry what it refused.
   if (error.code === 'UNAVAILABLE') metadata.set(PUSHBACK, '-1');
   const details = encodeStatus(error);
-  if (details.length < GRPC_MESSAGE_BYTES) metadata.set(STATUS_KEY, details);
+  if (details.length < ANSWER_BYTES) metadata.set(STATUS_KEY, details);
   return { code: status[error.code], details: error.reason, metadata };
 }

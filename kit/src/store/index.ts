@@ -1,3 +1,4 @@
+export * from './bounded-page.js';
 export * from './cursor.js';
 export * from './expiry.js';
 export * from './in-work.js';

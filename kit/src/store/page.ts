@@ -77,6 +77,18 @@ export function pageOf<T extends StoredRecord>(
   return { items: found.slice(0, slice.limit), page: toPage(slice, total, last && keyset(last, sort)) };
 }
 
+/** Returns a page that ends after some of its items, at least one, because all of them are too large together. */
+export function shortenedPage<T extends StoredRecord>(
+  page: Page,
+  kept: readonly T[],
+  sort: Sort<T>,
+  request: PageRequest | undefined,
+): Page {
+  const { offset, after } = parsePageRequest(request);
+  const nextOffset = after === undefined ? offset + kept.length : undefined;
+  return { ...page, hasMore: true, nextOffset, nextCursor: encodeCursor(keyset(kept.at(-1) as T, sort)) };
+}
+
 /** Returns a page of the matching records, all of which the caller may see. Pass `total` if it is already known. */
 export async function findPage<T extends StoredRecord>(
   collection: Collection<T>,

@@ -102,6 +102,13 @@ export function channelContract(name: string, open: OpenChannel): void {
       expect((await ask()).entries).toMatchObject([{ id: 'a' }]);
     });
 
+    test('an answer of 24 MiB arrives', async () => {
+      const text = 'x'.repeat(24 * 2 ** 20);
+      play = async () => ({ entries: [{ ...entry('large'), text }], leftIds: [] });
+      const { entries } = await ask({ deadline: Date.now() + 30_000 });
+      expect(entries[0]?.text.length).toBe(text.length);
+    });
+
     test('errors arrive as they were thrown', async () => {
       const thrown = new AppError('ABORTED', 'version_conflict', 'Changed – größer 你好.', {
         param: 'name',

@@ -242,6 +242,28 @@ describe('runs', () => {
     expect(await runsOf(admin, { agentId, createdAfter: first.createdAt })).toEqual([second.id]);
   });
 
+  test('end a page that they would make too large, and continue on the next', async () => {
+    const agent = await at.createAgent();
+    const metadata = Buffer.from(JSON.stringify({ text: 'x'.repeat(3_000_000) }));
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const { id } = await at.start(at.owner, agent, { metadata });
+      await at.until(at.owner, id, 'completed');
+      ids.push(id);
+    }
+    const seen: string[] = [];
+    for (let cursor = ''; ; ) {
+      const page = { limit: 200, offset: 0, cursor };
+      const request = ListRunsRequest.fromPartial({ agentId: agent.id, sort: 'created_at', page });
+      const answer = await at.clients.runs.listRuns(request, await at.stage.as(at.owner));
+      expect([answer.items.length, answer.page?.total]).toEqual([1, 3]);
+      seen.push(...answer.items.map(({ id }) => id));
+      cursor = answer.page?.nextCursor ?? '';
+      if (cursor === '') break;
+    }
+    expect(seen).toEqual(ids);
+  });
+
   test('tell when to read them again until they have ended', async () => {
     at.tools.set('send', {});
     const agent = await at.createAgent({ policy: { ...DEFAULT_POLICY, mode: 'always' } });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
+import { findBoundedPage, findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type Run, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import {
@@ -45,8 +45,18 @@ export function createRunHandlers(parts: Parts): Handlers<RunService> {
   return {
     async listRuns(request, context) {
       const where = await visibleRuns(parts, request, context);
-      const { items, page } = await findPage(parts.runs, where, SORTS[request.sort] ?? NEWEST_FIRST, request.page);
-      return { items: await presentAll(parts, items, context), page };
+      return findBoundedPage(
+        {
+          collection: parts.runs,
+          where,
+          sort: SORTS[request.sort] ?? NEWEST_FIRST,
+          present: async function* (runs) {
+            yield* await presentAll(parts, runs, context);
+          },
+          bytesOf,
+        },
+        request.page,
+      );
     },
 
     async createRun(request, context) {
@@ -378,6 +388,12 @@ async function presentAll(parts: Parts, runs: readonly RunRecord[], context: Cal
   const views = await viewsOf(parts, runs, context);
   const positions = await Promise.all(runs.map((run) => positionOf(parts, run)));
   return runs.map((run, i) => runMessage(run, { ...(views[i] ?? CLOSED), queuePosition: positions[i] }));
+}
+
+/** Returns the bytes of the parts of a run that may be large. */
+function bytesOf({ input, output, metadata }: Run): number {
+  const texts = Buffer.byteLength(input?.text ?? '') + Buffer.byteLength(output?.text ?? '');
+  return texts + (input?.parameters.length ?? 0) + (output?.data.length ?? 0) + metadata.length;
 }
 
 const CLOSED = { readable: new Map(), isOpen: false };

@@ -1,7 +1,7 @@
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import type { Where } from '@commonplace/kit/store';
+import { findBoundedPage, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type AutomationRun, AutomationRunStatus } from '@commonplace/proto/automations/v1/automation.js';
 import type {
@@ -9,9 +9,7 @@ import type {
   ListAutomationRunsRequest,
   RunAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
-import type { ActsAs } from '../acts-as.js';
-import { rightsOfCaller } from '../acts-as.js';
-import { findBoundedPage } from '../bounded-page.js';
+import { type ActsAs, rightsOfCaller } from '../acts-as.js';
 import { AutomationInactive } from '../definitions/errors.js';
 import type { AutomationRecord } from '../definitions/records.js';
 import { isLoop } from '../domain/chain.js';

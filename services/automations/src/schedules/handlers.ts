@@ -1,7 +1,9 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { namedSort, timesWithin, type Where } from '@commonplace/kit/store';
+
+import { findBoundedPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
+
 import { ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
 import {
   type CreateScheduleRequest,
@@ -9,8 +11,9 @@ import {
   ScheduleInclude,
   type ScheduleService,
 } from '@commonplace/proto/automations/v1/schedule_service.js';
+
 import { rightsOfCaller } from '../acts-as.js';
-import { findBoundedPage } from '../bounded-page.js';
+
 import { MissingTarget } from '../errors.js';
 import type { Place } from '../policy.js';
 import { placeOfTarget, requireDelivery, requireMayChange, seeSchedule, visibleSchedules } from './access.js';

@@ -1,7 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { Sort, Where } from '@commonplace/kit/store';
+import { type Sort, shortenedPage, type Where } from '@commonplace/kit/store';
 import { ResourceState, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
   type ListResourcesRequest,
@@ -41,13 +41,33 @@ export async function listResources(
   const parent = await requireParent(parts, request, subject);
   const visible = await visibleWhere(parts, request.workspaceId, subject);
   const filters = await filtersOf(parts, request);
-  const { nodes, page } = await pageOf(parts, { request, parent, filters, visible }, subject);
+  const found = await pageOf(parts, { request, parent, filters, visible }, subject);
+  const { nodes, page } = request.include.includes(ResourceInclude.CONTENT) ? withRoom(found, request) : found;
   const access = await parts.policy.accessToAll(nodes, subject);
   const seen = nodes.flatMap((node, i): Seen[] => {
     const held = access[i];
     return held === undefined ? [] : [{ node, access: held, membership }];
   });
   return { items: await itemsOf(parts, seen, request.include, subject), page };
+}
+
+/** Maximum bytes of the documents' contents on one page that includes them; the first document always has room. */
+const MAX_CONTENT_BYTES = 6 * 1024 * 1024;
+
+/** Ends a page before the document whose content has no room on it. */
+function withRoom({ nodes, page }: NodePage, request: ListResourcesRequest): NodePage {
+  let bytes = 0;
+  const end = nodes.findIndex(({ type, sizeBytes }, at) => {
+    if (type === 'document') bytes += sizeBytes;
+    return at > 0 && bytes > MAX_CONTENT_BYTES;
+  });
+  if (end < 0) return { nodes, page };
+  const kept = nodes.slice(0, end);
+  return { nodes: kept, page: shortenedPage(page, kept, sortOf(request), request.page) };
+}
+
+function sortOf({ sort }: ListResourcesRequest): Sort<Node> {
+  return SORT_FIELDS[sort] ?? ['position'];
 }
 
 interface ListScope {
@@ -61,7 +81,7 @@ interface ListScope {
 async function pageOf(parts: TreeParts, list: ListScope, subject: AccessSubject): Promise<NodePage> {
   const { request, filters, visible } = list;
   const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
-  const sort = SORT_FIELDS[request.sort] ?? ['position'];
+  const sort = sortOf(request);
   const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
   const place = placeFilter(request);
   // The parent implies the workspace, so the query uses only fields of the children's index.

@@ -1,16 +1,7 @@
-import {
-  type Collection,
-  countTotal,
-  invalidCursor,
-  keyset,
-  parsePageRequest,
-  type Scalar,
-  type Sort,
-  type StoredRecord,
-  toPage,
-  type Where,
-} from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
+import { invalidCursor, keyset } from './cursor.js';
+import { countTotal, parsePageRequest, toPage } from './page.js';
+import type { Collection, Scalar, Sort, StoredRecord, Where } from './port.js';
 
 /** Maximum bytes of the items on one page; a page that exceeds it ends early and reports that there are more items. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
