@@ -182,8 +182,6 @@ describe('the workspaces of an agent in two spellings', () => {
 describe('a list of a workspace', () => {
   type Listing = (by: Caller, workspaceId: string) => Promise<unknown>;
   const lists: Readonly<Record<string, Listing>> = {
-    agents: async (by, workspaceId) =>
-      at.clients.agents.listAgents(ListAgentsRequest.fromPartial({ workspaceId }), await at.stage.as(by)),
     runs: async (by, workspaceId) =>
       at.clients.runs.listRuns(ListRunsRequest.fromPartial({ workspaceId }), await at.stage.as(by)),
     approvals: async (by, workspaceId) =>

@@ -18,7 +18,7 @@ import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
 import { fold } from '../domain/fold.js';
 import type { Parts } from '../parts.js';
-import { isAtLeastMember, membershipsOf, readWorkspace } from '../policy.js';
+import { isAtLeastMember, membershipsOf } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { type AgentFields, readChange, readNewAgent, requireRestoreAlone } from '../wire/agent-fields.js';
 import { versionMessage } from '../wire/agents.js';
@@ -40,7 +40,6 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
 
   return {
     async listAgents(request, context) {
-      if (request.workspaceId !== undefined) await readWorkspace(parts, request.workspaceId, context);
       const person = await parts.memberships.fresh(context.caller.userId, context.onward);
       const { and = [], ...visible } = visibleAgents(person, context.caller);
       const where = { ...visible, and: [...and, filterOf(request)] };
