@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createResource } from '../fill.js';
 import { createDocument, fill, type Place } from './world.js';
@@ -109,7 +111,34 @@ async function visitor({ client, workspaceId }: Place, content: string) {
 }
 
 /** Stores a file. Returns a function that downloads its bytes by their signed address. */
-async function downloader({ client, workspaceId }: Place, bytes: number) {
+async function downloader(place: Place, bytes: number) {
+  const url = await storedFile(place, bytes);
+  return () => download(url);
+}
+
+/** Connections that a client which does not read keeps open. */
+const MAX_UNREAD = 400;
+
+/**
+ * Stores a file. Returns a function that requests its bytes and reads nothing but the status. The oldest of `MAX_UNREAD`
+ * connections is closed for a further one.
+ */
+async function requesterWhoDoesNotRead(place: Place, bytes: number) {
+  const url = await storedFile(place, bytes);
+  const open: ClientRequest[] = [];
+  return async () => {
+    if (open.length >= MAX_UNREAD) open.shift()?.destroy();
+    const request = get(url, { agent: false });
+    open.push(request);
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    // The connection may end at any time, as it does when it is closed above.
+    for (const emitter of [request, answer]) emitter.on('error', () => {});
+    return { status: answer.statusCode ?? 0 };
+  };
+}
+
+/** Stores a file of so many bytes. Returns the signed address of its content. */
+async function storedFile({ client, workspaceId }: Place, bytes: number): Promise<string> {
   const body = {
     name: 'words.txt',
     workspace_id: workspaceId,
@@ -117,7 +146,7 @@ async function downloader({ client, workspaceId }: Place, bytes: number) {
   };
   const { resource } = await client.ask<{ resource: { id: string } }>('POST', '/files', body);
   const { download_url: url } = await client.ask<{ download_url: string }>('GET', `/resources/${resource.id}/file`);
-  return () => download(url);
+  return url;
 }
 
 async function download(url: string): Promise<{ status: number }> {
@@ -220,6 +249,7 @@ export const ATTACKS: readonly Attack[] = [
   { name: 'page: 4 KB, published', prepare: (place) => visitor(place, fill('Some *words* here. ', 4000)) },
   { name: 'page: 1 MB, published', prepare: (place) => visitor(place, fill('Some *words* here. ', MIB)) },
   { name: 'download: 5 MB', prepare: (place) => downloader(place, 5 * MIB) },
+  { name: 'download: 5 MB that nobody reads', prepare: (place) => requesterWhoDoesNotRead(place, 5 * MIB) },
   {
     name: 'import: HTML of 4.9 MB',
     prepare: (place) => importer(place, 'html', fill('<p>Some <b>text</b></p>', 4.9 * MIB)),
