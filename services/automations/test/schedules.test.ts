@@ -740,6 +740,21 @@ test('a change has at most one kind of timing and one target', async () => {
   expect((await stage.update(id, { target: same, automationId })).automationId).toBe(automationId);
 });
 
+test('null is accepted for the kinds of timing and target that a schedule does not have', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id, version } = await stage.create({ automationId, cron: '0 * * * *' });
+  const admin = stage.person('Admin', WorkspaceRole.ADMIN);
+  const empty = ['interval_seconds', 'run_at', 'agent_id'];
+  expect(await stage.update(id, {}, admin, empty)).toMatchObject({ version, actsAs: { id: stage.owner.userId } });
+  const echo = { automationId, cron: '0 * * * *' };
+  expect(await stage.update(id, echo, undefined, ['cron', 'automation_id', ...empty])).toMatchObject(echo);
+  const other = await stage.update(id, { intervalSeconds: 600 }, undefined, ['cron', 'interval_seconds']);
+  expect([other.cron, other.intervalSeconds]).toEqual([undefined, 600]);
+  for (const param of ['interval_seconds', 'automation_id']) {
+    await expect(stage.update(id, {}, undefined, [param])).rejects.toMatchObject({ reason: 'missing_field', param });
+  }
+});
+
 test('an agent runs at most every five minutes', async () => {
   const { agentId, workspaceId } = stage;
   const fields = { agentId, workspaceId, input: input('Sum up.') };

@@ -56,6 +56,40 @@ export const changesActing = (mask: readonly string[]): boolean => names(mask, A
 export const changesTiming = (mask: readonly string[]): boolean => names(mask, TIMING);
 export const changesTarget = (mask: readonly string[]): boolean => names(mask, ['target', 'agent_id', 'automation_id']);
 
+/** Fields of the contract that a read shows as null if a schedule has another timing or target, and their names here. */
+const ALTERNATIVES = {
+  cron: 'cron',
+  interval_seconds: 'intervalSeconds',
+  run_at: 'runAt',
+  agent_id: 'agentId',
+  automation_id: 'automationId',
+} as const;
+type Alternative = keyof typeof ALTERNATIVES;
+
+const changesKind = (mask: readonly string[]): boolean => names(mask, ['cron', 'interval_seconds', 'run_at']);
+
+/**
+ * Returns the mask of a change without the alternatives that are null, so that a schedule can be sent as it was read.
+ * Throws if the schedule would be left without a timing or a target.
+ */
+export function maskWithoutNulls(
+  request: UpdateScheduleRequest,
+  { timing, agentId, automationId }: ScheduleRecord,
+): string[] {
+  const { updateMask = [] } = request;
+  const isNull = (path: string): path is Alternative =>
+    Object.hasOwn(ALTERNATIVES, path) && request[ALTERNATIVES[path as Alternative]] === undefined;
+  const rest = updateMask.filter((path) => !isNull(path));
+  const held = { ...timing, agentId, automationId };
+  for (const path of updateMask.filter(isNull)) {
+    const isReplaced = path === 'agent_id' || path === 'automation_id' ? changesTarget(rest) : changesKind(rest);
+    if (held[ALTERNATIVES[path]] !== undefined && !isReplaced) {
+      throw invalidField(path, 'missing_field', `${path} must not be null unless another field takes its place.`);
+    }
+  }
+  return rest;
+}
+
 /** Returns the target that a request names; undefined if it names none. Throws if it names two different ones. */
 export function targetIn({ target, agentId, automationId }: TargetFields): Target | undefined {
   const named: Target[] = [];

@@ -6,7 +6,15 @@ import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/sc
 import { rightsOfCaller } from '../acts-as.js';
 import { ScheduleCompleted, WorkspaceArchived } from '../errors.js';
 import { placeOfTarget, requireDelivery, requireMayChange, seeSchedule } from './access.js';
-import { changesActing, changesTarget, changesTiming, readChange, type Target, targetIn } from './fields.js';
+import {
+  changesActing,
+  changesTarget,
+  changesTiming,
+  maskWithoutNulls,
+  readChange,
+  type Target,
+  targetIn,
+} from './fields.js';
 import { newFire, withdrawFires } from './fires.js';
 import { type Pair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { planAnew } from './plan.js';
@@ -19,10 +27,10 @@ import type { ScheduleRecord } from './records.js';
  */
 export async function updateSchedule(
   parts: ScheduleParts,
-  request: UpdateScheduleRequest,
+  asked: UpdateScheduleRequest,
   context: CallContext,
 ): Promise<Schedule> {
-  const { scheduleId, updateMask: mask = [] } = request;
+  const { scheduleId } = asked;
   await context.inTurn(parts.schedules.spec.name, scheduleId);
   const access = await seeSchedule(parts, scheduleId, context);
   requireMayChange(access, context.caller);
@@ -32,6 +40,8 @@ export async function updateSchedule(
   const before: Pair = { schedule: access.schedule, state };
   if (access.place.archived) throw WorkspaceArchived();
   if (before.schedule.status === 'completed') throw ScheduleCompleted();
+  const mask = maskWithoutNulls(asked, before.schedule);
+  const request = { ...asked, updateMask: mask };
   const changed = await changedSchedule(parts, request, before, context);
   const now = parts.now();
   const after = await replan(parts, changed, before, mask, now, context);
