@@ -10,7 +10,7 @@ import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { workspaceRolesFrom } from '@commonplace/platform/memberships';
-import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
 import type { Parts } from './parts.js';
@@ -48,17 +48,46 @@ export async function choosePlace(
   }
   if (names.orgId !== undefined) {
     const { orgId } = names;
-    const person = await membershipsOf(parts, context, (known) => isMember(known, orgId));
-    if (!person.orgs.has(orgId)) throw NotFound({}, { param: 'org_id' });
-    if (!reachesTenant(caller, orgId) || caller.credential.workspaceIds !== undefined)
-      throw credentialOutOfScope(caller, orgId);
-    if (!isMember(person, orgId)) throw InsufficientRole({}, { param: 'org_id' });
+    const { role } = await requireOrg(parts, orgId, context, (known) => isAtLeastMember(known.role));
+    if (caller.credential.workspaceIds !== undefined) throw credentialOutOfScope(caller, orgId);
+    if (!isAtLeastMember(role)) throw InsufficientRole({}, { param: 'org_id' });
     return { tenant: orgId, orgId };
   }
   const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
   const { orgId, archived } = await readWorkspace(parts, workspaceId, context, (known) => !known.archived);
   if (archived) throw WorkspaceArchived();
   return { tenant: orgId || workspaceId, orgId, workspaceId };
+}
+
+/** Throws unless the caller can read the workspace and is in the Org that the filter of a list names. */
+export async function requireListedPlace(
+  parts: Pick<PolicyParts, 'memberships' | 'directory'>,
+  { workspaceId, orgId }: PlaceNames,
+  context: Pick<Asking, 'caller' | 'onward'>,
+): Promise<void> {
+  if (workspaceId !== undefined) await readWorkspace(parts, workspaceId, context);
+  if (orgId !== undefined) await requireOrg(parts, orgId, context);
+}
+
+/**
+ * Returns the caller's membership of an Org that a request names; guests have one, too. Throws `NotFound` for an Org
+ * that they are not in, and the error for a credential that does not reach it. Cached memberships are read again unless
+ * they are as `suffices` wants them.
+ */
+export async function requireOrg(
+  parts: Pick<PolicyParts, 'memberships'>,
+  orgId: string,
+  context: Pick<Asking, 'caller' | 'onward'>,
+  suffices: (membership: OrgMembership) => boolean = () => true,
+): Promise<OrgMembership> {
+  const { orgs } = await membershipsOf(parts, context, (person) => {
+    const known = person.orgs.get(orgId);
+    return known !== undefined && suffices(known);
+  });
+  const membership = orgs.get(orgId);
+  if (membership === undefined) throw NotFound({}, { param: 'org_id' });
+  if (!reachesTenant(context.caller, orgId)) throw credentialOutOfScope(context.caller, orgId);
+  return membership;
 }
 
 /**

@@ -26,7 +26,7 @@ import { type AgentStage, openAgentStage } from './stage.js';
 let at: AgentStage;
 
 beforeAll(async () => {
-  at = await openAgentStage();
+  at = await openAgentStage({ COMMONPLACE_RUN_METADATA_BYTES: '4194304' });
 });
 
 beforeEach(() => at.model.reset());
@@ -202,6 +202,25 @@ describe('a list of a workspace', () => {
     await expect(list(at.owner, newId())).rejects.toMatchObject({ reason: 'not_found', param: 'workspace_id' });
     const guest = at.person('Guest', 'guest');
     await expect(list(guest, at.workspaceId)).rejects.toMatchObject({ reason: 'insufficient_role' });
+  });
+});
+
+describe('a list of an Org', () => {
+  type Listing = (by: Caller, orgId: string) => Promise<unknown>;
+  const lists: Readonly<Record<string, Listing>> = {
+    agents: async (by, orgId) =>
+      at.clients.agents.listAgents(ListAgentsRequest.fromPartial({ orgId }), await at.stage.as(by)),
+    sessions: async (by, orgId) =>
+      at.clients.sessions.listChatSessions(ListChatSessionsRequest.fromPartial({ orgId }), await at.stage.as(by)),
+    memories: async (by, orgId) =>
+      at.clients.memories.listMemories(ListMemoriesRequest.fromPartial({ orgId }), await at.stage.as(by)),
+  };
+
+  test.each(Object.entries(lists))('of %s is refused to those who are not in it', async (_, list) => {
+    const personal: Caller = { ...at.owner, tenant: { orgId: null } };
+    await list(at.owner, at.orgId);
+    await expect(list(personal, at.orgId)).rejects.toMatchObject({ reason: 'tenant_boundary' });
+    await expect(list(at.owner, newId())).rejects.toMatchObject({ reason: 'not_found', param: 'org_id' });
   });
 });
 

@@ -18,7 +18,7 @@ import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
 import { fold } from '../domain/fold.js';
 import type { Parts } from '../parts.js';
-import { isAtLeastMember, membershipsOf } from '../policy.js';
+import { isAtLeastMember, requireOrg } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { type AgentFields, readChange, readNewAgent, requireRestoreAlone } from '../wire/agent-fields.js';
 import { versionMessage } from '../wire/agents.js';
@@ -40,6 +40,7 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
 
   return {
     async listAgents(request, context) {
+      if (request.orgId !== undefined) await requireOrg(parts, request.orgId, context);
       const person = await parts.memberships.fresh(context.caller.userId, context.onward);
       const { and = [], ...visible } = visibleAgents(person, context.caller);
       const where = { ...visible, and: [...and, filterOf(request)] };
@@ -129,11 +130,8 @@ async function tenantOf(
     if (!reachesTenant(caller, null)) throw credentialOutOfScope(caller, null);
     return { tenant: homeOf(caller.userId), orgId: '' };
   }
-  const { orgs } = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
-  const membership = orgs.get(orgId);
-  if (membership === undefined) throw NotFound({}, { param: 'org_id' });
-  if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
-  if (!isAtLeastMember(membership.role)) throw InsufficientRole();
+  const { role } = await requireOrg(parts, orgId, context);
+  if (!isAtLeastMember(role)) throw InsufficientRole();
   return { tenant: orgId, orgId };
 }
 

@@ -4,7 +4,7 @@ import type { ListChatSessionsRequest } from '@commonplace/proto/agents/v1/chat_
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { fold } from '../domain/fold.js';
 import type { Parts } from '../parts.js';
-import { placesReached, readWorkspace } from '../policy.js';
+import { placesReached, requireListedPlace } from '../policy.js';
 import type { SessionRecord } from '../stores/sessions.js';
 
 type ListParts = Pick<Parts, 'sessions' | 'memberships' | 'directory'>;
@@ -39,7 +39,7 @@ async function visibleSessions(
   context: CallContext,
 ): Promise<Where<SessionRecord>> {
   const { workspaceId, orgId, agentId, isArchived, createdBy } = request;
-  if (workspaceId !== undefined) await readWorkspace(parts, workspaceId, context);
+  await requireListedPlace(parts, request, context);
   const { caller, onward } = context;
   const { workspaceIds, orgIds } = placesReached(await parts.memberships.fresh(caller.userId, onward), caller);
   const [own, shared] = [{ ownerId: caller.userId }, { visibility: 'workspace' }] as const;
