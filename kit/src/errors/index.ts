@@ -113,6 +113,15 @@ export function isOfOlderPeer(error: unknown): boolean {
   return error instanceof AppError && error.details.reason === OLDER_VERSION;
 }
 
+/** Returns a record that a request names in the field `param`. A `not_found` then names the field. */
+export async function namedBy<T>(param: string, found: Promise<T>): Promise<T> {
+  try {
+    return await found;
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'NOT_FOUND' ? NotFound({}, { param, cause: error }) : error;
+  }
+}
+
 export const Timeout = defineError(
   'DEADLINE_EXCEEDED',
   'timeout',

@@ -46,6 +46,24 @@ export const config = {
     parse: integer(1, 4096),
     fallback: 1024,
   },
+  runMetadataBytes: {
+    variable: 'COMMONPLACE_RUN_METADATA_BYTES',
+    help: 'maximum bytes of the metadata with which a client starts a run',
+    parse: integer(1024, 8_388_608),
+    fallback: 16_384,
+  },
+  runParametersBytes: {
+    variable: 'COMMONPLACE_RUN_PARAMETERS_BYTES',
+    help: 'maximum bytes of the parameters in the input of a run',
+    parse: integer(1024, 8_388_608),
+    fallback: 262_144,
+  },
+  memoryMetadataBytes: {
+    variable: 'COMMONPLACE_MEMORY_METADATA_BYTES',
+    help: 'maximum bytes of the metadata of a memory',
+    parse: integer(1024, 8_388_608),
+    fallback: 16_384,
+  },
   runDays: {
     variable: 'COMMONPLACE_RUN_DAYS',
     help: 'days that a run is kept after it has ended',

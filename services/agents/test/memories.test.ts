@@ -116,6 +116,28 @@ describe('access to memories', () => {
     expect(await stage.removeOf(editor, agent.id, { all: true })).toEqual({ deletedCount: 1 });
   });
 
+  test('have a text', async () => {
+    const empty = { reason: 'invalid_value', param: 'content' };
+    await expect(stage.create(editor, { content: ' \n\t' })).rejects.toMatchObject(empty);
+    const { id } = await stage.create(editor, { content: word() });
+    await expect(stage.update(editor, id, { content: ' ' })).rejects.toMatchObject(empty);
+  });
+
+  test('have metadata up to the limit', async () => {
+    const metadata = (length: number) => Buffer.from(JSON.stringify({ a: 'x'.repeat(length - '{"a":""}'.length) }));
+    const { id } = await stage.create(editor, { content: word(), metadata: metadata(16_384) });
+    const tooLarge = { reason: 'invalid_value', param: 'metadata' };
+    await expect(stage.create(editor, { content: word(), metadata: metadata(16_385) })).rejects.toMatchObject(tooLarge);
+    await expect(stage.update(editor, id, { metadata: metadata(16_385) })).rejects.toMatchObject(tooLarge);
+  });
+
+  test('can be sent as they were read, without a subject', async () => {
+    const { id } = await stage.create(editor, { content: word() });
+    const mask = ['content', 'subject_user_id'];
+    const content = word();
+    expect((await stage.update(editor, id, { content, updateMask: mask })).content).toBe(content);
+  });
+
   test('of a limited key covers its workspaces, and an Org key reaches nothing Personal', async () => {
     const own = await stage.create(editor, { content: word() });
     const shared = await stage.create(editor, { content: word(), ...inWorkspace() });

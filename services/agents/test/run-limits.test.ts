@@ -43,6 +43,35 @@ const lastResults = () => {
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
 };
 
+test.each([
+  ['retry_of', { retryOf: newId(), input: Buffer.alloc(0) }],
+  ['session_id', { sessionId: newId() }],
+])('a record that is not there is named by its field %s', async (param, more) => {
+  await expect(it.start(by, agent, more)).rejects.toMatchObject({ reason: 'not_found', param });
+});
+
+describe('the limit of bytes', () => {
+  const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+  test('of the metadata is exact', async () => {
+    const exact = { text: 'x'.repeat(16_384 - '{"text":""}'.length) };
+    const { metadata } = await it.start(by, agent, { metadata: json(exact) });
+    expect(JSON.parse(metadata.toString())).toEqual(exact);
+    await expect(it.start(by, agent, { metadata: json({ text: `${exact.text}x` }) })).rejects.toMatchObject({
+      ...{ reason: 'invalid_value', param: 'metadata' },
+    });
+  });
+
+  test('of the parameters is exact', async () => {
+    const exact = { a: 'x'.repeat(262_144 - '{"a":""}'.length) };
+    const input = (parameters: object) => json({ text: 'Go.', parameters });
+    await it.start(by, agent, { input: input(exact) });
+    await expect(it.start(by, agent, { input: input({ a: `${exact.a}x` }) })).rejects.toMatchObject({
+      ...{ reason: 'invalid_value', param: 'input.parameters' },
+    });
+  });
+});
+
 describe('the limit of steps', () => {
   test('holds within one turn: its calls are made together or not at all', async () => {
     const run = await ended([{ toolCalls: notes(4) }, { text: 'Done.' }], { maxSteps: 5 });

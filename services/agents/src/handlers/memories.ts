@@ -16,10 +16,10 @@ import { agentFor } from '../memories/agents.js';
 import { eraseMemories } from '../memories/erase.js';
 import { listMemories, type MemoryFilter } from '../memories/list.js';
 import { choosePlaceOfMemory } from '../memories/place.js';
-import { changeOf, readableSources, requireFuture } from '../memories/requests.js';
+import { changeOf, metadataOf, readableSources, requireFuture, requireText } from '../memories/requests.js';
 import { addMemory, changeMemory, type MemoryDraft, type SeesSources } from '../memories/write.js';
 import type { Parts } from '../parts.js';
-import { readWorkspace } from '../policy.js';
+import { requireListedPlace } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import type { MemoryRecord } from '../stores/memories.js';
 import { isOpen, kindOf, memoryMessage, resourcesOf, scopeOf, statusOf } from '../wire/memories.js';
@@ -28,7 +28,7 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
   return {
     async listMemories(request, context) {
       const { scope, workspaceId, orgId, agentId } = request;
-      if (workspaceId !== undefined) await readWorkspace(parts, workspaceId, context);
+      await requireListedPlace(parts, request, context);
       const filter = { ...commonFilter(request), scope: scopeOf(scope), workspaceId, orgId, agentId };
       return list(parts, filter, request.page, context);
     },
@@ -154,10 +154,11 @@ async function contentOf(
   context: CallContext,
 ): Promise<Omit<MemoryDraft, 'scope' | 'tenant' | 'orgId'>> {
   const { content, kind, tags, importance, expiresAt, isPinned, metadata, sourceResourceIds } = request;
+  requireText(content);
   requireFuture(expiresAt);
   return {
     ...{ content, kind: kindOf(kind) ?? 'fact', tags: [...new Set(tags)], importance: importance ?? 0.5, isPinned },
-    ...{ expiresAt, metadata: metadata.length === 0 ? {} : JSON.parse(metadata.toString()) },
+    ...{ expiresAt, metadata: metadataOf(parts, metadata) ?? {} },
     ...{ sourceIds: await readableSources(parts, sourceResourceIds, context), status: 'active', isTainted: false },
     ...{ source: { type: 'manual' }, creatorId: context.caller.userId, createdBy: context.actor },
   };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound, namedBy } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findBoundedPage, findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
@@ -38,6 +38,7 @@ import { viewOf, viewsOf } from '../runs/view.js';
 import { watchRun } from '../runs/watch.js';
 import { type AskedRun, addMessages, requireIdle, requireRoom, respond } from '../sessions/turn.js';
 import { hasEnded, type RunEventRecord, type RunInput, type RunRecord } from '../stores/runs.js';
+import { readMetadata } from '../wire/metadata.js';
 import { readPolicy } from '../wire/policy.js';
 import { jsonBytes, runMessage } from '../wire/runs.js';
 
@@ -116,11 +117,13 @@ function pollSecondsOf(run: RunRecord): number | undefined {
 
 async function create(parts: Parts, request: CreateRunRequest, context: CallContext): Promise<RunRecord> {
   const faults: Fault[] = [];
-  const again = request.retryOf === undefined ? undefined : await retried(parts, request.retryOf, context);
+  const again =
+    request.retryOf === undefined ? undefined : await namedBy('retry_of', retried(parts, request.retryOf, context));
   if (again !== undefined && request.input.length > 0) {
     throw invalidField('input', 'ambiguous_target', 'must not be combined with retry_of.');
   }
-  const input = again?.input ?? readInput(request.input, faults);
+  const metadata = readMetadata(request.metadata, parts.settings.runMetadataBytes, faults);
+  const input = again?.input ?? readInput(request.input, parts.settings, faults);
   const maxMicros = request.maxCredits === undefined ? again?.maxMicros : parseCredits(request.maxCredits);
   if (request.maxCredits !== undefined && maxMicros === undefined) {
     faults.push({
@@ -141,7 +144,7 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
   const workItem = await workItemOf(parts, request, context);
   const asked = {
     ...{ policy, model: request.model ?? again?.model, outputSchema, maxMicros, retryOf: again?.id },
-    ...{ maxSteps: request.maxSteps ?? again?.maxSteps, metadata: metadataOf(request) ?? again?.metadata ?? {} },
+    ...{ maxSteps: request.maxSteps ?? again?.maxSteps, metadata: metadata ?? again?.metadata ?? {} },
     ...{ resourceIds: again?.resourceIds ?? resourceIds, inputTaints: await inputTaintsOf(parts, again, context) },
   };
   if (request.sessionId !== undefined) return runInSession(parts, request, { input, agentId, asked }, context);
@@ -174,7 +177,7 @@ async function workItemOf(
     throw invalidField('work_item_id', 'ambiguous_target', 'work_item_id must not be combined with session_id.');
   }
   if (!caller.credential.scopes.includes(WORK_ITEM_SCOPE)) throw insufficientScope(WORK_ITEM_SCOPE);
-  return workItems.getWorkItem({ workItemId, include: [] }, onward);
+  return namedBy('work_item_id', workItems.getWorkItem({ workItemId, include: [] }, onward));
 }
 
 /** Returns the agent of a run: the named one, or that of the repeated run. */
@@ -199,7 +202,7 @@ async function runInSession(
   context: CallContext,
 ): Promise<RunRecord> {
   if (!context.caller.credential.scopes.includes(SESSION_SCOPE)) throw insufficientScope(SESSION_SCOPE);
-  const session = await openSession(parts, sessionId, context);
+  const session = await namedBy('session_id', openSession(parts, sessionId, context));
   if (workspaceId !== undefined && workspaceId !== session.workspaceId) {
     throw invalidField('workspace_id', 'invalid_value', 'is not the workspace of the session.');
   }
@@ -249,7 +252,11 @@ async function inputTaintsOf(
 
 const MAX_TEXT = 100_000;
 
-function readInput(bytes: Buffer, faults: Fault[]): RunInput {
+function readInput(
+  bytes: Buffer,
+  { runParametersBytes }: Pick<Parts['settings'], 'runParametersBytes'>,
+  faults: Fault[],
+): RunInput {
   const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
   const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
   const object = typeof value === 'string' ? { text: value } : ((value ?? {}) as Record<string, unknown>);
@@ -264,16 +271,14 @@ function readInput(bytes: Buffer, faults: Fault[]): RunInput {
   if (!isIds) add('input.attachments', 'invalid_value', 'must be a list of up to 50 ids of resources.');
   if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
     add('input.parameters', 'invalid_type', 'must be an object.');
+  } else if (Buffer.byteLength(JSON.stringify(parameters)) > runParametersBytes) {
+    add('input.parameters', 'invalid_value', `input.parameters may have at most ${runParametersBytes} bytes.`);
   }
   return {
     text: typeof text === 'string' ? text.trim() : '',
     attachments: isIds ? (attachments as string[]) : [],
     parameters: parameters as Record<string, unknown>,
   };
-}
-
-function metadataOf({ metadata }: CreateRunRequest): Record<string, unknown> | undefined {
-  return metadata.length === 0 ? undefined : (JSON.parse(metadata.toString()) as Record<string, unknown>);
 }
 
 async function requireReadable(parts: Parts, ids: readonly string[], context: CallContext): Promise<void> {

@@ -1,10 +1,11 @@
-import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UpdateMemoryRequest } from '@commonplace/proto/agents/v1/memory_service.js';
 import type { Parts } from '../parts.js';
 import { readableAmong } from '../readable.js';
 import type { MemoryRecord } from '../stores/memories.js';
 import { kindOf } from '../wire/memories.js';
+import { readMetadata } from '../wire/metadata.js';
 import type { MemoryRights } from './access.js';
 import type { MemoryChange } from './write.js';
 
@@ -22,6 +23,19 @@ export async function readableSources(
   return unique;
 }
 
+/** Throws for a text that consists of white space. */
+export function requireText(content: string): void {
+  if (content.trim() === '') throw invalidField('content', 'invalid_value', 'content must not be empty.');
+}
+
+/** Returns the metadata of a request; undefined if there is none. Throws `invalid_value` if it is too large. */
+export function metadataOf({ settings }: Pick<Parts, 'settings'>, bytes: Buffer): Record<string, unknown> | undefined {
+  const faults: Fault[] = [];
+  const metadata = readMetadata(bytes, settings.memoryMetadataBytes, faults);
+  if (faults.length > 0) throw invalidFields(faults);
+  return metadata;
+}
+
 export function requireFuture(expiresAt: string | undefined): void {
   if (expiresAt !== undefined && expiresAt <= new Date().toISOString()) {
     throw invalidField('expires_at', 'invalid_value', 'must be in the future.');
@@ -30,16 +44,19 @@ export function requireFuture(expiresAt: string | undefined): void {
 
 /** Returns the changes of a PATCH. Throws if the caller may not make them. */
 export async function changeOf(
-  parts: Pick<Parts, 'index'>,
+  parts: Pick<Parts, 'index' | 'settings'>,
   request: UpdateMemoryRequest,
   before: MemoryRecord,
   rights: MemoryRights,
   context: CallContext,
 ): Promise<MemoryChange> {
   const mask = new Set(request.updateMask ?? []);
-  const { content, importance, isPinned, isActive, metadata, tags, sourceResourceIds } = request;
+  const { content, importance, isPinned, isActive, tags, sourceResourceIds } = request;
+  if (content !== undefined) requireText(content);
   if (mask.has('expires_at')) requireFuture(request.expiresAt);
-  if (mask.has('subject_user_id')) requireSubject(before, rights);
+  const hasNewSubject = mask.has('subject_user_id') && request.subjectUserId !== before.subjectId;
+  if (hasNewSubject) requireSubject(before, rights);
+  const metadata = metadataOf(parts, request.metadata);
   const sourceIds = sourceResourceIds && (await readableSources(parts, sourceResourceIds.items, context));
   const kind = kindOf(request.kind);
   return {
@@ -51,9 +68,9 @@ export async function changeOf(
     ...(isPinned !== undefined && { isPinned }),
     ...(isActive !== undefined && { status: isActive ? ('active' as const) : ('inactive' as const) }),
     ...(sourceIds !== undefined && { sourceIds }),
-    ...(metadata.length > 0 && { metadata: JSON.parse(metadata.toString()) }),
+    ...(metadata !== undefined && { metadata }),
     ...(mask.has('expires_at') && { expiresAt: request.expiresAt }),
-    ...(mask.has('subject_user_id') && { subjectId: request.subjectUserId }),
+    ...(hasNewSubject && { subjectId: request.subjectUserId }),
   };
 }
 
