@@ -5,7 +5,7 @@ import {
   isWorkspaceLimited,
   reachesTenant,
 } from '@commonplace/kit/auth';
-import { invalidField } from '@commonplace/kit/errors';
+import { invalidField, namedBy } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import type { CreateWorkspaceRequest, WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
@@ -63,14 +63,14 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       if (personal && orgId !== undefined) {
         throw invalidField('personal', 'invalid_value', 'must not be combined with org_id.');
       }
-      const inOrg = await tenantOf(orgId ?? (personal ? null : defaultOrgId(caller)), caller);
+      const inOrg = await namedBy('org_id', tenantOf(orgId ?? (personal ? null : defaultOrgId(caller)), caller));
       const { items, page } = await listWorkspaces(parts, context, request, inOrg);
       return { items: await answer(items, context), page };
     },
 
     async createWorkspace(request, context) {
       const { caller, actor, work } = context;
-      const inOrg = await tenantOf(request.orgId ?? defaultOrgId(caller), caller);
+      const inOrg = await namedBy('org_id', tenantOf(request.orgId ?? defaultOrgId(caller), caller));
       // A credential that is limited to certain workspaces would not reach the new one.
       if (isWorkspaceLimited(caller)) throw credentialOutOfScope(caller);
       if (inOrg !== undefined) requireCreator(inOrg);
