@@ -243,10 +243,27 @@ describe('attacks', () => {
     expect(answers[2]?.body.data).toEqual({ name: 'Larger' });
   }, 60_000);
 
+  test('the body of a call may be nested as deeply as it may alone', async () => {
+    const lists = (count: number): object =>
+      count === 0
+        ? { type: 'paragraph', content: [{ type: 'text', text: 'Deep.' }] }
+        : { type: 'bulletList', content: [{ type: 'listItem', content: [lists(count - 1)] }] };
+    const content = (count: number) => ({ type: 'doc', content: [lists(count)] });
+    const [deep, deeper, other] = await answersOf(person, [
+      create('a', 'Deep', {
+        body: { type: 'document', name: 'Deep', workspace_id: workspace.id, content: content(30) },
+      }),
+      { id: 'b', method: 'POST', path: '/api/v1/memories', body: { content: 'Deep.', metadata: content(30) } },
+      get('c', '/me'),
+    ]);
+    expect([deep?.status, deeper?.status, other?.status]).toEqual([201, 400, 200]);
+    expect(deeper?.body.error).toMatchObject({ code: 'invalid_json' });
+  });
+
   test('a body that is too large, or nested too deeply, is refused before any call', async () => {
     const large = await send(person, [create('a', 'x'.repeat(1_100_000))]);
     expect(large.error).toMatchObject({ code: 'payload_too_large', details: { limit: 1024 * 1024 } });
-    const nested = `{"requests":[{"id":"a","method":"POST","path":"/api/v1/resources","body":${'['.repeat(100)}${']'.repeat(100)}}]}`;
+    const nested = `{"requests":[{"id":"a","method":"POST","path":"/api/v1/resources","body":${'['.repeat(1_100)}${']'.repeat(1_100)}}]}`;
     const headers = { ...credentialHeaders(person.session, 'POST'), 'Content-Type': 'application/json' };
     const answer = await fetch(`${system.baseUrl}/api/v1/batch`, { method: 'POST', headers, body: nested });
     expect(answer.status).toBe(400);
