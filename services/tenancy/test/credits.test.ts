@@ -293,6 +293,17 @@ describe('caps', () => {
     expect((await usage(admin)).capState).toBe(CapState.REACHED);
   });
 
+  test('low credits are a warning in the state', async () => {
+    const ann = world.person('Ann');
+    await grant({ tenant: homeOf(ann.userId), userId: ann.userId }, 10);
+    const states: CapState[] = [];
+    for (const amount of ['7.9', '0.1', '1.9', '0.1']) {
+      await record(personal(ann), amount);
+      states.push((await usage(ann)).capState);
+    }
+    expect(states).toEqual([CapState.OK, CapState.WARNING, CapState.WARNING, CapState.REACHED]);
+  });
+
   test('low credits are announced once per threshold', async () => {
     const ann = world.person('Ann');
     const tenant = homeOf(ann.userId);

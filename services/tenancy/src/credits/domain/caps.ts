@@ -42,18 +42,17 @@ export interface Alert {
 
 /** Returns the alerts that are due and were not announced this month. */
 export function dueAlerts(account: AccountState, terms: UsageTerms): Alert[] {
-  const { announced, used, overage, metered, grants } = account;
-  const granted = sumOf(grants.map(({ amount }) => amount));
+  const { announced, used, overage } = account;
   const alerts: Alert[] = [];
   if (terms.monthlyCapCredits !== undefined) {
     const limit = ofCredits(terms.monthlyCapCredits);
     const threshold = reachedThreshold(terms, used, limit);
     if (threshold > announced.cap) alerts.push({ about: 'monthly_cap', threshold, used, limit });
   }
-  if (metered && granted > 0) {
-    const spent = granted - sumOf(grants.map(({ remaining }) => remaining));
-    const threshold = reachedThreshold(terms, spent, granted);
-    if (threshold > announced.grants) alerts.push({ about: 'grants', threshold, used: spent, limit: granted });
+  const grants = spentOf(account);
+  if (grants !== undefined) {
+    const threshold = reachedThreshold(terms, grants.used, grants.limit);
+    if (threshold > announced.grants) alerts.push({ about: 'grants', threshold, ...grants });
   }
   if (overage > 0 && !announced.overage) alerts.push({ about: 'overage', threshold: 0, used: overage, limit: 0 });
   return alerts;
@@ -70,7 +69,14 @@ export function announcementOf(alerts: readonly Alert[]): Partial<AccountState['
   return announced;
 }
 
-/** Summarizes how close the month's usage is to its limits. */
+/** Returns how much of the grants is used; undefined if there are none, or credits are unlimited. */
+function spentOf({ metered, grants }: AccountState): Pick<Alert, 'used' | 'limit'> | undefined {
+  const limit = sumOf(grants.map(({ amount }) => amount));
+  if (!metered || limit === 0) return undefined;
+  return { used: limit - sumOf(grants.map(({ remaining }) => remaining)), limit };
+}
+
+/** Summarizes how close the month's usage is to its cap, and to the end of the grants. */
 export function capStateOf(account: AccountState, terms: UsageTerms): CapState {
   if (account.overage > 0) return 'overage';
   const { monthlyCapCredits } = terms;
@@ -78,8 +84,9 @@ export function capStateOf(account: AccountState, terms: UsageTerms): CapState {
   if (limit !== undefined && account.used >= limit) return 'reached';
   if (account.metered && availableOf(account) <= 0) return 'reached';
   const warning = terms.alertThresholds.filter((threshold) => threshold < 100).at(-1);
-  if (limit === undefined || warning === undefined) return 'ok';
-  return account.used * 100 >= limit * warning ? 'warning' : 'ok';
+  if (warning === undefined) return 'ok';
+  const shares = [limit === undefined ? undefined : { used: account.used, limit }, spentOf(account)];
+  return shares.some((share) => share !== undefined && share.used * 100 >= share.limit * warning) ? 'warning' : 'ok';
 }
 
 /** Returns the highest threshold that a share of a limit has reached; 0 if none. */
