@@ -95,6 +95,27 @@ test('a reply is not written again together with new messages, which would be lo
   await at.until(at.owner, runId, 'completed');
   const both = change(at.owner, id, { regenerateFromSeq: 1, appendMessages: messages(1) });
   await expect(both).rejects.toMatchObject({ reason: 'ambiguous_target', param: 'append_messages' });
+  const silent = change(at.owner, id, { regenerateFromSeq: 1, respond: false });
+  await expect(silent).rejects.toMatchObject({ reason: 'ambiguous_target', param: 'respond' });
+});
+
+test('a shared session names the resources of its context only to those who can read them', async () => {
+  const [open, hidden] = [newId(), newId()];
+  for (const id of [open, hidden]) at.readable.add(id);
+  const context = { resourceIds: [open, hidden], search: false };
+  const { id } = await create(at.owner, { title: 'Named', visibility: ChatVisibility.WORKSPACE, context });
+  at.readable.delete(hidden);
+  const listed = async (by: Caller) => {
+    const request = ListChatSessionsRequest.fromPartial({ q: 'Named' });
+    const { items } = await at.clients.sessions.listChatSessions(request, await at.stage.as(by));
+    return items[0]?.context?.resourceIds;
+  };
+  const viewer = at.person('Reader', 'viewer');
+  expect([(await get(viewer, id)).context?.resourceIds, await listed(viewer)]).toEqual([[open], [open]]);
+  expect([(await get(at.owner, id)).context?.resourceIds, await listed(at.owner)]).toEqual([
+    [open, hidden],
+    [open, hidden],
+  ]);
 });
 
 describe('a session has as many messages as the limit says', () => {

@@ -15,7 +15,7 @@ import { DEFAULT_TITLE, titleFields } from '../domain/chat-title.js';
 import { WorkspaceRequired } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { choosePlace, keepsAnswers, openSession, requireUnarchived, seeSession } from '../policy.js';
-import { readableAmong } from '../readable.js';
+import { type Readable, readableAmong } from '../readable.js';
 import { warnOfDropped } from '../runs/dropped-messages.js';
 import { NO_EVENT, watchRun } from '../runs/watch.js';
 import { readMessages } from '../sessions/content.js';
@@ -29,7 +29,6 @@ import { ASKER, chatMessage, resourcesOf, sessionMessage } from '../wire/session
 
 export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService> {
   const defaultModel = () => parts.models.default.info.id;
-  const present = (session: SessionRecord) => sessionMessage(session, defaultModel());
 
   /** Returns the answer to a write to a session, with the messages that were added. */
   async function answer(session: SessionRecord, { added, run }: Omit<Turn, 'session'>, context: CallContext) {
@@ -42,6 +41,9 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
   return {
     async listChatSessions(request, context) {
       const { items, page } = await listSessions(parts, request, context);
+      const readable = await readableInContexts(parts, items, context);
+      const present = (session: SessionRecord) =>
+        sessionMessage(session, defaultModel(), { readable: isOwn(session, context) ? undefined : readable });
       return { items: items.map(present), page };
     },
 
@@ -248,6 +250,18 @@ function withoutVersion({ version: _, ...session }: SessionRecord): Omit<Session
 
 // ---- reading
 
+const isOwn = ({ ownerId }: SessionRecord, { caller }: CallContext): boolean => ownerId === caller.userId;
+
+/** Returns which resources the caller can read of those that the owners of shared sessions have named as their context. */
+async function readableInContexts(
+  parts: Parts,
+  sessions: readonly SessionRecord[],
+  context: CallContext,
+): Promise<Readable> {
+  const shared = sessions.filter((session) => !isOwn(session, context));
+  return readableAmong(parts, [...new Set(shared.flatMap(({ resourceIds }) => resourceIds))], context);
+}
+
 async function presentWithMessages(
   parts: Parts,
   session: SessionRecord,
@@ -266,12 +280,15 @@ async function presentWithMessages(
   const isAscending = order === ChatOrder.ASC || (order === ChatOrder.UNSPECIFIED && afterSeq !== undefined);
   const { items, page } = await findPage(parts.messages, where, [isAscending ? 'seq' : '-seq'], request);
   const reader = {
-    isAsker: session.ownerId === context.caller.userId,
+    isAsker: isOwn(session, context),
     keepsAnswers: await keepsAnswers(parts, session.ownerId, session.workspaceId, context),
   };
   const readable = await readableAmong(parts, resourcesOf(items), context);
   const messages = items.map((message) => chatMessage(message, readable, reader));
   const replies = messages.filter(({ runId }) => runId !== undefined).sort((a, b) => a.seq - b.seq);
   warnOfDropped(replies.at(-1)?.droppedMessages, context);
-  return sessionMessage(session, parts.models.default.info.id, { messages, page });
+  return sessionMessage(session, parts.models.default.info.id, {
+    ...{ messages, page },
+    readable: reader.isAsker ? undefined : await readableInContexts(parts, [session], context),
+  });
 }

@@ -34,6 +34,9 @@ export async function updatedTurn(
   if (regenerateFromSeq !== undefined && given.length > 0) {
     throw invalidField('append_messages', 'ambiguous_target', 'must not be combined with regenerate_from_seq.');
   }
+  if (regenerateFromSeq !== undefined && responds === false) {
+    throw invalidField('respond', 'ambiguous_target', 'respond must not be false with regenerate_from_seq.');
+  }
   if (regenerateFromSeq !== undefined) return regenerate(parts, turn, regenerateFromSeq, context);
   if (responds !== true && given.length === 0) return turn;
   await requireRoom(parts, session, given.length + (responds === true ? 1 : 0), context);

@@ -17,6 +17,8 @@ export interface SessionExtras {
   readonly messages?: readonly ChatMessage[];
   readonly page?: Page;
   readonly runId?: string | undefined;
+  /** The resources that the reader can read, if they do not own the session; its owner has named them all. */
+  readonly readable?: Readable | undefined;
 }
 
 export function sessionMessage(session: SessionRecord, defaultModel: string, extras: SessionExtras = {}): ChatSession {
@@ -27,7 +29,10 @@ export function sessionMessage(session: SessionRecord, defaultModel: string, ext
     title: session.title,
     agentId: session.agentId,
     model: session.model ?? defaultModel,
-    context: { resourceIds: [...session.resourceIds], search: session.search },
+    context: {
+      resourceIds: session.resourceIds.filter((id) => extras.readable === undefined || extras.readable.has(id)),
+      search: session.search,
+    },
     visibility: enumNamed(ChatVisibility, session.visibility),
     isArchived: session.isArchived,
     status: statusOf(session),
