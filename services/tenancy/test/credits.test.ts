@@ -255,6 +255,12 @@ describe('caps', () => {
     await expect(reserve({ ...work, step: '3' }, '1.1', { perRunCap: '2' })).rejects.toMatchObject(refused('per_run'));
   });
 
+  test('of a run may be as large as a balance', async () => {
+    const ann = world.person('Ann');
+    await record(personal(ann), '1');
+    await reserve({ ...personal(ann), run: newId() }, '1', { perRunCap: '999999999.999999' });
+  });
+
   test('report how much of them is only reserved by other work, so that callers can wait', async () => {
     const { id, admin, member } = await openOrg();
     await change(admin, { monthlyCapCredits: 10, perMemberCapCredits: 5, perRunCapCredits: 4 });

@@ -10,7 +10,7 @@ import {
 import { recordUsage, releaseReservation, settleUsage } from '../commands/charge.js';
 import { checkCredits, reserveCredits } from '../commands/reserve.js';
 import type { Consumption } from '../commands/usage.js';
-import { type Micros, parseAmount } from '../domain/amounts.js';
+import { formatAmount, MAX_BALANCE, MAX_CALL, type Micros, parseAmount } from '../domain/amounts.js';
 import type { CreditParts } from '../parts.js';
 import { type Attribution, type Key, keyId } from '../records.js';
 import { readAttribution, sourceOf, toCharge, toReservation } from '../views/wire.js';
@@ -29,7 +29,7 @@ export function createMeteringHandlers(parts: CreditParts): Handlers<MeteringSer
         amount: readAmount('amount', amount, faults),
         ttlMs: readTtl(ttlMs, faults),
         attribution: requireAttribution(attribution, faults),
-        perRunCap: perRunCap === undefined ? undefined : readAmount('per_run_cap', perRunCap, faults),
+        perRunCap: perRunCap === undefined ? undefined : readAmount('per_run_cap', perRunCap, faults, MAX_BALANCE),
       };
       requireNone(faults);
       return toReservation(await reserveCredits(parts, work, request));
@@ -119,10 +119,12 @@ function requireAttribution(given: UsageAttribution | undefined, faults: Fault[]
   return attribution ?? { feature: '' };
 }
 
-function readAmount(param: string, text: string, faults: Fault[]): Micros {
-  const amount = parseAmount(text === '' ? '0' : text);
+function readAmount(param: string, text: string, faults: Fault[], most = MAX_CALL): Micros {
+  const amount = parseAmount(text === '' ? '0' : text, most);
   if (amount === undefined) {
-    faults.push(fault(param, 'invalid_value', 'must be a decimal number from 0 to 1000000, such as 0.25.'));
+    faults.push(
+      fault(param, 'invalid_value', `must be a decimal number from 0 to ${formatAmount(most)}, such as 0.25.`),
+    );
   }
   return amount ?? 0;
 }
