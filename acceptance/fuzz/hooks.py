@@ -62,6 +62,10 @@ RULES = [
     ("missing_field", "password", "a publication that is for readers with a password has one"),
     ("missing_field", "messages|append_messages", "what is to be answered ends with a question"),
     ("invalid_value", "visibility", "an agent that is shared with an Org belongs to one"),
+    # Batches: how calls refer to each other, and what HTTP can carry.
+    ("invalid_value", "requests\\[\\d+\\]\\.(id|depends_on\\[\\d+\\])", "ids of calls differ, and a call depends on calls before it"),
+    ("invalid_value", "requests\\[\\d+\\]\\.(headers\\..*|body)", "a call has headers of a list, and a GET has no body"),
+    ("invalid_value", "requests\\[\\d+\\]\\.path", "a path has no segments of dots"),
     # Automations: what a trigger and an action need depends on their type, and actions refer to each other and to secrets.
     ("missing_field|unknown_field|invalid_value", "trigger(\\.config(\\..*)?)?", "the config of a trigger has what its type needs"),
     ("missing_field|unknown_field|invalid_type|invalid_value|invalid_template|url_not_allowed", "actions(\\[\\d+\\].*)?", "an action has what its type needs, and names what comes before it"),

@@ -18,6 +18,10 @@ export const TEXT_SCHEMAS: Readonly<Record<string, Schema>> = {
     pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
     description: 'Name of an HTTP header.',
   }),
+  ApiPath: line(32_768, {
+    pattern: '^/api/v1/[!"$-\\[\\]-~]*$',
+    description: 'Path of the API with its query, in ASCII, without a fragment, backslashes and segments of dots.',
+  }),
   FilledText: line(8000, {
     pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$',
     description: 'Text with at least one character that is not white space.',
