@@ -52,7 +52,7 @@ export function bodyAttempts({ method, fields }: Endpoint, { path, body = {} }: 
     '{"a":'.repeat(10_000),
     `{"${field}":${nested('[', ']', 10_000)}}`,
     nested('{"a":', '}', 64, '{}'),
-    `{"${field}":${nested('[', ']', 1_024)}}`,
+    `{"${field}":${nested('[', ']', 1_100)}}`,
     '{"a":1,"a":2}',
     '{"a":1,"\\u0061":2}',
     `{"a":{"b":1,"b":2}}`,

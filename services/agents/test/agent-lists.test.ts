@@ -208,8 +208,6 @@ describe('a list of a workspace', () => {
 describe('a list of an Org', () => {
   type Listing = (by: Caller, orgId: string) => Promise<unknown>;
   const lists: Readonly<Record<string, Listing>> = {
-    agents: async (by, orgId) =>
-      at.clients.agents.listAgents(ListAgentsRequest.fromPartial({ orgId }), await at.stage.as(by)),
     sessions: async (by, orgId) =>
       at.clients.sessions.listChatSessions(ListChatSessionsRequest.fromPartial({ orgId }), await at.stage.as(by)),
     memories: async (by, orgId) =>

@@ -40,7 +40,6 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
 
   return {
     async listAgents(request, context) {
-      if (request.orgId !== undefined) await requireOrg(parts, request.orgId, context);
       const person = await parts.memberships.fresh(context.caller.userId, context.onward);
       const { and = [], ...visible } = visibleAgents(person, context.caller);
       const where = { ...visible, and: [...and, filterOf(request)] };
