@@ -177,7 +177,7 @@ describe('a reply', () => {
     ];
     expect(refused.map(({ status, error }) => [status, error.code, error.param])).toEqual([
       [404, 'not_found', 'model'],
-      [404, 'not_found', null],
+      [404, 'not_found', 'session_id'],
       [400, 'invalid_value', 'input'],
       [404, 'not_found', null],
     ]);
