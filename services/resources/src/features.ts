@@ -109,7 +109,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
       (work, nodes) => forgetForms(formParts, work, nodes),
       (work, nodes) => forgetPublications(publications, work, nodes),
     ],
-    isCopyAwaited: (meets) => isCopyAwaited({ jobs, nodes: tree.nodes, copyPieces }, meets),
+    isCopyAwaited: (place, meets) => isCopyAwaited({ jobs, nodes: tree.nodes, copyPieces }, place, meets),
     publicationSummaries: (nodes, subject) => publicationSummaries(publications, nodes, subject),
   };
   const formParts: FormParts = { ...treeParts, forms, terms, verifyCaller: host.verifyCaller };

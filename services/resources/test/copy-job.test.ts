@@ -20,7 +20,7 @@ import { createDocumentKind } from '../src/documents/kind/document.js';
 import { contentCollection } from '../src/documents/kind/records.js';
 import type { Node } from '../src/domain/node.js';
 import { counterCollection, createCounters } from '../src/nodes/counters.js';
-import { jobCollection, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
+import { jobCollection, type PlaceOfPurge, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
 import { createPendingJobs } from '../src/nodes/pending.js';
 import { nodeCollection } from '../src/nodes/records.js';
 import { tagUsageCollection } from '../src/nodes/tag-usage.js';
@@ -90,7 +90,8 @@ async function open(): Promise<void> {
     },
     quotas: { resources: { reserve }, roots: { reserve }, children: { reserve } },
     runner: { start() {} },
-    isCopyAwaited: (meets: (node: Node) => boolean) => isCopyAwaited({ ...parts, nodes }, meets),
+    isCopyAwaited: (place: PlaceOfPurge, meets: (node: Node) => boolean) =>
+      isCopyAwaited({ ...parts, nodes }, place, meets),
     systemCall: () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 10_000 }),
   } as unknown as CopyParts;
 }
@@ -285,9 +286,13 @@ test('copies what is to be purged before that is purged', async () => {
   const purgeJob = (await parts.jobs.find({ where: { kind: 'purge', createdAt: { gt: '' } }, limit: 1 }))[0] as TreeJob;
   await rewriteSubtree(parts, await hold(purgeJob, 100));
   expect(await nodes.get(head.id)).toBeDefined();
+  const isAwaited = (place: PlaceOfPurge) => parts.isCopyAwaited(place, () => true);
+  expect(await isAwaited(purgeJob)).toBe(true);
+  // Another tenant does not wait for the copy, nor read what it is of.
+  expect(await isAwaited({ tenant: 'other', workspaceIds: ['other'] })).toBe(false);
   await copyOn(parts, await hold(job, 100));
   expect(await made(target)).toHaveLength(ALL);
-  expect(await parts.isCopyAwaited(() => true)).toBe(false);
+  expect(await isAwaited(purgeJob)).toBe(false);
 });
 
 test('leaves out what its caller may no longer read', async () => {

@@ -75,6 +75,9 @@ export const jobCollection: CollectionSpec<TreeJob> = {
   indexes: [{ fields: ['createdAt'] }, { fields: ['leaseUntil'] }, DEAD_INDEX],
 };
 
+/** Tenant and workspaces of nodes that are purged. */
+export type PlaceOfPurge = Pick<TreeJob, 'tenant' | 'workspaceIds'>;
+
 /** Kinds of jobs that reads of the tree take into account until the job has finished. */
 const READ_THROUGH: ReadonlySet<TreeJob['kind']> = new Set(['place', 'trash', 'restore', 'purge', 'empty', 'untag']);
 

@@ -28,7 +28,9 @@ export async function emptyTrash(
   );
   const nodes = await withBelow(parts, chosen, limit + 1);
   const ids = new Set(nodes.map(({ id }) => id));
-  const whole = !(await parts.tree.isRewritten(workspaceId)) && !(await parts.isCopyAwaited(({ id }) => ids.has(id)));
+  const place = { tenant: chosen[0]?.tenant ?? '', workspaceIds: [workspaceId] };
+  const whole =
+    !(await parts.tree.isRewritten(workspaceId)) && !(await parts.isCopyAwaited(place, ({ id }) => ids.has(id)));
   if (whole && nodes.length <= limit && chosen.length <= limit) return purgeNow(parts, nodes, context);
   const workspaceIds = [workspaceId];
   if (named === undefined) {

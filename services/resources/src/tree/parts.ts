@@ -1,6 +1,7 @@
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { PublicationSummary } from '@commonplace/proto/resources/v1/resource.js';
 import type { Node } from '../domain/node.js';
+import type { PlaceOfPurge } from '../nodes/jobs.js';
 import type { Shift } from '../nodes/shifts.js';
 import type { AccessSubject } from '../policy.js';
 import type { SharingParts } from '../sharing/parts.js';
@@ -13,7 +14,7 @@ export interface TreeParts extends SharingParts, TagParts, SnapshotParts {
   /** Callbacks of the features above the tree, which run when nodes are purged. */
   readonly forgetters: readonly Forget[];
   /** Returns whether a running copy still has to read one of the nodes that meet a condition; they are purged later. */
-  readonly isCopyAwaited: (meets: (node: Node) => boolean) => Promise<boolean>;
+  readonly isCopyAwaited: (place: PlaceOfPurge, meets: (node: Node) => boolean) => Promise<boolean>;
   readonly publicationSummaries: PublicationSummaries;
 }
 

@@ -50,12 +50,14 @@ async function isAhead(parts: TreeParts, job: TreeJob): Promise<boolean> {
 async function isCopyAwaited(parts: TreeParts, job: TreeJob): Promise<boolean> {
   if (job.kind === 'purge') {
     return parts.isCopyAwaited(
+      job,
       ({ id, ancestors, batchId }) => batchId === job.batchId && (id === job.headId || ancestors.includes(job.headId)),
     );
   }
   if (job.kind !== 'empty') return false;
   const before = job.before as string;
   return parts.isCopyAwaited(
+    job,
     ({ workspaceId, trashedAt }) => workspaceId === job.headId && trashedAt !== undefined && trashedAt < before,
   );
 }
