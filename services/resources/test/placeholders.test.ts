@@ -266,3 +266,19 @@ test('passages of comments do not show words of hidden references', async () => 
   for (const passage of shown) expect(passage).not.toMatch(/secret|plan/i);
   expect(shown).toContain('We follow |No access from Monday| on, all');
 });
+
+test('passages of a document with very many hidden references show none of their words', async () => {
+  const references = Array.from({ length: 51 }, (_, i) => `[Secret ${i}](resource:${secret})`);
+  const content = json(`We follow ${references.join(' and ')}.`);
+  const { id } = await world.create(owner, { type: ResourceType.DOCUMENT, name: 'Many', content });
+  const comments = world.stage.host.client(contracts.comments);
+  const commenting = (by: Caller) => world.stage.as({ ...by, credential: { ...by.credential, scopes: KNOWN_SCOPES } });
+  const anchor = { quote: 'Secret 7 and', prefix: 'and ', suffix: ' Secret 8' };
+  const request = CreateCommentRequest.fromPartial({ resourceId: id, body: 'Why?', anchor });
+  await comments.createComment(request, await commenting(owner));
+  const { items } = await comments.listComments(
+    ListCommentsRequest.fromPartial({ resourceId: id }),
+    await commenting(editor),
+  );
+  expect(items[0]?.anchor).toMatchObject({ quote: 'No access', prefix: 'No access', suffix: 'No access' });
+});

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { findPage, type Where } from '@commonplace/kit/store';
 import {
   AnchorState,
@@ -14,7 +15,7 @@ import { foundAnchors } from './anchors.js';
 import { bodyHtml } from './html.js';
 import type { CommentParts } from './parts.js';
 import { COMMENT_ORDER, type Comment, THREAD_ORDER } from './records.js';
-import { shownAnchor, wordsHiddenIn } from './shown-anchor.js';
+import { NO_WORDS, shownAnchor, wordsHiddenIn } from './shown-anchor.js';
 import { shownBody } from './shown-body.js';
 
 const STATUSES: Partial<Record<CommentStatusFilter, Comment['status']>> = {
@@ -53,13 +54,19 @@ export async function commentMessages(
   const found = await foundAnchors(parts, node, comments, context);
   const hidden = new Set(await parts.hidden.in(context, comments.map(({ body = '' }) => body).join('\n')));
   const anchored = comments.some(({ anchor }) => anchor !== undefined);
-  const words = anchored ? await wordsHiddenIn(parts, node, (text) => parts.hidden.in(context, text), context) : [];
-  return comments.map((comment) => {
+  const words = anchored
+    ? await wordsHiddenIn(parts, node, (text) => parts.hidden.in(context, text), context)
+    : NO_WORDS;
+  const breathe = createBreathe(context.signal);
+  const messages: CommentMessage[] = [];
+  for (const comment of comments) {
     const { body } = comment;
     const anchor = comment.anchor && shownAnchor(comment.anchor, words);
     const shown = body === undefined ? comment : { ...comment, body: shownBody(body, hidden) };
-    return commentMessage({ ...shown, anchor }, found.has(comment.id), context.caller.userId);
-  });
+    messages.push(commentMessage({ ...shown, anchor }, found.has(comment.id), context.caller.userId));
+    await breathe();
+  }
+  return messages;
 }
 
 function commentMessage(comment: Comment, found: boolean, userId: string): CommentMessage {

@@ -8,27 +8,47 @@ import type { Anchor } from './records.js';
 /** Minimum length of a part of hidden words at the edge of a passage that is replaced. */
 const MIN_PART_CHARS = 4;
 
+/** Maximum number of hidden texts that are looked for in anchors; where a document has more, its anchors show no text. */
+const MAX_HIDDEN_TEXTS = 50;
+
+/** What the references in a document say that name resources which a reader must not know of. */
+export interface HiddenWords {
+  readonly texts: readonly { readonly words: string; readonly pattern: RegExp }[];
+  readonly tooMany: boolean;
+}
+
+export const NO_WORDS: HiddenWords = { texts: [], tooMany: false };
+
 /** Returns the words of the references in a document that name resources which the caller must not know of. */
 export async function wordsHiddenIn(
   { kinds }: Pick<CommentParts, 'kinds'>,
   node: Node,
   hiddenIn: (text: string) => Promise<readonly string[]>,
   context: Pick<CallContext, 'work'>,
-): Promise<readonly string[]> {
+): Promise<HiddenWords> {
   const text = await kinds.document.text(node);
-  if (namedIn(text).length === 0) return [];
+  if (namedIn(text).length === 0) return NO_WORDS;
   const ids = new Set(await hiddenIn(text));
-  return ids.size === 0 ? [] : hiddenWords(await kinds.document.blocks(node, context), ids);
+  if (ids.size === 0) return NO_WORDS;
+  const all = [...new Set(hiddenWords(await kinds.document.blocks(node, context), ids))];
+  if (all.length > MAX_HIDDEN_TEXTS) return { texts: [], tooMany: true };
+  return { texts: all.map((words) => ({ words, pattern: patternOf(words) })), tooMany: false };
 }
+
+function patternOf(words: string): RegExp {
+  return new RegExp(words.split(/\s+/).map(escaped).join('\\s+'), 'g');
+}
+
+const escaped = (word: string): string => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /**
  * Returns the anchor of a comment as a reader may see it. The passage was copied from the document as its author saw
  * it, so words of references that are hidden from this reader are replaced, and so are parts of them at its edges.
  */
-export function shownAnchor(anchor: Anchor, words: readonly string[]): Anchor {
-  if (words.length === 0) return anchor;
+export function shownAnchor(anchor: Anchor, { texts, tooMany }: HiddenWords): Anchor {
+  if (texts.length === 0 && !tooMany) return anchor;
   const { quote, prefix, suffix } = anchor;
-  const shown = (text: string) => words.reduce(withoutWords, text);
+  const shown = (text: string) => (tooMany ? NO_ACCESS : texts.reduce(withoutWords, text));
   return {
     ...anchor,
     quote: shown(quote),
@@ -37,16 +57,20 @@ export function shownAnchor(anchor: Anchor, words: readonly string[]): Anchor {
   };
 }
 
-function withoutWords(text: string, words: string): string {
+function withoutWords(text: string, { words, pattern }: HiddenWords['texts'][number]): string {
   const part = text.trim();
   if (part.length >= MIN_PART_CHARS && words.includes(part)) return NO_ACCESS;
-  const pattern = words.split(/\s+/).map(escaped).join('\\s+');
-  const whole = text.replace(new RegExp(pattern, 'g'), NO_ACCESS);
-  const lengths = Array.from({ length: Math.max(0, words.length - MIN_PART_CHARS) }, (_, i) => words.length - 1 - i);
-  const head = lengths.find((length) => whole.endsWith(words.slice(0, length)));
+  const whole = text.replace(pattern, NO_ACCESS);
+  const head = longestPart(words, whole, (length) => whole.endsWith(words.slice(0, length)));
   const start = head === undefined ? whole : whole.slice(0, whole.length - head) + NO_ACCESS;
-  const tail = lengths.find((length) => start.startsWith(words.slice(-length)));
+  const tail = longestPart(words, start, (length) => start.startsWith(words.slice(-length)));
   return tail === undefined ? start : NO_ACCESS + start.slice(tail);
 }
 
-const escaped = (word: string): string => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+/** Returns the greatest length of a part of the words, which are not all of them, for which something holds in a text. */
+function longestPart(words: string, text: string, holds: (length: number) => boolean): number | undefined {
+  for (let length = Math.min(words.length - 1, text.length); length >= MIN_PART_CHARS; length--) {
+    if (holds(length)) return length;
+  }
+  return undefined;
+}

@@ -2,7 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { COMMENT_ORDER, type Comment } from '../../comments/records.js';
-import { shownAnchor, wordsHiddenIn } from '../../comments/shown-anchor.js';
+import { type HiddenWords, NO_WORDS, shownAnchor, wordsHiddenIn } from '../../comments/shown-anchor.js';
 import { shownBody } from '../../comments/shown-body.js';
 import type { ContentQuery } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
@@ -30,7 +30,7 @@ export async function* nativePieces(parts: TransferParts, node: Node, terms: Arc
     const hidden = new Set(await parts.hidden.from(terms.subject, bodies));
     const hiddenIn = (text: string) => parts.hidden.from(terms.subject, text);
     const anchored = comments.some(({ anchor }) => anchor !== undefined);
-    const words = anchored ? await wordsHiddenIn(parts, node, hiddenIn, terms.context) : [];
+    const words = anchored ? await wordsHiddenIn(parts, node, hiddenIn, terms.context) : NO_WORDS;
     const shown = comments.map((comment) => shownComment(comment, terms, hidden, words));
     yield jsonEntry(`comments/${node.id}.json`, shown);
   }
@@ -154,7 +154,7 @@ function shownComment(
   comment: Comment,
   { emails }: ArchiveTerms,
   hidden: ReadonlySet<string>,
-  words: readonly string[],
+  words: HiddenWords,
 ): object {
   const { resolvedBy } = comment;
   const anchor = comment.anchor && shownAnchor(comment.anchor, words);
