@@ -1,5 +1,5 @@
-import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import { createActAs, isAccessLost } from '@commonplace/platform/acting';
 import { agentRoleName } from '@commonplace/platform/memberships';
 import type { ActAsRequest, ActingAgent } from '@commonplace/proto/identity/v1/auth_service.js';
 import { insufficientScope } from '../errors.js';
@@ -28,45 +28,22 @@ export interface Need {
 export type Acting = (timeoutMs?: number, need?: Need) => Promise<CallOptions>;
 
 const CALL_MS = 20_000;
-/**
- * Milliseconds for which a token is used again, so that an account that was disabled acts no longer. A token is valid for
- * long enough to outlast a slow call.
- */
-const REUSE_MS = 1_000;
-
-interface Token {
-  /** The request that the token was issued for; a different request needs a new token. */
-  readonly key: string;
-  readonly token: string;
-  /** Epoch milliseconds. */
-  readonly requestedAt: number;
-}
 
 type ActingParts = AgentParts & Pick<Parts, 'auth'>;
 
 /**
  * Creates tokens for the person who started a run, as long as they belong to its tenant, and for its agent, as long as
- * it has the rights. `current` returns the current record of the run. Tokens are kept in memory only.
+ * it has the rights. `current` returns the current record of the run.
  */
 export function actingFor(parts: ActingParts, current: () => RunRecord, signal: AbortSignal): Acting {
-  const { auth, systemCall } = parts;
-  const tokens = new Map<boolean, Token>();
+  const actAs = createActAs(parts);
   return async (timeoutMs = CALL_MS, { scope, isNamed = false } = {}) => {
     const run = current();
     const terms = await readAgentTerms(parts, run);
     if (scope !== undefined && !terms.scopes.includes(scope)) throw insufficientScope(scope);
-    const request = requestOf(run, terms, isNamed);
     // A change of the agent, or newly read untrusted content, changes the request and so takes effect at once.
-    const key = JSON.stringify(request);
-    let known = tokens.get(isNamed);
-    if (known?.key !== key || Date.now() > known.requestedAt + REUSE_MS) {
-      const requestedAt = Date.now();
-      const { token } = await auth.actAs(request, systemCall()).catch(lostAccess);
-      known = { key, token, requestedAt };
-      tokens.set(isNamed, known);
-    }
-    const { metadata, deadline: _, ...rest } = systemCall(timeoutMs);
-    return { ...rest, metadata: { ...metadata, token: known.token }, deadline: Date.now() + timeoutMs, signal };
+    const options = await actAs(requestOf(run, terms, isNamed), timeoutMs).catch(lostAccess);
+    return { ...options, signal };
   };
 }
 
@@ -97,10 +74,5 @@ function actingAgent({ id, name, places }: AgentRecord, { taintSources = [] }: R
  * retried.
  */
 function lostAccess(error: unknown): never {
-  if (error instanceof AppError && REFUSALS.has(error.code)) {
-    throw personLost();
-  }
-  throw error;
+  throw isAccessLost(error) ? personLost() : error;
 }
-
-const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);

@@ -1,5 +1,5 @@
-import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import { createActAs, isAccessLost } from '@commonplace/platform/acting';
 import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -24,44 +24,16 @@ export type Acting = (
 ) => Promise<CallOptions>;
 
 const CALL_MS = 20_000;
-/**
- * Milliseconds for which a token is used again, so that an account that was disabled acts no longer. A token is valid for
- * long enough to outlast a slow call.
- */
-const REUSE_MS = 1_000;
-/** Maximum number of tokens kept in memory. Runs of one automation share a token. */
-const MAX_TOKENS = 1_000;
 
-interface Token {
-  readonly token: string;
-  /** Epoch milliseconds. */
-  readonly requestedAt: number;
-}
-
-/**
- * Creates tokens for the person whose rights an automation runs with, limited to its workspace. Tokens are kept in
- * memory only.
- */
+/** Creates tokens for the person whose rights an automation runs with, limited to its workspace. */
 export function createActing(parts: ActingParts): Acting {
-  const { peers, systemCall } = parts;
-  const tokens = new Map<string, Token>();
+  const actAs = createActAs({ auth: parts.peers.auth, systemCall: parts.systemCall });
   return async (run, rights, signal, timeoutMs = CALL_MS) => {
     await requireAccess(parts, rights, run);
-    const request = requestOf(run, rights);
-    const key = JSON.stringify(request);
-    let known = tokens.get(key);
-    if (known === undefined || Date.now() > known.requestedAt + REUSE_MS) {
-      const requestedAt = Date.now();
-      const { token } = await peers.auth
-        .actAs(request, systemCall())
-        .catch((error: unknown) => lostAccess(parts, run, error));
-      known = { token, requestedAt };
-      // No token is used for long, so dropping them costs little.
-      if (tokens.size >= MAX_TOKENS) tokens.clear();
-      tokens.set(key, known);
-    }
-    const { metadata, deadline, ...rest } = systemCall(timeoutMs);
-    return { ...rest, metadata: { ...metadata, token: known.token }, deadline, signal };
+    const options = await actAs(requestOf(run, rights), timeoutMs).catch((error: unknown) =>
+      lostAccess(parts, run, error),
+    );
+    return { ...options, signal };
   };
 }
 
@@ -98,8 +70,6 @@ function requestOf(run: AutomationRunRecord, { userId, authorId, scopes }: RunRi
   };
 }
 
-const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);
-
 /**
  * Throws `permission_lost` if the error means that the person has lost access, and `WorkspaceHidden` if nobody has;
  * rethrows other errors, which are retried.
@@ -109,6 +79,6 @@ async function lostAccess(
   { workspaceId }: Pick<AutomationRunRecord, 'workspaceId'>,
   error: unknown,
 ): Promise<never> {
-  if (!(error instanceof AppError) || !REFUSALS.has(error.code)) throw error;
+  if (!isAccessLost(error)) throw error;
   throw (await isHidden(parts, workspaceId)) ? new WorkspaceHidden() : permissionLost();
 }
