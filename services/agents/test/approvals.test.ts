@@ -236,6 +236,25 @@ describe('the approver', () => {
     expect(lastToolResults()).toEqual([['erase-it', 'No person may decide about this call.']]);
   });
 
+  test.each([
+    ['a guest of the workspace', 'workspace_member.updated', (userId: string) => it.members.set(userId, 'guest')],
+    ['suspended in the Org', 'org_member.updated', (userId: string) => it.members.delete(userId)],
+    ['no member of the workspace', 'workspace_member.removed', (userId: string) => it.members.delete(userId)],
+  ] as const)('is replaced by the owner once they are %s', async (_, type, change) => {
+    const named = it.person('Named');
+    await it.change(agent, policy({ approvers: [named.userId] }));
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    expect(await it.approvals(it.owner, { runId })).toEqual([]);
+    change(named.userId);
+    const data = { workspaceId: it.workspaceId, orgId: it.orgId, userId: named.userId };
+    await it.publish(type, data);
+    await retry(async () =>
+      expect(await it.approvals(it.owner, { runId })).toMatchObject([{ id: approval.id, canDecide: true }]),
+    );
+    await it.decide(it.owner, approval.id, { decision: 'deny' });
+  });
+
   test('is a person: never an agent, and a key only if the Org allows it and not for its own runs', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();

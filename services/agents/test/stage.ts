@@ -1,5 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { AppError, NotFound } from '@commonplace/kit/errors';
+import { createEvent, systemActor } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
@@ -259,6 +260,11 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       );
       const request = DecideApprovalRequest.fromPartial({ approvalId, ...bytes });
       return clients.approvals.decideApproval(request, await stage.as(by));
+    },
+    /** Publishes an event of the tenancy service. */
+    async publish(type: string, data: object) {
+      const about = { service: 'tenancy', type, subject: newId(), tenant: orgId, actor: systemActor('tenancy') };
+      await stage.host.bus.publish([createEvent({ ...about, data })]);
     },
     /** Changes an agent's record. */
     async change(agent: AgentRecord, changes: Partial<AgentRecord>) {

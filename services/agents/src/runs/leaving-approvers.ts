@@ -7,16 +7,22 @@ import type { ApprovalRecord } from '../stores/approvals.js';
 import { ENDED, settleApproval } from './approval-writes.js';
 import { requestEvent } from './events.js';
 
-const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
-/** Maximum number of pending approvals of one person that are read. */
-const MAX_APPROVALS = 1_000;
+/** Changes by which a person may no longer belong to a place. Being suspended, or made a guest, is an update. */
+const CHANGED = [
+  'workspace_member.removed',
+  'workspace_member.updated',
+  'org_member.removed',
+  'org_member.updated',
+].map((type) => `commonplace.tenancy.${type}`);
+/** Number of approvals that one query reads. */
+const CHUNK = 200;
 
 /**
- * Subscribes to approvers leaving. Their replacements are notified, and an approval without any approver left ends at
- * once.
+ * Subscribes to approvers who leave, are suspended, or become guests. Their replacements are notified, and an approval
+ * without any approver left ends at once.
  */
 export function watchLeavingApprovers(parts: Parts, bus: EventBus): Promise<Subscription> {
-  return bus.subscribe({ consumer: 'agents.leaving-approvers', types: LEFT }, async (events) => {
+  return bus.subscribe({ consumer: 'agents.leaving-approvers', types: CHANGED }, async (events) => {
     for (const { data } of events) {
       const { userId } = data as Partial<WorkspaceMemberChanged>;
       if (userId) await replaceApprover(parts, userId);
@@ -31,9 +37,13 @@ export function watchLeavingApprovers(parts: Parts, bus: EventBus): Promise<Subs
 async function replaceApprover(parts: Parts, userId: string): Promise<void> {
   const { approvals, memberships, systemCall } = parts;
   await memberships.fresh(userId, systemCall());
-  const where = { approverIds: { contains: userId }, status: 'pending' } as const;
-  const asked = await approvals.find({ where, limit: MAX_APPROVALS });
-  for (const { id } of asked) await askAnew(parts, id);
+  for (let last = ''; ; ) {
+    const where = { approverIds: { contains: userId }, status: 'pending', id: { gt: last } } as const;
+    const asked = await approvals.find({ where, sort: ['id'], limit: CHUNK });
+    for (const { id } of asked) await askAnew(parts, id);
+    if (asked.length < CHUNK) return;
+    last = asked.at(-1)?.id ?? '';
+  }
 }
 
 async function askAnew(parts: Parts, id: string): Promise<void> {
