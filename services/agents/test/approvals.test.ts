@@ -354,6 +354,15 @@ describe('before an approved call is made', () => {
     expect(made()).toEqual([]);
   });
 
+  test('keeps no credits of a decided approval when its run is canceled', async () => {
+    says(call('erase', 'a'), call('erase', 'b'));
+    const { runId, approvals } = await asking(2);
+    await it.decide(by, approvals[0]?.id ?? '');
+    expect(it.credits.reserved.size).toBe(1);
+    await it.clients.runs.cancelRun({ runId, reason: undefined }, await it.stage.as(by));
+    await retry(async () => expect(it.credits.reserved.size).toBe(0));
+  });
+
   test('credits are reserved for the step after it, or the approval stays pending', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();

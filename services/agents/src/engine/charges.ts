@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@commonplace/kit/errors';
-import { approvalKey, attributionOf, sourceOf } from '../credits/attribution.js';
+import { attributionOf, sourceOf } from '../credits/attribution.js';
 import type { Ledger } from '../credits/ledger.js';
 import { settleLater } from '../credits/settlements.js';
 import type { ChargeKey } from '../domain/charge.js';
@@ -49,11 +49,6 @@ export class Charges {
       }
       await this.pause();
     }
-  }
-
-  /** Releases the credits reserved when approvals were given, before the next step reserves its own. */
-  async releaseApprovals(approvalIds: readonly string[]): Promise<void> {
-    await Promise.all(approvalIds.map((id) => this.ledger.release(approvalKey(this.run, id))));
   }
 
   /** Renews a reservation while `work` is running. */

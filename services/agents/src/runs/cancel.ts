@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { releaseApprovals } from '../credits/approvals.js';
 import type { Parts } from '../parts.js';
 import { hasEnded, type RunRecord } from '../stores/runs.js';
 import { endedFields, writeEnd } from './end.js';
@@ -15,7 +16,16 @@ const GRACE_MS = 6_000;
 export async function cancelRun(
   parts: Pick<
     Parts,
-    'bus' | 'runs' | 'steps' | 'approvals' | 'sessions' | 'messages' | 'runEvents' | 'deliveries' | 'settings'
+    | 'bus'
+    | 'ledger'
+    | 'runs'
+    | 'steps'
+    | 'approvals'
+    | 'sessions'
+    | 'messages'
+    | 'runEvents'
+    | 'deliveries'
+    | 'settings'
   >,
   run: RunRecord,
   reason: string | undefined,
@@ -27,6 +37,8 @@ export async function cancelRun(
     const outcome: Outcome = { status: 'canceled', output: undefined, message: {} };
     const ended = { ...run, ...endedFields(parts.settings, run, outcome), cancelReason: reason, dueAt: undefined };
     await writeEnd(parts, work, run, outcome);
+    // A reservation that cannot be released expires by itself.
+    context.afterCommit(() => void releaseApprovals(parts.ledger, run).catch(() => {}));
     return work.replace(parts.runs, run, ended);
   }
   const soon = new Date(Date.now() + GRACE_MS).toISOString();

@@ -1,4 +1,5 @@
 import { type HeldJob, JobLost } from '@commonplace/kit/jobs';
+import { releaseApprovals } from '../../credits/approvals.js';
 import type { TaintSource } from '../../domain/taint.js';
 import { EXTRACTIVE_MODEL_ID } from '../../models/port.js';
 import type { Parts } from '../../parts.js';
@@ -174,6 +175,7 @@ export class RunExecution {
   private async endAsLeft(): Promise<void> {
     this.stop.abort();
     await loadSteps(this.scope);
+    await this.releaseApprovals();
     await endRun(this.parts, this.job, { status: 'canceled', output: undefined, error: undefined, message: {} });
   }
 
@@ -239,10 +241,15 @@ export class RunExecution {
     }
   }
 
+  /** Releases what approvals have reserved; if that fails, it expires by itself. */
+  private async releaseApprovals(): Promise<void> {
+    await releaseApprovals(this.parts.ledger, this.record).catch(() => {});
+  }
+
   private async end(status: Ending, failure?: RunFailure, cancelReason?: CancelReason): Promise<void> {
     const { log, reply, sources, output } = this.scope;
     await this.text.close().catch(() => {});
-    await this.scope.charges.releaseApprovals(this.record.reservedApprovalIds ?? []).catch(() => {});
+    await this.releaseApprovals();
     const { text } = this.text;
     const citations = reply.citations(text);
     const degraded = this.record.model === EXTRACTIVE_MODEL_ID;

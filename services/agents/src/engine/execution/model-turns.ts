@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { releaseApprovals } from '../../credits/approvals.js';
 import { maxReplyTokens } from '../../models/estimate.js';
 import type { ChatModel, ModelMessage } from '../../models/port.js';
 import { addSpent, NOTHING_SPENT, type Spent, type StepRecord } from '../../stores/runs.js';
@@ -72,10 +73,10 @@ export class ModelTurns {
   }
 
   private async releaseApprovals(): Promise<void> {
-    const { charges, job } = this.scope;
+    const { parts, job } = this.scope;
     const { reservedApprovalIds = [] } = job.record;
     if (reservedApprovalIds.length === 0) return;
-    await charges.releaseApprovals(reservedApprovalIds);
+    await releaseApprovals(parts.ledger, job.record);
     await job.save({ reservedApprovalIds: undefined });
   }
 
