@@ -538,6 +538,23 @@ describe('a question of a tool', () => {
     expect(JSON.stringify(it.model.calls.map(({ request }) => request))).not.toContain('blue');
     expect(lastToolResults()).toEqual([['paint-it', 'painted']]);
   });
+
+  test.each([
+    ['the owner', { approvers: 'owner' }],
+    ['another person', { fourEyes: true }],
+  ] as const)('is answered by the person who has started the run, also if %s decides about calls', async (_, terms) => {
+    await it.change(agent, policy({ mode: 'never', ...terms }));
+    const question = { title: 'Open the page.', url: 'https://example.com/authorize', state: 'kept' };
+    it.tools.set('paint', { act: ({ answer }) => (answer === undefined ? { question } : { text: 'painted' }) });
+    says(call('paint', 'it'));
+    const { runId, approval } = await askOne();
+    expect(approval.canDecide).toBe(true);
+    expect(await it.approvals(it.owner, { runId })).toEqual([]);
+    expect(await refused(it.decide(it.owner, approval.id))).toBe('not_found');
+    await it.decide(by, approval.id);
+    await it.until(by, runId, 'completed');
+    expect(lastToolResults()).toEqual([['paint-it', 'painted']]);
+  });
 });
 
 /** Returns the pending approval of a run that is not the given one, once there is one. */

@@ -44,10 +44,15 @@ export class ApproverLookup {
 
   /**
    * Returns the approvers that the policy names, without people who have left its place. If none is left, it returns
-   * the agent's owner, otherwise the administrators of the workspace.
+   * the agent's owner, otherwise the administrators of the workspace. A question is put to the person who started the
+   * run, whatever the policy names, and to nobody else.
    */
   async approversOf(about: Deciding): Promise<ApproverIds> {
-    const { terms, agentOwnerId, runUserId } = about;
+    const { kind, terms, agentOwnerId, runUserId } = about;
+    if (kind === 'question') {
+      const asked = { ...about, terms: { ...terms, fourEyes: false } };
+      return { ids: await this.eligible([runUserId], asked), asksAdmins: false };
+    }
     const named = await this.membersOf(terms.approvers, about);
     const among = terms.alsoAmong === undefined ? undefined : await this.membersOf(terms.alsoAmong, about);
     const both = among === undefined ? named.ids : named.ids.filter((id) => among.ids.includes(id));
