@@ -21,6 +21,7 @@ beforeEach(async () => {
   it.tools.clear();
   it.calls.length = 0;
   it.credits.available = Number.POSITIVE_INFINITY;
+  it.credits.onReserved = async () => {};
   it.letAct(() => true);
   for (const name of Object.keys(it.org)) delete (it.org as Record<string, unknown>)[name];
   it.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
@@ -361,6 +362,19 @@ describe('before an approved call is made', () => {
     expect(it.credits.reserved.size).toBe(1);
     await it.clients.runs.cancelRun({ runId, reason: undefined }, await it.stage.as(by));
     await retry(async () => expect(it.credits.reserved.size).toBe(0));
+  });
+
+  test('keeps no credits for a decision that came second', async () => {
+    says(call('erase', 'a'), call('erase', 'b'));
+    const { runId, approvals } = await asking(2);
+    const id = approvals[0]?.id ?? '';
+    it.credits.onReserved = async () => {
+      it.credits.onReserved = async () => {};
+      await it.decide(by, id, { decision: 'deny' });
+    };
+    expect(await refused(it.decide(by, id))).toBe('approval_not_pending');
+    expect(it.credits.reserved.size).toBe(0);
+    await it.clients.runs.cancelRun({ runId, reason: undefined }, await it.stage.as(by));
   });
 
   test('credits are reserved for the step after it, or the approval stays pending', async () => {

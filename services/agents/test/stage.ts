@@ -76,7 +76,12 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   const names = new Map<string, string>();
   const guests = new Set<string>();
   const org: Partial<OrgMembership> = {};
-  const credits = { available: Number.POSITIVE_INFINITY, reserved: new Map<string, number>() };
+  const credits = {
+    available: Number.POSITIVE_INFINITY,
+    reserved: new Map<string, number>(),
+    /** Is called after each reservation. */
+    onReserved: async () => {},
+  };
   const tools = new Map<string, PlayedTool>();
   const calls: PlayedCall[] = [];
   let onPosted = async (_times: number): Promise<void> => {};
@@ -114,6 +119,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       const left = credits.available - [...credits.reserved.values()].reduce((sum, one) => sum + one, 0);
       if (Number(amount) > left) throw noCredits(amount);
       credits.reserved.set(keyOf(key), Number(amount));
+      await credits.onReserved();
       return CreditReservation.fromPartial({});
     },
     checkCredits: async ({ amount }) => {

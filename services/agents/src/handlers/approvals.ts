@@ -1,11 +1,11 @@
-import type { Handlers } from '@commonplace/kit/rpc';
-import { requireVersion } from '@commonplace/kit/rpc';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, type Sort, timeBetween, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
 import { readDecision } from '../approvals/decision.js';
+import { approvalKey } from '../credits/attribution.js';
 import { ApprovalNotPending } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { readWorkspace } from '../policy.js';
@@ -44,12 +44,26 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
       requireVersion(context, approval.version, { updatedBy: decidedBy, updatedAt: decidedAt ?? requestedAt });
       const isOver = approval.status === 'pending' && Date.parse(approval.expiresAt) <= Date.now();
       if (approval.status !== 'pending' || isOver) {
+        await releaseOutrun(parts, approval, context);
         throw ApprovalNotPending({ status: isOver ? 'expired' : approval.status });
       }
       const decided = await decideApproval(parts, approval, readDecision(request, approval), context);
       return approvalMessage(decided, false);
     },
   };
+}
+
+/**
+ * Releases the credits that a call has reserved before it lost a race against another decision. What an approval has
+ * reserved that was given is kept for its run.
+ */
+async function releaseOutrun(
+  { runs, ledger }: Pick<Parts, 'runs' | 'ledger'>,
+  { id, runId, status }: ApprovalRecord,
+  { work }: CallContext,
+): Promise<void> {
+  const run = status === 'approved' || status === 'pending' ? undefined : await work.get(runs, runId);
+  if (run !== undefined) await ledger.release(approvalKey(run, id)).catch(() => {});
 }
 
 const PENDING_FIRST: Sort<ApprovalRecord> = ['rank', '-requestedAt'];
