@@ -114,6 +114,23 @@ describe('the hand-picked tools', () => {
     },
   );
 
+  test('read long documents in parts that add up to the whole, between characters', async () => {
+    const whole = `${'a'.repeat(999)}${'😀'.repeat(1_500)}`;
+    const read = FIND.find(({ name }) => name === 'read');
+    const data = { id: 'one', type: 'document', content: whole };
+    const context = { send: async () => ({ data, request_id: 'req_1' }), publicUrl: '', resultChars: 2_000 };
+    let text = '';
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const part: string = (await read?.run({ resource_id: 'one', offset }, context as never))?.text ?? '';
+      const [, shown = ''] = /([a😀]{2,})(\n\n\[.*)?$/su.exec(part) ?? [];
+      expect(part).not.toMatch(/\p{Surrogate}/u);
+      text += shown;
+      const next: string | undefined = /Go on with `offset`: (\d+)/.exec(part)?.[1];
+      offset = next === undefined ? undefined : Number(next);
+    }
+    expect(text).toBe(whole);
+  });
+
   test('have names of their own', () => {
     expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
     for (const { name } of tools) expect(name).toMatch(/^[a-z_]{2,32}$/);

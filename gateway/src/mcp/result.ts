@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { OperationFailed } from './api/errors.js';
+import { cutBefore } from './tools/markdown.js';
 import type { ToolAnswer } from './tools/tool.js';
 
 /** Converts a tool's answer to an MCP result. Text longer than `maxChars` is truncated, with a note that says so. */
@@ -30,8 +31,7 @@ function idOf(structured: Readonly<Record<string, unknown>>): Record<string, unk
 
 function cutText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  // A surrogate pair is never split.
-  const end = /[\ud800-\udbff]/.test(text.charAt(maxChars - 1)) ? maxChars - 1 : maxChars;
+  const end = cutBefore(text, maxChars);
   const note = `[Cut: ${end} of ${text.length} characters are shown. Ask for less: a smaller \`limit\`, fewer \`fields\`, or the next part.]`;
   return `${text.slice(0, end)}\n\n${note}`;
 }

@@ -1,5 +1,5 @@
 import { CURSOR, choice, LIMIT, list, PAGE_ROWS, text } from './fields.js';
-import { factsOf, footOf, inline, itemsOf, paragraphs, tableOf } from './markdown.js';
+import { cutBefore, factsOf, footOf, inline, itemsOf, paragraphs, tableOf } from './markdown.js';
 import type { Tool } from './tool.js';
 
 type Found = Readonly<Record<string, unknown>> & {
@@ -132,8 +132,8 @@ const read: Tool = {
 };
 
 function partOf(whole: string, offset: number, chars: number): string {
-  const part = whole.slice(offset, offset + chars);
-  const end = offset + part.length;
+  const end = cutBefore(whole, Math.min(offset + chars, whole.length));
+  const part = whole.slice(offset, end);
   const more =
     end < whole.length ? `[${end} of ${whole.length} characters so far. Go on with \`offset\`: ${end}.]` : '';
   return paragraphs(part, more);
