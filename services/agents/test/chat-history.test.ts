@@ -7,7 +7,7 @@ import {
   UpdateChatSessionRequest,
 } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { AgentRecord } from '../src/stores/agents.js';
+import { type AgentRecord, DEFAULT_POLICY } from '../src/stores/agents.js';
 import { type AgentStage, openAgentStage } from './stage.js';
 
 /** A reply inherits the sources of all earlier replies. */
@@ -39,14 +39,14 @@ beforeEach(() => {
 const words = (text: string) => [{ role: undefined, content: Buffer.from(JSON.stringify(text)) }];
 const calling = (name: string) => ({ toolCalls: [{ id: 'c1', name, arguments: { what: 'it' } }] });
 
-async function begin(agent: AgentRecord | undefined, text: string) {
+async function begin(agent: AgentRecord | undefined, text: string, until = 'completed') {
   const place = { workspaceId: stage.workspaceId, agentId: agent?.id, context: { resourceIds: [], search: false } };
   const request = { ...place, messages: words(text), respond: true, visibility: ChatVisibility.WORKSPACE };
   const session = await stage.clients.sessions.createChatSession(
     CreateChatSessionRequest.fromPartial(request as never),
     await stage.stage.as(ann),
   );
-  return { id: session.id, run: await stage.until(ann, session.runId ?? '', 'completed') };
+  return { id: session.id, run: await stage.until(ann, session.runId ?? '', until) };
 }
 
 async function goOn(sessionId: string, text: string, more: object = {}) {
@@ -95,6 +95,25 @@ test('people who cannot read the sources of a reply cannot read later replies ei
   expect(await repliesTo(ann, id)).toEqual([expect.stringContaining('as I said'), expect.stringContaining(SECRET)]);
   stage.readable.add(sourceId);
   expect(await repliesTo(bob, id)).toEqual([expect.stringContaining('as I said'), expect.stringContaining(SECRET)]);
+});
+
+test('people who cannot read what has tainted a run are not told its name, also before the run has ended', async () => {
+  const agent = await stage.createAgent({ policy: { ...DEFAULT_POLICY, mode: 'always' } });
+  const taint = { type: 'import', id: sourceId, name: 'Vault' } as const;
+  const reads = { effect: 'none', action: 'read' } as const;
+  stage.tools.set('look', { plan: reads, act: () => ({ taints: [taint], drawnFrom: [sourceId] }) });
+  stage.tools.set('act', {});
+  stage.model.next({
+    toolCalls: [...calling('look').toolCalls, { ...calling('act').toolCalls[0], id: 'c2' }],
+  } as never);
+  const { run } = await begin(agent, 'Act on the vault.', 'awaiting_approval');
+  expect(run.taintSources).toEqual([taint]);
+  const request = { runId: run.id, include: [], waitSeconds: undefined, step: undefined };
+  const seen = async () => stage.clients.runs.getRun(request, await stage.stage.as(bob));
+  expect(await seen()).toMatchObject({ tainted: true, taintSources: [] });
+  await stage.clients.runs.cancelRun({ runId: run.id, reason: undefined }, await stage.stage.as(ann));
+  expect(await seen()).toMatchObject({ status: 'RUN_STATUS_CANCELED', tainted: true, taintSources: [] });
+  stage.tools.delete('act');
 });
 
 test('replies drawn from a resource without a passage are withheld as well', async () => {

@@ -39,17 +39,19 @@ interface Origin {
   readonly ids: readonly string[];
   /** Whether only the person who started the run may see that content. */
   readonly isPrivate: boolean;
+  /** Whether all of it is known. While a run is at work, only its steps say what it has read. */
+  readonly isKnown: boolean;
 }
 
 async function viewIn(
   parts: Pick<Parts, 'memberships'>,
   run: RunRecord,
-  { ids, isPrivate }: Origin,
+  { ids, isPrivate, isKnown }: Origin,
   readable: Readable,
   context: CallContext,
 ): Promise<ReaderView> {
   const keeps = await keepsAnswers(parts, run.userId, run.workspaceId, context);
-  const isTold = !isPrivate || run.userId === context.caller.userId;
+  const isTold = (isKnown && !isPrivate) || run.userId === context.caller.userId;
   return { readable, isOpen: keeps || (isTold && ids.every((id) => readable.has(id))) };
 }
 
@@ -63,15 +65,19 @@ function resultsOf(steps: readonly StepRecord[]): ToolOutput[] {
   return steps.flatMap(({ type, output }) => (type === 'tool_call' ? ((output as ToolOutput | undefined) ?? []) : []));
 }
 
-function originOf({ sourceIds = [], output, isPrivate }: RunRecord, steps: readonly StepRecord[]): Origin {
+function originOf({ status, sourceIds, output, isPrivate }: RunRecord, steps: readonly StepRecord[]): Origin {
   const given = resultsOf(steps);
   const cited = [...given.flatMap(({ sources = [] }) => sources), ...(output?.citations ?? [])];
   const drawn = given.flatMap(({ drawnFrom = [] }) => drawnFrom);
   return {
-    ids: [...new Set([...sourceIds, ...drawn, ...cited.map(({ resourceId }) => resourceId)])],
+    ids: [...new Set([...(sourceIds ?? []), ...drawn, ...cited.map(({ resourceId }) => resourceId)])],
     isPrivate: isPrivate === true || given.some((one) => one.isPrivate === true),
+    isKnown: steps.length > 0 || output !== undefined || (sourceIds !== undefined && !AT_WORK.has(status)),
   };
 }
+
+/** The statuses in which a run may read more than its record says. */
+const AT_WORK: ReadonlySet<RunRecord['status']> = new Set(['running', 'canceling']);
 
 /** The output of a call of a tool, as its step stores it. */
 interface ToolOutput {
