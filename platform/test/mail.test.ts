@@ -2,31 +2,36 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { writeMail } from '../src/mail/message.js';
-import { createSmtpTransport } from '../src/mail/transport.js';
+import { createSmtpTransport, MailRefused } from '../src/mail/transport.js';
 
 const INJECTED = 'Grace\r\nBcc: everybody@example.com\r\n\r\n<script>alert(1)</script>';
 
-/** Starts a mail server that accepts one message. Returns what the client has sent. */
-async function openServer() {
+/**
+ * Starts a mail server that accepts one message, or answers a command otherwise: `answers` has its reply by the
+ * command's first word, with `HELLO` for the greeting. Returns what the client has sent.
+ */
+async function openServer(answers: Readonly<Record<string, string>> = {}) {
   const said: string[] = [];
   const server = createServer((socket) => {
     let isData = false;
-    socket.setEncoding('utf8').write('220 test\r\n');
+    socket.setEncoding('utf8').write(`${answers.HELLO ?? '220 test'}\r\n`);
     socket.on('data', (chunk: string) => {
       said.push(chunk);
       if (isData) {
         if (!said.join('').endsWith('\r\n.\r\n')) return;
         isData = false;
-        socket.write('250 taken\r\n');
+        socket.write(`${answers.TEXT ?? '250 taken'}\r\n`);
       } else if (/^DATA/im.test(chunk)) {
         isData = true;
         socket.write('354 go on\r\n');
-      } else socket.write('250 ok\r\n');
+      } else if (/^EHLO/i.test(chunk)) socket.write('250-test\r\n250 AUTH PLAIN\r\n');
+      else socket.write(`${answers[chunk.split(' ')[0] ?? ''] ?? '250 ok'}\r\n`);
     });
     socket.on('error', () => {});
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
+    port: (server.address() as AddressInfo).port,
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}?ignoreTLS=true`,
     said: () => said.join(''),
     close: () => server.close(),
@@ -51,4 +56,29 @@ test('a text from a person cannot begin a header, a recipient or an element of a
   expect(said.match(/^RCPT TO:.*/gm)).toHaveLength(1);
   expect(said).not.toMatch(/RCPT TO:<(everybody|eve)@example\.com>/);
   expect(written.html).not.toMatch(/<script|<b>/);
+});
+
+test.each([
+  ['a recipient that does not exist', { RCPT: '550 5.1.1 no such person' }, true],
+  ['a text that is refused', { TEXT: '554 5.7.1 spam' }, true],
+  ['a recipient that is accepted later', { RCPT: '451 4.7.1 greylisted' }, false],
+  ['a wrong password', { AUTH: '535 5.7.8 wrong credentials' }, false],
+  ['a sender that is not allowed', { AUTH: '235 ok', MAIL: '550 5.7.1 sender rejected' }, false],
+  ['a sign-in that is missing', { AUTH: '235 ok', RCPT: '530 5.7.0 authentication required' }, false],
+  ['a server that takes no mail', { HELLO: '554 no service here' }, false],
+])('%s: only what is about the message itself is refused for good', async (_, answers, isFinal) => {
+  const server = await openServer({ AUTH: '235 ok', ...answers });
+  const transport = createSmtpTransport(
+    `smtp://user:secret@127.0.0.1:${server.port}?ignoreTLS=true`,
+    'wiki@example.com',
+  );
+  const written = writeMail({ subject: 'Join', paragraphs: ['Join Acme.'] });
+  const error = await transport.send({ ...written, to: 'ada@example.com', messageId: '<1@example.com>' }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  transport.close();
+  server.close();
+  expect(error).toBeInstanceOf(Error);
+  expect(error instanceof MailRefused).toBe(isFinal);
 });
