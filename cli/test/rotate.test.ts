@@ -142,3 +142,36 @@ test('secrets of automations can be decrypted with the new key, each only in its
   expect(after.open(secrets[0]?.sealed ?? '', secretOwner(at, 'KEY'))).toBe('value');
   expect(() => after.open(hookSecretSealed, hookTokenOwner(at))).toThrow('another record');
 });
+
+test('e-mails that wait for the mail server and questions of tools that wait for a person outlast the old key', async () => {
+  interface Waiting {
+    readonly id: string;
+    readonly version: number;
+    readonly content?: string;
+    readonly questionState?: string;
+  }
+  const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
+  const before = createEnvelope(parseMasterKeys(old));
+  const mails = folder.database.store('tenancy');
+  const outbox = await mails.collection<Waiting>({ name: 'mail_outbox', indexes: [] });
+  const mailOwner = { tenant: 'mail', record: 'invitation' };
+  const mail = mails.begin();
+  mail.insert(outbox, { id: 'invitation', to: 'ada@example.com', content: before.seal('{}', mailOwner) } as never);
+  await mail.commit();
+  const runs = folder.database.store('agents');
+  const approvals = await runs.collection<Waiting>({ name: 'approvals', indexes: [] });
+  const callOwner = { tenant: 'acme', record: 'run:run:3' };
+  const lost = createEnvelope([randomBytes(32)]).seal('{}', callOwner);
+  const question = runs.begin();
+  const at = { tenant: 'acme', runId: 'run', stepId: 'run:3', kind: 'question' };
+  const questionState = before.seal('{"round":1}', callOwner);
+  question.insert(approvals, { ...at, id: 'open', status: 'pending', questionState } as never);
+  question.insert(approvals, { ...at, id: 'over', status: 'expired', questionState: lost } as never);
+  await question.commit();
+  writeFileSync(keyFile(), `${fresh},${old}\n`);
+  const options = { places: { dataDir: folder.dataDir, mongodbUrl: undefined }, setting: undefined };
+  expect(await rotateSecrets(options, silentProgress)).toMatchObject({ rewrapped: 2, unreadable: [], spareKeys: 1 });
+  const after = createEnvelope(parseMasterKeys(fresh));
+  expect(after.open((await outbox.get('invitation'))?.content ?? '', mailOwner)).toBe('{}');
+  expect(after.open((await approvals.get('open'))?.questionState ?? '', callOwner)).toBe('{"round":1}');
+});

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { settingsTables } from '@commonplace/all/settings';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 import { type DataFolder, makeDataFolder } from './data-folder.js';
@@ -31,6 +32,19 @@ test('the runbooks name the commands for parked events, dead letters, held sweep
   for (const command of ['jobs list', 'jobs retry --all', 'events list', 'events retry --all', 'index rebuild']) {
     expect(COMMANDS).toContain(command);
   }
+});
+
+test('a MongoDB user with the rights that the page names reaches the database of each service', () => {
+  const [, roles = ''] = /createUser\(\{(.*?)\n\}\)/s.exec(OPERATIONS) ?? [];
+  const { gateway: _, bootstrap: __, ...services } = settingsTables;
+  for (const name of [...Object.keys(services), 'installation']) expect(roles).toContain(`'${name}'`);
+});
+
+test('the page names each service that reads the key of secrets as one to restart', () => {
+  const [, restarted = ''] = /\(in a mesh: ([^)]*)\), so that it reads both/.exec(OPERATIONS) ?? [];
+  const readers = Object.entries(settingsTables).filter(([, table]) => 'secretsKey' in table);
+  expect(readers.length).toBeGreaterThan(0);
+  for (const [service] of readers) expect(restarted).toContain(service);
 });
 
 test.each([...new Set(COMMANDS)])('commonplace %s', async (command) => {

@@ -1,2 +1,3 @@
 export * from './envelope.js';
 export * from './keys.js';
+export * from './rewrap.js';

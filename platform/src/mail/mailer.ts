@@ -1,7 +1,7 @@
 import { newId } from '@commonplace/kit/id';
 import { DEAD_INDEX, type HeldJob, type JobRecord, openQueue, type QueueSpec } from '@commonplace/kit/jobs';
 import type { Log } from '@commonplace/kit/log';
-import type { Envelope } from '@commonplace/kit/secrets';
+import { type Envelope, type Rewrap, rewrapField, type SecretOwner } from '@commonplace/kit/secrets';
 import type { CollectionSpec, Store, UnitOfWork } from '@commonplace/kit/store';
 import { type Mail, writeMail } from './message.js';
 import { createSmtpTransport, MailRefused, type MailTransport } from './transport.js';
@@ -64,6 +64,18 @@ export interface MailerParts {
   readonly transport?: MailTransport;
 }
 
+/** Re-encrypts the e-mails that a service with an envelope has not sent yet. */
+export const rewrapMails: Rewrap = rewrapField({
+  spec: mailCollection,
+  sealedOf: ({ content }) => content,
+  ownerOf: ({ id }) => ownerOf(id),
+  withSealed: (mail, content) => ({ ...mail, content }),
+});
+
+function ownerOf(id: string): SecretOwner {
+  return { tenant: 'mail', record: id };
+}
+
 /** Lease of a message during an attempt, in milliseconds. */
 const LEASE_MS = 120_000;
 const BACKOFF = { firstMs: 5_000, maxMs: 3_600_000 };
@@ -78,7 +90,6 @@ export async function openMailer(parts: MailerParts): Promise<Mailer> {
   const host = new URL(parts.publicUrl).hostname;
   const available = smtpUrl !== undefined || parts.transport !== undefined;
   let transport = parts.transport;
-  const ownerOf = (id: string) => ({ tenant: 'mail', record: id });
   const connect = () => {
     transport ??= createSmtpTransport(smtpUrl as string, parts.mailFrom ?? `Commonplace <commonplace@${host}>`);
     return transport;

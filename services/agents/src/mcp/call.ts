@@ -20,6 +20,7 @@ import {
 } from './questions.js';
 import { type McpImage, resultImages, resultText } from './result.js';
 import { faultOfArguments } from './schema.js';
+import { callId } from './secrets.js';
 import { usableTools } from './tool-list.js';
 
 /** A call of a tool by a run. */
@@ -79,7 +80,7 @@ export function effectOf({ readOnlyTools, idempotentTools }: McpServerRecord, to
  */
 export async function runTool(parts: McpParts, call: McpCall): Promise<McpCallResult> {
   const { server, tool } = await currentTool(parts, call.serverId, call.toolName, call.args);
-  const owner = { id: `${call.run.id}:${call.toolCallId}`, tenant: call.run.tenant };
+  const owner = { id: callId(call.run.id, call.toolCallId), tenant: call.run.tenant };
   const state = withAnswer(readState(parts.envelope, owner, call.state), call.answer);
   const open = nextQuestion(parts.envelope, owner, state);
   if (open !== undefined) return { server, text: open.title, isError: false, question: open };
@@ -131,12 +132,9 @@ async function callOnce(
   }
 }
 
-/**
- * Returns an idempotency key. Models number their calls from one in each run, so the id of a call is unique only
- * together with that of the run.
- */
+/** Returns an idempotency key. */
 const keyOf = (runId: string, toolCallId: string): string =>
-  toolCallId.includes(runId) ? toolCallId : `${runId}:${toolCallId}`;
+  toolCallId.includes(runId) ? toolCallId : callId(runId, toolCallId);
 
 function present(
   { envelope, guard, settings }: Pick<McpParts, 'envelope' | 'settings'> & Pick<McpAccess, 'guard'>,
