@@ -105,6 +105,29 @@ describe('errors', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
+  test('name the field, whichever part of the server refuses it', async () => {
+    const { id } = await newDocument();
+    const requests: [path: string, body: object, message: string][] = [
+      [`/resources/${id}/publish`, { slug: 'Not a slug' }, 'slug must be 3 to 80 of a–z, 0–9 and "-".'],
+      ['/workspaces', { name: 'W', default_role: 'viewer' }, 'default_role is for workspaces of an Org.'],
+      ['/memories', { content: 'x', expires_at: '2001-01-01T00:00:00Z' }, 'expires_at must be in the future.'],
+      ['/api-keys', { name: 'K', scopes: ['everything'] }, 'scopes[0]: There is no scope everything.'],
+    ];
+    for (const [path, body, message] of requests) {
+      const { error } = await by.post(path, body);
+      expect([error.message, error.details]).toEqual([message, [{ param: error.param, code: error.code, message }]]);
+    }
+  });
+
+  test('repeat only the beginning of a very long name of a field', async () => {
+    const name = 'k'.repeat(50_000);
+    const rows = Array.from({ length: 100 }, () => ({ [name]: 1 }));
+    const body = { type: 'table', name: 'Wide', workspace_id: workspace.id, columns: [{ name: 'Name' }], rows };
+    const { status, error, text } = await by.post('/resources', body);
+    expect([status, error.code, error.message]).toEqual([400, 'validation_failed', '100 fields are not valid.']);
+    expect(text.length).toBeLessThan(64 * 1024);
+  });
+
   test('are in the language that the client requests', async () => {
     const ask = (language: string) =>
       by.post(

@@ -36,7 +36,7 @@ test('translates a known text with its values', () => {
     faults: [
       { param: 'name', code: 'invalid_value', message: 'name muss 1 bis 255 Zeichen haben.' },
       { param: 'type', code: 'invalid_value', message: 'type muss einer dieser Werte sein: document, table.' },
-      { param: 'size', code: 'missing_field', message: 'ist erforderlich.' },
+      { param: 'size', code: 'missing_field', message: 'size ist erforderlich.' },
     ],
   });
 });

@@ -31,9 +31,9 @@ export function localize({ message, reason, param, faults }: AppError, language:
 }
 
 function translate(messages: Messages, text: string, code: string, param = ''): string {
-  const isNamed = param !== '' && text.startsWith(`${param} `);
-  const rule = translateRule(messages, isNamed ? text.slice(param.length + 1) : text);
-  if (rule !== undefined) return isNamed ? `${param} ${rule}` : rule;
+  const name = [`${param} `, `${param}: `].find((start) => param !== '' && text.startsWith(start)) ?? '';
+  const rule = translateRule(messages, text.slice(name.length));
+  if (rule !== undefined) return name + rule;
   const meaning = messages.codes[code] ?? text;
   return param === '' ? meaning : `${param}: ${meaning}`;
 }

@@ -1,4 +1,4 @@
-import { type Fault, MAX_FAULTS } from '@commonplace/kit/errors';
+import { type Fault, fieldName, MAX_FAULTS } from '@commonplace/kit/errors';
 
 /** Collects the faults of a request, so that all are reported at once. */
 export interface Faults {
@@ -10,23 +10,16 @@ export interface Faults {
   add(param: string, code: string, message: string): undefined;
 }
 
-/** Maximum number of characters of a client's field name that an answer repeats. */
-const MAX_PARAM = 200;
-
 export function createFaults(): Faults {
   const list: Fault[] = [];
   return {
     list,
     add: (param, code, message) => {
       if (list.length < MAX_FAULTS)
-        list.push({ param: printable(param), code, message: `${printable(param)} ${message}` });
+        list.push({ param: fieldName(param), code, message: `${fieldName(param)} ${message}` });
       return undefined;
     },
   };
-}
-
-function printable(param: string): string {
-  return param.length > MAX_PARAM ? `${param.slice(0, MAX_PARAM).toWellFormed()}…` : param.toWellFormed();
 }
 
 /** Converts a JSON value other than null to the value of a message. Adds faults and returns undefined if it can't. */

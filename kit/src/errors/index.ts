@@ -28,8 +28,13 @@ export interface Fault {
   captcha?: { challenge: string; bits: number; expires_at: string };
 }
 
-/** Maximum number of faults in one error, so that error metadata stays below 64 KiB. */
+/** Maximum number of faults in one error. */
 export const MAX_FAULTS = 100;
+/** Maximum bytes of all faults in one error, so that error metadata stays below 64 KiB. */
+const MAX_FAULT_BYTES = 32 * 1024;
+/** Maximum number of characters of the name of a field, and of a message. Both may repeat what a client has sent. */
+const MAX_PARAM = 200;
+const MAX_MESSAGE = 4000;
 
 export interface AppErrorOptions {
   /** The invalid field, if there is one. */
@@ -57,11 +62,11 @@ export class AppError extends Error {
     message: string,
     options: AppErrorOptions = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(shortened(message, MAX_MESSAGE), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'AppError';
-    this.param = options.param;
+    this.param = options.param === undefined ? undefined : fieldName(options.param);
     this.details = options.details ?? {};
-    this.faults = (options.faults ?? []).slice(0, MAX_FAULTS);
+    this.faults = withinBytes((options.faults ?? []).slice(0, MAX_FAULTS).map(shortFault));
     this.retryAfter = options.retryAfter;
   }
 }
@@ -148,13 +153,48 @@ export function isStorageFull(error: unknown): boolean {
 
 export const Internal = defineError('INTERNAL', 'internal_error', 'Something went wrong on our side.');
 
-/** Returns the error for a request with invalid fields, all of them at once. */
-export function invalidFields(faults: Fault[]): AppError {
-  const [only] = faults;
+/**
+ * Returns the error for a request with invalid fields, all of them at once. Each message begins with the name of its
+ * field, which is put in front of it unless it does: `must be a list.` becomes `tags must be a list.`, and a whole
+ * sentence comes behind a colon.
+ */
+export function invalidFields(faults: readonly Fault[]): AppError {
+  const named = faults.slice(0, MAX_FAULTS).map((fault) => ({ ...fault, message: namingField(fault) }));
+  const [only] = named;
   if (faults.length === 1 && only !== undefined) {
-    return new AppError('INVALID_ARGUMENT', only.code, only.message, { param: only.param, faults });
+    return new AppError('INVALID_ARGUMENT', only.code, only.message, { param: only.param, faults: named });
   }
-  return new AppError('INVALID_ARGUMENT', 'validation_failed', `${faults.length} fields are not valid.`, { faults });
+  return new AppError('INVALID_ARGUMENT', 'validation_failed', `${faults.length} fields are not valid.`, {
+    faults: named,
+  });
+}
+
+/** Returns the name of a field as errors repeat it: well-formed, and shortened if a client has sent a very long one. */
+export function fieldName(param: string): string {
+  return shortened(param, MAX_PARAM);
+}
+
+function namingField({ param, message }: Fault): string {
+  if (param === '' || (message.startsWith(param) && !/^[\w.[]/.test(message.slice(param.length)))) return message;
+  return `${fieldName(param)}${/^[a-z]/.test(message) ? '' : ':'} ${message}`;
+}
+
+function shortFault(fault: Fault): Fault {
+  return { ...fault, param: fieldName(fault.param), message: shortened(fault.message, MAX_MESSAGE) };
+}
+
+/** Returns the first faults that do not have too many bytes together, at least one if there is one. */
+function withinBytes(faults: Fault[]): Fault[] {
+  let bytes = 0;
+  const end = faults.findIndex(({ param, code, message }, i) => {
+    bytes += Buffer.byteLength(param) + Buffer.byteLength(code) + Buffer.byteLength(message);
+    return i > 0 && bytes > MAX_FAULT_BYTES;
+  });
+  return end < 0 ? faults : faults.slice(0, end);
+}
+
+function shortened(text: string, most: number): string {
+  return (text.length > most ? `${text.slice(0, most)}…` : text).toWellFormed();
 }
 
 /** Returns the error for one invalid field. */

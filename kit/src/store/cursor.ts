@@ -1,4 +1,4 @@
-import { AppError } from '../errors/index.js';
+import { type AppError, invalidField } from '../errors/index.js';
 import type { Scalar, Sort, StoredRecord } from './port.js';
 
 export interface SortTerm {
@@ -38,9 +38,7 @@ export function decodeCursor(text: string): Scalar[] {
 
 /** Returns the error for a cursor that does not belong to the list it is used with. */
 export function invalidCursor(): AppError {
-  const message = 'The cursor does not belong to this list.';
-  const fault = { param: 'cursor', code: 'invalid_pagination', message };
-  return new AppError('INVALID_ARGUMENT', 'invalid_pagination', message, { param: 'cursor', faults: [fault] });
+  return invalidField('cursor', 'invalid_pagination', 'does not belong to this list.');
 }
 
 function parse(json: string): unknown {

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { createPeerTokens } from '@commonplace/kit/auth';
-import { AppError, NotFound } from '@commonplace/kit/errors';
+import { AppError, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
 import type {
   CallContext,
@@ -152,6 +152,19 @@ export function channelContract(name: string, open: OpenChannel): void {
         throw new AppError('INVALID_ARGUMENT', 'validation_failed', 'many', { faults });
       };
       await expect(ask()).rejects.toMatchObject({ faults });
+    });
+
+    test('an error about very long names of fields arrives', async () => {
+      play = async () => {
+        throw invalidFields(
+          Array.from({ length: 100 }, (_, i) => ({
+            param: `rows[${i}].${'漢'.repeat(10_000)}`,
+            code: 'unknown_column',
+            message: `The table has no column ${'漢'.repeat(10_000)}.`,
+          })),
+        );
+      };
+      await expect(ask()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'validation_failed' });
     });
 
     test('metadata arrives as it was sent, with the peer it came from', async () => {

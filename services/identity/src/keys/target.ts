@@ -18,13 +18,13 @@ export function targetOf({ type, orgId }: TenantFields, caller: Caller): string 
   const bound = caller.tenant?.orgId ?? null;
   if (type === ApiKeyType.PERSONAL) return null;
   if (type === ApiKeyType.ORG && bound === null) {
-    throw invalidField('org_id', 'missing_field', 'The Org of the key is required.');
+    throw invalidField('org_id', 'missing_field', 'is required for a key of an Org.');
   }
   return bound;
 }
 
 export function refuseContradiction({ type, orgId }: TenantFields): void {
   if (type === ApiKeyType.PERSONAL && orgId !== undefined) {
-    throw invalidField('org_id', 'invalid_value', 'A Personal key belongs to no Org.');
+    throw invalidField('org_id', 'invalid_value', 'must not be sent for a Personal key, which belongs to no Org.');
   }
 }

@@ -42,14 +42,14 @@ export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }
     try {
       return [parseNetwork(text)];
     } catch {
-      faults.push(fault(`ip_allowlist[${at}]`, 'invalid_value', 'This is not a network in CIDR notation.'));
+      faults.push(fault(`ip_allowlist[${at}]`, 'invalid_value', 'must be a network in CIDR notation.'));
       return [];
     }
   });
   const { expiresAt } = request;
   const latest = maxLifetimeDays === undefined ? Number.POSITIVE_INFINITY : now + maxLifetimeDays * DAY_MS;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= now) {
-    faults.push(fault('expires_at', 'invalid_value', 'The expiry of a key must be in the future.'));
+    faults.push(fault('expires_at', 'invalid_value', 'must be in the future.'));
   }
   if (expiresAt !== undefined && Date.parse(expiresAt) > latest) {
     faults.push(fault('expires_at', 'invalid_value', `A key is valid for at most ${maxLifetimeDays} days.`));

@@ -42,10 +42,10 @@ const OUTCOMES: Record<Outcome, AuditOutcome> = {
 
 function filterOf({ action, actorId, targetId, from, to, outcome }: ListAuditEventsRequest): Where<AuditRecord>[] {
   if (action !== undefined && !ACTION.test(action)) {
-    throw invalidField('action', 'invalid_value', 'An action is `<noun>.<verb>`; `<noun>.` selects all of a noun.');
+    throw invalidField('action', 'invalid_value', 'must be `<noun>.<verb>`; `<noun>.` selects all of a noun.');
   }
   if (from !== undefined && to !== undefined && Date.parse(from) >= Date.parse(to)) {
-    throw invalidField('to', 'invalid_value', '`to` must be later than `from`.');
+    throw invalidField('to', 'invalid_value', 'must be later than from.');
   }
   const wanted = (Object.keys(OUTCOMES) as Outcome[]).find((name) => OUTCOMES[name] === outcome);
   return [

@@ -82,7 +82,7 @@ export function parseJson(text: string, param: string, code: string): unknown {
   }
 }
 
-const invalidFilter = (message: string) => invalidField('filter', 'invalid_filter', `The filter ${message}`);
+const invalidFilter = (message: string) => invalidField('filter', 'invalid_filter', message);
 
 /** Finds the column of a filter or sort. Throws `unknown_column`. */
 export function requireColumn(key: unknown, columns: readonly Column[], param: string): Column {

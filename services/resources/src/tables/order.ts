@@ -25,7 +25,7 @@ export function parseSort(text: string, columns: readonly Column[]): SortTerm[] 
   return given.map((entry: unknown) => {
     const { column, direction = 'asc', ...rest } = isRecord(entry) ? entry : { column: entry };
     if ((direction !== 'asc' && direction !== 'desc') || Object.keys(rest).length > 0) {
-      throw invalidField('sort', 'invalid_value', 'The direction must be asc or desc.');
+      throw invalidField('sort', 'invalid_value', 'must have the direction asc or desc.');
     }
     return { column: requireColumn(column, columns, 'sort'), descending: direction === 'desc' };
   });

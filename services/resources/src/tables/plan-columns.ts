@@ -256,7 +256,7 @@ function readDefault(value: unknown, column: Column, param: string, faults: Faul
   const choice = (_: Column, text: string): string | undefined => choiceId(column, text);
   const taken = takeCell(value, column, { typecast: false, choice });
   if ('cell' in taken) return taken.cell;
-  return faults.add(`${param}.default`, 'invalid_value', `The default ${taken.message}`) ?? null;
+  return faults.add(`${param}.default`, 'invalid_value', taken.message) ?? null;
 }
 
 /** Finds a choice by id, else by name, and returns its id. */

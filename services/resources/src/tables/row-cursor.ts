@@ -1,5 +1,4 @@
-import { invalidField } from '@commonplace/kit/errors';
-import { decodeCursor, type Scalar } from '@commonplace/kit/store';
+import { decodeCursor, invalidCursor, type Scalar } from '@commonplace/kit/store';
 import type { TableState } from './compute.js';
 import { idFinder } from './find-rows.js';
 import type { Breathe } from './slices.js';
@@ -32,7 +31,7 @@ export function readRowCursor(text: string): RowCursor {
     (total === undefined || isCount(total)) &&
     next.length <= NEXT_ROWS &&
     next.every((id) => typeof id === 'string');
-  if (!isRead) throw invalidField('cursor', 'invalid_pagination', 'The cursor was not issued by this list.');
+  if (!isRead) throw invalidCursor();
   return { last, offset, next: next as string[], ...(isCount(total) && { total }) };
 }
 

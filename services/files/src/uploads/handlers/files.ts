@@ -113,7 +113,11 @@ async function resumeUpload(
 function requireAlone({ resumeResourceId: _, ...rest }: CreateFileRequest): void {
   const given = Object.values(rest).filter((value) => value !== undefined && value !== '');
   if (given.length === 0) return;
-  throw invalidField('resume_resource_id', 'ambiguous_target', 'An upload can only be resumed as it was begun.');
+  throw invalidField(
+    'resume_resource_id',
+    'ambiguous_target',
+    'can only be sent alone: an upload is resumed as it was begun.',
+  );
 }
 
 async function getFile(parts: UploadParts, request: GetFileRequest, context: CallContext): Promise<FileLink> {

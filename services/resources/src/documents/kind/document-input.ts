@@ -74,7 +74,7 @@ function inputTextOf({ content, markdown, html, document, format }: ContentInput
 /** Refuses a `format` that contradicts the field that the text came in. */
 function named(input: InputText, asked: DocumentFormat | undefined): InputText {
   if (asked === undefined || asked === input.format) return input;
-  throw invalidField('format', 'invalid_value', `${input.param} is ${input.format}, not ${asked}.`);
+  throw invalidField('format', 'invalid_value', `must not be ${asked}: ${input.param} is ${input.format}.`);
 }
 
 /**
