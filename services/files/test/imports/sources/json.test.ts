@@ -37,6 +37,12 @@ describe('JSON is read as', () => {
     expect((await read({ total: 2, items: [{ a: 1 }, { a: 2 }] })).json).toMatchObject({ rows: [[1], [2]] });
   });
 
+  test('a table of the list, with a warning about what is beside it', async () => {
+    const { json, warnings } = await read({ total: 2, next: null, items: [{ a: 1 }] });
+    expect(json).toMatchObject({ rows: [[1]] });
+    expect(warnings?.join()).toMatch(/total, next/);
+  });
+
   test('a table in the form of the product', async () => {
     const table = { columns: [{ id: 'n', name: 'N', type: 'text' }], rows: [{ id: 'r1', cells: { n: 'x' } }] };
     expect(await read(table)).toMatchObject({ kind: 'table', json: table });
@@ -48,6 +54,37 @@ describe('JSON is read as', () => {
       kind: 'document',
       title: 'Mine',
       json: { type: 'doc', content },
+    });
+  });
+
+  test('cells that are empty where an object lacks the key, whatever all objects inherit', async () => {
+    const { json } = await read('[{"constructor": "x", "__proto__": "y"}, {"toString": "z"}]');
+    expect(json).toMatchObject({
+      columns: [{ name: 'constructor' }, { name: '__proto__' }, { name: 'toString' }],
+      rows: [
+        ['x', 'y', null],
+        [null, null, 'z'],
+      ],
+    });
+  });
+
+  test('text when an integer has more digits than a number keeps', async () => {
+    const { json } = await read(
+      '[{"id": 12345678901234567890, "size": 0.10000000000000001, "all": 1e999, "in": {"id": 9007199254740993}},\n' +
+        '{"id": -9007199254740992, "size": 2, "note": "\\"9007199254740993", "all": 100000000000000000000}]',
+    );
+    expect(json).toMatchObject({
+      columns: [
+        { name: 'id', type: 'text' },
+        { name: 'size', type: 'number' },
+        { name: 'all', type: 'text' },
+        { name: 'in', type: 'json' },
+        { name: 'note', type: 'text' },
+      ],
+      rows: [
+        ['12345678901234567890', 0.1, '1e999', { id: '9007199254740993' }, null],
+        ['-9007199254740992', 2, '100000000000000000000', null, '"9007199254740993'],
+      ],
     });
   });
 
