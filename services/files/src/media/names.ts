@@ -1,5 +1,7 @@
+import { dictionary } from '@commonplace/kit/dictionary';
+
 /** Text formats that only a file name can identify. */
-const TEXTS: Readonly<Record<string, string>> = {
+const TEXTS: Readonly<Record<string, string>> = dictionary({
   txt: 'text/plain',
   log: 'text/plain',
   md: 'text/markdown',
@@ -36,11 +38,11 @@ const TEXTS: Readonly<Record<string, string>> = {
   htc: 'text/x-component',
   vbs: 'text/vbscript',
   eps: 'application/postscript',
-};
+});
 
 /** Formats inside container formats, by extension. None of them is served inline. */
 const CONTAINED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'application/zip': {
+  'application/zip': dictionary({
     docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
     xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
@@ -49,13 +51,13 @@ const CONTAINED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     odp: 'application/vnd.oasis.opendocument.presentation',
     epub: 'application/epub+zip',
     jar: 'application/java-archive',
-  },
-  'application/x-cfb': {
+  }),
+  'application/x-cfb': dictionary({
     doc: 'application/msword',
     xls: 'application/vnd.ms-excel',
     ppt: 'application/vnd.ms-powerpoint',
     msg: 'application/vnd.ms-outlook',
-  },
+  }),
 };
 
 function extensionOf(name: string): string {

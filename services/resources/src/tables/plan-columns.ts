@@ -50,7 +50,8 @@ const KEYS = new Set([
   'width',
   'is_primary',
 ]);
-const ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** Cells are objects by column id, in which `__proto__` is no name of a value. */
+const ID = /^(?!__proto__$)[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * Parses and validates columns from a request. They are matched to the old ones by id, else by name; a property that is
@@ -207,7 +208,7 @@ function readType(value: unknown, before: Column | undefined, param: string, fau
 function readId(value: unknown, before: Column | undefined, param: string, faults: Faults): string {
   if (value === undefined || value === null) return before?.id ?? `col_${newId().slice(-12)}`;
   if (typeof value === 'string' && ID.test(value)) return value;
-  faults.add(`${param}.id`, 'invalid_value', 'must have 1 to 64 letters, digits, _ or -.');
+  faults.add(`${param}.id`, 'invalid_value', 'must have 1 to 64 letters, digits, _ or -, and not be __proto__.');
   return `col_${newId().slice(-12)}`;
 }
 

@@ -79,6 +79,10 @@ describe('derived HTML', () => {
 });
 
 describe('HTML input', () => {
+  test('has no mark for an element whose name every object inherits something for', () => {
+    expect(toMarkdown(parseHtml('<p>a <constructor>b</constructor></p>'))).toBe('a b\n');
+  });
+
   test.each([
     ['headings and text', '<h2>A <i>b</i></h2><p>c<br>d</p>e', '## A *b*\n\nc\\\nd\n\ne\n'],
     [

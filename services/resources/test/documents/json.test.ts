@@ -67,6 +67,49 @@ describe('document JSON', () => {
     expect(toHtml(result).html).toContain('Which?');
   });
 
+  test.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__'])(
+    'keeps nodes of the unknown type %s, which every object inherits something for',
+    (type) => {
+      const json = doc(
+        { type, content: [paragraph(text('Which?'))] },
+        paragraph(text('a', { type }), { type, attrs: { size: 1 } }),
+      );
+      const { result } = read(json);
+      expect(toJson(result)).toEqual(json);
+      expect(toJson(parseMarkdown(toMarkdown(result)))).toEqual(json);
+      expect(toHtml(result).html).toContain('Which?');
+      expect(toHtml(parseMarkdown(`:::${type}\nWhich?\n:::\n`)).html).toContain('Which?');
+    },
+  );
+
+  test.each([
+    ['a blank', 'my block'],
+    ['a colon', 'plugin:chart'],
+    ['a digit first', '2column'],
+    ['an underscore first', '_x'],
+    ['a brace', 'a}b'],
+    ['a line break', 'a\nb'],
+  ])('keeps a block of an unknown type with %s through Markdown', (_, type) => {
+    const json = doc({ id: 'c1', type, attrs: { kind: 'bar' }, size: 2, content: [paragraph(text('x'))] }, { type });
+    expect(toJson(parseMarkdown(toMarkdown(read(json).result)))).toEqual(json);
+  });
+
+  test.each([
+    ['with a blank', { 'a b': 1 }],
+    ['in another script', { 名前: 'x' }],
+    ['of digits', { 1: true }],
+    ['of the block itself', { id: 'x', raw: { y: 1 }, directive: 'z', type: 't' }],
+    ['and values with separators of lines', { note: 'a\u2028b', 'a:b': '"}\n' }],
+  ])('keeps attributes with names %s through Markdown', (_, attrs) => {
+    const json = doc(
+      { type: 'chart', attrs, content: [paragraph(text('x'))] },
+      { type: 'embed', attrs: { url: 'https://a.example/', ...attrs } },
+      { type: 'heading', attrs: { level: 2, ...attrs }, content: [text('x')] },
+      { type: 'columns', attrs, content: [{ type: 'column', attrs, content: [paragraph(text('x'))] }] },
+    );
+    expect(toJson(parseMarkdown(toMarkdown(read(json).result)))).toEqual(json);
+  });
+
   test.each([
     [
       'a break in a heading',

@@ -349,6 +349,7 @@ describe('refusals', () => {
     ['an unknown field', [{ name: 'A', colour: 'red' }], [], 'unknown_field'],
     ['an unknown option', [{ name: 'A', options: { precision: 2 } }], [], 'unknown_field'],
     ['an invalid column id', [{ id: 'a b', name: 'A' }], [], 'invalid_value'],
+    ['a column id under which no cell can be kept', [{ id: '__proto__', name: 'A' }], [], 'invalid_value'],
     [
       'a formula that cannot be parsed',
       [{ name: 'A', type: 'formula', options: { expression: '1 +' } }],

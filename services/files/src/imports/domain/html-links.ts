@@ -1,9 +1,10 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { type Handler, Parser } from 'htmlparser2';
 import { boundNesting, NestedTooDeep } from '../../domain/nesting.js';
 import { type Change, changed, fitted, type Redirect } from './links.js';
 
 /** Attributes that hold a link, by element. */
-const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
+const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = dictionary({
   a: ['href'],
   area: ['href'],
   img: ['src'],
@@ -14,7 +15,7 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   iframe: ['src'],
   object: ['data'],
   'resource-link': ['href'],
-};
+});
 const ATTRIBUTE = /([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
 
 /** Returns the URLs of the images in HTML, in order. */

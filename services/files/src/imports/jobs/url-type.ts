@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { blobKey } from '../../domain/layout.js';
 import { SNIFF_BYTES, sniff } from '../../media/index.js';
 import { lastSegmentOf } from '../domain/url-name.js';
@@ -5,7 +6,7 @@ import type { ImportParts } from '../parts.js';
 import { ImportFault } from '../sources/port.js';
 
 /** Source type that bytes of a content type are imported as. */
-export const BY_CONTENT: Readonly<Record<string, string>> = {
+export const BY_CONTENT: Readonly<Record<string, string>> = dictionary({
   'text/html': 'html',
   'application/xhtml+xml': 'html',
   'text/markdown': 'markdown',
@@ -15,7 +16,7 @@ export const BY_CONTENT: Readonly<Record<string, string>> = {
   'application/zip': 'markdown_zip',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-};
+});
 
 /** Detects the source type of fetched bytes from the bytes and from the last segment of the URL's path. */
 export async function typeOfUrl(parts: ImportParts, blobId: string, url: string): Promise<string> {

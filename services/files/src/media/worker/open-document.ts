@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { decode } from '../charset.js';
 import { MediaFailure } from '../failure.js';
 import { openArchive } from './archive.js';
@@ -5,12 +6,16 @@ import { createCollector } from './collector.js';
 import { addMarkup, type MarkupRules } from './markup-text.js';
 import type { ReadText } from './read-text.js';
 
-const OPENED: Readonly<Record<string, string>> = { 'text:s': ' ', 'text:tab': '\t', 'text:line-break': '\n' };
-const CLOSED: Readonly<Record<string, string>> = {
+const OPENED: Readonly<Record<string, string>> = dictionary({
+  'text:s': ' ',
+  'text:tab': '\t',
+  'text:line-break': '\n',
+});
+const CLOSED: Readonly<Record<string, string>> = dictionary({
   'text:p': '\n',
   'text:h': '\n',
   'table:table': '\n',
-};
+});
 /** Deleted text, and content that programs without scripting show. */
 const UNSEEN = new Set(['text:tracked-changes', 'office:scripts', 'office:event-listeners']);
 

@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { lazyLibrary } from '@commonplace/kit/library';
 import { normalizeInline } from '../model/inline.js';
 import { type Attrs, type Doc, type DocNode, MAX_DEPTH, type Mark } from '../model/model.js';
@@ -15,7 +16,7 @@ interface OpenElement {
   readonly gathers?: boolean;
 }
 
-const MARKS: Readonly<Record<string, string>> = {
+const MARKS: Readonly<Record<string, string>> = dictionary({
   b: 'bold',
   strong: 'bold',
   i: 'italic',
@@ -33,9 +34,9 @@ const MARKS: Readonly<Record<string, string>> = {
   kbd: 'code',
   samp: 'code',
   tt: 'code',
-};
+});
 
-const CONTAINERS: Readonly<Record<string, string>> = {
+const CONTAINERS: Readonly<Record<string, string>> = dictionary({
   ul: 'bullet_list',
   ol: 'ordered_list',
   li: 'list_item',
@@ -45,7 +46,7 @@ const CONTAINERS: Readonly<Record<string, string>> = {
   td: 'table_cell',
   th: 'table_cell',
   details: 'toggle',
-};
+});
 
 /** Elements that only end the line before and after them. */
 const BREAKING = new Set(
@@ -68,11 +69,11 @@ const SILENT = new Set([
 ]);
 
 /** The types of blocks that may hold a list item, a table row or a table cell. */
-const HOMES: Readonly<Record<string, readonly string[]>> = {
+const HOMES: Readonly<Record<string, readonly string[]>> = dictionary({
   list_item: ['bullet_list', 'ordered_list'],
   table_row: ['table'],
   table_cell: ['table_row'],
-};
+});
 
 interface Reading {
   readonly frames: DocNode[];

@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { isTight } from '../markdown/tight.js';
 import { escapeHtml } from '../model/escape.js';
 import { hasMark, inlineSteps } from '../model/inline.js';
@@ -81,7 +82,7 @@ function blocksIn(tag: string, attributes: string, block: DocNode, writer: Write
   });
 }
 
-const WRITERS: Readonly<Record<string, BlockWriter>> = {
+const WRITERS: Readonly<Record<string, BlockWriter>> = dictionary({
   paragraph: inlineIn('p'),
   heading: (block, writer) => inlineIn(`h${levelOf(block)}`)(block, writer),
   divider: (block, { out }) => out.push(`<hr${idOf(block)} />\n`),
@@ -104,7 +105,7 @@ const WRITERS: Readonly<Record<string, BlockWriter>> = {
     const shown = writer.footnotes.get(attrText(block, 'label')) === block;
     if (!shown) blocksIn('div', ' data-type="footnote"', block, writer);
   },
-};
+});
 
 const writeBlock: BlockWriter = (block, writer) => (WRITERS[block.type] ?? writeOther)(block, writer);
 
@@ -234,7 +235,7 @@ function writeImage(node: DocNode, writer: Writer): void {
   writer.out.push(address === undefined ? alt : `<img src="${escapeHtml(address)}" alt="${alt}"${more} />`);
 }
 
-const TAGS: Readonly<Record<string, string>> = {
+const TAGS: Readonly<Record<string, string>> = dictionary({
   bold: 'strong',
   italic: 'em',
   strike: 'del',
@@ -242,7 +243,7 @@ const TAGS: Readonly<Record<string, string>> = {
   highlight: 'mark',
   sub: 'sub',
   sup: 'sup',
-};
+});
 
 /** Returns the opening and the closing tag of a mark; both are empty if the mark is not rendered. */
 function tagsOf(mark: Mark, writer: Writer): [string, string] {

@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import type { Attrs, Json } from '../model/model.js';
 import { isObject, type Report } from './faults.js';
 
@@ -24,7 +25,7 @@ const label: Rule = (value) =>
     : 'must have 1 to 200 characters without spaces or brackets.';
 
 /** Rules for the known attributes of each type; a star marks a required attribute. */
-const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
+const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = dictionary<Readonly<Record<string, Rule>>>({
   heading: { level: whole(1, 6) },
   bullet_list: { tight: truth },
   task_list: { tight: truth },
@@ -46,7 +47,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   footnote_ref: { 'label*': label },
   link: { 'href*': text, title: text },
   comment: { 'id*': words },
-};
+});
 
 /** Validates the attributes of a node or mark of a known type; null counts as absent. */
 export function readAttributes(type: string, value: unknown, param: string, report: Report): Attrs | undefined {

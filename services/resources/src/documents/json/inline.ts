@@ -1,16 +1,17 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { sortMarks } from '../model/inline.js';
 import { type Attrs, BLOCKS, type DocNode, INLINE, MARKS, type Mark } from '../model/model.js';
 import { readAttributes } from './attributes.js';
 import { isObject, type Report } from './faults.js';
 
 const KNOWN_MARKS = new Set<string>(MARKS);
-const ALIASES: Readonly<Record<string, string>> = {
+const ALIASES: Readonly<Record<string, string>> = dictionary({
   strong: 'bold',
   em: 'italic',
   strikethrough: 'strike',
   subscript: 'sub',
   superscript: 'sup',
-};
+});
 
 function readMark(value: unknown, param: string, report: Report): Mark | undefined {
   if (!isObject(value) || typeof value.type !== 'string' || value.type === '') {

@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import type { Fault } from '@commonplace/kit/errors';
 import type { Warning } from '../html/sanitise.js';
 import { type Attrs, BLOCKS, type Doc, type DocNode, type Holds, INLINE, MAX_DEPTH } from '../model/model.js';
@@ -14,7 +15,10 @@ const PARTS: Partial<Record<Holds, string>> = {
 };
 
 /** Type names that other editors use for known types. */
-const ALIASES: Readonly<Record<string, string>> = { table_header: 'table_cell', horizontal_rule: 'divider' };
+const ALIASES: Readonly<Record<string, string>> = dictionary({
+  table_header: 'table_cell',
+  horizontal_rule: 'divider',
+});
 
 /**
  * Validates document JSON and converts it, collecting all faults; `param` is the name of the request field that holds

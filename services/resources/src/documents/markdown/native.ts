@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { type Attrs, attr, attrText, type DocNode, holdsInline } from '../model/model.js';
 import { tokenize } from './parser.js';
 
@@ -12,7 +13,7 @@ const listAttr: CanExpress = (node, name) => name === 'tight' && typeof attr(nod
 const oneLine = (text: string): boolean => text !== '' && text.trim() === text && !/[\n\r\0]/.test(text);
 
 /** Returns, by block type, whether native Markdown expresses an attribute. */
-const EXPRESSED: Readonly<Record<string, CanExpress>> = {
+const EXPRESSED: Readonly<Record<string, CanExpress>> = dictionary({
   heading: (node, name) => name === 'level' && integer(node, name, 1, 6),
   bullet_list: listAttr,
   task_list: listAttr,
@@ -30,7 +31,7 @@ const EXPRESSED: Readonly<Record<string, CanExpress>> = {
   html: (_, name) => name === 'html',
   footnote: (_, name) => name === 'label',
   front_matter: (_, name) => name === 'text',
-};
+});
 
 /** Returns the attributes of a block that its Markdown does not express. */
 export function surplus(node: DocNode): Attrs {

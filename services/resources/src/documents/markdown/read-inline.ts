@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { unescapeHtml } from '../model/escape.js';
 import { inlineText, normalizeInline, sortMarks } from '../model/inline.js';
 import { type Attrs, type DocNode, INLINE, type Mark } from '../model/model.js';
@@ -6,7 +7,7 @@ import type { Token } from './parser.js';
 const DELIMITERS: Readonly<Record<string, string>> = { strong: 'bold', em: 'italic', s: 'strike' };
 
 /** Tags that are marks if they have no attributes; Markdown has no delimiters for those from `u` on. */
-const TAGS: Readonly<Record<string, string>> = {
+const TAGS: Readonly<Record<string, string>> = dictionary({
   strong: 'bold',
   b: 'bold',
   em: 'italic',
@@ -18,7 +19,7 @@ const TAGS: Readonly<Record<string, string>> = {
   mark: 'highlight',
   sub: 'sub',
   sup: 'sup',
-};
+});
 
 const TAG = /^<(\/?)(strong|b|em|i|del|s|strike|u|mark|sub|sup|span)(\s[^>]*)?>$/i;
 const COMMENT_MARK = /^\s+data-comment="([^"]*)"$/;

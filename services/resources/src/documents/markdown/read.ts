@@ -1,6 +1,7 @@
 import { type Attrs, BLOCKS, type Doc, type DocNode, INLINE } from '../model/model.js';
 import { type Environment, type Token, tokenize, unescapeMarkdown } from './parser.js';
 import { readInline } from './read-inline.js';
+import { isAttributeName, isDirectiveName } from './rules/attributes.js';
 
 const CALLOUT = /^\[!([A-Za-z][\w-]*)\][ \t]*(?:\n|$)/;
 const TASK = /^\[([ xX])\](?=\s|$)[ \t]*/;
@@ -100,8 +101,9 @@ function closeTable({ content }: Frame): DocNode {
  * wraps.
  */
 function closeDirective(token: Token, content: DocNode[]): DocNode {
-  const name = token.info;
-  const { id, raw, ...attrs } = token.meta as Attrs;
+  const { id, raw, ...plain } = token.meta as Attrs;
+  const { name, attrs: odd, extra } = readRaw(token.info, raw);
+  const attrs = { ...plain, ...odd };
   const spec = BLOCKS[name];
   const node: DocNode =
     typeof id === 'string' || typeof id === 'number' ? { id: String(id), type: name } : { type: name };
@@ -109,9 +111,27 @@ function closeDirective(token: Token, content: DocNode[]): DocNode {
   if (spec?.native && name !== 'html' && name !== 'math' && content.length === 1 && only?.type === name) {
     return withAttrs({ ...only, ...node }, attrs);
   }
-  if (spec === undefined && isNode(raw)) return withContent({ ...withAttrs(node, attrs), extra: raw }, content);
+  if (spec === undefined && Object.keys(extra).length > 0)
+    return withContent({ ...withAttrs(node, attrs), extra }, content);
   if (fits(name, content)) return withContent(withAttrs(node, attrs), content);
   return withContent(withAttrs({ ...node, type: 'directive' }, { ...attrs, directive: name }), content);
+}
+
+/** Maximum length of a block's type, as in document JSON. */
+const MAX_TYPE = 64;
+
+const isOddType = (type: unknown): type is string =>
+  typeof type === 'string' && type !== '' && type.length <= MAX_TYPE && !isDirectiveName(type);
+
+/** Reads the attribute `raw` of a directive: a type and attributes that a directive cannot name, and further fields. */
+function readRaw(name: string, raw: unknown): { name: string; attrs: Attrs; extra: Attrs } {
+  if (!isNode(raw)) return { name, attrs: {}, extra: {} };
+  const { type, attrs, ...extra } = raw;
+  return {
+    name: isOddType(type) ? type : name,
+    attrs: isNode(attrs) ? Object.fromEntries(Object.entries(attrs).filter(([key]) => !isAttributeName(key))) : {},
+    extra: attrs === undefined || isNode(attrs) ? extra : { ...extra, attrs },
+  };
 }
 
 const isNode = (value: unknown): value is Attrs => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { escapeHtml } from '../model/escape.js';
 import { hasMark, inlineSteps, normalizeInline, withMarks } from '../model/inline.js';
 import { attr, attrText, type DocNode, INLINE, type Mark } from '../model/model.js';
@@ -10,8 +11,8 @@ export type Place = 'paragraph' | 'heading' | 'cell';
 /** How marks are written: with Markdown's delimiters, or with tags, which work everywhere. */
 type Style = 'signs' | 'tags';
 
-const SIGNS: Readonly<Record<string, string>> = { bold: '**', italic: '*', strike: '~~' };
-const TAGS: Readonly<Record<string, string>> = {
+const SIGNS: Readonly<Record<string, string>> = dictionary({ bold: '**', italic: '*', strike: '~~' });
+const TAGS: Readonly<Record<string, string>> = dictionary({
   bold: 'strong',
   italic: 'em',
   strike: 'del',
@@ -19,7 +20,7 @@ const TAGS: Readonly<Record<string, string>> = {
   highlight: 'mark',
   sub: 'sub',
   sup: 'sup',
-};
+});
 
 interface InlineTerms {
   readonly place: Place;

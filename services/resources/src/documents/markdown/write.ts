@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { hasMark, markKey, normalizeInline } from '../model/inline.js';
 import { type Attrs, attr, attrText, BLOCKS, type Doc, type DocNode, eachBlock, holdsInline } from '../model/model.js';
 import { createLines, type Lines } from './lines.js';
@@ -5,7 +6,7 @@ import { isNative, surplus } from './native.js';
 import { type Environment, tokenizeInline } from './parser.js';
 import { parseMarkdown } from './read.js';
 import { readInline } from './read-inline.js';
-import { formatAttributes, writable } from './rules/attributes.js';
+import { formatAttributes, isAttributeName, isDirectiveName } from './rules/attributes.js';
 import { isList, isTight } from './tight.js';
 import { type Check, type Place, writeInline } from './write-inline.js';
 
@@ -122,16 +123,35 @@ function writeBlock(block: DocNode, writer: Writer, position: Position): string 
 /** Writes a fenced directive. If `beyond` is set, it wraps the block's native Markdown and adds these attributes. */
 function writeDirective(block: DocNode, writer: Writer, beyond: Attrs | undefined): void {
   const { lines } = writer;
-  const { directive, ...others } = beyond ?? block.attrs ?? {};
-  const name = block.type === 'directive' && typeof directive === 'string' ? directive : block.type;
-  const attrs: Attrs = { ...(block.id === undefined ? {} : { id: block.id }) };
-  const extra: Attrs = { ...block.extra };
-  if (/^[A-Za-z][\w-]*$/.test(name) && writable(others)) Object.assign(attrs, others);
-  lines.line(`:::${name}${formatAttributes(Object.keys(extra).length > 0 ? { ...attrs, raw: extra } : attrs)}`);
+  lines.line(`:::${openingOf(block, beyond ?? block.attrs ?? {})}`);
   if (beyond !== undefined) writeNative(block, writer, { first: false, last: false, avoid: [], inItem: false });
   else if (holdsInline(block) && block.type === 'table_cell') writeInlineLines(block.content ?? [], writer);
   else if (block.content !== undefined && !holdsInline(block)) writeFenced(block.content, writer);
   lines.line(':::');
+}
+
+/** The name of directives whose blocks have a type that is no name of a directive; `raw` has the type. */
+const UNNAMED = 'block';
+
+/** Formats the name and the attributes of a directive. What has no form there is JSON in the attribute `raw`. */
+function openingOf(block: DocNode, attrs: Attrs): string {
+  const { directive, ...others } = attrs;
+  const named = block.type === 'directive' && typeof directive === 'string' ? { name: directive, attrs: others } : {};
+  const { name, attrs: given } = { name: block.type, attrs, ...named };
+  const entries = Object.entries(given);
+  const plain = Object.fromEntries(entries.filter(([key]) => isAttributeName(key)));
+  const odd = Object.fromEntries(entries.filter(([key]) => !isAttributeName(key)));
+  const raw: Attrs = {
+    ...block.extra,
+    ...(isDirectiveName(name) ? {} : { type: name }),
+    ...(Object.keys(odd).length > 0 ? { attrs: odd } : {}),
+  };
+  const all: Attrs = {
+    ...(block.id === undefined ? {} : { id: block.id }),
+    ...plain,
+    ...(Object.keys(raw).length > 0 ? { raw } : {}),
+  };
+  return `${isDirectiveName(name) ? name : UNNAMED}${formatAttributes(all)}`;
 }
 
 function writeFenced(content: readonly DocNode[], writer: Writer): void {
@@ -244,7 +264,7 @@ function writeCode(block: DocNode, lines: Lines): void {
   lines.line(fence);
 }
 
-const RULES: Readonly<Record<string, string>> = { left: ':--', center: ':-:', right: '--:' };
+const RULES: Readonly<Record<string, string>> = dictionary({ left: ':--', center: ':-:', right: '--:' });
 
 function writeTable(block: DocNode, { lines, env, check }: Writer): void {
   const rows = block.content ?? [];

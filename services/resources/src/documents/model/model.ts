@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 /** JSON values that attributes may hold. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Attrs = { [key: string]: Json };
@@ -49,7 +50,7 @@ interface BlockSpec {
   readonly native: boolean;
 }
 
-export const BLOCKS: Readonly<Record<string, BlockSpec>> = {
+export const BLOCKS: Readonly<Record<string, BlockSpec>> = dictionary({
   paragraph: { holds: 'inline', native: true },
   heading: { holds: 'inline', native: true },
   bullet_list: { holds: 'items', native: true },
@@ -77,7 +78,7 @@ export const BLOCKS: Readonly<Record<string, BlockSpec>> = {
   footnote: { holds: 'blocks', native: true },
   front_matter: { holds: 'none', native: true },
   directive: { holds: 'blocks', native: false },
-};
+});
 
 export const INLINE = new Set([
   'text',

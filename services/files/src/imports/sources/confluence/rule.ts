@@ -1,13 +1,14 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { element, type Rule } from '../html/clean.js';
 import { childrenOf, type Element, find, findNamed, hasClass, type Node, textOf, withChildren } from '../html/dom.js';
 
 /** Callout kinds by Confluence's names for message boxes. */
-const KINDS: Readonly<Record<string, string>> = {
+const KINDS: Readonly<Record<string, string>> = dictionary({
   information: 'note',
   tip: 'tip',
   note: 'important',
   warning: 'warning',
-};
+});
 
 function boxOf(box: Element): Node[] {
   const name =

@@ -1,3 +1,4 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { createLosses, type Losses } from '../common/warnings.js';
 import { childrenOf, type Element, find, isElement, type Node, rawText, textOf } from './dom.js';
 
@@ -31,7 +32,7 @@ const LINES = new Set(
   'address body center dialog fieldset form html legend menu nav option optgroup search hgroup'.split(' '),
 );
 
-const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
+const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = dictionary({
   a: ['href', 'title'],
   img: ['src', 'alt', 'title', 'width', 'height'],
   ol: ['start'],
@@ -39,7 +40,7 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   th: ['colspan', 'rowspan', 'align'],
   input: ['type', 'checked'],
   time: ['datetime'],
-};
+});
 /** Attributes by which documents recognize special elements. */
 const KNOWN = ['data-callout', 'data-math'];
 /** Characters of an inline (`data:`) image beyond which it is dropped, as in documents. */

@@ -1,7 +1,13 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { withoutEdges } from '../common/text.js';
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
-const KINDS: Readonly<Record<string, string>> = { info: 'NOTE', success: 'TIP', tip: 'TIP', warning: 'WARNING' };
+const KINDS: Readonly<Record<string, string>> = dictionary({
+  info: 'NOTE',
+  success: 'TIP',
+  tip: 'TIP',
+  warning: 'WARNING',
+});
 
 /** Converts Outline's inline syntax in a line, except in inline code. */
 function inline(line: string): string {

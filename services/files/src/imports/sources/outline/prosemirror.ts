@@ -1,10 +1,11 @@
+import { dictionary } from '@commonplace/kit/dictionary';
 import { isRecord, wellFormed } from '../common/text.js';
 import { createLosses, type Losses } from '../common/warnings.js';
 import { escapeHtml } from '../html/clean.js';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-const TAGS: Readonly<Record<string, string>> = {
+const TAGS: Readonly<Record<string, string>> = dictionary({
   paragraph: 'p',
   bullet_list: 'ul',
   list_item: 'li',
@@ -12,9 +13,9 @@ const TAGS: Readonly<Record<string, string>> = {
   table: 'table',
   tr: 'tr',
   checkbox_list: 'ul',
-};
+});
 
-const MARKS: Readonly<Record<string, string>> = {
+const MARKS: Readonly<Record<string, string>> = dictionary({
   strong: 'strong',
   bold: 'strong',
   em: 'em',
@@ -24,11 +25,16 @@ const MARKS: Readonly<Record<string, string>> = {
   code_inline: 'code',
   code: 'code',
   highlight: 'mark',
-};
+});
 /** Marks that have no meaning outside Outline. */
 const SILENT_MARKS = new Set(['comment', 'placeholder']);
 
-const KINDS: Readonly<Record<string, string>> = { info: 'note', success: 'tip', tip: 'tip', warning: 'warning' };
+const KINDS: Readonly<Record<string, string>> = dictionary({
+  info: 'note',
+  success: 'tip',
+  tip: 'tip',
+  warning: 'warning',
+});
 const MAX_DEPTH = 200;
 
 const word = (value: unknown): string =>

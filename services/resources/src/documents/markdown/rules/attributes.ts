@@ -68,9 +68,14 @@ export function parseAttributes(source: string): Attrs | undefined {
   return attrs;
 }
 
-/** Returns whether every attribute name can be written in a directive. */
-export const writable = (attrs: Attrs): boolean =>
-  Object.keys(attrs).every((name) => /^[A-Za-z_][\w-]*$/.test(name) && name !== '__proto__');
+/** Attributes of a directive with a meaning of their own: the id of its block, and what else its block has. */
+const RESERVED = new Set(['__proto__', 'id', 'raw']);
+
+/** Returns whether a directive can have an attribute of this name. */
+export const isAttributeName = (name: string): boolean => /^[A-Za-z_][\w-]*$/.test(name) && !RESERVED.has(name);
+
+/** Returns whether a directive can have this name. */
+export const isDirectiveName = (name: string): boolean => /^[A-Za-z][\w-]*$/.test(name);
 
 /** Formats attributes for {@link parseAttributes}, always on one line; empty if there are none. */
 export function formatAttributes(attrs: Attrs): string {

@@ -52,7 +52,7 @@ export const math: BlockRule = (state, startLine, endLine, silent) => {
   return true;
 };
 
-const OPENING = /^:{3,}[ \t]*([A-Za-z][\w-]*)[ \t]*(\{.*\})?[ \t]*$/;
+const OPENING = /^:{3,}[ \t]*([A-Za-z][\w-]*)[ \t]*(\{.*\})?[ \t]*$/s;
 const CLOSING = /^:{3,}[ \t]*$/;
 
 /** The state of the directives around the current line. */
