@@ -136,7 +136,8 @@ function takeChoice(value: unknown, column: Column, taking: ConversionTerms): Co
 }
 
 function takeChoices(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
-  const list = itemsOf(value, taking);
+  const one = taking.typecast && (typeof value === 'number' || typeof value === 'boolean');
+  const list = one ? [String(value)] : itemsOf(value, taking);
   if (list === undefined) return refuse('must be a list of ids or names of choices.');
   const ids = new Set<string>();
   for (const text of list) {
@@ -174,7 +175,8 @@ function takeUrl(value: unknown, column: Column, taking: ConversionTerms): Conve
   if (!('cell' in taken)) return taken;
   const text = (taken.cell as string).trim();
   const full = taking.typecast && !/^[a-z][a-z0-9+.-]*:/i.test(text) ? `https://${text}` : text;
-  const known = URL.canParse(full) && /^(?:https?|mailto|tel):$/.test(new URL(full).protocol);
+  // The parser of URLs skips tabs and line breaks, which are no part of one.
+  const known = !/\p{Cc}/u.test(full) && URL.canParse(full) && /^(?:https?|mailto|tel):$/.test(new URL(full).protocol);
   return known ? take(full) : refuse('must be a URL: http, https, mailto or tel.');
 }
 
@@ -205,16 +207,17 @@ export function plainText(value: unknown): string | undefined {
   return JSON.stringify(value);
 }
 
+/** Returns the names of the choices in a cell. */
+function choiceNames(cell: Cell, { options }: Column): string[] {
+  const names = new Map(options.choices?.map(({ id, name }) => [id, name]));
+  return elementsOf(cell).map((id) => names.get(id) ?? id);
+}
+
 /** Returns a stored value as people read it, with choices and people by name. */
 export function displayText(cell: Cell, column: Column, nameOf: (id: string) => string | undefined): string {
   if (cell === null) return '';
   const { type, options } = column;
-  if (type === 'select' || type === 'multi_select') {
-    const names = new Map(options.choices?.map(({ id, name }) => [id, name]));
-    return elementsOf(cell)
-      .map((id) => names.get(id) ?? id)
-      .join(', ');
-  }
+  if (type === 'select' || type === 'multi_select') return choiceNames(cell, column).join(', ');
   if (type === 'created_by' || type === 'updated_by' || type === 'user') {
     return elementsOf(cell)
       .map((id) => nameOf(id) ?? id)
@@ -265,9 +268,9 @@ export function sameCell(a: unknown, b: unknown): boolean {
 /** Converts a value from one column type to another. Choices are converted by name; lists of ids are kept. */
 export function convertCell(cell: Cell, from: Column, to: Column, taking: ConversionTerms): ConversionResult {
   const chosen = from.type === 'select' || from.type === 'multi_select';
-  const value = chosen ? displayText(cell, from, () => undefined) : cell;
-  const items = chosen && isList(to.type) ? String(value).split(', ') : value;
-  return takeCell(items, to, { ...taking, typecast: true });
+  const names = chosen && cell !== null ? choiceNames(cell, from) : undefined;
+  const value = names === undefined || isList(to.type) ? (names ?? cell) : names.join(', ');
+  return takeCell(value, to, { ...taking, typecast: true });
 }
 
 /** Quotes a text for a message, shortened to 40 characters. */

@@ -147,6 +147,35 @@ describe('replace', () => {
     expect(after.snapshotId).toBeDefined();
   });
 
+  test('a choice becomes one of several as a whole, also with a comma in its name, and so does a number', async () => {
+    const choices = [
+      { id: 's', name: 'Smith, John' },
+      { id: 'b', name: 'Bo' },
+    ];
+    const id = await tables.create(
+      [
+        { id: 'who', name: 'Who', type: 'select', options: { choices } },
+        { id: 'n', name: 'N', type: 'number' },
+      ],
+      [
+        { id: 'x', who: 's', n: 7 },
+        { id: 'y', who: 'b', n: null },
+      ],
+    );
+    const { rows } = await tables.read(id);
+    const several = [
+      { id: 'who', name: 'Who', type: 'multi_select', options: { choices } },
+      { id: 'n', name: 'N', type: 'multi_select', options: { choices: [{ id: 'seven', name: '7' }] } },
+    ];
+    const after = await tables.write(id, { columns: several, rows });
+    expect(after.rows.map(({ cells }) => [cells.who, cells.n])).toEqual([
+      [['s'], ['seven']],
+      [['b'], null],
+    ]);
+    expect(after.columns.map(({ options }) => options.choices?.length)).toEqual([2, 1]);
+    expect(after.warnings).toEqual([]);
+  });
+
   test('computed values become stored ones, except for errors', async () => {
     const target = await tables.create(
       [{ id: 'n', name: 'N' }],
@@ -357,6 +386,7 @@ describe('refusals', () => {
       'invalid_value',
     ],
     ['a formula column without a formula', [{ name: 'A', type: 'formula' }], [], 'missing_field'],
+    ['a URL on two lines', [{ id: 'u', name: 'U', type: 'url' }], [{ u: 'https://a\n.example/' }], 'cell_invalid'],
     ['a default that does not fit', [{ name: 'A', type: 'number', default: 'x' }], [], 'invalid_value'],
     ['an invalid row', [{ name: 'A' }], [1], 'invalid_type'],
     [
