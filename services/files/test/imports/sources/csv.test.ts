@@ -55,7 +55,10 @@ describe('a table of values', () => {
   });
 
   test('is read in its encoding, or in the one of the request', async () => {
-    expect((await table(Buffer.from('Städte,Größe\nMünchen,1\n', 'latin1'))).names).toEqual(['Städte', 'Größe']);
+    const guessed = await table(Buffer.from('Städte,Größe\nMünchen,1\n', 'latin1'));
+    expect(guessed.names).toEqual(['Städte', 'Größe']);
+    expect(guessed.warnings).toEqual([expect.stringMatching(/read as windows-1252.*"encoding"/)]);
+    expect((await table('Städte,Größe\nMünchen,1\n')).warnings).toEqual([]);
     expect((await table(Buffer.from('\ufeffa,b\n1,2\n', 'utf16le'))).names).toEqual(['a', 'b']);
     const sjis = Buffer.from([0x93, 0x8c, 0x8b, 0x9e, 0x0a, 0x61]);
     expect((await table(sjis, { encoding: 'shift_jis', hasHeader: true })).names).toEqual(['東京']);
@@ -95,9 +98,27 @@ describe('a table of values', () => {
   });
 
   test('keeps malformed values unchanged', async () => {
-    const { rows, warnings } = await table('a,b\n"open,2\n3,4\n');
-    expect(JSON.stringify(rows)).toContain('open,2');
+    const { rows, warnings } = await table('a,b\n"5" pipe",2\n3,4\n');
+    expect(rows).toEqual([
+      ['5" pipe', 2],
+      ['3', 4],
+    ]);
     expect(warnings.join()).toMatch(/quotation/);
+  });
+
+  test('ends a value at its delimiter or line where nothing closes its quotation mark, with a warning', async () => {
+    const { rows, warnings } = await table('a,b,c\n1,"open,2\n2,"q,\nr",s\n3,"x ""y,u\n"4,5,6\n7,8,9\n,,"last');
+    expect(rows).toEqual([
+      ['1', '"open', '2'],
+      ['2', 'q,\nr', 's'],
+      ['3', '"x ""y', 'u'],
+      ['"4', '5', '6'],
+      ['7', '8', '9'],
+      [null, null, '"last'],
+    ]);
+    expect(warnings.join()).toMatch(/quotation mark that is not closed.*rows 2, 4, 5, 7\b/);
+    const many = await table(`a,b\n${Array.from({ length: 60 }, (_, at) => `${at},"x${at}\n`).join('')}`);
+    expect(many.rows).toEqual(Array.from({ length: 60 }, (_, at) => [at, `"x${at}`]));
   });
 
   test('is refused beyond a size limit, with its name', async () => {

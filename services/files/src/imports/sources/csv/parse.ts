@@ -1,6 +1,6 @@
 import { lazyLibrary } from '@commonplace/kit/library';
 import type Papa from 'papaparse';
-import { decode } from '../../../media/charset.js';
+import { charsetOf } from '../../../media/charset.js';
 import { wellFormed } from '../common/text.js';
 import { ImportFault, type SourceOptions } from '../port.js';
 import { buildTable, checkSize, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, type Table } from './table.js';
@@ -14,12 +14,22 @@ const DELIMITERS = [',', ';', '\t', '|'];
 
 export type CsvOptions = NonNullable<SourceOptions['csv']>;
 
-function textOfFile(bytes: Buffer, encoding: string | undefined): string {
-  if (encoding === undefined) return decode(bytes);
+interface DecodedText {
+  readonly text: string;
+  readonly warnings: readonly string[];
+}
+
+/** Decodes a file. A charset that is neither given nor marked in the bytes is a guess, and is named in a warning. */
+function textOfFile(bytes: Buffer, encoding: string | undefined): DecodedText {
+  const charset = encoding ?? charsetOf(bytes);
+  const warnings =
+    encoding !== undefined || charset.startsWith('utf-')
+      ? []
+      : [`The file is not UTF-8 and was read as ${charset}; the option "encoding" can name another encoding.`];
   try {
-    return new TextDecoder(encoding).decode(bytes);
+    return { text: new TextDecoder(charset).decode(bytes), warnings };
   } catch (cause) {
-    throw new ImportFault('unknown_encoding', `The encoding "${encoding.slice(0, 40)}" is not known.`, false, {
+    throw new ImportFault('unknown_encoding', `The encoding "${charset.slice(0, 40)}" is not known.`, false, {
       cause,
     });
   }
@@ -68,24 +78,80 @@ function guessDelimiter(text: string): string {
 /** Maximum number of lines that are read, including empty ones and lines within values. */
 const MAX_LINES = 2 * MAX_ROWS;
 
-/** Parses rows by RFC 4180, tolerating syntax errors. */
+/** Values with an unclosed quotation mark that are repaired; the rest of the file is then read without quotation. */
+const MAX_UNCLOSED = 10;
+
+/** What no text contains: NULs are removed before. */
+const NO_QUOTE = '\0';
+
+interface ParsedText {
+  readonly data: string[][];
+  /** Numbers of the rows, from 1, that have a value with an unclosed quotation mark. */
+  readonly unclosed: number[];
+  /** Count of quotation marks within values that are not doubled. */
+  readonly misplaced: number;
+}
+
+/** Returns the text with the value that begins at `at`, up to the next delimiter or line end, in quotation marks. */
+function quoteValue(text: string, at: number, delimiter: string): string {
+  const length = text.slice(at).search(/[\r\n]/);
+  const line = length === -1 ? text.slice(at) : text.slice(at, at + length);
+  const [value = ''] = line.split(delimiter, 1);
+  return `${text.slice(0, at)}"${value.replaceAll('"', '""')}"${text.slice(at + value.length)}`;
+}
+
+/** Returns whether a row with misplaced quotation marks has a value in which a later line begins a quoted value. */
+function swallowsLines(row: readonly string[], delimiter: string): boolean {
+  return row.some((value) => {
+    const later = value.slice(value.search(/[\r\n]/) + 1);
+    return later !== value && (later.startsWith('"') || later.includes(`${delimiter}"`) || later.includes('\n"'));
+  });
+}
+
+/**
+ * Parses rows by RFC 4180. A quotation mark that nothing closes before the next quoted value is text: it would make one
+ * value of the lines up to there, or of the rest of the file.
+ */
+function parseText(text: string, delimiter: string, path: string): ParsedText {
+  const rows: string[][] = [];
+  const unclosed: number[] = [];
+  let misplaced = 0;
+  let rest = text;
+  for (;;) {
+    const quoteChar = unclosed.length < MAX_UNCLOSED ? '"' : NO_QUOTE;
+    const { data, errors, meta } = library().parse<string[]>(rest, { delimiter, quoteChar, preview: MAX_LINES });
+    if (meta.truncated || rows.length + data.length > MAX_LINES) checkSize(MAX_LINES, 0, path);
+    const open = errors.find(
+      ({ code, row = 0 }) =>
+        code === 'MissingQuotes' || (code === 'InvalidQuotes' && swallowsLines(data[row] ?? [], delimiter)),
+    );
+    const whole = open?.row ?? data.length;
+    for (const row of data.slice(0, whole)) rows.push(row);
+    misplaced += errors.filter(({ code, row = 0 }) => code === 'InvalidQuotes' && row < whole).length;
+    if (open?.index === undefined) return { data: rows, unclosed, misplaced };
+    unclosed.push(rows.length + 1);
+    const from = whole === 0 ? 0 : library().parse(rest, { delimiter, preview: whole }).meta.cursor;
+    rest = rest.slice(from);
+    if (unclosed.length < MAX_UNCLOSED) rest = quoteValue(rest, open.index - 1 - from, delimiter);
+  }
+}
+
+/** Parses rows, tolerating syntax errors. */
 function parseRows(text: string, given: string | undefined, path: string): ParsedRows {
   const delimiter = given ?? guessDelimiter(text);
   refuseHuge(text, delimiter, path);
-  const { data, errors, meta } = library().parse<string[]>(text, {
-    delimiter,
-    skipEmptyLines: true,
-    preview: MAX_LINES,
-  });
-  if (meta.truncated) checkSize(MAX_LINES, 0, path);
+  const { data, unclosed, misplaced } = parseText(text, delimiter, path);
   const rows = data.filter((row) => row.some((value) => value !== ''));
   checkSize(rows.length - 1, 0, path);
-  const broken = errors.filter(({ type }) => type === 'Quotes').length;
-  const warnings =
-    broken === 0
-      ? []
-      : [`${broken} quotation marks are not closed or stand within a value; the text is kept as it is.`];
+  const warnings: string[] = [];
+  if (misplaced > 0) warnings.push(`${misplaced} quotation marks stand within a value; the text is kept as it is.`);
+  if (unclosed.length > 0) warnings.push(unclosedWarning(unclosed));
   return { rows, delimiter, warnings };
+}
+
+function unclosedWarning(rows: readonly number[]): string {
+  const rest = rows.length < MAX_UNCLOSED ? '' : '; all that follow are read as text';
+  return `${rows.length} values begin with a quotation mark that is not closed, and are kept as they are: rows ${rows.join(', ')}${rest}.`;
 }
 
 /**
@@ -110,7 +176,8 @@ export function readCsv(
   options: CsvOptions = {},
   lists = false,
 ): { table: Table; warnings: string[] } {
-  const whole = wellFormed(textOfFile(bytes, options.encoding)).replace(/^\ufeff/, '');
+  const decoded = textOfFile(bytes, options.encoding);
+  const whole = wellFormed(decoded.text).replace(/^\ufeff/, '');
   // Excel names its delimiter in a line of its own.
   const named = /^sep=(.)\r?\n/i.exec(whole);
   const text = named === null ? whole : whole.slice(named[0].length);
@@ -128,7 +195,10 @@ export function readCsv(
     detectTypes: options.detectTypes ?? true,
     hints: { texts: true, decimalComma, lists },
   });
-  return { table: built.table, warnings: [...warnings, ...ragged(rows, withHeader), ...built.warnings] };
+  return {
+    table: built.table,
+    warnings: [...decoded.warnings, ...warnings, ...ragged(rows, withHeader), ...built.warnings],
+  };
 }
 
 /** Returns a warning about rows that have more or fewer values than the first. */
