@@ -182,10 +182,10 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
         ListAutomationsRequest.fromPartial({ page: { limit: 50, offset: 0, cursor: '' }, ...filter } as never),
         await as(caller),
       ),
-    async hook(token: string, body: string, headers: Readonly<Record<string, string>> = {}) {
+    async hook(token: string, body: string, headers: Readonly<Record<string, string>> = {}, payload = body) {
       const deliveryId = headers['webhook-id'] ?? headers['idempotency-key'] ?? '';
       const request = TriggerAutomationRequest.fromPartial({
-        ...{ token, body, deliveryId, payload: Buffer.from(body), headers: JSON.stringify(headers) },
+        ...{ token, body, deliveryId, payload: Buffer.from(payload), headers: JSON.stringify(headers) },
       });
       return hooks.triggerAutomation(request, await stage.as(undefined));
     },

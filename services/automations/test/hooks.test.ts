@@ -116,6 +116,17 @@ describe('a webhook', () => {
     await expect(stage.hook(token, ofBytes(1_048_577))).rejects.toMatchObject({ reason: 'payload_too_large' });
   });
 
+  test('may be longer when it is written as JSON', async () => {
+    const { token, made } = await hookOf();
+    const sent = `[${Array.from({ length: 200_000 }, () => '1e20').join()}]`;
+    const payload = JSON.stringify(JSON.parse(sent));
+    expect([sent.length < 1_048_576, payload.length > 4_000_000]).toEqual([true, true]);
+    const { runId } = await stage.hook(token, sent, {}, payload);
+    expect(await stage.records.runs.count({ automationId: made.id, id: runId })).toBe(1);
+    const long = JSON.stringify('x'.repeat(8_388_608));
+    await expect(stage.hook(token, sent, {}, long)).rejects.toMatchObject({ reason: 'payload_too_large' });
+  });
+
   test('is refused if it is nested so deeply that parsing it would end the process', async () => {
     const { token } = await hookOf();
     for (const [open, close] of [

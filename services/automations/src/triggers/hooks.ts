@@ -18,6 +18,12 @@ import { type RunRecords, startRun } from '../runs/start.js';
 import { DELIVERY_KEPT_MS, type HookDeliveryRecord, hookDeliveryCollection } from './hook-records.js';
 import { deliveryOf, type HookRequest, readHookRequest, shownHeaders, verifyHook } from './hook-request.js';
 
+/**
+ * Maximum bytes of a body once it is written as JSON, which is up to six times as long: `1e9` becomes `1000000000`, and a
+ * form writes its field names and control characters differently. No body of the default size reaches it.
+ */
+const MAX_PAYLOAD_BYTES = 8_388_608;
+
 interface HookParts extends Pick<Shared, 'envelope' | 'memberships' | 'now' | 'peers' | 'systemCall' | 'settings'> {
   readonly automations: Collection<AutomationRecord>;
   readonly deliveries: Collection<HookDeliveryRecord>;
@@ -48,7 +54,8 @@ function createHookHandlers(parts: HookParts): Handlers<AutomationHookService> {
       const automation = await findByToken(parts, request.token);
       const archived = await isArchived(parts, automation);
       const limit = parts.settings.hookBytes;
-      if (Buffer.byteLength(request.body) > limit || request.payload.length > limit) throw PayloadTooLarge({ limit });
+      if (Buffer.byteLength(request.body) > limit) throw PayloadTooLarge({ limit });
+      if (request.payload.length > MAX_PAYLOAD_BYTES) throw PayloadTooLarge({ limit: MAX_PAYLOAD_BYTES });
       const hook = readHookRequest(request);
       const verify = automation.definition.trigger.verify ?? { type: 'none' };
       verifyHook({ ...verify, secret: secretOf(parts, automation) }, hook);
