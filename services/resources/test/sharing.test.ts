@@ -340,6 +340,23 @@ describe('a restriction', () => {
     expect(await outcome(s.revoke(owner, top.id, { principalId: owner.userId }))).toBe('ok');
     expect(await outcome(s.revoke(other, top.id, { principalId: other.userId }))).toBe('last_owner');
   });
+
+  test.each([
+    ['demote', 'demote'],
+    ['revoke', 'demote'],
+    ['revoke', 'revoke'],
+  ] as const)('keeps one of two owners who %s and %s themselves at the same moment', async (first, second) => {
+    const acts = {
+      demote: (id: string, who: Caller) => s.grant(who, id, to(who, EDITOR)),
+      revoke: (id: string, who: Caller) => s.revoke(who, id, { principalId: who.userId }),
+    };
+    const top = await folder();
+    const [one, two] = [member('One'), member('Two')];
+    for (const who of [one, two]) await s.grant(owner, top.id, to(who, OWNER));
+    await restrict(top.id);
+    const outcomes = await Promise.all([outcome(acts[first](top.id, one)), outcome(acts[second](top.id, two))]);
+    expect(outcomes.sort()).toEqual(['last_owner', 'ok']);
+  });
 });
 
 describe('a revoked grant', () => {

@@ -37,7 +37,7 @@ export async function putGrants(
   context: WriteContext,
 ): Promise<GrantResult> {
   const now = new Date().toISOString();
-  const changed = new Map<string, Grant>();
+  const written = new Map<string, Grant>();
   const grants: Grant[] = [];
   let anyNew = false;
   let demotes = false;
@@ -50,11 +50,13 @@ export async function putGrants(
     const grant = isSame(before, requested)
       ? (before as Grant)
       : writeGrant(parts, node, before, requested, now, context);
-    if (grant !== before) publishPermission(context, holds ? 'changed' : 'granted', node, grant, notification);
-    changed.set(id, grant);
+    if (grant !== before) {
+      publishPermission(context, holds ? 'changed' : 'granted', node, grant, notification);
+      written.set(id, grant);
+    }
     grants.push(grant);
   }
-  if (demotes) await requireOwner(parts, node, changed);
+  if (demotes) await requireOwner(parts, node, written, context);
   return { node: await withPrincipals(parts, node, grants, now, context), grants, anyNew };
 }
 
@@ -126,7 +128,7 @@ function replacePrincipals(
 
 /** Revokes a grant. Throws `last_owner`. */
 export async function removeGrant(parts: SharingParts, node: Node, grant: Grant, context: WriteContext): Promise<Node> {
-  if (isLastingOwner(grant)) await requireOwner(parts, node, new Map([[grant.id, undefined]]));
+  if (isLastingOwner(grant)) await requireOwner(parts, node, new Map([[grant.id, undefined]]), context);
   return dropGrants(parts, node, [grant], context);
 }
 
@@ -153,17 +155,24 @@ function isLastingOwner({ role, expiresAt, principal }: Pick<Grant, 'role' | 'ex
 
 /**
  * Throws `last_owner` if the change would leave a restricted subtree without an owner by grant. A node that inherits
- * from the workspace is owned by the workspace's owners. `changed` holds grants as this call leaves them, undefined for
- * revoked ones.
+ * from the workspace is owned by the workspace's owners. `written` holds the grants that this call writes, undefined for
+ * revoked ones. The commit fails if the owner who is left is demoted or revoked at the same time.
  */
-async function requireOwner(parts: SharingParts, node: Node, changed: ReadonlyMap<string, Grant | undefined>) {
+async function requireOwner(
+  parts: SharingParts,
+  node: Node,
+  written: ReadonlyMap<string, Grant | undefined>,
+  { work }: WriteContext,
+): Promise<void> {
   if (node.boundary === node.workspaceId) return;
+  if ([...written.values()].some((grant) => grant !== undefined && isLastingOwner(grant))) return;
   const owners = await parts.grants.find({
     where: { resourceId: { in: reachOfGrants(node) }, role: 'owner' },
     limit: MAX_GRANTS_PER_NODE,
   });
-  const after = new Map<string, Grant | undefined>([...owners.map((one) => [one.id, one] as const), ...changed]);
-  if (![...after.values()].some((grant) => grant !== undefined && isLastingOwner(grant))) throw LastOwner();
+  const other = owners.find((grant) => isLastingOwner(grant) && !written.has(grant.id));
+  if (other === undefined) throw LastOwner();
+  work.expect(parts.grants, other);
 }
 
 /**
