@@ -160,7 +160,7 @@ export const GERMAN: Messages = {
     checksum_mismatch: 'Die Bytes sind nicht die angekündigten.',
     conversation_archived: 'Das Gespräch ist archiviert und kann nur gelesen werden.',
     message_deleted: 'Die Nachricht wurde gelöscht und kann nicht geändert werden.',
-    member_unavailable: 'Die andere Person des Gesprächs gehört nicht mehr dazu.',
+    member_unavailable: 'Die andere Person gehört nicht mehr dazu.',
     run_not_cancelable: 'Der Lauf ist zu Ende.',
     run_not_retryable: 'Der Lauf ist nicht gescheitert, oder seine Eingabe wurde gelöscht.',
     model_not_configured: 'Dafür ist ein Sprachmodell nötig, und es ist keines eingerichtet.',

@@ -159,7 +159,7 @@ export const SPANISH: Messages = {
     checksum_mismatch: 'Los bytes no son los anunciados.',
     conversation_archived: 'La conversación está archivada y solo se puede leer.',
     message_deleted: 'El mensaje se ha borrado y no se puede cambiar.',
-    member_unavailable: 'La otra persona de la conversación ya no pertenece a ella.',
+    member_unavailable: 'La otra persona ya no forma parte.',
     run_not_cancelable: 'La ejecución ha terminado.',
     run_not_retryable: 'La ejecución no ha fallado, o su entrada se ha borrado.',
     model_not_configured: 'Esto necesita un modelo de lenguaje, y no hay ninguno configurado.',

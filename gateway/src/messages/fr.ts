@@ -160,7 +160,7 @@ export const FRENCH: Messages = {
     checksum_mismatch: 'Les octets ne sont pas ceux annoncés.',
     conversation_archived: 'La conversation est archivée et ne peut qu’être lue.',
     message_deleted: 'Le message a été supprimé et ne peut être modifié.',
-    member_unavailable: 'L’autre personne de la conversation n’en fait plus partie.',
+    member_unavailable: 'L’autre personne n’en fait plus partie.',
     run_not_cancelable: 'L’exécution est terminée.',
     run_not_retryable: 'L’exécution n’a pas échoué, ou son entrée a été effacée.',
     model_not_configured: 'Cela demande un modèle de langage, et aucun n’est configuré.',

@@ -143,7 +143,7 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
     checksum_mismatch: 'The bytes do not match those that were announced.',
     conversation_archived: 'The conversation is archived and can only be read.',
     message_deleted: 'The message was deleted and cannot be changed.',
-    member_unavailable: 'The other person of the direct conversation does not belong to the Org or workspace any more.',
+    member_unavailable: 'The other person does not belong to the Org or workspace any more.',
     run_not_cancelable: 'The run has ended.',
     run_not_retryable: 'The run has not failed, or its input has been erased.',
     model_not_configured: 'This needs a language model, and none is configured.',

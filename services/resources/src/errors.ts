@@ -108,6 +108,10 @@ export const InheritedPermission = conflict(
   'inherited_permission',
   'The permission is inherited: change it where it comes from, or restrict the resource.',
 );
+export const MemberUnavailable = conflict(
+  'member_unavailable',
+  'The person who has asked does not belong to the Org or workspace any more.',
+);
 export const RequestNotPending = conflict('request_not_pending', 'The access request is {status}.');
 export const PublicationSuspended = conflict(
   'publication_suspended',

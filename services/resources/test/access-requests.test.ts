@@ -212,6 +212,19 @@ describe('an access request', () => {
     expect(await decide(manager, {})).toBe('ok');
   });
 
+  test('is not approved for a person who has left, so that nothing waits for their return', async () => {
+    const asked = await s.ask(asker, item.id);
+    const role = org.roles.get(asker.userId) as OrgRole;
+    org.roles.delete(asker.userId);
+    const data = { orgId: org.id, memberId: newId(), userId: asker.userId, transferToUserId: owner.userId };
+    await s.tell('org_member.removed', data);
+    const approve = () => outcome(s.decide(owner, asked.id, { status: APPROVED }));
+    expect(await approve()).toBe('member_unavailable');
+    org.roles.set(asker.userId, role);
+    expect(await outcome(s.get(asker, item.id))).toBe('not_found');
+    expect(await approve()).toBe('ok');
+  });
+
   test('is decided by managers and canceled by its requester', async () => {
     const viewer = member('Viewer', WorkspaceRole.VIEWER);
     const made = await s.ask(asker, item.id);

@@ -5,8 +5,9 @@ import type { UpdateAccessRequestRequest } from '@commonplace/proto/resources/v1
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import { reachOfGrants } from '../domain/access.js';
 import { grantId } from '../domain/grant.js';
+import type { Node } from '../domain/node.js';
 import { isAtLeast, may, type Role } from '../domain/role.js';
-import { RequestNotPending, RoleEscalation } from '../errors.js';
+import { MemberUnavailable, RequestNotPending, RoleEscalation } from '../errors.js';
 import { type AccessSubject, requireCapability, requireReach, type Seen } from '../policy.js';
 import { roleNamed } from '../wire.js';
 import { publishAccessRequest } from './events.js';
@@ -46,6 +47,7 @@ export async function decide(
   requireVersion(context, record.version, lastChangeOf(record));
   const now = statusAt(record, subject.now);
   if (now !== 'pending') throw RequestNotPending({ status: now });
+  if (grants !== undefined) await requireHere(parts, record, grants.target.node, context);
 
   const permission = grants === undefined ? undefined : await approve(parts, record, request, grants, subject, context);
   const { openKey: _, ...rest } = record;
@@ -132,6 +134,19 @@ async function approvable(
     requireLasting(await ownTerms(parts.policy, target.node, subject), { role, expiresAt: request.expiresAt });
   }
   return { target, role };
+}
+
+/**
+ * Throws MemberUnavailable if the requester has left the Org or the Personal workspace, or is suspended. A grant made now would
+ * outlast the membership that the request was made with: it would be there as soon as they came back.
+ */
+async function requireHere(
+  { policy }: SharingParts,
+  { requesterId }: AccessRequest,
+  { tenant }: Pick<Node, 'tenant'>,
+  context: CallContext,
+): Promise<void> {
+  if (!(await policy.belongsTo(tenant, requesterId, context))) throw MemberUnavailable();
 }
 
 /** Grants the role without shortening or prolonging what the requester already holds. */
