@@ -1,7 +1,7 @@
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(\.\d+)?)?([Zz]|[+-]\d{2}:?\d{2})$/;
-const LOOSE_DATE = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[Tt ].*)?$/;
-const ZONELESS = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
+const LOOSE_DATE = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[Tt ](.*))?$/;
+const ONE_DIGIT_HOUR = /^\d:/;
 
 /** Returns a calendar day `YYYY-MM-DD` as it is; undefined if the text is not one. */
 export function parseDate(text: string): string | undefined {
@@ -27,12 +27,18 @@ export function guessDate(text: string): string | undefined {
   return parseDate(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`);
 }
 
-/** Returns the time that a text most likely means: UTC if it names no zone, midnight for a day. */
+/**
+ * Returns the time that a text most likely means: UTC if it names no zone, midnight for a day. Undefined if it has a time that
+ * does not exist, such as 25:00.
+ */
 export function guessMoment(text: string): string | undefined {
   const trimmed = text.trim();
-  if (ZONELESS.test(trimmed)) return parseMoment(`${trimmed}Z`);
-  const day = parseMoment(trimmed) === undefined ? guessDate(trimmed) : undefined;
-  return day === undefined ? parseMoment(trimmed) : `${day}T00:00:00.000Z`;
+  const day = guessDate(trimmed);
+  if (day === undefined) return undefined;
+  const rest = LOOSE_DATE.exec(trimmed)?.[4]?.trim() ?? '';
+  if (!/^\d/.test(rest)) return `${day}T00:00:00.000Z`;
+  const time = `${day}T${ONE_DIGIT_HOUR.test(rest) ? '0' : ''}${rest}`;
+  return parseMoment(time) ?? parseMoment(`${time}Z`);
 }
 
 /** Returns epoch milliseconds of a stored day or time; NaN for any other text. */

@@ -35,6 +35,7 @@ function bound(field: Partial<FormField> & Pick<FormField, 'type'>, of: Column =
 }
 
 const NONE: ReadonlySet<string> = new Set();
+const AT = column('c', 'datetime');
 
 /** Returns the cell of the one field, or the code of its fault. */
 function taken(fields: readonly BoundField[], value: unknown): unknown {
@@ -57,6 +58,11 @@ describe('values', () => {
     ['a number as text', bound({ type: 'number' }, column('c', 'number')), ' 12 ', 12],
     ['true for a number', bound({ type: 'number' }, column('c', 'number')), true, 'values.f invalid_type'],
     ['a number below', bound({ type: 'number', min: 1 }, column('c', 'number')), 0, 'values.f invalid_value'],
+    ['an hour that no day has', bound({ type: 'datetime' }, AT), '2026-02-28T25:00:00Z', 'values.f invalid_value'],
+    ['a time that is cut', bound({ type: 'datetime' }, AT), '2026-02-28 9:3', 'values.f invalid_value'],
+    ['a time with other separators', bound({ type: 'datetime' }, AT), '2026/2/8 9:30', '2026-02-08T09:30:00.000Z'],
+    ['a time without a zone', bound({ type: 'datetime' }, AT), '2026-02-28T09:30', '2026-02-28T09:30:00.000Z'],
+    ['a day for a time', bound({ type: 'datetime' }, AT), '2026-02-28', '2026-02-28T00:00:00.000Z'],
     ['a rating by half', bound({ type: 'rating' }, column('c', 'rating')), 2.5, 'values.f invalid_value'],
     ['a scale above its end', bound({ type: 'scale' }, column('c', 'number')), 11, 'values.f invalid_value'],
     ['a ticked box', bound({ type: 'checkbox' }, column('c', 'checkbox')), 'on', true],
