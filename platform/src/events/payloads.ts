@@ -17,7 +17,7 @@ import {
 import { FileChanged, ImportFinished } from '@commonplace/proto/files/v1/events.js';
 import { UserReclaimed } from '@commonplace/proto/identity/v1/events.js';
 import { ConversationRead, ConversationUpdated, MessageChanged } from '@commonplace/proto/messaging/v1/events.js';
-import { ResourceChanged } from '@commonplace/proto/resources/v1/events.js';
+import { PermissionChanged, ResourceChanged } from '@commonplace/proto/resources/v1/events.js';
 import {
   CreditsLow,
   GroupChanged,
@@ -60,6 +60,8 @@ export const PAYLOADS = {
   'messaging.message.created': reader(MessageChanged),
   'messaging.message.deleted': reader(MessageChanged),
   'messaging.message.updated': reader(MessageChanged),
+  'resources.permission.changed': reader(PermissionChanged),
+  'resources.permission.granted': reader(PermissionChanged),
   'resources.resource.purged': reader(ResourceChanged),
   'tenancy.credits.low': reader(CreditsLow),
   'tenancy.group.deleted': reader(GroupChanged),

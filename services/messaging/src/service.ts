@@ -1,6 +1,7 @@
 import type { Subscription } from '@commonplace/kit/events';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
+import { openDepartures } from '@commonplace/platform/departures';
 import { openMailer } from '@commonplace/platform/mail';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { defineService, implement, type ServiceModule } from '@commonplace/platform/runtime';
@@ -11,7 +12,7 @@ import { config } from './config.js';
 import { createAccessHandlers } from './conversations/handlers/access.js';
 import { createConversationHandlers } from './conversations/handlers/conversations.js';
 import { createMessageHandlers } from './conversations/handlers/messages.js';
-import { watchLeavers } from './conversations/leavers.js';
+import { watchLateMembers, watchLeavers } from './conversations/leavers.js';
 import { openMentionRunQueue } from './conversations/mention-runs.js';
 import { watchMessages } from './conversations/notify.js';
 import { openAgentDirectory, openConversationQuota, openConversationRecords } from './conversations/open.js';
@@ -50,6 +51,7 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
         seenEvents: await store.collection(seenEventCollection),
         auditEvents: await store.collection(auditCollection),
         memberships: await createMembershipCache(host.client(contracts.directory), host.bus),
+        departures: await openDepartures(store, now),
         index: host.client(contracts.index),
         work: host.client(contracts.workDirectory),
         users: host.client(contracts.auth),
@@ -96,6 +98,7 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
             watchAudited(parts, host.bus),
             watchMessages(parts, host.bus),
             watchLeavers(parts, host.bus),
+            watchLateMembers(parts, host.bus),
           ]);
           await parts.mailer.begin();
           await retention.begin();

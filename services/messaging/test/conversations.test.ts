@@ -342,6 +342,29 @@ describe('a person who leaves', () => {
     });
   });
 
+  test('is no member of a group to which they were added at the same moment', async () => {
+    const left = newPlace();
+    for (const one of [ann, ben, cem]) stage.join(one, left);
+    const inIt = { workspaceId: left.workspaceId };
+    const before = await group(ann, [ben, cem], inIt);
+    const { bus } = stage.stage.host;
+    const tenant = left.orgId;
+    await stage.quit(cem, left);
+    await bus.publish([eventOf('tenancy.workspace_member.removed', { ...inIt, userId: cem.userId }, { tenant })]);
+    await eventually(async () => expect((await stage.get(ann, before.id)).memberCount).toBe(2));
+    // The addition has read the membership before it ended, and commits after the group's members were looked up.
+    stage.join(cem, left);
+    const { id } = await group(ann, [ben, cem], inIt);
+    await stage.quit(cem, left);
+    const userIds = [ann.userId, ben.userId, cem.userId];
+    await bus.publish([
+      eventOf('messaging.conversation.updated', { ...inIt, orgId: tenant, conversationId: id, userIds }, { tenant }),
+    ]);
+    await eventually(async () => expect((await stage.get(ann, id)).memberCount).toBe(2));
+    stage.join(cem, left);
+    await expect(stage.get(cem, id)).rejects.toEqual(refused('not_found'));
+  });
+
   test('passes the group to a manager first, and otherwise to the member of longest standing', async () => {
     const { id } = await group(ann, [ben, cem]);
     await stage.update(ann, id, ['member_roles'], {

@@ -1,5 +1,6 @@
 import { openGuard } from '@commonplace/kit/fetch';
 import { contracts } from '@commonplace/platform/contracts';
+import { openDepartures } from '@commonplace/platform/departures';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import type { Host } from '@commonplace/platform/runtime';
@@ -83,7 +84,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const hidden = createHidden({ tree, policy });
   const kinds = await openKinds(parts, hidden, deriver, planner);
 
-  const sharing: SharingParts = { ...parts, grants, accessRequests };
+  const sharing: SharingParts = { ...parts, grants, accessRequests, departures: records.departures };
   const tags: TagParts = { ...parts, tags: records.tags, usage: records.usage };
   const commentParts: CommentParts = { ...parts, kinds, comments, threads, hidden };
   const snapshotParts: SnapshotParts = { ...parts, kinds, deriver, snapshots };
@@ -153,6 +154,7 @@ async function openRecords({ store }: Pick<Host, 'store'>) {
     shifts: await store.collection(shiftCollection),
     grants: await store.collection(grantCollection),
     accessRequests: await store.collection(accessRequestCollection),
+    departures: await openDepartures(store),
     tags: createTags(await store.collection(tagCollection)),
     comments: await store.collection(commentCollection),
     threads: await store.collection(threadCollection),

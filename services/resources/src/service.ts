@@ -12,7 +12,7 @@ import { createPublicationHandlers } from './publications/handlers/publications.
 import { createReaderHandlers } from './publications/handlers/reader.js';
 import { createRetention } from './retention.js';
 import { createIndexHandlers } from './search/handlers/index.js';
-import { followGroups, followMembers } from './sharing/follow-members.js';
+import { followGroups, followLateGrants, followMembers } from './sharing/follow-members.js';
 import { createAccessRequestHandlers } from './sharing/handlers/access-requests.js';
 import { createPermissionHandlers } from './sharing/handlers/permissions.js';
 import { createContentHandlers } from './snapshots/handlers/content.js';
@@ -76,7 +76,11 @@ export const resources = defineService({
         await forms.forms.deliveries.begin();
         retention.begin();
         await domainQueue.begin();
-        subscriptions = await Promise.all([followMembers(sharing, host.bus), followGroups(sharing, host.bus)]);
+        subscriptions = await Promise.all([
+          followMembers(sharing, host.bus),
+          followLateGrants(sharing, host.bus),
+          followGroups(sharing, host.bus),
+        ]);
       },
       close: async () => {
         await retention.close();

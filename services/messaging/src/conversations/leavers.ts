@@ -1,11 +1,12 @@
 import { type EventBus, type Subscription, systemActor } from '@commonplace/kit/events';
 import { inWork } from '@commonplace/kit/store';
 import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { conversationEvent, type MakeEvent } from './events.js';
 import { appointOwner, removeMembers } from './members.js';
 import type { ConversationParts } from './parts.js';
 import { belongsTo } from './policy.js';
-import type { MemberRecord } from './records.js';
+import { type MemberRecord, memberId } from './records.js';
 import { deleteConversation } from './removal.js';
 import { systemEvent } from './retention.js';
 
@@ -17,15 +18,30 @@ export function watchLeavers(parts: ConversationParts, bus: EventBus): Promise<S
   return consume(bus, { consumer: 'messaging.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
+/**
+ * Subscribes to members who are added to groups and channels. Whoever left the place at the same moment is removed again:
+ * `watchLeavers` may have looked before the membership was there.
+ */
+export function watchLateMembers(parts: ConversationParts, bus: EventBus): Promise<Subscription> {
+  const spec = { consumer: 'messaging.late-members', events: ['messaging.conversation.updated'] } as const;
+  return consume(bus, spec, async ({ data: { conversationId, workspaceId, orgId, userIds } }) => {
+    const departures = await parts.departures.from(workspaceId || orgId, userIds);
+    for (const userId of departures.keys()) {
+      const member = await parts.members.get(memberId(conversationId, userId));
+      if (member === undefined) continue;
+      await endUnlessMember(parts, member, await parts.memberships.fresh(userId, parts.systemCall()));
+    }
+  });
+}
+
 const CHUNK = 500;
 
 /** Handles one event by the current state, so that a person who was added again in the meantime loses nothing. */
-async function follow(
-  parts: ConversationParts,
-  { data, tenant }: TypedEvent<(typeof MEMBER_LEFT)[number]>,
-): Promise<void> {
-  const { userId } = data;
+async function follow(parts: ConversationParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
+  const { tenant } = event;
+  const { userId } = event.data;
   if (userId === '' || tenant === undefined) return;
+  await parts.departures.store(event);
   const person = await parts.memberships.fresh(userId, parts.systemCall());
   for (let after: string[] | undefined; ; ) {
     const found = await parts.members.find({
@@ -33,16 +49,22 @@ async function follow(
       limit: CHUNK,
       ...(after && { after }),
     });
-    for (const member of found) {
-      // A direct conversation keeps its two people, so that a person who returns can continue it.
-      if (member.isActive && member.type !== 'direct' && !belongsTo(person, member)) {
-        await endMembership(parts, member.id, systemEvent);
-      }
-    }
+    for (const member of found) await endUnlessMember(parts, member, person);
     const last = found.at(-1);
     if (last === undefined || found.length < CHUNK) return;
     after = [last.id];
   }
+}
+
+/** Ends a membership in a group or channel whose place the person does not belong to. */
+async function endUnlessMember(
+  parts: ConversationParts,
+  member: MemberRecord,
+  person: PersonMemberships,
+): Promise<void> {
+  // A direct conversation keeps its two people, so that a person who returns can continue it.
+  if (!member.isActive || member.type === 'direct' || belongsTo(person, member)) return;
+  await endMembership(parts, member.id, systemEvent);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Log } from '@commonplace/kit/log';
 import type { Quota } from '@commonplace/kit/quota';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { Departures } from '@commonplace/platform/departures';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
@@ -48,6 +49,7 @@ export interface ConversationParts extends ConversationRecords {
   readonly log: Log;
   readonly store: Store;
   readonly memberships: MembershipCache;
+  readonly departures: Departures;
   readonly index: Pick<Client<IndexService>, 'checkAccess'>;
   readonly users: Pick<Client<AuthService>, 'findUsers'>;
   readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace'>;

@@ -1,18 +1,42 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { EventBus, Subscription } from '@commonplace/kit/events';
+import type { Where } from '@commonplace/kit/store';
 import { consume, type TypedEvent } from '@commonplace/platform/events';
-import { grantId } from '../domain/grant.js';
+import { type Grant, grantId } from '../domain/grant.js';
+import { splitPrincipal } from '../domain/principals.js';
 import { combineTerms } from './grants.js';
 import { leaveOrg, removeGrantsOf, rewriteGrants } from './member-grants.js';
 import type { SharingParts } from './parts.js';
 
 /**
  * Follows members and agents. People who leave a workspace or an Org, and agents that are deleted, lose their grants
- * there; people who accept an invitation get the grants made to it. Grants made after an event are not affected, so events
- * may arrive late and twice.
+ * there; people who accept an invitation get the grants made to it. Grants to people who have returned are not affected,
+ * so events may arrive late and twice.
  */
 export function followMembers(parts: SharingParts, bus: EventBus): Promise<Subscription> {
   return consume(bus, { consumer: 'resources-members', events: FOLLOWED }, (event) => follow(parts, event));
+}
+
+/**
+ * Follows grants to people who left the Org or Personal workspace at the same moment: `followMembers` may have looked
+ * before the grant was there. They lose it like their other grants.
+ */
+export function followLateGrants(parts: SharingParts, bus: EventBus): Promise<Subscription> {
+  const events = ['resources.permission.granted', 'resources.permission.changed'] as const;
+  return consume(bus, { consumer: 'resources.late-grants', events }, async ({ data, tenant }) => {
+    const { kind, id: userId } = splitPrincipal(data.principal);
+    if (kind !== 'user' || tenant === undefined) return;
+    const departure = (await parts.departures.from(tenant, [userId])).get(userId);
+    if (departure === undefined || (await belongs(parts, userId, tenant))) return;
+    const leaver = { orgId: tenant, userId, successor: departure.successorId };
+    await leaveOrg(parts, leaver, TENANCY, { resourceId: data.resourceId });
+  });
+}
+
+/** Returns whether a person belongs to an Org or a Personal workspace now. */
+async function belongs({ peers, systemCall }: SharingParts, userId: string, tenant: string): Promise<boolean> {
+  const { orgs, workspaces } = await peers.directory.getMemberships({ userId }, systemCall());
+  return orgs.some(({ orgId }) => orgId === tenant) || workspaces.some(({ workspaceId }) => workspaceId === tenant);
 }
 
 /** Removes what was shared with groups that are deleted. Whoever was in one has lost it already. */
@@ -33,14 +57,16 @@ const FOLLOWED = [
 
 async function follow(parts: SharingParts, event: TypedEvent<(typeof FOLLOWED)[number]>): Promise<void> {
   const actor = (event.actor ?? TENANCY) as Actor;
-  const before = { createdAt: { lte: event.time } };
   if (event.name === 'agents.agent.deleted') {
     await removeGrantsOf(parts, { principal: `agent:${event.subject}` }, actor);
     return;
   }
   if (event.name === 'tenancy.org_member.removed') {
     const { orgId, userId, transferToUserId } = event.data;
-    if (userId !== '') await leaveOrg(parts, { orgId, userId, successor: transferToUserId }, actor, before);
+    if (userId === '') return;
+    await parts.departures.store(event);
+    const only = (await belongs(parts, userId, orgId)) ? grantedBefore(event) : {};
+    await leaveOrg(parts, { orgId, userId, successor: transferToUserId }, actor, only);
     return;
   }
   const { workspaceId, userId, memberId, keepGrants } = event.data;
@@ -48,10 +74,31 @@ async function follow(parts: SharingParts, event: TypedEvent<(typeof FOLLOWED)[n
   if (event.name === 'tenancy.workspace_member.removed') {
     await removeGrantsOf(parts, invitee, actor);
     if (userId === '' || keepGrants) return;
-    await removeGrantsOf(parts, { principal: `user:${userId}`, workspaceId, ...before }, actor);
+    await leaveWorkspace(parts, event, actor);
   } else if (userId !== '') {
     await accept(parts, invitee, `user:${userId}`, actor);
   }
+}
+
+/** Removes the grants in a workspace of a person who has left it. */
+async function leaveWorkspace(
+  parts: SharingParts,
+  event: TypedEvent<'tenancy.workspace_member.removed'>,
+  actor: Actor,
+): Promise<void> {
+  const { userId, workspaceId } = event.data;
+  const isPersonal = event.tenant === workspaceId;
+  if (isPersonal) await parts.departures.store(event);
+  const isGone = event.tenant !== undefined && !(await belongs(parts, userId, event.tenant));
+  // Who has left the Org as well hands items over, which the event of the Org does.
+  if (isGone && !isPersonal) return;
+  const where = { principal: `user:${userId}`, workspaceId };
+  await removeGrantsOf(parts, isGone ? where : { ...where, ...grantedBefore(event) }, actor);
+}
+
+/** Returns the condition that a grant was made before an event, so that it does not concern a person who has returned. */
+function grantedBefore({ time }: Pick<TypedEvent<(typeof FOLLOWED)[number]>, 'time'>): Where<Grant> {
+  return { createdAt: { lte: time } };
 }
 
 const TENANCY: Actor = { type: 'system', id: 'tenancy', name: 'tenancy' };

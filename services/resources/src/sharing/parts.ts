@@ -1,4 +1,5 @@
 import type { Collection } from '@commonplace/kit/store';
+import type { Departures } from '@commonplace/platform/departures';
 import type { Grant } from '../domain/grant.js';
 import type { Parts } from '../parts.js';
 import type { AccessRequest } from './request-records.js';
@@ -7,4 +8,5 @@ import type { AccessRequest } from './request-records.js';
 export interface SharingParts extends Parts {
   readonly grants: Collection<Grant>;
   readonly accessRequests: Collection<AccessRequest>;
+  readonly departures: Departures;
 }
