@@ -149,6 +149,31 @@ test('the answer is added to a chat session with its question, and posted to a c
   expect(stage.posted[0]?.replyToId).toBeUndefined();
 }, 40_000);
 
+test('an answer is added only to a chat session of the person, in the Org of the run and within the credential', async () => {
+  const agent = await stage.createAgent();
+  const session = (at: object) => ({
+    ...{ id: newId(), tenant: agent.orgId, orgId: agent.orgId, ownerId: ann.userId, createdBy: { type: 'user' } },
+    ...{ title: '', isTitleGiven: false, resourceIds: [], search: true, visibility: 'private', isArchived: false },
+    ...{ lastSeq: 0, messageCount: 0, spent: { inputTokens: 0, outputTokens: 0, micros: 0 }, lastMessageAt: '' },
+    ...{ createdAt: '', updatedAt: '', workspaceId: stage.workspaceId, ...at },
+  });
+  const [mine, personal, whole, other] = [{}, { orgId: '' }, { workspaceId: undefined }, { ownerId: newId() }].map(
+    session,
+  );
+  const work = stage.stage.own.store.begin();
+  for (const one of [mine, personal, whole, other]) work.insert(stage.records.sessions, one as never);
+  await work.commit();
+  const check = async (one: typeof mine, limitedTo: string[]) => {
+    const asked = { sessionId: one?.id ?? '', userId: ann.userId, orgId: agent.orgId, limitedTo };
+    return (await stage.clients.workRuns.checkAnswerSession(asked, await stage.stage.as(undefined))).mayAnswer;
+  };
+  const may = (limitedTo: string[]) => Promise.all([mine, personal, whole, other].map((one) => check(one, limitedTo)));
+  expect(await may([])).toEqual([true, false, true, false]);
+  expect(await may([stage.workspaceId])).toEqual([true, false, false, false]);
+  const { refusalCode } = await start(request(agent.id, 'Do.', { sessionId: personal?.id ?? '' }));
+  expect(refusalCode).toBe('session_not_found');
+});
+
 test('only a run that the service has started is canceled and found', async () => {
   const agent = await stage.createAgent();
   stage.tools.set('halt', { plan: { action: 'delete', risk: 'medium' } });

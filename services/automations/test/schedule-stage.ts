@@ -15,6 +15,7 @@ import {
   UpdateScheduleRequest,
 } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { User } from '@commonplace/proto/identity/v1/user.js';
+import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { OrgMembership, SharingTerms, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { Workspace } from '@commonplace/proto/tenancy/v1/workspace.js';
@@ -29,7 +30,10 @@ import {
 } from '../src/schedules/records.js';
 import { createAutomations } from '../src/service.js';
 
-const SCOPES = ['agent_schedule:read', 'agent_schedule:write', 'automation:write', 'agent_run:write'];
+const SCOPES = [
+  ...['agent_schedule:read', 'agent_schedule:write', 'automation:write', 'agent_run:write'],
+  ...['im:write', 'chat_session:write'],
+];
 export const SLOT = Date.UTC(2031, 2, 3, 12, 0);
 
 /** Opens the automations service for schedules, at a time that the test sets, with fakes of the other services. */
@@ -47,6 +51,10 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const canceled: string[] = [];
   /** The memberships of conversations, as `<person>:<conversation>`. */
   const conversations = new Set<string>();
+  /** The people's own chat sessions, as `<person>:<session>`. */
+  const sessions = new Set<string>();
+  /** The resources that everybody can read. */
+  const readable = new Set<string>();
   const startRequests: StartWorkRunRequest[] = [];
   type Answer = (request: StartWorkRunRequest) => StartWorkRunResponse | Promise<StartWorkRunResponse>;
   let answer: Answer = () => ({ refusalCode: '', refusal: '' });
@@ -89,7 +97,17 @@ export async function openScheduleStage(start = SLOT - 600_000) {
           : [],
       }),
     }),
+    fake(contracts.index, {
+      checkAccess: async ({ ids }) => ({
+        resources: ids
+          .filter((id) => readable.has(id))
+          .map((id) => AccessibleResource.fromPartial({ id, workspaceId })),
+      }),
+    }),
     fake(contracts.workRuns, {
+      checkAnswerSession: async (request) => ({
+        mayAnswer: request.orgId === orgId && sessions.has(`${request.userId}:${request.sessionId}`),
+      }),
       startWorkRun: async (request) => {
         startRequests.push(request);
         const answered = await answer(request);
@@ -147,7 +165,20 @@ export async function openScheduleStage(start = SLOT - 600_000) {
 
   const stageOf = {
     ...{ stage, store, schedules, states, fires, automations, runs, zones, client, now, orgId, workspaceId, agentId },
-    ...{ members, conversations, place, agentRuns, canceled, startRequests, person, owner, nudge, announce },
+    ...{
+      members,
+      conversations,
+      sessions,
+      readable,
+      place,
+      agentRuns,
+      canceled,
+      startRequests,
+      person,
+      owner,
+      nudge,
+      announce,
+    },
     answer: (act: typeof answer) => {
       answer = act;
     },

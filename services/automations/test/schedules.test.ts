@@ -779,6 +779,41 @@ test('a conversation for the results must be one of the caller', async () => {
   expect((await stage.update(id, { name: 'Other' })).deliverTo?.id).toBe(mine);
 });
 
+test('a chat session for the results must be one of the caller', async () => {
+  const { owner, sessions } = stage;
+  const type = DeliveryTargetType.CHAT_SESSION;
+  const [mine, other] = [newId(), newId()];
+  sessions.add(`${owner.userId}:${mine}`);
+  const unseen = { reason: 'not_found', param: 'deliver_to.id' };
+  await expect(agentSchedule({ deliverTo: { type, id: other } })).rejects.toMatchObject(unseen);
+  const { id } = await agentSchedule({ deliverTo: { type, id: mine } });
+  await expect(stage.update(id, { deliverTo: { type, id: other } })).rejects.toMatchObject(unseen);
+});
+
+test.each([
+  [DeliveryTargetType.CHAT_SESSION, 'chat_session:write'],
+  [DeliveryTargetType.IM_CONVERSATION, 'im:write'],
+])('a place for the results (%s) needs the scope %s', async (type, scope) => {
+  const { owner } = stage;
+  const scopes = owner.credential.scopes.filter((one) => one !== scope);
+  const by = { ...owner, credential: { ...owner.credential, scopes } };
+  const { agentId, workspaceId } = stage;
+  const fields = { agentId, workspaceId, cron: '0 0 * * *', input: input('Sum up.'), deliverTo: { type, id: newId() } };
+  await expect(stage.create(fields, by)).rejects.toMatchObject({ reason: 'insufficient_scope', param: 'deliver_to' });
+});
+
+test('attachments of an input must be readable for the caller', async () => {
+  const [known, unknown] = [newId(), newId()];
+  stage.readable.add(known);
+  const attached = (...attachments: string[]) => ({ input: input({ text: 'Sum up.', attachments }) });
+  const unseen = { reason: 'not_found', param: 'input.attachments[1]' };
+  await expect(agentSchedule(attached(known, unknown))).rejects.toMatchObject(unseen);
+  const { id } = await agentSchedule(attached(known));
+  await expect(stage.update(id, attached(known, unknown))).rejects.toMatchObject(unseen);
+  stage.readable.clear();
+  expect((await stage.update(id, { name: 'Other' })).name).toBe('Other');
+});
+
 test('a conflict of versions names who has changed the schedule last', async () => {
   const { id: automationId } = await stage.automation();
   const { id } = await stage.create({ automationId, cron: '0 * * * *' });

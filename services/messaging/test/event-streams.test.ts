@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@commonplace/kit/auth';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
@@ -271,6 +272,17 @@ describe('a stream', () => {
     const data = { resourceId: newId(), workspaceId, principal: `user:${caller.userId}`, role: 'viewer' };
     await stage.publish(eventOf('resources.permission.revoked', data, { tenant: orgId }));
     expect(await reader.ended).toBe('not_found');
+  });
+
+  test('of a workspace that its reader visits ends within two seconds, whatever has ended the visit', async () => {
+    const visitor = stage.person('Visitor', { orgId });
+    stage.join(visitor.userId, newId(), 'Elsewhere', orgId);
+    const caller = { ...visitor, credential: { ...visitor.credential, scopes: ALL_SCOPES } };
+    stage.visit(caller.userId);
+    const reader = await watch(caller, { workspaceId });
+    await reader.has(1);
+    stage.endVisit(caller.userId);
+    expect(await Promise.race([reader.ended, sleep(5_000)])).toBe('not_found');
   });
 
   test('of one conversation ends when its reader is removed, after an event about it', async () => {

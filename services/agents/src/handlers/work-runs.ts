@@ -8,11 +8,12 @@ import { parseCredits } from '../domain/micros.js';
 import { distinctTaints, isTaintType, type TaintSource } from '../domain/taint.js';
 import { insufficientScope } from '../errors.js';
 import type { Parts } from '../parts.js';
-import { type Asking, choosePlace } from '../policy.js';
+import { type Asking, choosePlace, type Place } from '../policy.js';
 import { cancelRun } from '../runs/cancel.js';
 import { type RunDraft, startRun } from '../runs/start.js';
 import { startingCaller } from '../runs/starting-caller.js';
 import type { RunInput, RunRecord, RunSource as Source } from '../stores/runs.js';
+import type { SessionRecord } from '../stores/sessions.js';
 import { outputMessage } from '../wire/runs.js';
 import { PERMANENT_CODES, REPORTED_REASONS } from './run-refusals.js';
 
@@ -36,6 +37,11 @@ export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
       const run = await context.work.get(parts.runs, runId);
       if (run !== undefined && isWork(run)) await cancelRun(parts, run, reason || undefined, context);
       return {};
+    },
+
+    async checkAnswerSession({ sessionId, userId, orgId, limitedTo }, { work }) {
+      const session = await work.get(parts.sessions, sessionId);
+      return { mayAnswer: mayAnswerIn(session, userId, orgId, limitedTo) };
     },
 
     async findWorkRuns({ runIds }) {
@@ -71,7 +77,7 @@ async function draftOf(parts: Parts, request: StartWorkRunRequest, asking: Askin
   const limits = limitsOf(request);
   const { agent, workspaceId } = await agentForRun(parts, agentId, request.workspaceId, asking);
   const place = await choosePlace(parts, { workspaceId }, asking);
-  if (sessionId !== undefined) await requireSession(parts, sessionId, asking);
+  if (sessionId !== undefined) await requireSession(parts, sessionId, place, asking);
   if (conversationId !== undefined) await requireConversation(parts, conversationId, asking);
   const resourceIds = [...new Set([...request.resourceIds, ...input.attachments])];
   const taints = taintsOf(request);
@@ -127,10 +133,26 @@ class TargetGone extends Error {
   }
 }
 
-async function requireSession({ sessions }: Parts, id: string, { caller, work }: Asking): Promise<void> {
+/** Returns whether a run of a person in an Org, or in Personal, may add its answer to a session. */
+function mayAnswerIn(
+  session: SessionRecord | undefined,
+  userId: string,
+  orgId: string,
+  limitedTo: readonly string[] | undefined = [],
+): boolean {
+  if (session === undefined || session.ownerId !== userId || session.orgId !== orgId) return false;
+  return limitedTo.length === 0 || limitedTo.includes(session.workspaceId ?? '');
+}
+
+async function requireSession(
+  { sessions }: Parts,
+  id: string,
+  { orgId }: Place,
+  { caller, work }: Asking,
+): Promise<void> {
   requireScope(caller, 'chat_session:write');
   const session = await work.get(sessions, id);
-  if (session?.ownerId === caller.userId) return;
+  if (mayAnswerIn(session, caller.userId, orgId, caller.credential.workspaceIds)) return;
   throw new TargetGone('session_not_found', 'The chat session to which the answer is to be added does not exist.');
 }
 

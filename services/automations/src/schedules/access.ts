@@ -1,10 +1,12 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { type AppError, InsufficientRole, invalidField, isOfOlderPeer, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
+import { insufficientScope } from '../definitions/errors.js';
 import { WorkspaceArchived } from '../errors.js';
 import { defaultWorkspace, editPlace, mayAdminister, type Place, readableWorkspaces, readPlace } from '../policy.js';
 import type { Target } from './fields.js';
+import { agentInputOf } from './input.js';
 import type { ScheduleParts } from './parts.js';
 import type { Delivery, ScheduleRecord } from './records.js';
 
@@ -57,19 +59,63 @@ async function placeOfAgent(
 
 // ---- who may see and change a schedule
 
+/** The scope that posting the results of a schedule needs, by where they are posted. */
+const DELIVERY_SCOPES = { im_conversation: 'im:write', chat_session: 'chat_session:write' } as const;
+
 /**
- * Throws `not_found` for a conversation that the caller is not an active member of, to which a schedule would post the
- * results. Sessions of chats are checked when a result is posted.
+ * Throws unless a schedule in an Org, or in Personal, could post its results for the caller: `insufficient_scope` without
+ * the scope that this needs, `not_found` for a conversation that the caller is no active member of, or a chat session
+ * that is not theirs.
  */
 export async function requireDelivery(
-  { peers, systemCall }: Pick<ScheduleParts, 'peers' | 'systemCall'>,
+  parts: Pick<ScheduleParts, 'peers' | 'systemCall'>,
   deliverTo: Delivery | undefined,
-  { caller: { userId } }: CallContext,
+  place: Pick<Place, 'orgId'>,
+  { caller }: CallContext,
 ): Promise<void> {
-  if (deliverTo?.type !== 'im_conversation') return;
-  const pairs = [{ userId, conversationId: deliverTo.id }];
-  const { standings } = await peers.conversations.checkMembers({ pairs }, systemCall());
-  if (!standings[0]?.isActive) throw NotFound({}, { param: 'deliver_to.id' });
+  if (deliverTo === undefined) return;
+  const scope = DELIVERY_SCOPES[deliverTo.type];
+  if (!caller.credential.scopes.includes(scope)) throw insufficientScope(scope, 'deliver_to');
+  const mayDeliver = deliverTo.type === 'im_conversation' ? mayPost : mayAnswer;
+  if (!(await mayDeliver(parts, deliverTo.id, place, caller))) throw NotFound({}, { param: 'deliver_to.id' });
+}
+
+type DeliveryCheck = (
+  parts: Pick<ScheduleParts, 'peers' | 'systemCall'>,
+  id: string,
+  place: Pick<Place, 'orgId'>,
+  caller: Caller,
+) => Promise<boolean>;
+
+const mayPost: DeliveryCheck = async ({ peers, systemCall }, conversationId, _, { userId }) => {
+  const { standings } = await peers.conversations.checkMembers({ pairs: [{ userId, conversationId }] }, systemCall());
+  return standings[0]?.isActive === true;
+};
+
+const mayAnswer: DeliveryCheck = async ({ peers, systemCall }, sessionId, { orgId }, { userId, credential }) => {
+  const request = { sessionId, userId, orgId: orgId ?? '', limitedTo: [...(credential.workspaceIds ?? [])] };
+  try {
+    return (await peers.agentRuns.checkAnswerSession(request, systemCall())).mayAnswer;
+  } catch (error) {
+    // It checks when it starts the run.
+    if (isOfOlderPeer(error)) return true;
+    throw error;
+  }
+};
+
+/** Throws `not_found` for an attachment of an agent's input that the caller cannot read. */
+export async function requireAttachments(
+  { peers }: Pick<ScheduleParts, 'peers'>,
+  { targetType, input }: Pick<ScheduleRecord, 'targetType' | 'input'>,
+  { onward }: CallContext,
+): Promise<void> {
+  if (targetType !== 'agent') return;
+  const { attachments } = agentInputOf(input);
+  if (attachments.length === 0) return;
+  const { resources } = await peers.index.checkAccess({ ids: [...new Set(attachments)] }, onward);
+  const readable = new Set(resources.map(({ id }) => id));
+  const at = attachments.findIndex((id) => !readable.has(id));
+  if (at >= 0) throw NotFound({}, { param: `input.attachments[${at}]` });
 }
 
 export interface ScheduleAccess {

@@ -16,7 +16,14 @@ import { rightsOfCaller } from '../acts-as.js';
 
 import { MissingTarget } from '../errors.js';
 import type { Place } from '../policy.js';
-import { placeOfTarget, requireDelivery, requireMayChange, seeSchedule, visibleSchedules } from './access.js';
+import {
+  placeOfTarget,
+  requireAttachments,
+  requireDelivery,
+  requireMayChange,
+  seeSchedule,
+  visibleSchedules,
+} from './access.js';
 import { readNewSchedule, type Target, targetIn } from './fields.js';
 import { removeSchedule } from './followers.js';
 import { type Pair, type ScheduleParts, timestamp } from './parts.js';
@@ -96,7 +103,8 @@ async function create(
   const timezone = request.timezone ?? (await timezoneOf(parts, workspaceId, context));
   const now = parts.now();
   const fields = readNewSchedule(request, { targetType, timezone, now, inputBytes: parts.settings.inputBytes });
-  await requireDelivery(parts, fields.deliverTo, context);
+  await requireDelivery(parts, fields.deliverTo, { orgId }, context);
+  await requireAttachments(parts, { targetType, ...fields }, context);
   await parts.quota.reserve(work, workspaceId);
   const at = timestamp(now);
   const isActive = request.isActive ?? true;

@@ -18,7 +18,10 @@ export interface ScheduleParts extends ScheduleRecords {
   readonly bus: Shared['bus'];
   readonly memberships: Shared['memberships'];
   readonly settings: Shared['settings'];
-  readonly peers: Pick<Shared['peers'], 'agents' | 'agentRuns' | 'auth' | 'conversations' | 'directory' | 'workspaces'>;
+  readonly peers: Pick<
+    Shared['peers'],
+    'agents' | 'agentRuns' | 'auth' | 'conversations' | 'directory' | 'index' | 'workspaces'
+  >;
   readonly systemCall: Shared['systemCall'];
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;

@@ -5,7 +5,7 @@ import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
 import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { rightsOfCaller } from '../acts-as.js';
 import { ScheduleCompleted, WorkspaceArchived } from '../errors.js';
-import { placeOfTarget, requireDelivery, requireMayChange, seeSchedule } from './access.js';
+import { placeOfTarget, requireAttachments, requireDelivery, requireMayChange, seeSchedule } from './access.js';
 import {
   changesActing,
   changesTarget,
@@ -67,7 +67,9 @@ async function changedSchedule(
     ...{ targetType: target.type, runCount, now },
     inputBytes: parts.settings.inputBytes,
   });
-  if (mask.some((path) => path.split('.')[0] === 'deliver_to')) await requireDelivery(parts, fields.deliverTo, context);
+  const changes = new Set(mask.map((path) => path.split('.')[0]));
+  if (changes.has('deliver_to')) await requireDelivery(parts, fields.deliverTo, before, context);
+  if (changes.has('input')) await requireAttachments(parts, { targetType: target.type, ...fields }, context);
   return {
     ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now), updatedBy: context.actor },
     agentId: target.type === 'agent' ? target.id : undefined,

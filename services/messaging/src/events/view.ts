@@ -36,6 +36,8 @@ export interface ViewFilters {
 export class View {
   /** The tenants whose events the reader may get; they change with the person's memberships. */
   tenants: ReadonlySet<string> = new Set();
+  /** Whether the reader is no member of the workspace that the request names, and enters it by what is shared there. */
+  isVisit = false;
 
   private constructor(
     /** The call that opened the view, with credentials that last as long as the stream. */
@@ -75,6 +77,7 @@ export class View {
     const { workspaceId, conversationId } = this.wanted;
     if (this.orgId !== null && !person.orgs.has(this.orgId)) throw NotFound();
     if (workspaceId !== undefined && !(await enters(this.parts, workspaceId, person))) throw NotFound();
+    this.isVisit = workspaceId !== undefined && !person.workspaces.has(workspaceId);
     if (conversationId === undefined) {
       this.tenants = new Set(this.orgId === null ? personalTenants(person, workspaceId) : [this.orgId]);
       return;

@@ -29,6 +29,11 @@ const CHECKED_AT_ONCE = 50;
 const CHECK_MS = 1_000;
 /** Milliseconds between two reads of the person's memberships, in case the event of a change is lost. */
 const RECHECK_MS = 15_000;
+/**
+ * The same for a visitor of a workspace, whose access may also end without an event that names them: with a grant to the
+ * Org, at the time when a grant expires, or with the last item that was shared with them.
+ */
+const VISIT_RECHECK_MS = 1_500;
 /** Milliseconds without events after which the stream sends its position and renews the tenants' records. */
 const POSITION_MS = 300_000;
 
@@ -74,7 +79,7 @@ export class EventStream implements TailReader {
     private readonly positions: Positions,
     private readonly signal: AbortSignal,
   ) {
-    this.recheckAt = parts.now() + RECHECK_MS;
+    this.recheckAt = parts.now() + this.recheckMs;
     this.positionAt = parts.now() + POSITION_MS;
     signal.addEventListener('abort', this.wakeSignal.wake);
   }
@@ -85,6 +90,10 @@ export class EventStream implements TailReader {
 
   get userId(): string {
     return this.view.caller.userId;
+  }
+
+  private get recheckMs(): number {
+    return this.view.isVisit ? VISIT_RECHECK_MS : RECHECK_MS;
   }
 
   push(event: StreamEvent): void {
@@ -163,7 +172,7 @@ export class EventStream implements TailReader {
     this.isStale = false;
     const before = this.tenants;
     await this.view.recheck(isFresh);
-    this.recheckAt = now + RECHECK_MS;
+    this.recheckAt = now + this.recheckMs;
     const added = [...this.tenants].filter((tenant) => !before.has(tenant));
     const { tail, eventLog } = this.parts;
     if (added.length > 0) await eventLog.keepFor(added);
