@@ -1,5 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
+import { eventually } from '@commonplace/kit/testing';
 import { ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
   CreateChatSessionRequest,
@@ -176,4 +177,18 @@ test('a run of the same session that starts over is not tainted', async () => {
   expect(await goOn(id, '', { appendMessages: [], respond: undefined, regenerateFromSeq: 1 })).toMatchObject({
     tainted: false,
   });
+});
+
+test('nothing that a run has read is left in it once its session is deleted', async () => {
+  stage.tools.set('fail', { act: () => ({ isError: true, text: 'The vault 4711 is closed.', drawnFrom: [sourceId] }) });
+  stage.model.next(calling('fail'), { text: 'It is closed.' });
+  const { id, run } = await begin(await stage.createAgent(), 'Open the vault.');
+  expect(run.steps.map(({ error }) => error?.message)).toContain('The vault 4711 is closed.');
+  await stage.clients.sessions.deleteChatSession({ sessionId: id }, await stage.stage.as(ann));
+  await eventually(async () => {
+    const left = await stage.run(ann, run.id);
+    expect(left).toMatchObject({ input: undefined, status: 'RUN_STATUS_COMPLETED' });
+    expect(left.steps.find(({ name }) => name === 'fail')?.error?.code).toBe('tool_error');
+    expect(JSON.stringify(left)).not.toContain('4711');
+  }, 20_000);
 });

@@ -2,7 +2,7 @@ import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
 import { inWork, keyset, type Scalar } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
-import { hasEnded, type RunRecord } from '../stores/runs.js';
+import { hasEnded, type RunRecord, type StepRecord } from '../stores/runs.js';
 
 type EraseParts = Pick<Parts, 'store' | 'runs' | 'steps' | 'approvals' | 'runEvents'>;
 
@@ -30,14 +30,21 @@ export async function eraseRun(
       ...(forgetSession && { sessionId: undefined, metadata: {} }),
     });
     for (const step of all) {
-      const { input: ______, output: _______, lateOutput: ________, ...bare } = step;
-      work.replace(steps, step, bare);
+      work.replace(steps, step, withoutData(step));
     }
     for (const approval of asked) work.replace(approvals, approval, withoutTexts(approval));
     for (const event of events) work.remove(runEvents, event);
     return true;
   });
 }
+
+/** Returns a step without its input and output, and without what its failure says of them. */
+function withoutData(step: StepRecord): StepRecord {
+  const { input: _, output: __, lateOutput: ___, error, ...bare } = step;
+  return error === undefined ? bare : { ...bare, error: { ...error, message: ERASED } };
+}
+
+const ERASED = 'What has failed was erased.';
 
 function withoutTexts(approval: ApprovalRecord): ApprovalRecord {
   const { input: _, preview: __, editedInput: ___, answer: ____, comment: _____, ...rest } = approval;

@@ -112,8 +112,9 @@ const lateNote = (step: StepRecord, result: ToolOutput): StepRecord => ({
 /** Returns a step of an ended run with its late result, without its content if that of the run was erased. */
 function lateEnd(step: StepRecord, result: ToolOutput): StepRecord {
   const status = result.isError ? 'failed' : 'completed';
-  const output = step.input === undefined ? undefined : result;
-  return { ...step, isLate: true, status, output, error: errorOf(result), ...elapsed(step) };
+  const isErased = step.input === undefined;
+  const error = errorOf(isErased ? { ...result, text: '' } : result);
+  return { ...step, isLate: true, status, output: isErased ? undefined : result, error, ...elapsed(step) };
 }
 
 /** Returns the failure that a result reports. */
