@@ -183,7 +183,7 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
         publicUrl: settings.publicUrl,
         bodyBytes: settings.bodyBytes,
         fileBytes: settings.fileBytes,
-        inlineFileBytes: settings.inlineFileBytes,
+        inlineFileBytes: Math.min(settings.inlineFileBytes, settings.fileBytes),
         batchCalls: settings.batchCalls,
         batchBodyBytes: settings.batchBodyBytes,
         semanticSearch: await hasEmbeddings(host),

@@ -48,7 +48,7 @@ export const config = {
   },
   inlineBytes: {
     variable: 'COMMONPLACE_INLINE_FILE_BYTES',
-    help: 'maximum bytes of a file that is contained in the request itself',
+    help: 'maximum bytes of a file that is contained in the request itself; never more than COMMONPLACE_FILE_BYTES',
     parse: integer(1, 48 * MIB),
     fallback: 5 * MIB,
   },

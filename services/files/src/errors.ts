@@ -1,4 +1,5 @@
 import { AppError, defineError } from '@commonplace/kit/errors';
+import type { AnyByteLimit } from './domain/byte-limits.js';
 
 export const FileNotReady = conflict('file_not_ready', 'The file has no bytes yet: its status is {status}.');
 export const UploadIncomplete = conflict(
@@ -25,7 +26,7 @@ function conflict(reason: string, template: string): (details?: Record<string, u
  * Creates an error for bytes that exceed a limit. `setting` names the setting of the limit; without it, the client has
  * announced the size.
  */
-export function tooLarge(param: string | undefined, limit: number, setting: string | undefined): AppError {
+export function tooLarge(param: string | undefined, { bytes: limit, setting }: AnyByteLimit): AppError {
   const isInline = setting === 'COMMONPLACE_INLINE_FILE_BYTES';
   const message = isInline
     ? `A request may contain at most ${limit} bytes of a file: use a signed upload for a larger one.`

@@ -10,6 +10,7 @@ import {
 import type { CreateImportRequest } from '@commonplace/proto/files/v1/import_service.js';
 import type { Settings } from '../config.js';
 import { decodeBase64 } from '../domain/base64.js';
+import { inlineLimit, sourceLimit } from '../domain/byte-limits.js';
 import { tooLarge } from '../errors.js';
 import { FORMATS } from './formats.js';
 import type { Conflict, ImportOptions } from './stores/records.js';
@@ -43,15 +44,12 @@ export async function readImportRequest(
   const options = readOptions(request.options, add);
   requireUploadFields(request, add);
   if (faults.length > 0 || from === undefined) throw invalidFields(faults);
-  if ('bytes' in from && from.bytes.length > settings.inlineBytes) {
-    const param = request.content === undefined ? 'content_base64' : 'content';
-    throw tooLarge(param, settings.inlineBytes, 'COMMONPLACE_INLINE_FILE_BYTES');
+  const inline = inlineLimit(settings);
+  if ('bytes' in from && from.bytes.length > inline.bytes) {
+    throw tooLarge(request.content === undefined ? 'content_base64' : 'content', inline);
   }
-  const limit = Math.min(settings.fileBytes, settings.importArchiveBytes);
-  if ('upload' in from && (from.upload.sizeBytes ?? 0) > limit) {
-    const setting = limit === settings.fileBytes ? 'COMMONPLACE_FILE_BYTES' : 'COMMONPLACE_IMPORT_ARCHIVE_BYTES';
-    throw tooLarge('size_bytes', limit, setting);
-  }
+  const source = sourceLimit(settings);
+  if ('upload' in from && (from.upload.sizeBytes ?? 0) > source.bytes) throw tooLarge('size_bytes', source);
   return { sourceType, from, conflict: conflictOf(request.conflict), options };
 }
 

@@ -1,4 +1,5 @@
 import { inWork } from '@commonplace/kit/store';
+import { unannouncedLimit } from '../domain/byte-limits.js';
 import { blobKey, uploadKey } from '../domain/layout.js';
 import { beginAttempt, endAttempt } from '../storage/attempt.js';
 import type { Upload } from '../storage/records.js';
@@ -6,7 +7,7 @@ import { deleteBytes } from '../storage/release.js';
 import { updateNode } from '../storage/update-node.js';
 import { failUpload, finishUpload } from './finish.js';
 import type { UploadParts } from './parts.js';
-import { faultOfPut } from './wrong-bytes.js';
+import { faultOfPut, TooManyBytes } from './wrong-bytes.js';
 
 /** Milliseconds that assembling an upload may take. */
 const COMPLETE_MS = 3_600_000;
@@ -33,6 +34,7 @@ export async function completeUpload(parts: UploadParts, upload: Upload): Promis
   const intent = await beginAttempt(parts, { fileId, revision, blobId }, COMPLETE_MS);
   try {
     await sayProcessing(parts, upload);
+    await requireFits(parts, upload);
     const stored = await putTogether(parts, upload);
     await finishUpload(parts, upload, blobId, stored, intent);
   } catch (error) {
@@ -46,6 +48,13 @@ export async function completeUpload(parts: UploadParts, upload: Upload): Promis
     await endAttempt(parts, intent);
     if (fault === undefined) throw error;
   }
+}
+
+/** Refuses the bytes of an upload without an announced size, which a bucket takes unseen. Throws `TooManyBytes`. */
+async function requireFits({ bytes, settings }: UploadParts, { id, sizeBytes, importId }: Upload): Promise<void> {
+  if (sizeBytes !== undefined) return;
+  const limit = unannouncedLimit(settings, importId !== undefined);
+  if (((await bytes.size(uploadKey(id))) ?? 0) > limit.bytes) throw new TooManyBytes(limit);
 }
 
 function putTogether(parts: UploadParts, { how, id, blobId, partsId = '', sizeBytes, sha256 }: Upload) {

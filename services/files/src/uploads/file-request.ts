@@ -4,6 +4,7 @@ import { createBreathe } from '@commonplace/kit/slices';
 import type { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { Settings } from '../config.js';
 import { decodeBase64 } from '../domain/base64.js';
+import { fileLimit, inlineLimit } from '../domain/byte-limits.js';
 import { tooLarge } from '../errors.js';
 
 /** Holds a request to create a file, checked as far as that is possible without reading any state. */
@@ -47,12 +48,10 @@ export async function readFileRequest(
   const bytes = contentBase64 === undefined ? undefined : await decodeBase64(contentBase64, createBreathe());
   if (contentBase64 !== undefined && bytes === undefined) add('content_base64', 'invalid_value', 'must be Base64.');
   if (faults.length > 0) throw invalidFields(faults);
-  if (bytes !== undefined && bytes.length > settings.inlineBytes) {
-    throw tooLarge('content_base64', settings.inlineBytes, 'COMMONPLACE_INLINE_FILE_BYTES');
-  }
-  if (sizeBytes !== undefined && sizeBytes > settings.fileBytes) {
-    throw tooLarge('size_bytes', settings.fileBytes, 'COMMONPLACE_FILE_BYTES');
-  }
+  const inline = inlineLimit(settings);
+  if (bytes !== undefined && bytes.length > inline.bytes) throw tooLarge('content_base64', inline);
+  const whole = fileLimit(settings);
+  if (sizeBytes !== undefined && sizeBytes > whole.bytes) throw tooLarge('size_bytes', whole);
   return {
     name,
     contentType: request.contentType === '' ? undefined : request.contentType,

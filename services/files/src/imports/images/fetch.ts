@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type ByteLimit, imageLimit } from '../../domain/byte-limits.js';
 import { kindOf, SNIFF_BYTES } from '../../media/index.js';
 import { lastSegmentOf } from '../domain/url-name.js';
 import type { ImportParts } from '../parts.js';
@@ -34,8 +35,11 @@ export async function fetchImage(
   budget: Budget,
 ): Promise<FetchedImage> {
   const left = budget.until - Date.now();
-  if (left <= 0) return { message: limit('time', settings.importImagesSeconds, 's', 'IMAGES_SECONDS') };
-  if (budget.bytes <= 0) return { message: limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES') };
+  if (left <= 0)
+    return { message: limit('time', settings.importImagesSeconds, 's', 'COMMONPLACE_IMPORT_IMAGES_SECONDS') };
+  const all: ByteLimit = { bytes: settings.importImagesBytes, setting: 'COMMONPLACE_IMPORT_IMAGES_BYTES' };
+  const one = imageLimit(settings);
+  if (budget.bytes <= 0) return { message: limit('all', all.bytes, 'bytes', all.setting) };
   try {
     const signal = AbortSignal.timeout(Math.min(left, IMAGE_TIMEOUT_MS));
     const { status, body } = await guard.fetch(url, { signal });
@@ -48,11 +52,8 @@ export async function fetchImage(
           if (sizeBytes < SNIFF_BYTES) head.push(chunk);
           sizeBytes += chunk.length;
           budget.bytes -= chunk.length;
-          if (sizeBytes > settings.importImageBytes) {
-            throw new ImageRefused(limit('one', settings.importImageBytes, 'bytes', 'IMAGE_BYTES'));
-          }
-          if (budget.bytes < 0)
-            throw new ImageRefused(limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES'));
+          if (sizeBytes > one.bytes) throw new ImageRefused(limit('one', one.bytes, 'bytes', one.setting));
+          if (budget.bytes < 0) throw new ImageRefused(limit('all', all.bytes, 'bytes', all.setting));
           yield chunk;
         }
       };
@@ -76,7 +77,7 @@ const WHAT = {
 };
 
 function limit(what: keyof typeof WHAT, max: number, unit: string, setting: string): string {
-  return `${WHAT[what]} ${max} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;
+  return `${WHAT[what]} ${max} ${unit}; the operator can raise that by ${setting}.`;
 }
 
 /** Returns the last segment of a URL's path as a file name. */

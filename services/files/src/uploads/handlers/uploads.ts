@@ -1,9 +1,9 @@
-import type { AppError } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { BytesService, FinishWriteResponse } from '@commonplace/proto/files/v1/bytes_service.js';
 import { FileStatus } from '@commonplace/proto/files/v1/file.js';
 import { type ExpectedBytes, type StoredBytes, WrongBytes } from '../../blobs/port.js';
 import { UPLOAD_URL_SECONDS } from '../../config.js';
+import { type AnyByteLimit, unannouncedLimit } from '../../domain/byte-limits.js';
 import { blobKey, partAt } from '../../domain/layout.js';
 import { ExpiredLink, tooLarge, UploadIncomplete, UploadInterrupted } from '../../errors.js';
 import { beginAttempt, endAttempt } from '../../storage/attempt.js';
@@ -24,8 +24,8 @@ export interface Target {
   readonly upload: Upload;
   readonly part: number | undefined;
   readonly expected: ExpectedBytes;
-  /** Maximum number of its bytes. */
-  readonly limit: number;
+  /** Maximum number of its bytes, with the setting that it comes from unless it was announced. */
+  readonly limit: AnyByteLimit;
   readonly blobId: string;
   /** Only for a whole upload, not for a part. */
   readonly intent: Intent | undefined;
@@ -44,9 +44,9 @@ export function createUploadHandlers(parts: UploadParts): WriteHandlers & { clos
     async writeBytes({ writer, offset, data }) {
       const state = writers.find(writer, offset);
       if (state === undefined) throw UploadInterrupted();
-      if (offset + data.length > state.target.limit) {
+      if (offset + data.length > state.target.limit.bytes) {
         await giveUp(parts, state.target, writers.abort(writer));
-        throw tooManyBytes(state.target);
+        throw tooLarge(undefined, state.target.limit);
       }
       try {
         await state.target.meter?.admit(data.length);
@@ -91,8 +91,8 @@ async function targetOf(parts: UploadParts, token: string, length: number | unde
   await requireWriter(parts, upload);
   const { part } = grant;
   const expected = part === undefined ? upload : partOf(upload, part);
-  const limit = expected.sizeBytes ?? parts.settings.singleBytes;
-  if (length !== undefined && length > limit) throw tooManyBytes({ expected, limit });
+  const limit = limitOf(parts, upload, expected);
+  if (length !== undefined && length > limit.bytes) throw tooLarge(undefined, limit);
   if (length !== undefined && expected.sizeBytes !== undefined && length !== expected.sizeBytes) {
     throw UploadIncomplete({ received_bytes: length, expected_bytes: expected.sizeBytes });
   }
@@ -112,12 +112,9 @@ async function targetOf(parts: UploadParts, token: string, length: number | unde
   return { ...about, blobId, intent, meter };
 }
 
-/**
- * Creates the error for too many bytes: more than were announced or, without an announcement, more than one request may
- * contain.
- */
-function tooManyBytes({ expected, limit }: Pick<Target, 'expected' | 'limit'>): AppError {
-  return tooLarge(undefined, limit, expected.sizeBytes === undefined ? 'COMMONPLACE_SINGLE_UPLOAD_BYTES' : undefined);
+/** Returns the limit of what is written: as many bytes as were announced or, without that, as settings permit. */
+function limitOf({ settings }: UploadParts, { importId }: Upload, { sizeBytes }: ExpectedBytes): Target['limit'] {
+  return sizeBytes === undefined ? unannouncedLimit(settings, importId !== undefined) : { bytes: sizeBytes };
 }
 
 function partOf({ sizeBytes = 0, partBytes = 0, partCount = 0 }: Upload, number: number): ExpectedBytes {
