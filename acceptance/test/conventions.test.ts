@@ -250,6 +250,29 @@ describe('HTTP', () => {
 });
 
 describe('lists', () => {
+  test('a cursor belongs to its list, order and filter', async () => {
+    for (const name of ['One', 'Two', 'Three']) await newDocument(name);
+    const first = await by.get<List<Resource>>(`${list}?limit=1&sort=name&type=document`);
+    const cursor = encodeURIComponent(first.page.next_cursor ?? '');
+    const statusOf = async (path: string) => {
+      const { status, body } = await by.get(`${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`);
+      return [status, body.error?.code, body.error?.param];
+    };
+    const refused = [400, 'invalid_pagination', 'cursor'];
+    expect(await statusOf(`${list}?sort=-name&type=document`)).toEqual(refused);
+    expect(await statusOf(`${list}?sort=name`)).toEqual(refused);
+    expect(await statusOf(`${list}?sort=name&type=document&q=o`)).toEqual(refused);
+    for (const other of ['/workspaces?sort=name', '/agents?sort=name', '/orgs', `/workspaces/${workspace.id}/tags`]) {
+      expect([other, ...(await statusOf(other))]).toEqual([other, ...refused]);
+    }
+    expect(await statusOf(`${list}?sort=name&type=document&limit=2`)).toEqual([200, undefined, undefined]);
+    expect(await statusOf(`${list}?type=document&sort=name&include=path&fields=id`)).toEqual([
+      200,
+      undefined,
+      undefined,
+    ]);
+  });
+
   test('offset and cursor exclude each other, and limits are positive whole numbers', async () => {
     const cases: [string, string][] = [
       ['limit=0', 'invalid_pagination'],

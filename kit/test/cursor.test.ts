@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decodeCursor, encodeCursor, keyset } from '../src/store/index.js';
+import { decodeCursor, encodeCursor, keyset, sealCursor, unsealCursor } from '../src/store/index.js';
 
 interface Thing {
   readonly id: string;
@@ -31,6 +31,29 @@ describe('cursors', () => {
       expect(() => decodeCursor(text)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT', reason: 'invalid_pagination', param: 'cursor' }),
       );
+    }
+  });
+
+  test('can have a seal, which decoding ignores', () => {
+    const cursor = encodeCursor(['n 漢 ', 1, 'i']);
+    for (const seal of [0, 1, 0x1b4e, 0xffff]) {
+      const sealed = sealCursor(cursor, seal);
+      expect(sealed).toMatch(/^[A-Za-z0-9_-]+$/);
+      expect(decodeCursor(sealed)).toEqual(['n 漢 ', 1, 'i']);
+      expect(unsealCursor(sealed)).toEqual({ cursor, seal });
+    }
+    expect(unsealCursor(cursor)).toEqual({ cursor });
+  });
+
+  test('have one seal for each service that passes the list on', () => {
+    const inner = sealCursor(encodeCursor(['i']), 7);
+    expect(unsealCursor(sealCursor(inner, 8))).toEqual({ cursor: inner, seal: 8 });
+  });
+
+  test('of another form are not sealed', () => {
+    for (const text of ['', 'evt_01', 'position.of-something']) {
+      expect(sealCursor(text, 7)).toBe(text);
+      expect(unsealCursor(text)).toEqual({ cursor: text });
     }
   });
 });

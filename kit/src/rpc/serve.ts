@@ -18,6 +18,7 @@ import {
   replay,
 } from './idempotency.js';
 import { factsOf, mayCall } from './methods.js';
+import { withOwnCursors } from './own-cursors.js';
 import type {
   CallContext,
   Handlers,
@@ -66,7 +67,7 @@ export async function serveMethods<S>(
     if (typeof handler !== 'function') throw new Error(`${contract.name} has no handler for ${name}`);
     served.set(method.path, {
       streams: method.responseStream,
-      unary: serveUnary(method, handler as Unary, outcomes, parts),
+      unary: serveUnary(method, withOwnCursors(method, handler as Unary), outcomes, parts),
       stream: serveStream(method, handler as Streaming, parts),
     });
   }

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { invalidCursor, sealCursor, unsealCursor } from '../store/cursor.js';
+import type { CallContext, MethodDefinition } from './port.js';
+
+type Handler = (request: unknown, context: CallContext) => Promise<unknown>;
+
+interface ListRequest {
+  readonly page: { readonly limit: number; readonly offset: number; readonly cursor: string };
+}
+
+interface ListAnswer {
+  readonly page?: { readonly nextCursor?: string | undefined };
+}
+
+/**
+ * Wraps a handler so that the cursors of its pages are sealed with the list that they are of: a cursor of another list,
+ * order or filter is refused with `invalid_pagination`. `limit` and `include` may change from page to page. Cursors without
+ * a seal are accepted: those that another process of the version before has issued, and those that are no keyset.
+ */
+export function withOwnCursors(method: MethodDefinition, handler: Handler): Handler {
+  return async (request, context) => {
+    if (!isListRequest(request)) return handler(request, context);
+    const { page } = request;
+    const { cursor, seal } = unsealCursor(page.cursor);
+    if (seal !== undefined && seal !== sealOf(method, request)) throw invalidCursor();
+    const asked = seal === undefined ? request : { ...request, page: { ...page, cursor } };
+    const answer = (await handler(asked, context)) as ListAnswer;
+    const next = answer.page?.nextCursor;
+    if (next === undefined || next === '') return answer;
+    return { ...answer, page: { ...answer.page, nextCursor: sealCursor(next, sealOf(method, request)) } };
+  };
+}
+
+function isListRequest(request: unknown): request is ListRequest {
+  return typeof (request as Partial<ListRequest> | undefined)?.page?.cursor === 'string';
+}
+
+/** Returns 16 bits by which a list is told from others: its method, filters and order. */
+function sealOf(method: MethodDefinition, request: ListRequest): number {
+  const { include, ...list } = { include: [], ...request, page: undefined };
+  const bytes = method.requestSerialize({ ...list, include: Array.isArray(include) ? [] : include });
+  return createHash('sha256').update(method.path).update(bytes).digest().readUInt16BE();
+}
