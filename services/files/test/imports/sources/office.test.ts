@@ -163,7 +163,25 @@ describe('a workbook', () => {
     ]);
   });
 
-  test('with several sheets is a folder of tables, except for an invalid sheet', async () => {
+  test('has times, durations of more than a day, and days before March 1900, as Excel counts them', async () => {
+    const day = (serial: number) => new Date(Date.UTC(1899, 11, 30) + serial * 86_400_000);
+    const file = xlsx({
+      S: [
+        ['Worked', 'At', 'Since'],
+        [day(5 / 3), day(0.5625), day(1)],
+        [day(1), day(0), new Date('2024-05-06T00:00:00Z')],
+      ],
+    });
+    const { content } = await readAll(openXlsxSource, { 'u.xlsx': file });
+    const { columns, rows } = json(content('u.xlsx').json);
+    expect(columns.map(({ type }) => type)).toEqual(['text', 'text', 'date']);
+    expect(rows).toEqual([
+      ['40:00:00', '13:30:00', '1900-01-01'],
+      ['24:00:00', '00:00:00', '2024-05-06'],
+    ]);
+  });
+
+  test('with several sheets is a folder of tables, also for an empty sheet', async () => {
     const file = xlsx({
       One: [['a'], ['x']],
       Empty: [],
@@ -175,6 +193,10 @@ describe('a workbook', () => {
     const { source, content } = await readAll(openXlsxSource, { 'u.xlsx': file });
     expect(treeOf(source)).toEqual(['folder u', '  table One', '  table Empty', '  table Two']);
     expect(json(content('u.xlsx#Two').json)).toMatchObject({ columns: [{ name: 'b' }, { name: 'c' }], rows: [[1, 2]] });
+    expect(content('u.xlsx#Empty')).toMatchObject({
+      json: { columns: [{ name: 'Name', type: 'text' }], rows: [] },
+      warnings: ['The sheet is empty.'],
+    });
   });
 
   test('has a title above the names of its columns', async () => {

@@ -14,12 +14,39 @@ const isFilled = (cell: SheetCell | undefined): boolean =>
   cell !== null && cell !== undefined && !(typeof cell === 'string' && cell.trim() === '');
 const filled = (row: readonly SheetCell[]): number => row.filter(isFilled).length;
 
-/** Returns whether a date is a time of day without a day, which Excel places on its day 0. */
-const isTimeOfDay = (date: Date): boolean => date.getUTCFullYear() < 1900;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** The date of Excel's day 0, from which times of day and durations count. */
+const DAY_0 = Date.UTC(1899, 11, 30);
+/** Excel counts a 29 February 1900, so that its days before this one are a day later than they are read. */
+const MARCH_1900 = Date.UTC(1900, 2, 1);
 
-function valueFrom(cell: SheetCell): Value {
+/** Returns whether a value is a time of day, a duration, or a day before March 1900, none of which a cell tells. */
+const isEarly = (cell: SheetCell | undefined): cell is Date => isDate(cell) && cell.getTime() < MARCH_1900;
+const hasTime = (date: Date): boolean => date.getTime() % DAY_MS !== 0 || date.getTime() <= DAY_0;
+
+/** Formats the time since Excel's day 0 as `13:30:00`, or `40:00:00` for more than a day. */
+function clockTime(date: Date): string {
+  const seconds = Math.round((date.getTime() - DAY_0) / 1000);
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** Converts a cell. `timed` says whether early dates of its column are times. */
+function valueFrom(cell: SheetCell, timed = isEarly(cell) && hasTime(cell)): Value {
   if (typeof cell === 'string') return wellFormed(cell).replace(/\r\n?/g, '\n');
-  return isDate(cell) && isTimeOfDay(cell) ? cell.toISOString().slice(11, 19) : cell;
+  if (!isEarly(cell) || cell.getTime() < DAY_0) return cell;
+  return timed ? clockTime(cell) : new Date(cell.getTime() + DAY_MS);
+}
+
+/** Converts rows; a column in which an early date has a time has times alone. */
+function valuesFrom(rows: readonly (readonly SheetCell[])[]): Value[][] {
+  const timed = new Set<number>();
+  for (const row of rows) {
+    row.forEach((cell, at) => {
+      if (isEarly(cell) && hasTime(cell)) timed.add(at);
+    });
+  }
+  return rows.map((row) => row.map((cell, at) => valueFrom(cell, timed.has(at))));
 }
 
 /** Counts the rows at the top that are a title across merged cells: a single value in a wider sheet. */
@@ -61,18 +88,22 @@ function hasNames(rows: readonly (readonly SheetCell[])[]): boolean {
   return first !== undefined && rows.length > 1 && typesOf(first).every((type) => type === 'string');
 }
 
+/** What a new table has. */
+const EMPTY: Table = { columns: [{ id: 'c1', name: 'Name', type: 'text' }], rows: [] };
+
 export interface SheetTable {
   readonly table: Table;
   readonly description?: string;
   readonly warnings: string[];
 }
 
-/** Builds a table from a sheet's rows. */
+/** Builds a table from a sheet's rows. A sheet without any becomes an empty table. */
 export function tableOf(
   { rows, merged }: Pick<Sheet, 'rows' | 'merged'>,
   path: string,
   options: SourceOptions['csv'] = {},
 ): SheetTable {
+  if (rows.length === 0) return { table: EMPTY, warnings: ['The sheet is empty.'] };
   const warnings: string[] = [];
   const titles = options.hasHeader === false ? 0 : titleRows(rows);
   const title = rows.slice(0, titles).map((row) =>
@@ -87,11 +118,11 @@ export function tableOf(
   let header: Value[] = first.map(() => null);
   if (options.hasHeader ?? hasNames(rest)) {
     const isGrouped = merged.includes(titles) && isGroupRow(first, rest[1]);
-    header = isGrouped ? groupedNames(first, rest[1] ?? []) : first.map(valueFrom);
+    header = isGrouped ? groupedNames(first, rest[1] ?? []) : first.map((cell) => valueFrom(cell));
     rest = rest.slice(isGrouped ? 2 : 1);
   }
   checkSize(rest.length, header.length, path);
-  const values = rest.map((row) => row.map(valueFrom));
+  const values = valuesFrom(rest);
   const built = buildTable({ header, rows: values, detectTypes: options.detectTypes ?? true, hints: { texts: false } });
   return {
     table: built.table,

@@ -55,7 +55,7 @@ export const openXlsxSource: OpenSource = async (bundle, options) => {
     read: (item) => readWorkbookItem(bundle, path, item, options),
     resolve: () => ({ outside: true }),
     notes: [
-      'Formulas are imported as the values that they had; charts, images, formats and comments of cells are not in a table.',
+      'Formulas are imported as the values that they had; charts, images, and the formats, links and comments of cells are not in a table.',
     ],
   };
 };
