@@ -144,7 +144,7 @@ test('a publication of thousands of pages is searched completely, and nothing el
   expect(await system.said()).not.toContain('publications.index_unavailable');
 }, 240_000);
 
-test('a former slug redirects, including the path', async () => {
+test('a former slug redirects, including path and query', async () => {
   const { home, path, folder } = await published();
   const slug = `q-${randomUUID().slice(0, 13)}`;
   await by.post(`/resources/${folder.id}/publish`, { slug });
@@ -152,6 +152,11 @@ test('a former slug redirects, including the path', async () => {
     const { status, headers } = await read(path);
     expect([status, headers.location]).toEqual([301, `${system.baseUrl}/p/${slug}${path.slice(home.length)}`]);
   });
+  for (const rest of ['?q=words&offset=20', '?format=md', `/files/${randomUUID()}/0123456789abcdef/plan.png`]) {
+    const { status, headers } = await read(home + rest);
+    expect([rest, status, headers.location]).toEqual([rest, 301, `${system.baseUrl}/p/${slug}${rest}`]);
+  }
+  expect((await read(`/p/${slug}/files/${randomUUID()}/0123456789abcdef/plan.png`)).status).toBe(404);
 });
 
 test('a page under an unknown host does not exist, and no response names one', async () => {

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { sendDownload } from '../downloads/index.js';
 import { sendGate } from './gate.js';
-import { sendMissing } from './missing.js';
+import { sendMovedOrMissing } from './moved.js';
 import { callOf, type Place, type ReaderParts } from './parts.js';
 import { pageHeaders } from './send.js';
 
@@ -19,7 +19,7 @@ export async function serveFile(ctx: Context, parts: ReaderParts, place: Place, 
     callOf(ctx, parts),
   );
   if (passwordRequired !== undefined) return sendGate(ctx, parts, place, passwordRequired);
-  if (file === undefined) return sendMissing(ctx, missing);
+  if (file === undefined) return sendMovedOrMissing(ctx, parts, place, missing);
   const { name, contentType, sizeBytes, etag, inline } = file;
   const download = {
     contentDisposition: `${inline ? 'inline' : 'attachment'}; filename*=UTF-8''${encodeName(name)}`,

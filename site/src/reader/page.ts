@@ -9,6 +9,7 @@ import { frameAddress, frameElsewhere, renderFrame } from './frame.js';
 import { sendGate } from './gate.js';
 import { markdownOf } from './markdown.js';
 import { sendMissing } from './missing.js';
+import { sendMoved } from './moved.js';
 import { callOf, offsetOf, type Place, type ReaderParts } from './parts.js';
 import { etagOf, type Rendered } from './rendered.js';
 import { pageHeaders, sendElsewhere, sendOnce, sendRendered } from './send.js';
@@ -101,11 +102,7 @@ function renderMarkdown(page: ReaderPage): Text {
 function sendOther(ctx: Context, parts: ReaderParts, place: Place, answer: ReadPageResponse): void {
   const { redirect, passwordRequired, missing } = answer;
   if (redirect !== undefined) {
-    ctx.status = 301;
-    ctx.set('Location', redirect.location);
-    ctx.set('Cache-Control', 'public, max-age=60');
-    ctx.set('X-Robots-Tag', 'noindex');
-    ctx.body = '';
+    sendMoved(ctx, redirect.location);
   } else if (passwordRequired !== undefined) {
     sendGate(ctx, parts, place, passwordRequired);
   } else {

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { readerPolicy } from '../page/policies.js';
 import { sendGate } from './gate.js';
-import { sendMissing } from './missing.js';
+import { sendMovedOrMissing } from './moved.js';
 import { callOf, offsetOf, type Place, type ReaderParts } from './parts.js';
 import { etagOf } from './rendered.js';
 import { pageHeaders, sendRendered } from './send.js';
@@ -17,7 +17,7 @@ export async function serveSearch(ctx: Context, parts: ReaderParts, place: Place
   const answer = await parts.reader.searchPublication({ address, query, limit: 0, offset }, callOf(ctx, parts));
   const { pages, passwordRequired, missing, revision } = answer;
   if (passwordRequired !== undefined) return sendGate(ctx, parts, place, passwordRequired);
-  if (pages === undefined) return sendMissing(ctx, missing);
+  if (pages === undefined) return sendMovedOrMissing(ctx, parts, place, missing);
   const body = Buffer.from(searchPage(pages, query, offset));
   const isPrivate = revision?.private ?? true;
   const headers = pageHeaders({ policy: readerPolicy(), indexed: false, isPrivate });
