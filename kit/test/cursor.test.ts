@@ -36,23 +36,20 @@ describe('cursors', () => {
 
   test('can have a seal, which decoding ignores', () => {
     const cursor = encodeCursor(['n 漢 ', 1, 'i']);
-    for (const seal of [0, 1, 0x1b4e, 0xffff]) {
-      const sealed = sealCursor(cursor, seal);
-      expect(sealed).toMatch(/^[A-Za-z0-9_-]+$/);
-      expect(decodeCursor(sealed)).toEqual(['n 漢 ', 1, 'i']);
-      expect(unsealCursor(sealed)).toEqual({ cursor, seal });
-    }
+    const sealed = sealCursor(cursor, 'a-_9');
+    expect(decodeCursor(sealed)).toEqual(['n 漢 ', 1, 'i']);
+    expect(unsealCursor(sealed)).toEqual({ cursor, seal: 'a-_9' });
     expect(unsealCursor(cursor)).toEqual({ cursor });
   });
 
   test('have one seal for each service that passes the list on', () => {
-    const inner = sealCursor(encodeCursor(['i']), 7);
-    expect(unsealCursor(sealCursor(inner, 8))).toEqual({ cursor: inner, seal: 8 });
+    const inner = sealCursor(encodeCursor(['i']), 'inner');
+    expect(unsealCursor(sealCursor(inner, 'outer'))).toEqual({ cursor: inner, seal: 'outer' });
   });
 
   test('of another form are not sealed', () => {
     for (const text of ['', 'evt_01', 'position.of-something']) {
-      expect(sealCursor(text, 7)).toBe(text);
+      expect(sealCursor(text, 'seal')).toBe(text);
       expect(unsealCursor(text)).toEqual({ cursor: text });
     }
   });

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { invalidCursor, sealCursor, unsealCursor } from '../store/cursor.js';
 import type { CallContext, MethodDefinition } from './port.js';
 
+/** Number of characters of a seal. It prevents mistakes; it is no secret. */
+const SEAL_LENGTH = 6;
+
 type Handler = (request: unknown, context: CallContext) => Promise<unknown>;
 
 interface ListRequest {
@@ -35,9 +38,9 @@ function isListRequest(request: unknown): request is ListRequest {
   return typeof (request as Partial<ListRequest> | undefined)?.page?.cursor === 'string';
 }
 
-/** Returns 16 bits by which a list is told from others: its method, filters and order. */
-function sealOf(method: MethodDefinition, request: ListRequest): number {
+/** Returns a text by which a list is told from others: a hash of its method, filters and order. */
+function sealOf(method: MethodDefinition, request: ListRequest): string {
   const { include, ...list } = { include: [], ...request, page: undefined };
   const bytes = method.requestSerialize({ ...list, include: Array.isArray(include) ? [] : include });
-  return createHash('sha256').update(method.path).update(bytes).digest().readUInt16BE();
+  return createHash('sha256').update(method.path).update(bytes).digest('base64url').slice(0, SEAL_LENGTH);
 }

@@ -24,45 +24,31 @@ export function keyset<T extends StoredRecord>(record: T, sort?: Sort<T>): Scala
 
 /** Encodes a position in a list as an opaque text that is safe in a URL. */
 export function encodeCursor(values: readonly Scalar[]): string {
-  return base64Of(JSON.stringify(values));
+  return Buffer.from(JSON.stringify(values), 'utf8').toString('base64url');
 }
 
 /**
  * Returns the values that `encodeCursor` was given. Throws INVALID_ARGUMENT `invalid_pagination` for any other text.
  */
 export function decodeCursor(text: string): Scalar[] {
-  const values = parse(jsonOf(text));
+  const values = parse(Buffer.from(text, 'base64url').toString('utf8'));
   if (!Array.isArray(values) || values.length === 0 || !values.every(isScalar)) throw invalidCursor();
   return values;
 }
 
-/** The characters of a seal: white space behind the values, which `decodeCursor` skips, as versions without seals do. */
-const SEAL_SIGNS = [' ', '\t', '\n', '\r'] as const;
-const SEAL_LENGTH = 8;
-const SEALED = new RegExp(`^(\\[.*)([${SEAL_SIGNS.join('')}]{${SEAL_LENGTH}})$`, 's');
+/** Begins a seal. Decoders of base64 stop here, so processes of a version without seals can read sealed cursors. */
+const SEAL = '=';
 
-/** Returns a cursor with a seal of 16 bits behind its values, or unchanged if it is none of `encodeCursor`. */
-export function sealCursor(cursor: string, seal: number): string {
-  const json = jsonOf(cursor);
-  if (!json.startsWith('[')) return cursor;
-  const signs = Array.from({ length: SEAL_LENGTH }, (_, at) => SEAL_SIGNS[(seal >> (2 * at)) & 3]);
-  return base64Of(json + signs.join(''));
+/** Returns a cursor with a seal (`[A-Za-z0-9_-]+`) behind it, or unchanged if it is none of `encodeCursor`. */
+export function sealCursor(cursor: string, seal: string): string {
+  const isEncoded = Buffer.from(cursor.slice(0, 4), 'base64url').toString().startsWith('[');
+  return isEncoded ? `${cursor}${SEAL}${seal}` : cursor;
 }
 
 /** Returns the seal that a cursor was given last, and the cursor without it; no seal if it has none. */
-export function unsealCursor(cursor: string): { readonly cursor: string; readonly seal?: number } {
-  const [, json, signs] = SEALED.exec(jsonOf(cursor)) ?? [];
-  if (json === undefined || signs === undefined) return { cursor };
-  const bits = [...signs].map((sign, at) => SEAL_SIGNS.indexOf(sign as (typeof SEAL_SIGNS)[number]) << (2 * at));
-  return { cursor: base64Of(json), seal: bits.reduce((all, two) => all | two, 0) };
-}
-
-function jsonOf(cursor: string): string {
-  return Buffer.from(cursor, 'base64url').toString('utf8');
-}
-
-function base64Of(json: string): string {
-  return Buffer.from(json, 'utf8').toString('base64url');
+export function unsealCursor(cursor: string): { readonly cursor: string; readonly seal?: string } {
+  const at = cursor.lastIndexOf(SEAL);
+  return at < 0 ? { cursor } : { cursor: cursor.slice(0, at), seal: cursor.slice(at + 1) };
 }
 
 /** Returns the error for a cursor that does not belong to the list it is used with. */
