@@ -1,3 +1,4 @@
+import { questionOf } from '../engine/prompt.js';
 import { costOf, estimateTokens, maxReplyTokens } from '../models/estimate.js';
 import type { ChatModels } from '../models/port.js';
 import type { RunRecord } from '../stores/runs.js';
@@ -15,6 +16,7 @@ export async function requireFirstStep(
   const model = models.find(run.model);
   if (model === undefined) return;
   const { info } = model;
-  const micros = costOf(info, estimateTokens(run.input?.text ?? ''), maxReplyTokens(info));
+  const question = run.input === undefined ? '' : questionOf(run.input, '');
+  const micros = costOf(info, estimateTokens(question), maxReplyTokens(info));
   if (micros > 0) await ledger.check(attributionOf(run), micros);
 }

@@ -1,7 +1,7 @@
 import { newId } from '@commonplace/kit/id';
 import { visible } from '../domain/passage.js';
 import type { ModelInfo, ModelMessage } from '../models/port.js';
-import type { EarlierMessage } from '../stores/runs.js';
+import type { EarlierMessage, RunInput } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import type { Source } from './sources.js';
 
@@ -131,6 +131,13 @@ export function resultText(text: string, sources: readonly Source[]): string {
 export interface Fence {
   readonly origin: string;
   readonly boundary: string;
+}
+
+/** Returns the question of a run as its model receives it: with the parameters of the run below it, as data. */
+export function questionOf({ text, parameters }: Pick<RunInput, 'text' | 'parameters'>, boundary: string): string {
+  if (Object.keys(parameters).length === 0) return text;
+  const origin = 'the parameters of the request, as JSON';
+  return `${text}\n\n${fenced(visible(JSON.stringify(parameters, null, 2)), { origin, boundary })}`;
 }
 
 /** Writes a text from outside as data, between lines with its boundary. */

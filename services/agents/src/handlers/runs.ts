@@ -216,7 +216,8 @@ async function runInSession(
   const turn = addMessages(parts, session, [given], false, context);
   const [question] = turn.added;
   if (question === undefined) throw NotFound();
-  const next = await respond(parts, turn, question, context, { asked });
+  const { attachments, parameters } = input;
+  const next = await respond(parts, turn, question, context, { asked: { ...asked, attachments, parameters } });
   const changed = { updatedBy: context.actor, updatedAt: new Date().toISOString() };
   context.work.replace(parts.sessions, session, { ...next.session, ...changed });
   if (next.run === undefined) throw NotFound();

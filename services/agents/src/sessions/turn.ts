@@ -10,7 +10,7 @@ import { readableAmong } from '../readable.js';
 import { cancelRun } from '../runs/cancel.js';
 import { makeRoom } from '../runs/session-room.js';
 import { type RunDraft, startRun } from '../runs/start.js';
-import type { RunRecord } from '../stores/runs.js';
+import type { RunInput, RunRecord } from '../stores/runs.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
 import type { GivenMessage } from './content.js';
 
@@ -76,7 +76,7 @@ export interface ReplyOptions {
 export type AskedRun = Pick<
   RunDraft,
   'policy' | 'model' | 'outputSchema' | 'maxSteps' | 'maxMicros' | 'metadata' | 'retryOf' | 'inputTaints'
-> & { readonly resourceIds: readonly string[] };
+> & { readonly resourceIds: readonly string[] } & Partial<Pick<RunInput, 'attachments' | 'parameters'>>;
 
 /** Starts the reply to a question, which must be the last message of the session. The session must have room for it. */
 export async function respond(
@@ -86,6 +86,7 @@ export async function respond(
   context: CallContext,
   { runId, asked }: ReplyOptions = {},
 ): Promise<Turn> {
+  const { attachments = [], parameters = {} } = asked ?? {};
   const { tenant, orgId, workspaceId, agentId, model, resourceIds, search } = session;
   // Each turn checks where the agent acts and whether the person may use it.
   const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, workspaceId, context);
@@ -99,7 +100,7 @@ export async function respond(
       id: runId,
       place: { tenant, orgId, workspaceId },
       source: 'chat',
-      input: { text: question.content, attachments: [], parameters: {} },
+      input: { text: question.content, attachments, parameters },
       resourceIds: named.filter((id) => readable.has(id)),
       searches: search,
       agent: use?.agent,

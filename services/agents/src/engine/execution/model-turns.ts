@@ -6,7 +6,7 @@ import type { ChatModel, ModelMessage } from '../../models/port.js';
 import { addSpent, NOTHING_SPENT, type Spent, type StepRecord } from '../../stores/runs.js';
 import { RunFailure } from '../failure.js';
 import { callModel, ModelCallFailed, spentOf } from '../model-call.js';
-import { buildPrompt, estimatePrompt, IN_CONVERSATION } from '../prompt.js';
+import { buildPrompt, estimatePrompt, IN_CONVERSATION, questionOf } from '../prompt.js';
 import type { RunAgent } from '../run-agent.js';
 import type { TurnOutput } from '../step-log.js';
 import type { Tool } from '../tools/tool.js';
@@ -104,11 +104,13 @@ export class ModelTurns {
     const place = job.record.conversation?.messageId === undefined ? [] : IN_CONVERSATION;
     const instructions = [agent.system, place, output?.instruction ?? []].flat().join('\n');
     const turns = repair === undefined ? log.messages : [...log.messages, repair];
+    const { input: given } = job.record;
+    const asked = given === undefined ? question : questionOf(given, sources.boundary);
     const prompt = buildPrompt(
       {
         system: await memories.within(instructions, job.record),
         history: history.slice(this.dropped),
-        question,
+        question: asked,
         sources: log.firstSources,
         boundary: sources.boundary,
         turns: await memories.resolve(turns, job.record),
