@@ -290,6 +290,33 @@ describe('an invalid configuration', () => {
     expect([code, said.includes('COMMONPLACE_NATS_URL')]).toEqual([78, true]);
   });
 
+  test.each([
+    ['an owner without an address', { COMMONPLACE_OWNER_EMAIL: 'grace' }, 'COMMONPLACE_OWNER_EMAIL must be an e-mail'],
+    [
+      'an owner whose password is shorter than passwords have to be',
+      { COMMONPLACE_PASSWORD_MIN_LENGTH: '20', COMMONPLACE_OWNER_PASSWORD: 'two minnows' },
+      'COMMONPLACE_OWNER_PASSWORD is refused',
+    ],
+    ['a sender without an address', { COMMONPLACE_MAIL_FROM: 'Wiki' }, 'COMMONPLACE_MAIL_FROM must be an e-mail'],
+    [
+      'a list of passwords that is not there',
+      { COMMONPLACE_BREACHED_PASSWORDS: '/nowhere/list.txt' },
+      "COMMONPLACE_BREACHED_PASSWORDS can't be used",
+    ],
+  ])('%s is one', async (_, settings, problem) => {
+    const { code, said } = await start({ COMMONPLACE_SAMPLE: '0', ...settings });
+    expect([code, said.includes(problem)]).toEqual([78, true]);
+    expect(said).not.toMatch(/\n\s+at /);
+  });
+
+  test('a host name for metrics that has no address is reported, with exit code 69', async () => {
+    const { code, said } = await start({
+      COMMONPLACE_METRICS_PORT: String(await freePort()),
+      COMMONPLACE_METRICS_HOST: 'nowhere.invalid',
+    });
+    expect([code, said.includes('no address nowhere.invalid')]).toEqual([69, true]);
+  });
+
   test('--help fits two screens, --help --all prints every setting, and neither changes anything', async () => {
     const dataDir = join(home, 'untouched');
     const help = async (...args: string[]) => {

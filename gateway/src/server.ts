@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecurityHeaders } from '@commonplace/kit/http';
 import { newRequestId } from '@commonplace/kit/id';
+import { listenOn } from '@commonplace/kit/network';
 import type Koa from 'koa';
 
 export interface HttpServer {
@@ -60,10 +61,7 @@ export async function openHttpServer(
   server.on('connect', (_, socket) => refuseUnreadable(new Error('CONNECT is for proxies'), socket, headers));
   const last = createLastAnswers();
   server.prependListener('request', (_, response) => last.watch(response));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
+  await listenOn(server, host, port);
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, last, graceMs) };
 }
 

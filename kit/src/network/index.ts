@@ -44,3 +44,4 @@ export function networkOf(ip: string): string | undefined {
     ? `${ipaddr.IPv4.networkAddressFromCIDR(`${address}/${NETWORK_BITS.ipv4}`)}/${NETWORK_BITS.ipv4}`
     : `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${NETWORK_BITS.ipv6}`)}/${NETWORK_BITS.ipv6}`;
 }
+export * from './listen.js';

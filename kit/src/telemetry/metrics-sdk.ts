@@ -12,6 +12,7 @@ import {
   type MetricReader,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
+import { listenOn } from '../network/listen.js';
 import { type Gathered, gather, type HistogramPoint, type InstrumentSpec, type NumberPoint } from './instruments.js';
 import { OPEN_METRICS, openMetricsOf, type WithExemplars } from './open-metrics.js';
 import { resourceOf } from './resource.js';
@@ -65,17 +66,15 @@ export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
 }
 
 /** Serves only metrics, on a separate port: clients of the API must not see them. */
-function listen(page: PrometheusExporter, host: string, port: number): Promise<Server> {
+async function listen(page: PrometheusExporter, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') response.writeHead(404).end();
     else if (request.headers.accept?.includes(OPEN_METRICS)) void answerOpenMetrics(page, response);
     else page.getMetricsRequestHandler(request, response);
   });
   server.unref();
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => resolve(server));
-  });
+  await listenOn(server, host, port);
+  return server;
 }
 
 async function answerOpenMetrics(page: PrometheusExporter, response: ServerResponse): Promise<void> {

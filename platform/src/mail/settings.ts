@@ -1,4 +1,4 @@
-import { type Table, text, url } from '@commonplace/kit/config';
+import { mailbox, type Table, url } from '@commonplace/kit/config';
 
 /** Settings of e-mail, the same for every service that sends e-mail. */
 export const MAIL_SETTINGS = {
@@ -13,7 +13,7 @@ export const MAIL_SETTINGS = {
   mailFrom: {
     variable: 'COMMONPLACE_MAIL_FROM',
     help: "sender of e-mail, e.g. 'Wiki <wiki@example.com>'; commonplace@ the host of the public URL when not set",
-    parse: text,
+    parse: mailbox,
     fallback: undefined as string | undefined,
   },
 } satisfies Table;

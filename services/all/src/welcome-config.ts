@@ -1,4 +1,4 @@
-import { flag, type Table, text } from '@commonplace/kit/config';
+import { emailAddress, flag, type Table, text } from '@commonplace/kit/config';
 
 export const welcomeConfig = {
   publicUrl: {
@@ -12,7 +12,7 @@ export const welcomeConfig = {
     variable: 'COMMONPLACE_OWNER_EMAIL',
     common: 'address of the first account',
     help: 'e-mail address of the owner that the first start makes',
-    parse: text,
+    parse: emailAddress,
     fallback: 'owner@localhost',
   },
   ownerPassword: {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
+import { ConfigError } from '@commonplace/kit/config';
 import { AppError } from '@commonplace/kit/errors';
 import { contracts } from '@commonplace/platform/contracts';
 import { defineService } from '@commonplace/platform/runtime';
@@ -29,7 +30,7 @@ export const welcome = defineService({
           password: ownerPassword,
           withoutKey: disclosure.file === undefined && !disclosure.prints,
         };
-        const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS));
+        const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS)).catch(reportRefusedSetting);
         console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
         if (!made.created) return;
         disclose(made, publicUrl, disclosure);
@@ -43,6 +44,18 @@ const BOOTSTRAP_MS = 30_000;
 /** Milliseconds to wait for the other services of a mesh, and between two polls. */
 const COMING_MS = 60_000;
 const LOOK_MS = 500;
+
+/** Settings that become fields of the request for the first owner. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  email: 'COMMONPLACE_OWNER_EMAIL',
+  password: 'COMMONPLACE_OWNER_PASSWORD',
+};
+
+/** Throws `ConfigError` in place of the refusal of a field that comes from a setting. */
+function reportRefusedSetting(error: unknown): never {
+  const setting = error instanceof AppError && error.param !== undefined ? SETTINGS[error.param] : undefined;
+  throw setting === undefined ? error : new ConfigError([`${setting} is refused: ${(error as AppError).message}`]);
+}
 
 /**
  * Waits until the services respond, since those of a mesh start in any order and an interrupted bootstrap would

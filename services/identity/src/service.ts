@@ -1,4 +1,5 @@
 import { createTokenSigner } from '@commonplace/kit/auth';
+import { ConfigError } from '@commonplace/kit/config';
 import type { Subscription } from '@commonplace/kit/events';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
 import { createPasswords } from '@commonplace/kit/passwords';
@@ -9,7 +10,7 @@ import { createMembershipCache } from '@commonplace/platform/memberships';
 import { defineService, type Host, implement, type StartedModule } from '@commonplace/platform/runtime';
 import { createCredentialAudit } from './audit.js';
 import { createBackground } from './background.js';
-import { NO_BREACHED_PASSWORDS, openBreachedPasswords } from './breached-passwords.js';
+import { type BreachedPasswords, NO_BREACHED_PASSWORDS, openBreachedPasswords } from './breached-passwords.js';
 import { config } from './config.js';
 import { createKeyReader } from './credentials/api-key.js';
 import { createBearerReader } from './credentials/bearer.js';
@@ -76,7 +77,7 @@ export async function startIdentity(
   const envelope = createEnvelope(keys.envelope);
   const mailer = await openMailer({ service: 'identity', store, log, now, smtpUrl, mailFrom, publicUrl, envelope });
   const { breachedPasswords: file, passwordMinLength: minLength } = settings;
-  const breached = file === undefined ? NO_BREACHED_PASSWORDS : await openBreachedPasswords(file);
+  const breached = file === undefined ? NO_BREACHED_PASSWORDS : await openBreached(file);
   const peppers = keys.apiKeys;
   const credentials = createCredentials({
     session: createSessionReader(sessions, users, { settings }),
@@ -154,4 +155,11 @@ export async function startIdentity(
       await breached.close();
     },
   };
+}
+
+/** Opens the file of COMMONPLACE_BREACHED_PASSWORDS. Throws `ConfigError` if it cannot be used. */
+function openBreached(file: string): Promise<BreachedPasswords> {
+  return openBreachedPasswords(file).catch((error: Error) => {
+    throw new ConfigError([`COMMONPLACE_BREACHED_PASSWORDS can't be used: ${error.message}`]);
+  });
 }
