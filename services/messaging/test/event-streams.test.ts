@@ -468,6 +468,33 @@ describe('the list', () => {
       reason: 'invalid_pagination',
     });
   });
+
+  test('counts what there is also for an offset behind its end', async () => {
+    const id = page(anna);
+    expect((await list(anna)).items).toEqual([]);
+    await stage.publish(...Array.from({ length: 4 }, () => changed('resource.updated', [id])));
+    await eventually(async () => expect((await list(anna)).page?.total).toBe(4));
+    const behind = await list(anna, { page: { limit: 3, offset: 50, cursor: '' } });
+    expect([behind.items, behind.page]).toMatchObject([[], { total: 4, hasMore: false }]);
+  });
+
+  test('leads on behind many events that the caller may not see', async () => {
+    const [id, hidden] = [page(anna), page()];
+    expect((await list(anna)).items).toEqual([]);
+    await stage.publish(...Array.from({ length: 2_100 }, () => changed('resource.updated', [hidden])));
+    await stage.publish(changed('resource.updated', [id]));
+    const read = async () => {
+      const first = await list(anna);
+      const rest = await list(anna, { page: { limit: 50, offset: 0, cursor: first.page?.nextCursor ?? '' } });
+      return [first, rest];
+    };
+    await eventually(async () => expect((await read())[1]?.items).toHaveLength(1));
+    const [first, rest] = await read();
+    expect([first?.items, first?.page?.hasMore, first?.page?.nextOffset]).toEqual([[], true, undefined]);
+    expect(rest?.page?.hasMore).toBe(false);
+    const skipped = await list(anna, { page: { limit: 50, offset: 1_000, cursor: '' } });
+    expect([skipped.items, skipped.page?.hasMore, skipped.page?.total]).toEqual([[], false, 1]);
+  });
 });
 
 describe('a tenant without readers', () => {

@@ -32,7 +32,7 @@ export async function listEvents(
   const items: Event[] = [];
   let { seq, at } = from;
   let left = offset;
-  for (let read = 0, more = true; more && read < MAX_READ && items.length <= limit; read += PAGE) {
+  for (let read = 0, more = true; more && read < MAX_READ + offset && items.length <= limit; read += PAGE) {
     const where = { tenant: { in: [...view.tenants] }, seq: { gt: seq } };
     const found = await parts.streamEvents.find({ where, sort: ['seq'], limit: PAGE });
     more = found.length === PAGE;
@@ -53,8 +53,9 @@ export async function listEvents(
 
   function answer(nextCursor: string | undefined): ListEventsResponse {
     const hasMore = nextCursor !== undefined;
-    const total = offset + items.length + (hasMore ? 1 : 0);
-    const nextOffset = hasMore && cursor === '' ? offset + items.length : undefined;
+    const total = offset - Math.max(left, 0) + items.length + (hasMore ? 1 : 0);
+    // Among many events that the caller may not see a page can be empty. An offset would lead to the same page again.
+    const nextOffset = hasMore && cursor === '' && items.length > 0 ? offset + items.length : undefined;
     return { items, page: { limit, offset, total, totalIsEstimate: hasMore, hasMore, nextOffset, nextCursor } };
   }
 }
