@@ -94,6 +94,24 @@ test('a target without access is no longer named', async () => {
   ]);
 });
 
+test('an approval says what it is about only to people who can read that', async () => {
+  const id = newId();
+  stage.show(ada.userId, id, 'Salaries');
+  const about = { orgId, workspaceId, notifyUserIds: [ada.userId, bob.userId], title: 'Comment on “Salaries”' };
+  await stage.publish(
+    eventOf('agents.agent_approval.requested', { ...about, resourceIds: [id] }, { tenant: orgId, actor: actor(bob) }),
+  );
+  expect((await arrived(1)).items).toMatchObject([
+    { title: 'Bob asks for your approval', body: 'Comment on “Salaries”', target: { url: expect.any(String) } },
+  ]);
+  stage.hide(ada.userId, id);
+  await eventually(async () => {
+    const { items } = await stage.list(ada);
+    expect(items).toMatchObject([{ title: 'Bob asks for your approval', target: { url: expect.any(String) } }]);
+    expect(items[0]?.body).toBeUndefined();
+  });
+});
+
 test('a denied request gives the reason, and does not name the target', async () => {
   const id = newId();
   const decided = { resourceId: id, workspaceId, notifyUserIds: [ada.userId], status: 'denied', message: 'Not yet' };

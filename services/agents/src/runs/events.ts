@@ -32,10 +32,10 @@ type ChainSource = Pick<RunRecord, 'chain'> | undefined;
  * to notify, who may be later replacements.
  */
 export function requestEvent(approval: ApprovalFields, run: ChainSource, asked = approval.approverIds): DomainEvent {
-  const { title, status } = approval;
+  const { title, status, resourceIds = [] } = approval;
   // An approval without approvers has ended already.
   const notifyUserIds = status === 'pending' ? asked : [];
-  return approvalEvent('requested', approval, run, { title, notifyUserIds }, agentOf(approval));
+  return approvalEvent('requested', approval, run, { title, resourceIds, notifyUserIds }, agentOf(approval));
 }
 
 /** Returns the event that an approval has ended, for the unit of work that ends it. */

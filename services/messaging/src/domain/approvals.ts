@@ -6,7 +6,7 @@ import { type Draft, idsIn, textIn } from './draft.js';
  * grouped.
  */
 export function approvalRequested({ subject, data }: DomainEvent): Draft[] {
-  const { notifyUserIds, orgId, workspaceId, title } = data;
+  const { notifyUserIds, orgId, workspaceId, title, resourceIds } = data;
   const to = idsIn(notifyUserIds);
   if (to.length === 0) return [];
   const place = textIn(workspaceId);
@@ -15,7 +15,7 @@ export function approvalRequested({ subject, data }: DomainEvent): Draft[] {
       ...{ type: 'approval_requested', to, groupKey: `approval:${subject}`, target: { type: 'approval', id: subject } },
       orgId: textIn(orgId) || undefined,
       ...(place !== '' && { workspaceId: place }),
-      facts: { message: textIn(title) },
+      facts: { message: textIn(title), resourceIds: idsIn(resourceIds) },
     },
   ];
 }

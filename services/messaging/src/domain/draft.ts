@@ -45,6 +45,8 @@ export interface Target {
 export interface Facts {
   /** A text that came with the event, such as the message of an access request or the title of an approval. */
   readonly message?: string;
+  /** The resources that `message` is about. It is shown to people who can read all of them. */
+  readonly resourceIds?: readonly string[];
   readonly role?: string;
   /** Whether the member joined by themselves, as opposed to being added. */
   readonly joined?: boolean;

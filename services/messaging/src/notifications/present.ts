@@ -50,7 +50,8 @@ async function namesOf(
 ): Promise<Names> {
   const { memberships, index } = parts;
   const targets = notifications.map(({ target }) => target);
-  const ids = [...new Set(targets.flatMap(({ type, id }) => (type === 'resource' ? [id] : [])))];
+  const named = targets.flatMap(({ type, id }) => (type === 'resource' ? [id] : []));
+  const ids = [...new Set([...named, ...notifications.flatMap(({ facts }) => facts.resourceIds ?? [])])];
   const talks = [...new Set(targets.flatMap(({ type, id }) => (type === 'conversation' ? [id] : [])))];
   const needsPerson =
     notifications.some(isNotice) || targets.some(({ type }) => type === 'workspace' || type === 'org');
@@ -132,11 +133,12 @@ function toMessage(notification: Notification, names: Names, publicUrl: string):
   const name = names.get(keyOf(target));
   const seen = name !== undefined;
   const addressed = names.get(noticeKeyOf(notification));
+  const isTold = (facts.resourceIds ?? []).every((about) => names.has(keyOf({ type: 'resource', id: about })));
   return {
     id,
     type: NotificationType[type.toUpperCase() as keyof typeof NotificationType],
     title: titleOf(type, { actor: actor.name, name: name ?? addressed, facts }),
-    body: seen || addressed !== undefined || isOwnMatter(notification) ? facts.message : undefined,
+    body: isTold && (seen || addressed !== undefined || isOwnMatter(notification)) ? facts.message : undefined,
     actor: { ...actor, type: ActorType[actor.type.toUpperCase() as keyof typeof ActorType] },
     target: seen
       ? {
