@@ -296,6 +296,24 @@ describe('a person who has lost access', () => {
     expect(made()).toEqual(['edit it']);
   });
 
+  test('cannot turn a call on what they cannot read', async () => {
+    const [open, hidden] = [newId(), newId()];
+    it.readable.add(open);
+    it.tools.set('edit', { plan: { action: 'delete', resourceIds: [open] } });
+    says(call('edit', 'it'));
+    const { runId, approval } = await askOne();
+    const edit = (more: object) =>
+      it.decide(by, approval.id, { decision: 'approve', editedInput: { what: 'it', ...more } });
+    for (const name of ['resource_id', 'parent_id']) {
+      await expect(edit({ [name]: hidden })).rejects.toMatchObject({
+        ...{ reason: 'not_found', param: `edited_input.${name}` },
+      });
+    }
+    await edit({ resource_id: open, parent_id: open.toUpperCase() });
+    await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['edit it']);
+  });
+
   test("to the workspace sees nothing, even in the same Org, and the agent's owner decides instead", async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();

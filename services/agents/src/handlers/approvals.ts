@@ -47,7 +47,9 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
         await releaseOutrun(parts, approval, context);
         throw ApprovalNotPending({ status: isOver ? 'expired' : approval.status });
       }
-      const decided = await decideApproval(parts, approval, readDecision(request, approval), context);
+      const decision = readDecision(request, approval);
+      if (decision.editedInput !== undefined) await access.requireReadableInput(approval, decision.editedInput);
+      const decided = await decideApproval(parts, approval, decision, context);
       return approvalMessage(decided, false);
     },
   };
