@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, timesWithin, type Where } from '@commonplace/kit/store';
 import {
   AnchorState,
   type Comment as CommentMessage,
@@ -35,6 +35,8 @@ export async function listComments(
     resourceId: node.id,
     ...(status === undefined ? {} : { status }),
     ...(request.threadId === '' ? {} : { threadId: request.threadId }),
+    ...(request.createdBy !== undefined && { authorId: request.createdBy }),
+    ...timesWithin({ createdAfter: request.createdAfter, createdBefore: request.createdBefore }),
   };
   const sort = request.threadId === '' ? COMMENT_ORDER : THREAD_ORDER;
   const { items, page } = await findPage(parts.comments, where, sort, request.page);

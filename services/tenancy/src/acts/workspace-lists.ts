@@ -1,5 +1,14 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, pageOfAll, parsePageRequest, type Sort, type Where } from '@commonplace/kit/store';
+import {
+  findPage,
+  isWithinTimes,
+  pageOfAll,
+  parsePageRequest,
+  type Sort,
+  type TimeFilters,
+  timesWithin,
+  type Where,
+} from '@commonplace/kit/store';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { type ListWorkspacesRequest, WorkspaceStateFilter } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { effectiveRole, orgRoleAtLeast } from '../domain/roles.js';
@@ -14,7 +23,7 @@ export interface WorkspacePage {
   readonly page: Page;
 }
 
-type Filter = Pick<ListWorkspacesRequest, 'state' | 'q'>;
+type Filter = Pick<ListWorkspacesRequest, 'state' | 'q'> & TimeFilters;
 
 const SORTS: Record<string, Sort<Workspace>> = {
   name: ['nameFold'],
@@ -50,9 +59,13 @@ export async function listWorkspaces(
   return { items: items.map((workspace) => ({ workspace, role: roles.get(workspace.id) })), page };
 }
 
-function matches({ state, nameFold }: Workspace, { state: wanted, q }: Filter): boolean {
+function matches(workspace: Workspace, { state: wanted, q, ...times }: Filter): boolean {
   const named = stateOf(wanted);
-  return (named === undefined || state === named) && (q === '' || nameFold.includes(foldName(q)));
+  return (
+    (named === undefined || workspace.state === named) &&
+    (q === '' || workspace.nameFold.includes(foldName(q))) &&
+    isWithinTimes(workspace, times)
+  );
 }
 
 function stateOf(filter: WorkspaceStateFilter): Workspace['state'] | undefined {
@@ -79,11 +92,11 @@ async function withNamed(
 
 async function listAll(
   { workspaces, workspaceMembers }: Parts,
-  { state, q, page: pageRequest }: ListWorkspacesRequest,
+  { state, q, page: pageRequest, ...times }: ListWorkspacesRequest,
   sort: Sort<Workspace>,
   { org, member }: OrgAccess,
 ): Promise<WorkspacePage> {
-  const where = orgWorkspaces(org.id, stateOf(state), q);
+  const where = { ...orgWorkspaces(org.id, stateOf(state), q), ...timesWithin(times) };
   const total = await workspaces.records.count(where);
   const { items, page } = await findPage(workspaces.records, where, sort, pageRequest, total);
   const places = await workspaceMembers.ofPersonIn(

@@ -1,7 +1,15 @@
 import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import { followRecord } from '@commonplace/kit/events';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { type Collection, decodeCursor, encodeCursor, invalidCursor, keyset, type Where } from '@commonplace/kit/store';
+import {
+  type Collection,
+  decodeCursor,
+  encodeCursor,
+  invalidCursor,
+  keyset,
+  timesWithin,
+  type Where,
+} from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { type Import, ImportItemStatus, ImportStatus } from '@commonplace/proto/files/v1/import.js';
@@ -28,11 +36,13 @@ import { importEvent, importMessage, itemMessage, nothingNew } from '../wire.js'
 
 export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportService> {
   return {
-    async listImports({ workspaceId, page, status }, context) {
+    async listImports({ workspaceId, page, status, createdBy, createdAfter, createdBefore }, context) {
       const membership = await enterWorkspace(parts, workspaceId, context);
       const where: Where<ImportRecord> = {
         workspaceId,
         ...(seesAll(membership) ? {} : { userId: context.caller.userId }),
+        ...(createdBy !== undefined && { and: [{ userId: createdBy }] }),
+        ...timesWithin({ createdAfter, createdBefore }),
         ...(status === ImportStatus.UNSPECIFIED ? {} : { status: enumName(status, 'IMPORT_STATUS') as ImportState }),
       };
       const found = await pageOf(parts.imports, where, ['-createdAt'], page);
