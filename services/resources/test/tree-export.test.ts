@@ -30,10 +30,10 @@ beforeAll(async () => {
 
 afterAll(() => world.stage.close());
 
-/** Returns the entries of a workspace's native archive, by path. */
-async function archiveOf(workspaceId: string): Promise<Map<string, string>> {
+/** Returns the entries of a workspace's archive, by path. */
+async function archiveOf(workspaceId: string, format = 'native'): Promise<Map<string, string>> {
   const include = { files: false, comments: false, snapshots: false, permissions: true };
-  const request = { workspaceId, format: 'native', include, after: '', maxBytes: 1e9 };
+  const request = { workspaceId, format, include, after: '', maxBytes: 1e9 };
   const entries = new Map<string, string>();
   for await (const { path, data } of exports.readTree(request, await world.stage.as(admin))) {
     if (path !== '') entries.set(path, (entries.get(path) ?? '') + data.toString());
@@ -135,4 +135,27 @@ test('looks values up in tables of the workspace, and in no others that only the
   expect(cells).toMatchObject({ near: ['row'], of_near: ['Nearby'], far: ['row'], of_far: closed });
   expect(entries.get(`content/${id}.csv`)).toContain('Nearby');
   expect([...entries].filter(([, text]) => text.includes('Faraway'))).toEqual([]);
+});
+
+test.each(['markdown', 'html'])('links in %s lead to entries of the archive, whatever they are of', async (format) => {
+  const { workspaceId } = world;
+  const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+  const artifact = (artifactType: string) =>
+    world.create(admin, {
+      type: ResourceType.ARTIFACT,
+      workspaceId,
+      content: json({ artifact_type: artifactType, source: 'x' }),
+    });
+  const table = { type: ResourceType.TABLE, workspaceId, columns: json([{ name: 'A' }]), rows: json([]) };
+  const targets = [await world.create(admin, table), await artifact('mermaid'), await artifact('code')];
+  const text = targets.map(({ id }) => `[to](resource:${id})`).join(' ');
+  const page = await world.create(admin, { type: ResourceType.DOCUMENT, workspaceId, content: json(text) });
+
+  const entries = await archiveOf(workspaceId, format);
+  const ofPage = [...entries.keys()].find((path) => path.includes(page.id.slice(-8))) ?? '';
+  for (const path of [ofPage, ...(format === 'html' ? ['index.html'] : [])]) {
+    const links = [...(entries.get(path) ?? '').matchAll(/href="([^"]+)"|\]\(([^)]+)\)/g)];
+    expect(links.length).toBeGreaterThanOrEqual(targets.length);
+    for (const [, quoted, plain] of links) expect([...entries.keys()]).toContain(decodeURI(quoted ?? plain ?? ''));
+  }
 });

@@ -7,6 +7,8 @@ export interface Places {
   of(node: Node): Promise<string>;
   /** Returns nodes and paths of some live resources by id; leaves out those of other workspaces. */
   many(workspaceId: string, ids: readonly string[]): Promise<ReadonlyMap<string, { node: Node; path: string }>>;
+  /** Returns the end of an artifact's path, which its content tells: `read` reads it unless it was read before. */
+  endOfArtifact(id: string, read: () => Promise<string>): Promise<string>;
 }
 
 /** Maximum number of cached names. */
@@ -14,6 +16,7 @@ const MAX_CACHED_NAMES = 50_000;
 
 export function createPlaces({ tree }: Pick<TransferParts, 'tree'>): Places {
   const names = new Map<string, string>();
+  const ends = new Map<string, string>();
 
   async function nameOf(ids: readonly string[]): Promise<void> {
     const missing = ids.filter((id) => !names.has(id));
@@ -29,6 +32,12 @@ export function createPlaces({ tree }: Pick<TransferParts, 'tree'>): Places {
 
   return {
     of: pathOf,
+    async endOfArtifact(id, read) {
+      const end = ends.get(id) ?? (await read());
+      if (ends.size > MAX_CACHED_NAMES) ends.clear();
+      ends.set(id, end);
+      return end;
+    },
     async many(workspaceId, ids) {
       const found = ids.length === 0 ? [] : await tree.getMany([...new Set(ids)]);
       const here = found.filter((node) => node.workspaceId === workspaceId && node.state === 'active');
@@ -58,13 +67,13 @@ function componentOf({ id, name, type }: Pick<Node, 'id' | 'name' | 'type'>): st
   return `${plain.replace(/[. ]+$/, '') || 'Untitled'} ${id.slice(-8)}`;
 }
 
-/** Returns the end of a resource's path in an archive of a format. */
+/** Returns the end of the path of a resource that is no artifact in an archive of a format. */
 export function extensionOf({ type, name }: Pick<Node, 'type' | 'name'>, format: 'markdown' | 'html'): string {
   const page = format === 'markdown' ? '.md' : '.html';
   if (type === 'document') return page;
   if (type === 'table') return format === 'markdown' ? '.csv' : '.html';
   if (type === 'file') return /\.[\p{L}\p{N}]{1,16}$/u.exec(name)?.[0] ?? '';
-  return type === 'artifact' ? '.txt' : format === 'markdown' ? '' : '/index.html';
+  return format === 'markdown' ? '' : '/index.html';
 }
 
 /** Returns the relative link from one path to another. */

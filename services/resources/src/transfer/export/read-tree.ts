@@ -20,7 +20,7 @@ export async function* readTree(parts: TransferParts, request: ReadTreeRequest, 
   let bytes = 0;
   let after = request.after;
   if (after === '' && terms.format === 'html') {
-    yield* indexPieces(parts, { id: workspaceId, name: 'Contents', workspaceId }, 'index.html', places);
+    yield* indexPieces(parts, { id: workspaceId, name: 'Contents', workspaceId }, 'index.html', terms, places);
   }
   for (;;) {
     // While a large subtree is being moved here, its nodes still name the workspace that they come from.

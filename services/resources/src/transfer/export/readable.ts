@@ -16,18 +16,13 @@ type Format = 'markdown' | 'html';
 export async function* readablePieces(parts: TransferParts, node: Node, terms: ArchiveTerms, places: Places): Pieces {
   const format = terms.format as Format;
   const stem = await places.of(node);
-  const path = stem + extensionOf(node, format);
+  const path = stem + (await endOf(parts, node, terms, places));
   switch (node.type) {
     case 'document': {
       const body = await parts.kinds.document.shownBody(node, terms.subject);
-      const text = await linked(
-        await parts.kinds.document.textIn(node.tenant, body, format),
-        path,
-        node,
-        terms,
-        places,
-      );
-      yield entry(path, format === 'markdown' ? text : htmlPage(node.name, text));
+      const text = await parts.kinds.document.textIn(node.tenant, body, format);
+      const shown = await linked(parts, text, path, node, terms, places);
+      yield entry(path, format === 'markdown' ? shown : htmlPage(node.name, shown));
       break;
     }
     case 'table':
@@ -35,8 +30,8 @@ export async function* readablePieces(parts: TransferParts, node: Node, terms: A
       if (format === 'html') yield* growingEntry(path, tableHtml(parts, node, terms));
       break;
     case 'artifact': {
-      const { source = '', artifactType } = await requireKind(parts.kinds, 'artifact').read(node, ANY, terms.context);
-      yield entry(stem + (SOURCES[artifactType as ArtifactType] ?? '.txt'), source);
+      const { source = '' } = await requireKind(parts.kinds, 'artifact').read(node, ANY, terms.context);
+      yield entry(path, source);
       break;
     }
     case 'file':
@@ -45,7 +40,7 @@ export async function* readablePieces(parts: TransferParts, node: Node, terms: A
     case 'folder':
       break;
   }
-  if (format === 'html') yield* indexPieces(parts, node, `${stem}/index.html`, places);
+  if (format === 'html') yield* indexPieces(parts, node, `${stem}/index.html`, terms, places);
 }
 
 const SOURCES: Partial<Record<ArtifactType, string>> = {
@@ -58,18 +53,34 @@ const SOURCES: Partial<Record<ArtifactType, string>> = {
   [ArtifactType.CSV]: '.csv',
 };
 
+/** Returns the end of the path of a resource's entry, which other entries link to. */
+async function endOf(parts: TransferParts, node: Node, terms: ArchiveTerms, places: Places): Promise<string> {
+  if (node.type !== 'artifact') return extensionOf(node, terms.format as Format);
+  return places.endOfArtifact(node.id, async () => {
+    const { artifactType } = await requireKind(parts.kinds, 'artifact').read(node, ANY, terms.context);
+    return SOURCES[artifactType as ArtifactType] ?? '.txt';
+  });
+}
+
 const REFERENCE = new RegExp(`resource:(${UUID_PATTERN})`, 'g');
 
 /** Returns a text in which references lead to the entries of their resources. */
-async function linked(text: string, path: string, { workspaceId }: Node, terms: ArchiveTerms, places: Places) {
+async function linked(
+  parts: TransferParts,
+  text: string,
+  path: string,
+  { workspaceId }: Node,
+  terms: ArchiveTerms,
+  places: Places,
+): Promise<string> {
   const ids = [...new Set([...text.matchAll(REFERENCE)].map(([, id]) => id as string))];
   if (ids.length === 0) return text;
-  const found = await places.many(workspaceId, ids);
-  return text.replace(REFERENCE, (whole, id: string) => {
-    const target = found.get(id);
-    if (target === undefined || (target.node.type === 'file' && !terms.include.files)) return whole;
-    return linkBetween(path, target.path + extensionOf(target.node, terms.format as Format));
-  });
+  const links = new Map<string, string>();
+  for (const [id, target] of await places.many(workspaceId, ids)) {
+    if (target.node.type === 'file' && !terms.include.files) continue;
+    links.set(id, linkBetween(path, target.path + (await endOf(parts, target.node, terms, places))));
+  }
+  return text.replace(REFERENCE, (whole, id: string) => links.get(id) ?? whole);
 }
 
 async function* tableHtml(parts: TransferParts, node: Node, terms: ArchiveTerms): AsyncGenerator<string> {
@@ -91,6 +102,7 @@ export async function* indexPieces(
   parts: TransferParts,
   node: Pick<Node, 'id' | 'name' | 'workspaceId'>,
   path: string,
+  terms: ArchiveTerms,
   places: Places,
 ): Pieces {
   const { children } = parts.settings;
@@ -99,7 +111,7 @@ export async function* indexPieces(
   if (found.length === 0 && path !== 'index.html' && (await hasNoPage(parts, node.id))) return;
   const lines: string[] = [];
   for (const child of found) {
-    const to = (await places.of(child)) + extensionOf(child, 'html');
+    const to = (await places.of(child)) + (await endOf(parts, child, terms, places));
     lines.push(`<li><a href="${escapeHtml(linkBetween(path, to))}">${escapeHtml(child.name)}</a></li>`);
   }
   yield entry(path, htmlPage(node.name, `<ul>\n${lines.join('\n')}\n</ul>`));
