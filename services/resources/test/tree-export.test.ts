@@ -159,3 +159,10 @@ test.each(['markdown', 'html'])('links in %s lead to entries of the archive, wha
     for (const [, quoted, plain] of links) expect([...entries.keys()]).toContain(decodeURI(quoted ?? plain ?? ''));
   }
 });
+
+test('no entry of a readable archive is hidden by a dot before its name', async () => {
+  const { workspaceId } = world;
+  const page = await world.create(admin, { type: ResourceType.DOCUMENT, workspaceId, name: ' ..env' });
+  const paths = [...(await archiveOf(workspaceId, 'markdown')).keys()];
+  expect(paths).toContain(`env ${page.id.slice(-8)}.md`);
+});

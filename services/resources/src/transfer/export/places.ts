@@ -52,7 +52,7 @@ export function createPlaces({ tree }: Pick<TransferParts, 'tree'>): Places {
 /** Maximum characters of a name in a path, so that 32 levels stay within the limits of most file systems. */
 const MAX_NAME_CHARS = 60;
 
-/** Returns a unique name that every file system accepts. */
+/** Returns a unique name that every file system accepts, and none hides. */
 function componentOf({ id, name, type }: Pick<Node, 'id' | 'name' | 'type'>): string {
   const dot = type === 'file' ? name.lastIndexOf('.') : -1;
   const stem = dot > 0 ? name.slice(0, dot) : name;
@@ -60,7 +60,7 @@ function componentOf({ id, name, type }: Pick<Node, 'id' | 'name' | 'type'>): st
     ...stem
       .replace(/[\p{Cc}<>:"/\\|?*#%]+/gu, ' ')
       .replace(/\s+/g, ' ')
-      .trim(),
+      .replace(/^[. ]+|[. ]+$/g, ''),
   ]
     .slice(0, MAX_NAME_CHARS)
     .join('');
