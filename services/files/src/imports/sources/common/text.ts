@@ -30,12 +30,12 @@ export function momentOf(text: string | null | undefined): string | undefined {
 }
 
 /**
- * Returns the text of an entry, decoded from its charset, without a byte order mark. Rejects with an `ImportFault`
- * above `limit` bytes.
+ * Returns the text of an entry, decoded from its charset, without a byte order mark and NULs. Rejects with an
+ * `ImportFault` above `limit` bytes.
  */
 export async function readText(bundle: Bundle, path: string, limit: number, declared?: string): Promise<string> {
   const bytes = await bundle.read(path, limit);
-  return decode(bytes, declared).replace(/^\ufeff/, '');
+  return wellFormed(decode(bytes, declared)).replace(/^\ufeff/, '');
 }
 
 /** Returns the first bytes of an entry, up to `length`. */

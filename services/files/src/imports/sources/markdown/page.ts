@@ -1,4 +1,4 @@
-import { decode } from '../../../media/charset.js';
+import { readText } from '../common/text.js';
 import type { Bundle, Entry, ItemContent } from '../port.js';
 import { type FrontMatter, frontMatterOf } from './front-matter.js';
 
@@ -7,7 +7,7 @@ const PAGE_BYTES = 16 * 1024 * 1024;
 
 /** Reads a page and the metadata in its front matter. The text is unchanged and includes the front matter. */
 export async function readPage(bundle: Bundle, entry: Entry): Promise<ItemContent> {
-  const markdown = decode(await bundle.read(entry.path, PAGE_BYTES));
+  const markdown = await readText(bundle, entry.path, PAGE_BYTES);
   const matter = frontMatterOf(markdown);
   return {
     ...titled(matter, markdown),
