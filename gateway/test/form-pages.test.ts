@@ -1,4 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
+import { PATIENCE } from '@commonplace/kit/testing/patience';
 import { FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { FORM } from './pages/fixture.js';
@@ -173,6 +174,23 @@ describe('the page of a form', () => {
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining(words)]);
     expect((await stage.post(PATH, { 'f.name': 'Ada' })).status).toBe(409);
     expect(stage.submitted).toEqual([]);
+  });
+
+  test('takes thousands of values of one field without keeping others waiting, and refuses more', async () => {
+    const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const send = async (values: number) => {
+      const body = Array.from({ length: values }, (_, i) => `f.choices=${i}`).join('&');
+      return (await fetch(stage.baseUrl + PATH, { method: 'POST', headers: type, body })).status;
+    };
+    const began = performance.now();
+    expect(await send(10_000)).toBe(200);
+    expect(performance.now() - began).toBeLessThan(1000 * PATIENCE);
+    expect(await send(10_002)).toBe(400);
+    const boundary = '--x\r\nContent-Disposition: form-data; name="f.choices"\r\n\r\n1\r\n';
+    const headers = { 'Content-Type': 'multipart/form-data; boundary="x"' };
+    const body = `${boundary.repeat(10_001)}--x--\r\n`;
+    expect((await fetch(stage.baseUrl + PATH, { method: 'POST', headers, body })).status).toBe(400);
+    expect(stage.submitted).toHaveLength(1);
   });
 
   test('is not found with a wrong token, and reports a malformed body', async () => {

@@ -173,7 +173,10 @@ export function withoutPlaceholders(doc: Doc, before: Doc, hidden: ReadonlySet<s
   const known = new Map<string, Place[]>();
   const keyOf = ({ id, nodes }: Place) => `${nodes[0]?.type} ${id}`;
   mapPlaces(before, (place) => {
-    if (hidden.has(place.id)) known.set(keyOf(place), [...(known.get(keyOf(place)) ?? []), place]);
+    if (!hidden.has(place.id)) return undefined;
+    const same = known.get(keyOf(place));
+    if (same === undefined) known.set(keyOf(place), [place]);
+    else same.push(place);
     return undefined;
   });
   if (known.size === 0) return doc;

@@ -145,6 +145,7 @@ function takeValue(
   const { type } = field;
   if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0))
     return NOTHING;
+  if (hasNul(value)) return faults.add(param, 'invalid_value', 'must not have NUL characters.');
   if (type === 'file' || (type === 'signature' && column.type === 'attachment')) {
     const files = readFiles(value, field, param, faults);
     return files && (files.length === 0 ? NOTHING : { answer: files.map(({ name }) => name), files });
@@ -164,6 +165,11 @@ function takeValue(
   return taken === undefined || pattern === undefined || !isTextField(type)
     ? taken
     : { ...taken, pattern: { pattern, text: String(plain.cell) } };
+}
+
+/** Returns whether a text, or one of a list, has a NUL, which no stored text may contain. The page of a form passes it on. */
+function hasNul(value: unknown): boolean {
+  return [value].flat().some((one) => typeof one === 'string' && one.includes('\u0000'));
 }
 
 const TAKING = { typecast: true, choice: () => undefined };

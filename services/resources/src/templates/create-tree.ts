@@ -112,7 +112,11 @@ function tagsFor(
 /** Returns the sort key of each item among its siblings. */
 function positionsOf(items: readonly TreeItem[]): string[] {
   const siblings = new Map<number, number[]>();
-  for (const [at, { parent = -1 }] of items.entries()) siblings.set(parent, [...(siblings.get(parent) ?? []), at]);
+  for (const [at, { parent = -1 }] of items.entries()) {
+    const same = siblings.get(parent);
+    if (same === undefined) siblings.set(parent, [at]);
+    else same.push(at);
+  }
   const positions: string[] = [];
   for (const list of siblings.values()) {
     const keys = generateNKeysBetween(null, null, list.length);

@@ -124,6 +124,10 @@ function visible({ boundaries, items }: Open): Visible {
 /** Returns the ids of granted nodes by boundary, so that a filter has one part for each boundary. */
 function idsByBoundary(granted: Visible['granted']): Map<string, string[]> {
   const byBoundary = new Map<string, string[]>();
-  for (const { id, boundary } of granted) byBoundary.set(boundary, [...(byBoundary.get(boundary) ?? []), id]);
+  for (const { id, boundary } of granted) {
+    const same = byBoundary.get(boundary);
+    if (same === undefined) byBoundary.set(boundary, [id]);
+    else same.push(id);
+  }
   return byBoundary;
 }

@@ -49,6 +49,7 @@ function taken(fields: readonly BoundField[], value: unknown): unknown {
 describe('values', () => {
   test.each<[string, BoundField[], unknown, unknown]>([
     ['a text', bound({ type: 'short_text' }), 'Ada', 'Ada'],
+    ['a text with a NUL', bound({ type: 'long_text' }), 'a\u0000b', 'values.f invalid_value'],
     ['a text of two lines', bound({ type: 'short_text' }), 'a\nb', 'values.f invalid_value'],
     ['a text that is too short', bound({ type: 'long_text', min_length: 3 }), '😀😀', 'values.f invalid_value'],
     ['a text of characters of two units', bound({ type: 'long_text', max_length: 2 }), '😀😀', '😀😀'],
