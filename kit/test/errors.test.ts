@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { AppError, invalidField, invalidFields } from '../src/errors/index.js';
+import { AppError, asAppError, invalidField, invalidFields } from '../src/errors/index.js';
 
 const messageOf = (param: string, message: string) => invalidField(param, 'invalid_value', message).message;
 
@@ -54,5 +54,24 @@ describe('an error about what a client has sent', () => {
       message: 'must be one of the choices of the column.',
     }));
     expect(invalidFields(faults).faults).toHaveLength(100);
+  });
+});
+
+describe('asAppError', () => {
+  test.each([
+    ['EMFILE', 'service_unavailable'],
+    ['ENFILE', 'service_unavailable'],
+    ['ENOSPC', 'storage_full'],
+    ['ENOENT', 'internal_error'],
+  ])('makes %s a %s with its cause', (code, reason) => {
+    const cause = Object.assign(new Error(`${code}: open '/data/files/x'`), { code });
+    const error = asAppError(cause);
+    expect(error).toMatchObject({ reason, cause });
+    expect(error.message).not.toContain('/data');
+  });
+
+  test('returns an AppError as it is', () => {
+    const error = new AppError('NOT_FOUND', 'not_found', 'None.');
+    expect(asAppError(error)).toBe(error);
   });
 });

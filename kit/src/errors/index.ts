@@ -151,6 +151,14 @@ export function isStorageFull(error: unknown): boolean {
   return FULL.has(String((error as { code?: unknown } | undefined)?.code));
 }
 
+/** Codes by which the operating system reports that the process, or the machine, has no file descriptors left. */
+const OUT_OF_FILES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
+
+/** Returns whether something failed only because too many files and connections are open, which passes. */
+export function isOutOfFiles(error: unknown): boolean {
+  return OUT_OF_FILES.has(String((error as { code?: unknown } | undefined)?.code));
+}
+
 export const Internal = defineError('INTERNAL', 'internal_error', 'Something went wrong on our side.');
 
 /**
@@ -203,10 +211,11 @@ export function invalidField(param: string, code: string, message: string): AppE
 }
 
 /**
- * Converts any thrown value to an AppError. What is not one becomes `storage_full` if the disk was full, otherwise
- * `internal_error`, with its cause.
+ * Converts any thrown value to an AppError. What is not one becomes `storage_full` if the disk was full,
+ * `service_unavailable` if too many files were open, otherwise `internal_error`, with its cause.
  */
 export function asAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
-  return isStorageFull(thrown) ? StorageFull({ cause: thrown }) : Internal({}, { cause: thrown });
+  if (isStorageFull(thrown)) return StorageFull({ cause: thrown });
+  return (isOutOfFiles(thrown) ? Unavailable : Internal)({}, { cause: thrown });
 }

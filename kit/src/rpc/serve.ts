@@ -1,7 +1,7 @@
 import type { MethodFacts } from '@commonplace/proto/methods.js';
 import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
 import { isCancelled } from '../deadline/cancellation.js';
-import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
+import { AppError, asAppError, isOutOfFiles, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
 import type { Log } from '../log/index.js';
 import type { SpaceGuard } from '../space/index.js';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '../store/port.js';
@@ -180,7 +180,10 @@ function withScope(caller: Caller, { scopes }: MethodFacts): Caller {
   });
 }
 
-/** Returns the error to send: an AppError as it is, any other as `internal_error`, logged with its cause. */
+/**
+ * Returns the error to send: an AppError as it is, any other as `asAppError` converts it. What operators have to know is
+ * logged with its cause.
+ */
 function reported(
   thrown: unknown,
   path: string,
@@ -189,7 +192,7 @@ function reported(
   span: Span | undefined,
 ): AppError {
   const error = asAppError(thrown);
-  if (error.code === 'INTERNAL') {
+  if (error.code === 'INTERNAL' || isOutOfFiles(thrown)) {
     const { requestId } = call.metadata;
     const trace = traceFields(span?.traceparent);
     log.error('rpc.failed', { ...trace, method: path, request_id: requestId, error: error.cause ?? error });
