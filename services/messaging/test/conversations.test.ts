@@ -342,6 +342,23 @@ describe('a person who leaves', () => {
     });
   });
 
+  test('a workspace keeps the memberships in others, though they are suspended in the Org meanwhile', async () => {
+    const [left, kept] = [newPlace(), newPlace()];
+    const other = { ...kept, orgId: left.orgId };
+    for (const place of [left, other]) for (const one of [ann, ben]) stage.join(one, place);
+    const [gone, stays] = [
+      await group(ann, [ben], { workspaceId: left.workspaceId }),
+      await group(ann, [ben], { workspaceId: other.workspaceId }),
+    ];
+    for (const place of [left, other]) await stage.quit(ben, place);
+    const data = { workspaceId: left.workspaceId, userId: ben.userId };
+    await stage.stage.host.bus.publish([eventOf('tenancy.workspace_member.removed', data, { tenant: left.orgId })]);
+    await eventually(async () => expect((await stage.get(ann, gone.id)).memberCount).toBe(1));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    stage.join(ben, other);
+    expect((await stage.get(ben, stays.id)).memberCount).toBe(2);
+  });
+
   test('is no member of a group to which they were added at the same moment', async () => {
     const left = newPlace();
     for (const one of [ann, ben, cem]) stage.join(one, left);

@@ -43,13 +43,16 @@ async function follow(parts: ConversationParts, event: TypedEvent<(typeof MEMBER
   if (userId === '' || tenant === undefined) return;
   await parts.departures.store(event);
   const person = await parts.memberships.fresh(userId, parts.systemCall());
+  // A person who is suspended, or whose Org is to be deleted, belongs to no place for a while, and keeps the other ones.
+  const isAt = ({ workspaceId }: MemberRecord) =>
+    event.name === 'tenancy.org_member.removed' || workspaceId === event.data.workspaceId;
   for (let after: string[] | undefined; ; ) {
     const found = await parts.members.find({
       where: { tenant, principalId: userId },
       limit: CHUNK,
       ...(after && { after }),
     });
-    for (const member of found) await endUnlessMember(parts, member, person);
+    for (const member of found) if (isAt(member)) await endUnlessMember(parts, member, person);
     const last = found.at(-1);
     if (last === undefined || found.length < CHUNK) return;
     after = [last.id];
