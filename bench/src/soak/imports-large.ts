@@ -10,7 +10,7 @@ import { type LargeArchive, writeLargeArchive } from './large-archive.js';
 import type { Tally } from './tally.js';
 
 /** Maximum memory in MiB that an import may use in addition to that of the idle system. */
-const MAX_MIB = 300;
+const MAX_MIB = 350;
 const SAMPLE_MS = 200;
 const POLL_INTERVAL_MS = 500;
 /** Every how many polls one is printed. It results in a line every half minute. */

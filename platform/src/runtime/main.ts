@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
 import { ConfigError, EX_CONFIG, helpText, type Table, unknownSettings } from '@commonplace/kit/config';
 import { factsOfError, writeLastWords } from '@commonplace/kit/log';
+import { limitHeapGrowth } from './heap-growth.js';
 import { giveBackIdleMemory } from './idle-memory.js';
 import type { ServiceModule } from './module.js';
 import { type Running, run } from './run.js';
@@ -13,13 +13,6 @@ const EXIT_MS = 25_000;
 
 /** Signals that end a process: immediately during its start, and later after the calls in flight have ended. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-
-/**
- * Percent by which the heap may grow beyond its live size before a garbage collection. By default the engine lets it
- * grow to four times that size if the machine has the memory: an import of 5,000 pages then takes 400 MB, at 40 percent
- * 210.
- */
-const HEAP_GROWTH = 25;
 
 /**
  * Runs modules until a signal ends the process; it is all that a service's `main.ts` calls. `prepare` adds to the
@@ -43,7 +36,7 @@ export async function main(
   // only afterwards, and would be lost with a listener that is removed.
   let end: () => void = () => process.exit(0);
   for (const signal of SIGNALS) process.on(signal, () => end());
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
+  limitHeapGrowth();
   try {
     if (modules.length > 1) reportUnknownSettings(modules);
     prepare?.(process.env);
