@@ -1,4 +1,3 @@
-import { questionOf } from '../engine/prompt.js';
 import { costOf, estimateTokens, maxReplyTokens } from '../models/estimate.js';
 import type { ChatModels } from '../models/port.js';
 import type { RunRecord } from '../stores/runs.js';
@@ -16,7 +15,8 @@ export async function requireFirstStep(
   const model = models.find(run.model);
   if (model === undefined) return;
   const { info } = model;
-  const question = run.input === undefined ? '' : questionOf(run.input, '');
-  const micros = costOf(info, estimateTokens(question), maxReplyTokens(info));
+  const { text = '', parameters = {} } = run.input ?? {};
+  const data = Object.keys(parameters).length === 0 ? '' : JSON.stringify(parameters);
+  const micros = costOf(info, estimateTokens(text + data), maxReplyTokens(info));
   if (micros > 0) await ledger.check(attributionOf(run), micros);
 }
