@@ -13,6 +13,9 @@ describe('the message about a field', () => {
 
   test('has the name once', () => {
     expect(messageOf('content', 'content is required.')).toBe('content is required.');
+    expect(messageOf('columns[0].type', 'type must be one of text, number.')).toBe(
+      'columns[0].type must be one of text, number.',
+    );
     expect(messageOf('cron', 'cron, interval_seconds or run_at is required.')).toBe(
       'cron, interval_seconds or run_at is required.',
     );

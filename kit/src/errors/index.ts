@@ -183,8 +183,14 @@ export function fieldName(param: string): string {
 }
 
 function namingField({ param, message }: Fault): string {
-  if (param === '' || (message.startsWith(param) && !/^[\w.[]/.test(message.slice(param.length)))) return message;
+  if (param === '' || beginsWith(message, param)) return message;
+  const last = param.slice(param.lastIndexOf('.') + 1);
+  if (beginsWith(message, last)) return fieldName(param) + message.slice(last.length);
   return `${fieldName(param)}${/^[a-z]/.test(message) ? '' : ':'} ${message}`;
+}
+
+function beginsWith(message: string, name: string): boolean {
+  return message.startsWith(name) && !/^[\w.[]/.test(message.slice(name.length));
 }
 
 function shortFault(fault: Fault): Fault {

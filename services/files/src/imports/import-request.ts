@@ -86,7 +86,7 @@ async function readFrom(
   };
   const names = SOURCES.filter((one) => (one === 'upload' ? upload : given[one] !== undefined));
   for (const extra of names.slice(1)) {
-    add(extra, 'ambiguous_target', `${names[0]} and ${extra} both state where the bytes are: send one of them.`);
+    add(extra, 'ambiguous_target', `must not be sent beside ${names[0]}: both state where the bytes are.`);
   }
   if (selection.length > 0 && connectionId === undefined) {
     add('selection', 'invalid_value', 'selection belongs to a connection_id.');

@@ -29,7 +29,7 @@ export async function readFileRequest(
   const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
   if (name === '' && replaceResourceId === undefined) add('name', 'missing_field', 'name is required.');
   if (contentBase64 !== undefined && sourceUrl !== undefined) {
-    add('source_url', 'ambiguous_target', 'content_base64 and source_url are both given: send one of them.');
+    add('source_url', 'ambiguous_target', 'must not be sent beside content_base64.');
   }
   if (replaceResourceId !== undefined && (request.parentId ?? request.workspaceId) !== undefined) {
     add(
