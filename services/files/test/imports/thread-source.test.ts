@@ -47,6 +47,23 @@ describe('a source in a thread', () => {
     expect(fields.html).toContain('gone.html');
   });
 
+  test('returns no text that resources refuse: NULs and halves of characters', async () => {
+    const json = '[{"a\\u0000": "x\\u0000", "in": {"k\\u0000": ["v\\ud800"]}}]';
+    const written = async (type: string, name: string, text: string) => {
+      const source = await open(type, { [name]: text });
+      const [item] = source.items;
+      if (item === undefined) throw new Error('no item');
+      const facts = await source.read(item);
+      const { fields } = await source.body(item, () => undefined);
+      return { facts, text: fields.html ?? fields.markdown ?? String(fields.contentJson) };
+    };
+    expect((await written('html_zip', 'a.html', '<p>a\0b</p><img alt="q\0" src="x.png">')).text).not.toContain('\0');
+    const table = JSON.parse((await written('json', 'a.json', json)).text);
+    expect(table).toMatchObject({ columns: [{ name: 'a' }, { name: 'in' }], rows: [['x', { k: ['v\ufffd'] }]] });
+    const page = await written('markdown_zip', 'a.md', '---\nnote: "a\\0b"\n---\nx');
+    expect(page.facts.metadata).toEqual({ note: 'ab' });
+  });
+
   test('resolves every link in any number of parts', async () => {
     const links = Array.from({ length: 2500 }, (_, i) => `[a](${i}.md)`).join('\n\n');
     const source = await open('markdown', { 'a.md': links });

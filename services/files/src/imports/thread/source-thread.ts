@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { lowerPriority } from '@commonplace/kit/priority';
 import { FORMATS } from '../formats.js';
 import { closeParser } from '../sources/common/parser.js';
+import { wellFormedValue } from '../sources/common/text.js';
 import { type Bundle, ImportFault, type ItemContent, type Source, type SourceItem } from '../sources/port.js';
 import { type ItemBody, linksOf, putBodyOf } from './bodies.js';
 import { imagesIn } from './images.js';
@@ -81,7 +82,7 @@ const handlers = {
   },
 
   async read(seq: number): Promise<ItemFacts> {
-    const { markdown, html, json, ...facts }: ItemContent = await opened().read(itemAt(seq));
+    const { markdown, html, json, ...facts }: ItemContent = wellFormedValue(await opened().read(itemAt(seq)));
     const body = {
       ...(markdown !== undefined && { markdown }),
       ...(html !== undefined && { html }),
@@ -91,7 +92,7 @@ const handlers = {
     return facts;
   },
 
-  images: async (seq: number): Promise<string[]> => imagesIn(await opened().read(itemAt(seq))),
+  images: async (seq: number): Promise<string[]> => imagesIn(wellFormedValue(await opened().read(itemAt(seq)))),
 
   async links(seq: number, from: number): Promise<FoundLink[]> {
     const item = readAt(seq);

@@ -5,6 +5,26 @@ import { type Bundle, ImportFault } from '../port.js';
 /** Removes NUL and replaces lone surrogates, which no stored text may contain. */
 export const wellFormed = (text: string): string => text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd');
 
+const isSound = (text: string): boolean => wellFormed(text) === text;
+
+function isSoundValue(value: unknown): boolean {
+  if (typeof value === 'string') return isSound(value);
+  if (Array.isArray(value)) return value.every(isSoundValue);
+  return !isRecord(value) || Object.entries(value).every(([key, one]) => isSound(key) && isSoundValue(one));
+}
+
+function repaired(value: unknown): unknown {
+  if (typeof value === 'string') return wellFormed(value);
+  if (Array.isArray(value)) return value.map(repaired);
+  if (!isRecord(value) || isSoundValue(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [wellFormed(key), repaired(one)]));
+}
+
+/** Makes all texts within a value well-formed; returns the value itself if they are. */
+export function wellFormedValue<Value>(value: Value): Value {
+  return isSoundValue(value) ? value : (repaired(value) as Value);
+}
+
 /** Collapses each run of white space to one space. */
 export const oneLine = (text: string): string => text.replace(/[\s\u00a0]+/g, ' ').trim();
 
