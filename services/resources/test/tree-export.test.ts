@@ -166,3 +166,13 @@ test('no entry of a readable archive is hidden by a dot before its name', async 
   const paths = [...(await archiveOf(workspaceId, 'markdown')).keys()];
   expect(paths).toContain(`env ${page.id.slice(-8)}.md`);
 });
+
+test('cells in HTML keep their line breaks', async () => {
+  const { workspaceId } = world;
+  const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+  const rows = json([{ A: 'one\n<two>' }]);
+  const type = ResourceType.TABLE;
+  const { id } = await world.create(admin, { type, workspaceId, name: 'T', columns: json([{ name: 'A' }]), rows });
+  const page = (await archiveOf(workspaceId, 'html')).get(`T ${id.slice(-8)}.html`);
+  expect(page).toContain('<td>one<br />&lt;two&gt;</td>');
+});

@@ -91,11 +91,14 @@ async function* tableHtml(parts: TransferParts, node: Node, terms: ArchiveTerms)
     if (first) yield `<table>\n<tr>${columns.map(({ name }) => `<th>${escapeHtml(name)}</th>`).join('')}</tr>\n`;
     first = false;
     for (const { cells } of rows) {
-      yield `<tr>${columns.map(({ id }) => `<td>${escapeHtml(cellText(cells[id]))}</td>`).join('')}</tr>\n`;
+      yield `<tr>${columns.map(({ id }) => `<td>${htmlOf(cellText(cells[id]))}</td>`).join('')}</tr>\n`;
     }
   }
   yield `</table>${after}`;
 }
+
+/** Escapes the text of a cell, whose line breaks HTML would show as blanks. */
+const htmlOf = (text: string): string => escapeHtml(text).replace(/\r\n?|\n/g, '<br />');
 
 /** Yields a list of the children of a resource, or of the top of the workspace. */
 export async function* indexPieces(
