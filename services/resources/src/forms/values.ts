@@ -2,7 +2,7 @@ import type { Fault } from '@commonplace/kit/errors';
 import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import type { Cell, Column, ColumnType } from '../tables/column.js';
-import { type BoundField, choiceOf, namedField, namedOption } from './columns.js';
+import { type BoundField, choiceOf, namedField } from './columns.js';
 import { holds } from './conditions.js';
 import type { FieldOption } from './field.js';
 import { isChoice, isNumberField, isTextField } from './field-types.js';
@@ -232,12 +232,14 @@ function takeOptions(field: BoundField, column: Column, value: unknown, param: s
   const many = field.type === 'multi_choice';
   const asked = Array.isArray(value) ? value : [value];
   if (!many && asked.length > 1) return faults.add(param, 'invalid_type', 'must be one choice.');
-  const chosen: FieldOption[] = [];
+  const named = optionsByName(options);
+  const found = new Set<FieldOption>();
   for (const one of asked) {
-    const options_ = findOptions(options, one, many);
+    const options_ = findOptions(named, one, many);
     if (options_ === undefined) return faults.add(param, 'invalid_value', `has no choice ${shorten(one)}.`);
-    for (const option of options_) if (!chosen.includes(option)) chosen.push(option);
+    for (const option of options_) found.add(option);
   }
+  const chosen = [...found];
   const answer = many ? chosen.map((option) => option.value) : chosen[0]?.value;
   if (column.type !== 'select' && column.type !== 'multi_select') {
     const text = chosen.map((option) => option.value).join(', ');
@@ -257,14 +259,29 @@ function takeOptions(field: BoundField, column: Column, value: unknown, param: s
 /**
  * Returns the options that a text names by id, value or label. If the text names none itself, it is split at commas.
  */
-function findOptions(options: readonly FieldOption[], given: unknown, many: boolean): FieldOption[] | undefined {
+function findOptions(
+  named: ReadonlyMap<string, FieldOption>,
+  given: unknown,
+  many: boolean,
+): FieldOption[] | undefined {
   if (typeof given !== 'string' && typeof given !== 'number') return undefined;
-  const find = (text: string) => namedOption(options, text);
   const text = String(given);
-  const one = find(text);
+  const one = named.get(text);
   if (one !== undefined || !many) return one && [one];
-  const several = text.split(',').map((part) => find(part.trim()));
+  const several = text.split(',').map((part) => named.get(part.trim()));
   return several.every((option) => option !== undefined) ? several : undefined;
+}
+
+/**
+ * Returns the options by id, else by value, else by label, the first of each, as `namedOption` finds one. A submission may name
+ * a hundred thousand.
+ */
+function optionsByName(options: readonly FieldOption[]): ReadonlyMap<string, FieldOption> {
+  const named = new Map<string, FieldOption>();
+  for (const key of ['label', 'value', 'id'] as const) {
+    for (const option of options.toReversed()) named.set(option[key], option);
+  }
+  return named;
 }
 
 const shorten = (value: unknown): string => {

@@ -100,10 +100,14 @@ function takeRating(value: unknown, column: Column, taking: ConversionTerms): Co
   return whole ? taken : refuse(`must be a whole number from 0 to ${max}.`);
 }
 
+/** Maximum characters of a text that is converted to a number: the patterns below take the square of its length. */
+const MAX_NUMBER_TEXT = 500;
+
 function castNumber(value: unknown, type: ColumnType): number | undefined {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
+  if (text.length > MAX_NUMBER_TEXT) return undefined;
   const clock = type === 'duration' ? /^(\d+):([0-5]\d)(?::([0-5]\d))?$/.exec(text) : null;
   if (clock !== null) {
     const [, a, b, c] = clock.map(Number) as [number, number, number, number];
@@ -140,7 +144,7 @@ function takeChoices(value: unknown, column: Column, taking: ConversionTerms): C
   const list = one ? [String(value)] : itemsOf(value, taking);
   if (list === undefined) return refuse('must be a list of ids or names of choices.');
   const ids = new Set<string>();
-  for (const text of list) {
+  for (const text of new Set(list)) {
     const id = taking.choice(column, text);
     if (id === undefined) return refuse(`has no choice ${shorten(text)}.`);
     ids.add(id);

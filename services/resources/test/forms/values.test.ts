@@ -36,6 +36,8 @@ function bound(field: Partial<FormField> & Pick<FormField, 'type'>, of: Column =
 
 const NONE: ReadonlySet<string> = new Set();
 const AT = column('c', 'datetime');
+/** Texts for which a pattern of numbers would take minutes. */
+const [LONG_NUMBER, LONG_DIGITS] = [`1${' '.repeat(900_000)}x`, `${'1'.repeat(900_000)}x`];
 
 /** Returns the cell of the one field, or the code of its fault. */
 function taken(fields: readonly BoundField[], value: unknown): unknown {
@@ -64,6 +66,8 @@ describe('values', () => {
     ['a time with other separators', bound({ type: 'datetime' }, AT), '2026/2/8 9:30', '2026-02-08T09:30:00.000Z'],
     ['a time without a zone', bound({ type: 'datetime' }, AT), '2026-02-28T09:30', '2026-02-28T09:30:00.000Z'],
     ['a day for a time', bound({ type: 'datetime' }, AT), '2026-02-28', '2026-02-28T00:00:00.000Z'],
+    ['a number among spaces', bound({ type: 'number' }, column('c', 'number')), LONG_NUMBER, 'values.f invalid_value'],
+    ['digits without an end', bound({ type: 'number' }, column('c', 'number')), LONG_DIGITS, 'values.f invalid_value'],
     ['a rating by half', bound({ type: 'rating' }, column('c', 'rating')), 2.5, 'values.f invalid_value'],
     ['a scale above its end', bound({ type: 'scale' }, column('c', 'number')), 11, 'values.f invalid_value'],
     ['a ticked box', bound({ type: 'checkbox' }, column('c', 'checkbox')), 'on', true],
@@ -121,6 +125,17 @@ describe('values', () => {
     ).toEqual(['c1', 'c2']);
     expect(taken(bound({ type: 'multi_choice', options }), ['Blue, light'])).toBe('blue');
     expect(taken(bound({ type: 'dropdown' }, select), 'c2')).toBe('c2');
+  });
+
+  test('of choices may be named often, by a name that several options have as well', () => {
+    const options = [
+      { id: 'a', label: 'Same', value: 'b' },
+      { id: 'b', label: 'Same', value: 'other' },
+    ];
+    const field = bound({ type: 'multi_choice', options });
+    expect(taken(field, Array(300_000).fill('other'))).toBe('other');
+    expect(taken(field, ['b', 'Same'])).toBe('other, b');
+    expect(taken(bound({ type: 'single_choice', options }), 'Same')).toBe('b');
   });
 
   test('are named by field or by column, not by both, and others are refused', () => {
