@@ -88,6 +88,21 @@ test.each([
   expect(shown.nextRunAt).toBe(at(SLOT + 5 * 60 * MINUTE));
 });
 
+test('missed slots beyond max_runs are coalesced, and not counted as missed', async () => {
+  const { id: automationId } = await stage.automation();
+  const catchup = { catchup: ScheduleCatchup.ALL, overlap: ScheduleOverlap.ALLOW, catchupWindowSeconds: 86_400 };
+  const { id } = await stage.create({ automationId, cron: '0 * * * *', maxRuns: 2, ...catchup });
+  await stage.goTo(SLOT + 4 * 60 * MINUTE + 10 * MINUTE);
+  await stage.until(id, [
+    ['12:00:00', 'started'],
+    ['13:00:00', 'started'],
+    ['14:00:00', 'coalesced'],
+    ['15:00:00', 'coalesced'],
+    ['16:00:00', 'coalesced'],
+  ]);
+  expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.COMPLETED, runCount: 2, missedCount: 0 });
+});
+
 test('slots missed before the window are not caught up', async () => {
   const { id: automationId } = await stage.automation();
   const fields = { catchup: ScheduleCatchup.ALL, overlap: ScheduleOverlap.ALLOW, catchupWindowSeconds: 2 * 3600 };

@@ -1,6 +1,6 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { type ScheduleParts, timestamp } from './parts.js';
-import { type FireRecord, fireIdOf, type ScheduleRecord, UNSTARTED_STATES } from './records.js';
+import { type FireOutcome, type FireRecord, fireIdOf, type ScheduleRecord, UNSTARTED_STATES } from './records.js';
 import type { Slot } from './slots.js';
 
 type FireParts = Pick<ScheduleParts, 'fires' | 'keepMs'>;
@@ -48,6 +48,8 @@ export function unstartedFires({ fires }: Pick<ScheduleParts, 'fires'>, schedule
 
 export interface Withdrawal {
   readonly reason: string;
+  /** The outcome of past slots; `missed` if it is absent. */
+  readonly outcome?: FireOutcome;
   /** The id of a fire that the caller handles itself. */
   readonly except?: string | undefined;
   /** Whether the fires of future slots are kept. */
@@ -56,24 +58,24 @@ export interface Withdrawal {
 
 /**
  * Withdraws the fires of a schedule that have not started, in a unit of work, except those of `trigger_now`. Past slots
- * stay on record as missed. Returns the number of missed slots.
+ * stay on record with an outcome. Returns the number of past slots.
  */
 export async function withdrawFires(
   parts: FireParts,
   work: UnitOfWork,
   scheduleId: string,
   now: number,
-  { reason, except, keepsFuture = false }: Withdrawal,
+  { reason, outcome = 'missed', except, keepsFuture = false }: Withdrawal,
 ): Promise<number> {
-  let missed = 0;
+  let past = 0;
   for (const { id } of await unstartedFires(parts, scheduleId)) {
     const fire = id === except ? undefined : await work.get(parts.fires, id);
     if (fire === undefined || fire.isManual || !UNSTARTED_STATES.includes(fire.state)) continue;
     const isFuture = Date.parse(fire.scheduledFor) > now;
     if (isFuture && !keepsFuture) work.remove(parts.fires, fire);
     if (isFuture) continue;
-    work.replace(parts.fires, fire, doneFire(parts, fire, now, { outcome: 'missed', reason }));
-    missed++;
+    work.replace(parts.fires, fire, doneFire(parts, fire, now, { outcome, reason }));
+    past++;
   }
-  return missed;
+  return past;
 }

@@ -66,7 +66,10 @@ async function decide(parts: ScheduleParts, work: UnitOfWork, fire: FireRecord, 
   await saveDecided(parts, work, before, done, now);
 }
 
-/** Writes a schedule after a decision about one of its fires. If that completes it, its other fires are withdrawn. */
+/**
+ * Writes a schedule after a decision about one of its fires. If that completes it although it has other fires, it has had
+ * all of its runs, and these are withdrawn.
+ */
 export async function saveDecided(
   parts: ScheduleParts,
   work: UnitOfWork,
@@ -75,9 +78,12 @@ export async function saveDecided(
   now: number,
 ): Promise<void> {
   const isCompleted = after.schedule.status === 'completed' && before.schedule.status === 'active';
-  if (isCompleted) await withdrawFires(parts, work, after.schedule.id, now, { reason: 'the schedule was completed' });
+  if (isCompleted) await withdrawFires(parts, work, after.schedule.id, now, NO_RUNS_LEFT);
   savePair(parts, work, before, after);
 }
+
+/** What is recorded about slots beyond `max_runs`. */
+const NO_RUNS_LEFT = { outcome: 'coalesced', reason: 'max_runs was reached' } as const;
 
 /** A schedule and its fire after a decision. */
 interface Decided {
@@ -100,7 +106,7 @@ async function outcomeOf(
   }
   if (actorAccess === 'lost') return failed(parts, work, pair, fire, 'access_lost', now);
   if (!fire.isManual && schedule.maxRuns !== undefined && state.runCount >= schedule.maxRuns) {
-    const over = doneFire(parts, fire, now, { outcome: 'coalesced', reason: 'max_runs was reached' });
+    const over = doneFire(parts, fire, now, NO_RUNS_LEFT);
     return { pair: (await awaitsAnswer(parts, work, state)) ? pair : completed(pair, now), fire: over };
   }
   if (fire.isManual || schedule.overlap === 'allow') return start(parts, work, pair, fire, now);
