@@ -1,3 +1,4 @@
+import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
@@ -13,6 +14,7 @@ import { createImportUploads } from './imports/acts/receive-upload.js';
 import { createImportHandlers } from './imports/handlers/imports.js';
 import { openImportQueue, openRemovalQueue } from './imports/jobs/runner.js';
 import { IMPORT_CALLS, openImportParts } from './imports/open.js';
+import { watchPurges } from './imports/purges.js';
 import { importCollection } from './imports/stores/records.js';
 import { broadcastImports } from './imports/topic.js';
 import { MEDIA_DEFAULTS, openMedia } from './media/index.js';
@@ -95,7 +97,7 @@ export const files = defineService({
     const removals = await openRemovalQueue(importParts);
     const archives = await openArchiveQueue(archiveParts);
     const archiveExpiry = createArchiveExpiry(archiveParts);
-    let purges: { close(): Promise<void> } | undefined;
+    let subscriptions: readonly Subscription[] = [];
     return {
       implementations: [
         implement(contracts.files, createFileHandlers(uploadParts)),
@@ -112,11 +114,11 @@ export const files = defineService({
         if (settings.importWorkers > 0) await importQueue.begin();
         await archives.begin();
         archiveExpiry.begin();
-        purges = await forgetPurged(sweeperParts, host.bus);
+        subscriptions = await Promise.all([forgetPurged(sweeperParts, host.bus), watchPurges(importParts, host.bus)]);
       },
       close: async () => {
         unwatch();
-        await purges?.close();
+        for (const subscription of subscriptions) await subscription.close();
         await importQueue.close();
         await removals.close();
         await uploads.close();

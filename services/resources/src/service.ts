@@ -19,6 +19,7 @@ import { createContentHandlers } from './snapshots/handlers/content.js';
 import { createSnapshotHandlers } from './snapshots/handlers/snapshots.js';
 import { createTagHandlers } from './tags/handlers/tags.js';
 import { createTemplateHandlers, createTemplateUseHandlers } from './templates/handlers/templates.js';
+import { watchPurges } from './templates/purges.js';
 import { createTreeExportHandlers } from './transfer/handlers/tree-exports.js';
 import { createTreeImportHandlers } from './transfer/handlers/tree-import.js';
 import { createFileNodeHandlers } from './tree/handlers/file-nodes.js';
@@ -80,6 +81,7 @@ export const resources = defineService({
           followMembers(sharing, host.bus),
           followLateGrants(sharing, host.bus),
           followGroups(sharing, host.bus),
+          watchPurges(templates, host.bus),
         ]);
       },
       close: async () => {

@@ -38,7 +38,7 @@ export interface Template extends StoredRecord {
 
 export const templateCollection: CollectionSpec<Template> = {
   name: 'templates',
-  indexes: [{ fields: ['listKey', 'nameFold'] }],
+  indexes: [{ fields: ['listKey', 'nameFold'] }, { fields: ['tenant'] }],
 };
 
 /** Maximum number of templates of an Org or of a person. */

@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { inWork } from '@commonplace/kit/store';
+import { inWork, type UnitOfWork } from '@commonplace/kit/store';
 import { removeUpload } from '../../uploads/purge.js';
 import { resourceIdOf, rootIdOf } from '../domain/ids.js';
 import { finishedEvent } from '../events.js';
@@ -21,18 +21,39 @@ export async function removeImport(
 ): Promise<number> {
   const ended = isActive(record) ? await cancel(parts, record) : record;
   const deleted = deleteResources ? await trash(parts, ended, context) : 0;
-  const { id, tenant, blobId, heldBytes } = ended;
-  for (const upload of await parts.uploads.find({ where: { fileId: id }, limit: 10 })) {
-    removeUpload(parts, context.work, upload);
+  await removeRecord(parts, context.work, ended);
+  return deleted;
+}
+
+/** Number of imports that one round of `removeImportsOf` reads. */
+const CHUNK = 50;
+
+/** Cancels the active imports of a workspace that was purged, and deletes all of its imports; jobs delete the rest. */
+export async function removeImportsOf(parts: ImportParts, workspaceId: string): Promise<void> {
+  for (;;) {
+    const found = await parts.imports.find({ where: { workspaceId }, limit: CHUNK });
+    for (const record of found) {
+      const ended = isActive(record) ? await cancel(parts, record) : record;
+      await inWork(parts.store, async (work) => {
+        const present = await work.get(parts.imports, ended.id);
+        if (present !== undefined) await removeRecord(parts, work, present);
+      });
+    }
+    if (found.length < CHUNK) return;
   }
-  context.work.remove(parts.imports, ended);
-  context.work.insert(parts.importRemovals, {
+}
+
+async function removeRecord(parts: ImportParts, work: UnitOfWork, record: ImportRecord): Promise<void> {
+  const { id, tenant, blobId, heldBytes } = record;
+  for (const upload of await parts.uploads.find({ where: { fileId: id }, limit: 10 }))
+    removeUpload(parts, work, upload);
+  work.remove(parts.imports, record);
+  work.insert(parts.importRemovals, {
     id,
     tenant,
     ...(blobId !== undefined && { blobId, heldBytes }),
     createdAt: new Date().toISOString(),
   });
-  return deleted;
 }
 
 /** Once this commits, the worker finds that it has lost the import and writes nothing more. */
