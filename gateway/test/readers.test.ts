@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { PATIENCE } from '@commonplace/kit/testing/patience';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openPagesStage, PASS, PASSWORD, type PagesStage } from './pages/stage.js';
 
@@ -329,6 +330,13 @@ test('a search with more results links to the next and previous pages', async ()
   expect(last).toContain('Results 5 to 6 for “every”');
   expect(last).toContain('<a rel="prev" href="/p/handbook?q=every">');
   expect(last).not.toContain('rel="next"');
+});
+
+test('a path of thousands of slashes is read at once', async () => {
+  const began = performance.now();
+  expect((await stage.get(`/p/handbook/${'/'.repeat(15_000)}a`)).status).toBe(404);
+  expect(performance.now() - began).toBeLessThan(100 * PATIENCE);
+  expect((await stage.get('/p/handbook///')).status).toBe(200);
 });
 
 test('a former address redirects', async () => {

@@ -143,7 +143,13 @@ async function serveAddressInApi(ctx: Context, parts: ReaderParts): Promise<bool
 }
 
 const isRead = ({ method }: Context): boolean => method === 'GET' || method === 'HEAD';
-const trimmed = (path: string): string => decoded(path.replace(/\/+$/, ''));
+
+/** Returns a path without slashes at its end. A pattern would take the square of the length of a path of slashes. */
+function trimmed(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end--;
+  return decoded(path.slice(0, end));
+}
 
 async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   try {
