@@ -74,7 +74,11 @@ test('nothing of a purged Org is left, what was live is told as purged, and othe
   await eventually(async () => {
     expect(Object.values(await countAll(org.id)).every((count) => count === 0)).toBe(true);
   });
-  const told = s.events.filter(({ type }) => type.endsWith('resource.purged')).flatMap(({ data }) => data.resourceIds);
-  expect([...told].sort()).toEqual([...leaving.ids].sort());
+  await eventually(() => {
+    const told = s.events
+      .filter(({ type }) => type.endsWith('resource.purged'))
+      .flatMap(({ data }) => data.resourceIds as string[]);
+    expect(told.sort()).toEqual([...leaving.ids].sort());
+  });
   expect(await countAll(staying.org.id)).toEqual(before);
 });

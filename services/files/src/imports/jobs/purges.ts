@@ -1,7 +1,7 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { consume } from '@commonplace/platform/events';
-import { removeImportsOf } from './acts/remove-import.js';
-import type { ImportParts } from './parts.js';
+import { removeImportsOf } from '../acts/remove-import.js';
+import type { ImportParts } from '../parts.js';
 
 /** Deletes the imports of purged workspaces, with their items, reports and sources. */
 export function watchPurges(parts: ImportParts, bus: EventBus): Promise<Subscription> {
