@@ -188,6 +188,15 @@ export const ATTACKS: readonly Attack[] = [
       converter(place, fill(`${'|a'.repeat(300)}|\n${'|-'.repeat(300)}|\n${'|b\n'.repeat(300)}\n`, 200_000)),
   },
   { name: 'document: 19,000 blocks replaced', prepare: replacer },
+  {
+    name: 'comment: 10,000 characters of brackets',
+    prepare: async ({ client, workspaceId }) => {
+      const id = await createDocument(client, workspaceId, { content: 'Text' });
+      let count = 0;
+      // Each body differs, so that none is known already.
+      return () => client.send('POST', `/resources/${id}/comments`, { body: `${count++} ${'!['.repeat(4990)}` });
+    },
+  },
   { name: 'table: formula that multiplies text', prepare: calculator },
   { name: 'file: 4.5 MB of <div> as HTML', prepare: (place) => uploader(place, fill('<div>', 4.5 * MIB)) },
   {

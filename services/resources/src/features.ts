@@ -4,6 +4,7 @@ import { openDepartures } from '@commonplace/platform/departures';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import type { Host } from '@commonplace/platform/runtime';
+import { createBodies } from './comments/bodies.js';
 import { forgetComments } from './comments/forget.js';
 import type { CommentParts } from './comments/parts.js';
 import { commentCollection, threadCollection } from './comments/records.js';
@@ -86,7 +87,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
 
   const sharing: SharingParts = { ...parts, grants, accessRequests, departures: records.departures };
   const tags: TagParts = { ...parts, tags: records.tags, usage: records.usage };
-  const commentParts: CommentParts = { ...parts, kinds, comments, threads, hidden };
+  const commentParts: CommentParts = { ...parts, kinds, comments, threads, hidden, bodies: createBodies(deriver) };
   const snapshotParts: SnapshotParts = { ...parts, kinds, deriver, snapshots };
   const { bus } = host;
   const guard = await openOutgoingGuard({ settings, directory: peers.directory, bus, systemCall });

@@ -1,4 +1,3 @@
-import { parseMarkdown, toText } from '../documents/index.js';
 import type { Node } from '../domain/node.js';
 import type { CommentParts } from './parts.js';
 import { COMMENT_ORDER, type Comment } from './records.js';
@@ -8,18 +7,17 @@ const MAX_PER_QUERY = 500;
 /** Maximum number of comments of one document; the latest ones are returned. */
 const MAX_PER_DOCUMENT = 500;
 const LATEST_FIRST = COMMENT_ORDER.map((field) => `-${field}` as const);
-/** Matches text that may contain Markdown markup. */
-const MARKED = /[\\`*_[\]<>#&~$|:!+-]|^\s*\d+[.)]/m;
 
 /** Returns the comments on some nodes as plain text by node id, latest first. Costs one query if there are none. */
 export async function commentTexts(parts: CommentParts, nodes: readonly Node[]): Promise<Map<string, string[]>> {
   const found = await commentBodies(parts, nodes);
-  return new Map([...found].map(([id, bodies]) => [id, bodies.map(plainBody)]));
-}
-
-/** Returns the body of a comment as the plain text that is searched. */
-export function plainBody(body: string): string {
-  return MARKED.test(body) ? toText(parseMarkdown(body)).trim() : body;
+  const texts = new Map<string, string[]>();
+  for (const { id, tenant } of nodes) {
+    const plain: string[] = [];
+    for (const body of found.get(id) ?? []) plain.push(await parts.bodies.plain(tenant, body));
+    if (plain.length > 0) texts.set(id, plain);
+  }
+  return texts;
 }
 
 /** Returns the bodies of the comments on some nodes by node id, latest first. Costs one query if there are none. */

@@ -12,11 +12,9 @@ import {
 import type { Node } from '../domain/node.js';
 import { actorMessage } from '../wire.js';
 import { foundAnchors } from './anchors.js';
-import { bodyHtml } from './html.js';
 import type { CommentParts } from './parts.js';
 import { COMMENT_ORDER, type Comment, THREAD_ORDER } from './records.js';
 import { NO_WORDS, shownAnchor, wordsHiddenIn } from './shown-anchor.js';
-import { shownBody } from './shown-body.js';
 
 const STATUSES: Partial<Record<CommentStatusFilter, Comment['status']>> = {
   [CommentStatusFilter.OPEN]: 'open',
@@ -59,19 +57,27 @@ export async function commentMessages(
   const words = anchored
     ? await wordsHiddenIn(parts, node, (text) => parts.hidden.in(context, text), context)
     : NO_WORDS;
+  const requester = { tenant: node.tenant, deadline: context.deadline };
   const breathe = createBreathe(context.signal);
   const messages: CommentMessage[] = [];
   for (const comment of comments) {
     const { body } = comment;
     const anchor = comment.anchor && shownAnchor(comment.anchor, words);
-    const shown = body === undefined ? comment : { ...comment, body: shownBody(body, hidden) };
-    messages.push(commentMessage({ ...shown, anchor }, found.has(comment.id), context.caller.userId));
+    const shown = body === undefined ? undefined : await parts.bodies.shown(requester, body, hidden);
+    const html = shown === undefined ? undefined : await parts.bodies.html(requester, shown);
+    const shownComment = { ...comment, body: shown, anchor };
+    messages.push(commentMessage(shownComment, html, found.has(comment.id), context.caller.userId));
     await breathe();
   }
   return messages;
 }
 
-function commentMessage(comment: Comment, found: boolean, userId: string): CommentMessage {
+function commentMessage(
+  comment: Comment,
+  bodyHtml: string | undefined,
+  found: boolean,
+  userId: string,
+): CommentMessage {
   const { anchor, body } = comment;
   const state = found ? AnchorState.ACTIVE : AnchorState.ORPHANED;
   return {
@@ -80,7 +86,7 @@ function commentMessage(comment: Comment, found: boolean, userId: string): Comme
     threadId: comment.threadId,
     parentCommentId: comment.parentId,
     body,
-    bodyHtml: body === undefined ? undefined : bodyHtml(body),
+    bodyHtml,
     anchor: anchor && { ...NO_CONTEXT, ...anchor, state },
     status: comment.status === 'open' ? CommentStatus.OPEN : CommentStatus.RESOLVED,
     resolvedBy: comment.resolvedBy && actorMessage(comment.resolvedBy),

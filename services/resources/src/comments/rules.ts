@@ -1,7 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
-import { parseMarkdown, references } from '../documents/index.js';
 import { LimitReached } from '../errors.js';
 import type { Comment, Reaction } from './records.js';
 
@@ -16,13 +15,11 @@ const MAX_EMOJI_PER_COMMENT = 50;
 const MAX_REACTIONS_PER_COMMENT = 5000;
 
 /**
- * Returns the ids of the people whom a comment mentions: first the given ones, then those in its Markdown. Throws
+ * Returns the ids of the people whom a comment mentions: first the given ones, then those named in its body. Throws
  * `too_many_items`.
  */
-export function mentionsOf(body: string, given: readonly string[] = []): string[] {
-  const inBody = references(parseMarkdown(body))
-    .users.map((id) => id.toLowerCase())
-    .filter(isUuid);
+export function mentionsOf(named: readonly string[], given: readonly string[] = []): string[] {
+  const inBody = named.map((id) => id.toLowerCase()).filter(isUuid);
   const all = [...new Set([...given, ...inBody])];
   if (all.length <= MAX_MENTIONS_PER_COMMENT) return all;
   const message = `A comment may mention at most ${MAX_MENTIONS_PER_COMMENT} people.`;

@@ -1,5 +1,5 @@
 export { type Anchor, findAnchor, type Place } from './anchors.js';
-export { commentHtml } from './comment.js';
+export { commentDerivation } from './comment.js';
 export { appendMarkdown, applyEdits, type Edit, prependMarkdown } from './edits.js';
 export { parseHtml } from './html/read.js';
 export type { Warning } from './html/sanitise.js';

@@ -1,8 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { ShownText } from '@commonplace/proto/resources/v1/index_service.js';
-import { commentBodies, plainBody } from '../comments/comment-texts.js';
-import { namesHidden, shownBody } from '../comments/shown-body.js';
+import { namesHidden } from '../comments/bodies.js';
+import { commentBodies } from '../comments/comment-texts.js';
 import type { Node } from '../domain/node.js';
 import { textsOf } from '../kinds.js';
 import type { SearchParts } from './parts.js';
@@ -69,7 +69,11 @@ async function shownAmong(
     const isNamed = namesHidden(before, hidden);
     if (!isNamed && !bodies.some((body) => namesHidden(body, hidden))) continue;
     const text = isNamed ? endingLike(before, await parts.kinds.document.shownText(node, subject)) : before;
-    const plain = bodies.map((body) => plainBody(shownBody(body, hidden)));
+    const requester = { tenant: node.tenant, deadline: context.deadline };
+    const plain: string[] = [];
+    for (const body of bodies) {
+      plain.push(await parts.bodies.plain(requester, await parts.bodies.shown(requester, body, hidden)));
+    }
     shown.push({ resourceId: node.id, text, ...differenceOf(before, text), comments: plain });
   }
   return shown;

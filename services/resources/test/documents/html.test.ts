@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { commentHtml, parseHtml, parseMarkdown, readDoc, toHtml, toMarkdown } from '../../src/documents/index.js';
+import { commentDerivation, parseHtml, parseMarkdown, readDoc, toHtml, toMarkdown } from '../../src/documents/index.js';
 
 const htmlOf = (markdown: string) => toHtml(parseMarkdown(markdown)).html;
 
@@ -74,7 +74,9 @@ describe('derived HTML', () => {
   });
 
   test('is the body of a comment', () => {
-    expect(commentHtml('**a** <img src=x onerror=alert(1)>')).toBe('<p><strong>a</strong> <img src="x" /></p>\n');
+    expect(commentDerivation.commentHtml('**a** <img src=x onerror=alert(1)>')).toBe(
+      '<p><strong>a</strong> <img src="x" /></p>\n',
+    );
   });
 });
 

@@ -6,6 +6,7 @@ import {
   CommentStatus,
   type UpdateCommentRequest,
 } from '@commonplace/proto/resources/v1/comment_service.js';
+import type { Requester } from '../../documents/kind/deriver.js';
 import type { Node } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
 import { NotADocument, WorkspaceArchived } from '../../errors.js';
@@ -16,7 +17,6 @@ import type { CommentParts } from '../parts.js';
 import { commentMessages, listComments } from '../queries.js';
 import type { Anchor, Comment } from '../records.js';
 import { mentionsOf, parseReactions, requireWords } from '../rules.js';
-import { disclosedBody } from '../shown-body.js';
 
 export function createCommentHandlers(parts: CommentParts): Handlers<CommentService> {
   const { policy } = parts;
@@ -50,7 +50,8 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
         throw invalidField('anchor', 'invalid_value', 'A reply must have no anchor.');
       }
       const replyTo = parentCommentId === undefined ? undefined : await commentOf(parts, node, parentCommentId);
-      const mentions = await readersAmong(parts, node, mentionsOf(body, request.mentions), context);
+      const named = await parts.bodies.mentions(within(node, context), body);
+      const mentions = await readersAmong(parts, node, mentionsOf(named, request.mentions), context);
       requireOpen(seen);
       const anchor = request.anchor && (await onItsBlock(parts, node, anchorOf(request.anchor), context));
       const comment = await addComment(parts, node, { body, mentions, anchor, replyTo }, context);
@@ -64,8 +65,8 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
       await requireRights(parts, seen, comment, change, context);
       if (change.body !== undefined) requireWords(change.body);
       const reactions = change.reactions && parseReactions(change.reactions);
-      const mentioned = change.body === undefined ? [] : mentionsOf(change.body);
-      const mentions = await readersAmong(parts, seen.node, mentioned, context);
+      const named = change.body && (await parts.bodies.mentions(within(seen.node, context), change.body));
+      const mentions = await readersAmong(parts, seen.node, mentionsOf(named || []), context);
       requireOpen(seen);
       requireVersion(context, comment.version, comment);
       const after = await changeComment(parts, seen.node, comment, { ...change, reactions, mentions }, context);
@@ -85,6 +86,11 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
       return { id: comment.id, deleted: true };
     },
   };
+}
+
+/** Returns the requester of a parse that has to end before the call's deadline. */
+function within({ tenant }: Pick<Node, 'tenant'>, { deadline }: CallContext): Requester {
+  return { tenant, deadline };
 }
 
 function requireDocument({ type }: Node): void {
@@ -124,14 +130,15 @@ function anchorOf({ quote, prefix, suffix, blockId }: CommentAnchorInput): Ancho
 
 /** Returns the change with the references that its body has placeholders for. */
 async function disclosedChange<C extends { readonly body: string | undefined }>(
-  { hidden }: CommentParts,
-  { body: before }: Comment,
+  { hidden, bodies }: CommentParts,
+  { body: before, tenant }: Comment,
   change: C,
   context: CallContext,
 ): Promise<C> {
   const { body } = change;
   if (body === undefined || before === undefined) return change;
-  return { ...change, body: disclosedBody(body, before, new Set(await hidden.in(context, before))) };
+  const unseen = new Set(await hidden.in(context, before));
+  return { ...change, body: await bodies.disclosed(within({ tenant }, context), body, before, unseen) };
 }
 
 function changeOf({ updateMask = [], body, status, reactions }: UpdateCommentRequest) {

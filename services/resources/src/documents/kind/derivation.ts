@@ -1,6 +1,7 @@
 import type { ContentInput, Diff, Payload } from '../../content/kind.js';
 import {
   type BlockMap,
+  commentDerivation,
   type Doc,
   mapBlocks,
   mapBlocksOfDoc,
@@ -55,6 +56,7 @@ export const derivation = {
   diff: (before: string, after: string): Diff => diffLines(before, after),
   page: (html: string): PageMarkdown => pageMarkdown(html),
   redirect: (body: Body, renames: ReadonlyMap<string, string>): Body => redirected(body, renames),
+  ...commentDerivation,
 };
 
 export type Derivation = typeof derivation;

@@ -3,7 +3,6 @@ import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { COMMENT_ORDER, type Comment } from '../../comments/records.js';
 import { type HiddenWords, NO_WORDS, shownAnchor, wordsHiddenIn } from '../../comments/shown-anchor.js';
-import { shownBody } from '../../comments/shown-body.js';
 import type { ContentQuery } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
 import type { Grant } from '../../domain/grant.js';
@@ -31,7 +30,12 @@ export async function* nativePieces(parts: TransferParts, node: Node, terms: Arc
     const hiddenIn = (text: string) => parts.hidden.from(terms.subject, text);
     const anchored = comments.some(({ anchor }) => anchor !== undefined);
     const words = anchored ? await wordsHiddenIn(parts, node, hiddenIn, terms.context) : NO_WORDS;
-    const shown = comments.map((comment) => shownComment(comment, terms, hidden, words));
+    const shown: object[] = [];
+    for (const comment of comments) {
+      const { body } = comment;
+      const readable = body && (await parts.bodies.shown(node.tenant, body, hidden));
+      shown.push(shownComment({ ...comment, body: readable }, terms, words));
+    }
     yield jsonEntry(`comments/${node.id}.json`, shown);
   }
   const snapshots = include.snapshots && hasSnapshots(node) ? yield* snapshotPieces(parts, node, terms) : [];
@@ -150,12 +154,8 @@ function peopleIn({ authorId, author, resolvedBy, mentions, reactions }: Comment
   return [authorId, author.id, resolvedBy?.id ?? '', ...mentions, ...reactions.flatMap(({ users }) => users)];
 }
 
-function shownComment(
-  comment: Comment,
-  { emails }: ArchiveTerms,
-  hidden: ReadonlySet<string>,
-  words: HiddenWords,
-): object {
+/** Returns a comment whose body its reader may see. */
+function shownComment(comment: Comment, { emails }: ArchiveTerms, words: HiddenWords): object {
   const { resolvedBy } = comment;
   const anchor = comment.anchor && shownAnchor(comment.anchor, words);
   const actor = (one: Actor) => shownActor(one, emails);
@@ -164,7 +164,7 @@ function shownComment(
     id: comment.id,
     thread_id: comment.threadId,
     parent_comment_id: comment.parentId ?? null,
-    body: comment.body === undefined ? null : shownBody(comment.body, hidden),
+    body: comment.body ?? null,
     anchor:
       anchor === undefined
         ? null
