@@ -72,6 +72,18 @@ describe('chunks', () => {
     expect(chunks[1]?.text.startsWith('# Heading')).toBe(true);
   });
 
+  test('reads a heading without what closes it, however much white space is in it', () => {
+    const pathOf = (line: string) => cut(`${line}\n\n${sentence(90)}\n\n## Next\n\n${sentence(90)}`)[0]?.title;
+    for (const line of ['# One two', '# One two ##', '#\tOne two #  ', '# One two\t#']) {
+      expect([line, pathOf(line)]).toEqual([line, pathOf('# One two')]);
+    }
+    expect(pathOf('# One two#')).toContain('One two#');
+    expect(pathOf('# ##')).toBe(pathOf('#'));
+    // A pattern that goes back over this white space would take hours.
+    const wide = `# a${' '.repeat(500_000)}b`;
+    expect(chunksOf({ type: ResourceType.DOCUMENT, name: 'Guide', text: wide }, 100).length).toBeGreaterThan(0);
+  });
+
   test('recognizes underlined headings, but none in code', () => {
     const text = `Title\n=====\n\n${sentence(40)}\n\n\`\`\`\n# comment\n\n\`\`\`\n\nPart\n----\n\n${sentence(40)}\n`;
     expect(cut(text).map(({ title }) => title)).toEqual(['Guide › Title', 'Guide › Title › Part']);

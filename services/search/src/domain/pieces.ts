@@ -11,7 +11,7 @@ export interface Piece {
   readonly path: readonly string[];
 }
 
-const ATX = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
+const ATX = /^ {0,3}(#{1,6})(?:[ \t]|$)/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
 const MAX_HEADING_CHARS = 120;
@@ -62,10 +62,21 @@ export function* readPieces(text: string, markdown: boolean, maxTokens: number):
 function headingOf(paragraph: readonly Line[], line: Line): (Heading & { start: number; end: number }) | undefined {
   const { start, end } = line;
   const atx = ATX.exec(line.text);
-  if (atx !== null) return { level: atx[1]?.length ?? 1, title: plain(atx[2] ?? ''), start, end };
+  if (atx !== null) {
+    const title = plain(withoutClosing(line.text.slice(atx[0].length)));
+    return { level: atx[1]?.length ?? 1, title, start, end };
+  }
   const [over] = paragraph;
   if (over === undefined || paragraph.length > 1 || !UNDERLINE.test(line.text)) return undefined;
   return { level: line.text.includes('=') ? 1 : 2, title: plain(over.text), start: over.start, end };
+}
+
+/** Returns the text of a heading without the `#`s that may close it, in time that does not depend on its white space. */
+function withoutClosing(text: string): string {
+  const title = text.trim();
+  let end = title.length;
+  while (title[end - 1] === '#') end--;
+  return end === 0 || /[ \t]/.test(title.charAt(end - 1)) ? title.slice(0, end).trimEnd() : title;
 }
 
 /** Yields a heading as one piece; one that is too long is treated as a paragraph. */
