@@ -31,6 +31,7 @@ import { openApprovalQueue } from './runs/approval-expiry.js';
 import { openDeliveryQueue } from './runs/deliver.js';
 import { createErasure } from './runs/erase.js';
 import { watchLeavingApprovers } from './runs/leaving-approvers.js';
+import { openSchemaChecks } from './schemas/index.js';
 import { openRemovalQueue } from './sessions/removal.js';
 import { agentPinCollection } from './stores/agent-pins.js';
 import { agentCollection, agentVersionCollection } from './stores/agents.js';
@@ -93,6 +94,7 @@ export const agents = defineService({
       mcpAuthorizations: await store.collection(mcpAuthorizationCollection),
       mcpClients: await store.collection(mcpClientCollection),
       mcpGuard: await openMcpGuard(outgoing),
+      schemas: openSchemaChecks(),
       guard: await openOutgoingGuard({ ...outgoing, idleMs: settings.webFetchSeconds * 1000 }),
       envelope: createEnvelope(settings.secretsKey),
       memberships: await createMembershipCache(directory, bus),
@@ -172,6 +174,7 @@ export const agents = defineService({
         await parts.guard.close();
         await parts.models.close();
         await parts.mcpGuard.close();
+        await parts.schemas.close();
       },
     };
   },

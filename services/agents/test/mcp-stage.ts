@@ -7,6 +7,7 @@ import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { McpParts } from '../src/mcp/parts.js';
 import { openProbeQueue } from '../src/mcp/probe.js';
+import { openSchemaChecks } from '../src/schemas/index.js';
 import { agents } from '../src/service.js';
 import { type AgentRecord, agentCollection, DEFAULT_POLICY } from '../src/stores/agents.js';
 import {
@@ -55,6 +56,7 @@ export async function openMcpStage(env: NodeJS.ProcessEnv = {}) {
     mcpClients: await store.collection(mcpClientCollection),
     mcpGuard: await testMcpGuard(settings),
     envelope: createEnvelope(settings.secretsKey),
+    schemas: openSchemaChecks(),
   };
   const owner = personCalled('Owner');
   const agent = await inWork(store, async (work) =>
@@ -86,6 +88,7 @@ export async function openMcpStage(env: NodeJS.ProcessEnv = {}) {
     async close() {
       await probes.close();
       await parts.mcpGuard.close();
+      await parts.schemas.close();
       await stage.close();
     },
   };

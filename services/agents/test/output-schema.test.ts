@@ -1,10 +1,15 @@
-import { expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { OutputCheck } from '../src/engine/output-check.js';
 import { checkOutputSchema } from '../src/runs/output-schema.js';
+import { openSchemaChecks } from '../src/schemas/index.js';
 
 /** These tests cover which schemas for results of runs are accepted, and how results are checked against them. */
 
+const schemas = openSchemaChecks();
+afterAll(() => schemas.close());
+
 const check = (schema: unknown) => checkOutputSchema(Buffer.from(JSON.stringify(schema)));
+const checkOf = (schema: unknown) => new OutputCheck(check(schema), schemas, 't');
 
 /** Each level applies the next one twice to the same value. */
 function doubling(levels: number): object {
@@ -54,16 +59,25 @@ test('refuses a schema that doubles the work with each level', () => {
   expect(() => check(doubling(40))).toThrow(expect.objectContaining({ reason: 'invalid_output_schema' }));
 });
 
-test('checks an answer against the schema', () => {
-  const output = new OutputCheck(check({ type: 'object', properties: { pattern: { pattern: '^a+$' } } }));
-  expect(output.read('{"pattern": "aa"}')).toEqual({ value: { pattern: 'aa' } });
-  expect(output.read('{"pattern": "b"}')).toBeUndefined();
-  expect(output.faultIn('{"pattern": "b"}')).toContain('#/pattern');
+test('checks an answer against the schema', async () => {
+  const output = checkOf({ type: 'object', properties: { pattern: { pattern: '^a+$' } } });
+  expect(await output.read('{"pattern": "aa"}')).toEqual({ value: { pattern: 'aa' } });
+  expect(await output.read('{"pattern": "b"}')).toBeUndefined();
+  expect(await output.faultIn('{"pattern": "b"}')).toContain('#/pattern');
 });
 
-test('a regular expression that never ends does not block the process', () => {
-  const output = new OutputCheck(check({ type: 'string', pattern: '^(a+)+$' }));
+test('a regular expression that never ends does not block the process', async () => {
+  const output = checkOf({ type: 'string', pattern: '^(a+)+$' });
   const text = JSON.stringify(`${'a'.repeat(60)}!`);
-  expect(output.read(text)).toBeUndefined();
-  expect(output.faultIn(text)).toContain('too long');
+  expect(await output.read(text)).toBeUndefined();
+  expect(await output.faultIn(text)).toContain('too long');
+});
+
+test('an answer of a fence and line breaks is read in one pass', async () => {
+  const output = checkOf({ type: 'number' });
+  expect(await output.read(`\`\`\`json\n${'\n'.repeat(300_000)}7\n\`\`\` \n`)).toEqual({ value: 7 });
+  expect(await output.read(`\`\`\`\n${'\n'.repeat(300_000)}`)).toBeUndefined();
+  for (const text of ['7', ' 7\n', '```\n7\n```', '```json  \n 7 \n  ```']) {
+    expect([text, await output.read(text)]).toEqual([text, { value: 7 }]);
+  }
 });

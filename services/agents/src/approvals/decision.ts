@@ -1,8 +1,9 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import { ApprovalRemember, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { DecideApprovalRequest } from '@commonplace/proto/agents/v1/approval_service.js';
-import { faultIn, type JsonSchema } from '../domain/schema-check.js';
+import type { JsonSchema } from '../domain/schema-check.js';
 import { ApprovalInputInvalid } from '../errors.js';
+import type { SchemaChecks } from '../schemas/index.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { canBeRemembered } from './policy.js';
 
@@ -19,17 +20,21 @@ export interface GivenDecision {
 }
 
 /** Reads a decision. Throws unless it fits the kind of the approval and the schema of its tool. */
-export function readDecision(request: DecideApprovalRequest, approval: ApprovalRecord): GivenDecision {
+export async function readDecision(
+  schemas: SchemaChecks,
+  request: DecideApprovalRequest,
+  approval: ApprovalRecord,
+): Promise<GivenDecision> {
   const approves = readApproves(request);
   const comment = request.comment === undefined || request.comment === '' ? undefined : request.comment;
   const remembers = request.remember === ApprovalRemember.RUN;
   const editedInput = readObject(request.editedInput);
   const answer = readObject(request.answer);
-  if (editedInput !== undefined) requireEditable(approval, approves, editedInput);
+  if (editedInput !== undefined) await requireEditable(schemas, approval, approves, editedInput);
   if (answer !== undefined && (approval.kind !== 'question' || !approves)) {
     throw ambiguous('answer', 'can only be sent with the approval of a question.');
   }
-  if (approves && approval.kind === 'question') requireAnswer(approval, answer);
+  if (approves && approval.kind === 'question') await requireAnswer(schemas, approval, answer);
   if (remembers && (!approves || !canBeRemembered(approval))) {
     throw invalidField(
       'remember',
@@ -51,20 +56,36 @@ function readApproves({ status, decision }: DecideApprovalRequest): boolean {
   return first;
 }
 
-function requireEditable(approval: ApprovalRecord, approves: boolean, input: Json): void {
+async function requireEditable(
+  schemas: SchemaChecks,
+  approval: ApprovalRecord,
+  approves: boolean,
+  input: Json,
+): Promise<void> {
   const isCall = approval.kind !== 'question' && approval.kind !== 'retry';
   if (!approves || !isCall) throw ambiguous('edited_input', 'can only be sent with the approval of a call.');
-  if (approval.inputSchema !== undefined) requireFit('edited_input', input, approval.inputSchema);
+  const { tenant, inputSchema } = approval;
+  if (inputSchema !== undefined) await requireFit(schemas, tenant, 'edited_input', input, inputSchema);
 }
 
-function requireAnswer({ requestedSchema }: ApprovalRecord, answer: Json | undefined): void {
+async function requireAnswer(
+  schemas: SchemaChecks,
+  { tenant, requestedSchema }: ApprovalRecord,
+  answer: Json | undefined,
+): Promise<void> {
   if (requestedSchema === undefined) return;
   if (answer === undefined) throw invalidField('answer', 'missing_field', 'must answer the question.');
-  requireFit('answer', answer, requestedSchema);
+  await requireFit(schemas, tenant, 'answer', answer, requestedSchema);
 }
 
-function requireFit(param: string, value: Json, schema: JsonSchema): void {
-  const fault = faultIn(schema, value);
+async function requireFit(
+  schemas: SchemaChecks,
+  tenant: string,
+  param: string,
+  value: Json,
+  schema: JsonSchema,
+): Promise<void> {
+  const fault = await schemas.faultIn(tenant, schema, value);
   if (fault !== undefined) throw ApprovalInputInvalid({ fault }, { param });
 }
 

@@ -1,6 +1,7 @@
 import { isTextTooDeep, MAX_NESTING } from '../domain/nesting.js';
-import { faultIn, type JsonSchema } from '../domain/schema-check.js';
+import type { JsonSchema } from '../domain/schema-check.js';
 import type { ModelMessage } from '../models/port.js';
+import type { SchemaChecks } from '../schemas/index.js';
 import { RunFailure } from './failure.js';
 import type { TurnOutput } from './step-log.js';
 
@@ -9,30 +10,34 @@ export interface ReadOutput {
   readonly value: unknown;
 }
 
-/** Checks the result of a run against the user's JSON Schema, which is interpreted and never compiled to code. */
+/** Checks the result of a run against the user's JSON Schema. */
 export class OutputCheck {
   /** Maximum number of times that the model is asked again after an invalid answer. */
   static readonly REPAIRS = 2;
 
-  constructor(readonly schema: JsonSchema) {}
+  constructor(
+    readonly schema: JsonSchema,
+    private readonly schemas: SchemaChecks,
+    private readonly tenant: string,
+  ) {}
 
   get instruction(): string {
     return `Answer with one JSON value alone that follows this JSON Schema: ${JSON.stringify(this.schema)}`;
   }
 
   /** Returns whether the model has to answer again. Throws the run failure `output_invalid` after too many attempts. */
-  wantsRepair(turn: TurnOutput, turns: readonly TurnOutput[]): boolean {
-    if (this.read(turn.text) !== undefined) return false;
+  async wantsRepair(turn: TurnOutput, turns: readonly TurnOutput[]): Promise<boolean> {
+    if ((await this.read(turn.text)) !== undefined) return false;
     const failed = turns.filter(({ toolCalls }) => toolCalls.length === 0).length;
     if (failed <= OutputCheck.REPAIRS) return true;
-    const fault = this.faultIn(turn.text);
+    const fault = await this.faultIn(turn.text);
     throw new RunFailure('output_invalid', `The result does not follow the schema: ${fault}`, true);
   }
 
   /** Returns the message to the model about a result that does not follow the schema. */
-  repairOf(turn: TurnOutput | undefined): ModelMessage | undefined {
+  async repairOf(turn: TurnOutput | undefined): Promise<ModelMessage | undefined> {
     if (turn === undefined || turn.toolCalls.length > 0) return undefined;
-    const fault = this.faultIn(turn.text);
+    const fault = await this.faultIn(turn.text);
     return {
       role: 'user',
       content: `That does not follow the schema: ${fault} Answer again, with the JSON value alone.`,
@@ -40,28 +45,40 @@ export class OutputCheck {
   }
 
   /** Returns the JSON value of an answer; undefined if it is not JSON or does not follow the schema. */
-  read(text: string): ReadOutput | undefined {
+  async read(text: string): Promise<ReadOutput | undefined> {
     const found = parse(text);
-    return found !== undefined && faultIn(this.schema, found.value) === undefined ? found : undefined;
+    return found !== undefined && (await this.faultOf(found)) === undefined ? found : undefined;
   }
 
   /** Returns the faults of an answer. */
-  faultIn(text: string): string {
+  async faultIn(text: string): Promise<string> {
     const found = parse(text);
     if (found === undefined) return isTextTooDeep(text) ? TOO_DEEP : 'It is not JSON.';
-    return faultIn(this.schema, found.value) ?? '';
+    return (await this.faultOf(found)) ?? '';
+  }
+
+  private faultOf({ value }: ReadOutput): Promise<string | undefined> {
+    return this.schemas.faultIn(this.tenant, this.schema, value);
   }
 }
 
 const TOO_DEEP = `It is nested more than ${MAX_NESTING} levels deep.`;
 
+const FENCE = '```';
+
 /** Parses an answer, with or without a code fence around it. */
 function parse(text: string): ReadOutput | undefined {
-  const inner = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
+  const inner = withoutFence(text.trim());
   if (isTextTooDeep(inner)) return undefined;
   try {
     return { value: JSON.parse(inner) };
   } catch {
     return undefined;
   }
+}
+
+function withoutFence(text: string): string {
+  const opening = /^```(?:json)?[^\S\n]*\n/.exec(text)?.[0];
+  const isFenced = opening !== undefined && text.endsWith(FENCE) && text.length >= opening.length + FENCE.length;
+  return isFenced ? text.slice(opening.length, -FENCE.length) : text;
 }

@@ -47,7 +47,7 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
         await releaseOutrun(parts, approval, context);
         throw ApprovalNotPending({ status: isOver ? 'expired' : approval.status });
       }
-      const decision = readDecision(request, approval);
+      const decision = await readDecision(parts.schemas, request, approval);
       if (decision.editedInput !== undefined) await access.requireReadableInput(approval, decision.editedInput);
       const decided = await decideApproval(parts, approval, decision, context);
       return approvalMessage(decided, false);

@@ -55,7 +55,7 @@ export class CallRefused extends Error {}
 
 /** Returns a tool that the server lists and the owner of the agent allows. Throws `CallRefused`. */
 export async function currentTool(
-  { mcpServers }: Pick<McpParts, 'mcpServers'>,
+  { mcpServers, schemas }: Pick<McpParts, 'mcpServers' | 'schemas'>,
   serverId: string,
   toolName: string,
   args: Readonly<Record<string, unknown>>,
@@ -63,7 +63,7 @@ export async function currentTool(
   const server = await mcpServers.get(serverId);
   const tool = server?.isActive ? usableTools(server).find(({ name }) => name === toolName) : undefined;
   if (server === undefined || tool === undefined) throw new CallRefused('The tool is no longer available.');
-  const fault = faultOfArguments(tool.inputSchema, args);
+  const fault = await faultOfArguments(schemas, server.tenant, tool.inputSchema, args);
   if (fault !== undefined) throw new CallRefused(fault);
   return { server, tool };
 }

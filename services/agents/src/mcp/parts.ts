@@ -3,6 +3,7 @@ import type { Log } from '@commonplace/kit/log';
 import type { Envelope } from '@commonplace/kit/secrets';
 import type { Collection, Store } from '@commonplace/kit/store';
 import type { Settings } from '../config.js';
+import type { SchemaChecks } from '../schemas/index.js';
 import type { AgentRecord } from '../stores/agents.js';
 import type {
   McpAuthorizationRecord,
@@ -28,4 +29,6 @@ export interface McpParts extends McpRecords {
   /** Checks each URL that is called for an MCP server. */
   readonly mcpGuard: TenantGuard;
   readonly envelope: Envelope;
+  /** Checks the arguments of tools. */
+  readonly schemas: SchemaChecks;
 }

@@ -1,8 +1,9 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { visible } from '../domain/passage.js';
-import { faultIn, type JsonSchema } from '../domain/schema-check.js';
+import type { JsonSchema } from '../domain/schema-check.js';
 import { costOfSchema, MAX_SCHEMA_COST } from '../domain/schema-cost.js';
 import { NAMED, REFERENCES } from '../domain/schema-words.js';
+import type { SchemaChecks } from '../schemas/index.js';
 import { MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH } from './limits.js';
 
 /** Keywords that only people read. A server could hide text for the model in them. */
@@ -61,7 +62,12 @@ function clean(value: unknown, depth: number, isNames = false): unknown {
 }
 
 /** Returns the faults of arguments under a schema; undefined if there are none. */
-export function faultOfArguments(schema: JsonSchema, args: unknown): string | undefined {
-  const fault = faultIn(schema, args);
+export async function faultOfArguments(
+  schemas: SchemaChecks,
+  tenant: string,
+  schema: JsonSchema,
+  args: unknown,
+): Promise<string | undefined> {
+  const fault = await schemas.faultIn(tenant, schema, args);
   return fault === undefined ? undefined : `The arguments do not fit the schema of the tool. ${fault}`.trim();
 }

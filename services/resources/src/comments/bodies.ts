@@ -5,7 +5,7 @@ import { namedIn } from '../documents/kind/hidden.js';
 /** Maximum number of characters of cached bodies and their HTML. */
 const MAX_CACHED_CHARS = 4_000_000;
 /** Matches text that may contain Markdown markup. */
-const MARKED = /[\\`*_[\]<>#&~$|:!+-]|^\s*\d+[.)]/m;
+const MARKED = /[\\`*_[\]<>#&~$|:!+-]|^[ \t]*\d+[.)]/m;
 
 /** Computes what readers see of the bodies of comments, which are Markdown. Long ones are parsed in a worker thread. */
 export interface Bodies {

@@ -57,7 +57,7 @@ export class RunExecution {
       retrieval: new Retrieval(parts, run, acting),
       memories: new RunMemories(parts, log, sources, acting),
       reply: new Reply(sources, ownWords),
-      output: run.outputSchema === undefined ? undefined : new OutputCheck(run.outputSchema),
+      output: run.outputSchema === undefined ? undefined : new OutputCheck(run.outputSchema, parts.schemas, run.tenant),
     };
     this.text = new ReplyText(this.scope);
   }
@@ -106,7 +106,7 @@ export class RunExecution {
         continue;
       }
       const turn = log.lastTurn;
-      if (turn !== undefined && turn.toolCalls.length === 0 && !output?.wantsRepair(turn, log.turns)) {
+      if (turn !== undefined && turn.toolCalls.length === 0 && !(await output?.wantsRepair(turn, log.turns))) {
         if (await this.settleAnswer(calls)) return await this.end('completed');
         if (await this.suspend()) return;
         continue;
@@ -253,7 +253,7 @@ export class RunExecution {
     const { text } = this.text;
     const citations = reply.citations(text);
     const degraded = this.record.model === EXTRACTIVE_MODEL_ID;
-    const data = output?.read(log.lastTurn?.text ?? '');
+    const data = await output?.read(log.lastTurn?.text ?? '');
     const changed = log.steps.flatMap(({ output: left }) => (left as ToolOutput | undefined)?.resourceIds ?? []);
     const cited = citations.map(({ resourceId }) => resourceId);
     const isTruncated = log.steps.some(({ type, truncated }) => type === 'message' && truncated);

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../../domain/schema-check.js';
 import { faultOfArguments } from '../../mcp/schema.js';
 import type { Parts } from '../../parts.js';
+import type { SchemaChecks } from '../../schemas/index.js';
 import type { ToolGroup } from '../../stores/agents.js';
 import type { RunRecord } from '../../stores/runs.js';
 import { toolGroupsOf } from '../run-agent.js';
@@ -46,12 +47,12 @@ const builtIn: ToolProvider = async (parts, run) => {
  * Returns a tool that refuses arguments outside of its schema before it plans a call, so that none of them is lost
  * without notice. Optional arguments may be null, which models send for absent ones.
  */
-function checked(tool: Tool): Tool {
+function checked(tool: Tool, schemas: SchemaChecks, tenant: string): Tool {
   const { parameters } = tool.schema;
   return {
     ...tool,
     async plan(args, context) {
-      const fault = faultOfArguments(parameters, withoutNulls(args, parameters));
+      const fault = await faultOfArguments(schemas, tenant, parameters, withoutNulls(args, parameters));
       if (fault !== undefined) throw new InvalidArguments(fault);
       return tool.plan(args, context);
     },
@@ -66,7 +67,7 @@ function withoutNulls(args: Arguments, { required }: JsonSchema): Arguments {
 const withSchema =
   (provide: ToolProvider): ToolProvider =>
   async (parts, run) =>
-    (await provide(parts, run)).map(checked);
+    (await provide(parts, run)).map((tool) => checked(tool, parts.schemas, run.tenant));
 
 /** The providers of tools. A new kind is one more entry. */
 export const PROVIDERS: ToolProvider[] = [...[builtIn, skillTools, memoryTools].map(withSchema), mcpTools];
