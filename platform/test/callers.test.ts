@@ -145,6 +145,7 @@ function sourcesOf(folder: string): string[] {
 const OF_PLATFORM = [
   ['createMembershipCache', 'getMemberships'],
   ['openOutgoingGuard', 'getUrlAllowlist'],
+  ['createActAs', 'actAs'],
 ] as const;
 
 /** Returns the methods that the code of a process calls, by name, for each service whose client it uses. */

@@ -58,9 +58,8 @@ test('each effect happens once, at whichever commit of the run its process crash
   for (const cut of cuts) {
     const name = `cut-${cut.when}-${cut.at}`;
     const automation = await create(actionsOf(name, crypto.randomUUID()));
-    const run = await start(owner, automation.id);
-    pending.set(run.id, cut);
-    runs.push({ name, run });
+    pending.set(automation.id, cut);
+    runs.push({ name, run: await start(owner, automation.id) });
   }
   for (const { name, run } of runs) {
     const ended = await until(owner, run, 'completed');

@@ -29,7 +29,7 @@ import {
   definitionId,
   type StoredAction,
 } from '../src/definitions/records.js';
-import { laneCollection, runCollection, stepCollection } from '../src/runs/records.js';
+import { type AutomationRunRecord, laneCollection, runCollection, stepCollection } from '../src/runs/records.js';
 import { type RunRequest, startRun } from '../src/runs/start.js';
 import { createAutomations } from '../src/service.js';
 
@@ -58,8 +58,11 @@ export interface PlayedRun extends WorkRun {
 
 /** What a test does to the units and the calls of the service. */
 export interface Faults {
-  /** Is called at each commit of a unit that writes runs, before it and after it, with their ids. It may throw. */
-  atCommit(runIds: readonly string[], when: 'before' | 'after'): void;
+  /**
+   * Is called at each commit of a unit that changes runs, before it and after it, with the ids of their automations. It
+   * may throw.
+   */
+  atCommit(automationIds: readonly string[], when: 'before' | 'after'): void;
   /** Is called when a call of a peer has been answered, before the service gets the answer. It may throw. */
   answered(method: string, request: unknown): void;
 }
@@ -352,16 +355,10 @@ function faulty(host: Host, faults: Faults): Host {
 
 function faultyUnit(work: UnitOfWork, faults: Faults): UnitOfWork {
   const ids = new Set<string>();
-  const note = (collection: { spec: { name: string } }, id: string) => {
-    if (collection.spec.name === runCollection.name) ids.add(id);
-  };
-  const { insert, replace, commit } = work;
-  work.insert = (into, record) => {
-    note(into, record.id);
-    return insert.call(work, into as never, record as never) as never;
-  };
+  const { replace, commit } = work;
   work.replace = (into, before, after) => {
-    note(into, before.id);
+    const { name } = (into as { spec: { name: string } }).spec;
+    if (name === runCollection.name) ids.add((before as unknown as AutomationRunRecord).automationId);
     return replace.call(work, into as never, before as never, after as never) as never;
   };
   work.commit = async () => {
