@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { invalidCursor, sealCursor, unsealCursor } from '../store/cursor.js';
 import type { CallContext, MethodDefinition } from './port.js';
 
@@ -21,6 +21,7 @@ interface ListAnswer {
  * a seal are accepted: those that another process of the version before has issued, and those that are no keyset.
  */
 export function withOwnCursors(method: MethodDefinition, handler: Handler): Handler {
+  if (!isList(method)) return handler;
   return async (request, context) => {
     if (!isListRequest(request)) return handler(request, context);
     const { page } = request;
@@ -34,13 +35,18 @@ export function withOwnCursors(method: MethodDefinition, handler: Handler): Hand
   };
 }
 
+/** Returns whether a method takes a page. */
+function isList({ requestDeserialize }: MethodDefinition): boolean {
+  return 'page' in (requestDeserialize(Buffer.alloc(0)) as object);
+}
+
 function isListRequest(request: unknown): request is ListRequest {
-  return typeof (request as Partial<ListRequest> | undefined)?.page?.cursor === 'string';
+  return typeof (request as Partial<ListRequest>).page?.cursor === 'string';
 }
 
 /** Returns a text by which a list is told from others: a hash of its method, filters and order. */
 function sealOf(method: MethodDefinition, request: ListRequest): string {
   const { include, ...list } = { include: [], ...request, page: undefined };
   const bytes = method.requestSerialize({ ...list, include: Array.isArray(include) ? [] : include });
-  return createHash('sha256').update(method.path).update(bytes).digest('base64url').slice(0, SEAL_LENGTH);
+  return hash('sha256', Buffer.concat([Buffer.from(method.path), bytes]), 'base64url').slice(0, SEAL_LENGTH);
 }

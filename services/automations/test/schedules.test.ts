@@ -469,6 +469,8 @@ test('archiving a workspace pauses its schedules until it is unarchived', async 
   await stage.announce('tenancy', 'workspace.archived', stage.workspaceId);
   await eventually(async () => expect((await stage.get(id)).pausedReason).toBe('workspace_archived'));
   await expect(stage.update(id, { isActive: true })).rejects.toMatchObject({ reason: 'workspace_archived' });
+  const deletion = stage.client.deleteSchedule({ scheduleId: id }, await stage.stage.as(stage.owner));
+  await expect(deletion).rejects.toMatchObject({ reason: 'workspace_archived' });
   stage.place.archived = false;
   await stage.announce('tenancy', 'workspace.unarchived', stage.workspaceId);
   await eventually(async () => expect((await stage.get(id)).status).toBe(ScheduleStatus.ACTIVE));

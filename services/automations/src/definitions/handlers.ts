@@ -1,4 +1,3 @@
-import { InsufficientRole } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
 import type {
@@ -71,8 +70,7 @@ export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHand
     },
 
     async deleteAutomation({ automationId }, context) {
-      const { automation, isManager } = await seeAutomation(parts, automationId, context);
-      if (!isManager) throw InsufficientRole();
+      const { automation } = await openAutomation(parts, automationId, context);
       requireVersion(context, automation.version, automation);
       await removeAutomation(parts, automation, context);
       return { id: automationId, deleted: true };

@@ -14,7 +14,7 @@ import {
 
 import { rightsOfCaller } from '../acts-as.js';
 
-import { MissingTarget } from '../errors.js';
+import { MissingTarget, WorkspaceArchived } from '../errors.js';
 import type { Place } from '../policy.js';
 import {
   placeOfTarget,
@@ -69,6 +69,7 @@ export function createScheduleHandlers(parts: ScheduleParts): Handlers<ScheduleS
       await context.inTurn(parts.schedules.spec.name, scheduleId);
       const access = await seeSchedule(parts, scheduleId, context);
       requireMayChange(access, context.caller);
+      if (access.place.archived) throw WorkspaceArchived();
       requireVersion(context, access.schedule.version, access.schedule);
       const state = await context.work.get(parts.states, scheduleId);
       if (state === undefined) throw NotFound();
