@@ -1,4 +1,4 @@
-import { checkWithin, type JsonSchema, TOO_LONG } from './schema-check.js';
+import { checkTwiceWithin, type JsonSchema, TOO_LONG } from './schema-check.js';
 
 const SCHEMA = { $ref: '#/$defs/schema' };
 const SCHEMAS = { type: 'array', minItems: 1, items: SCHEMA };
@@ -40,11 +40,11 @@ const FORM: JsonSchema = {
   },
 };
 
-/** Milliseconds that the check of a schema may take. It depends on the size of the schema alone, which is limited. */
+/** Milliseconds that an attempt to check a schema may take. It depends on the size of the schema alone, which is limited. */
 const CHECK_MS = 250;
 
 /** Returns the faults in the form of a JSON Schema; undefined if there are none. */
 export function faultOfSchema(schema: JsonSchema): string | undefined {
-  const checked = checkWithin(CHECK_MS, FORM, schema);
+  const checked = checkTwiceWithin(CHECK_MS, FORM, schema);
   return checked === 'late' ? TOO_LONG : checked.fault;
 }

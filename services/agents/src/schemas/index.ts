@@ -9,7 +9,7 @@ import { type Checked, checkWithin, type JsonSchema, TOO_LONG } from '../domain/
 
 /** Milliseconds that a check may take on the calling thread. Nearly all take less than one. */
 const AT_ONCE_MS = 5;
-/** Milliseconds that a check may take in its thread, and with the start of that thread. */
+/** Milliseconds that an attempt may take in the thread, and two of them with the start of that thread. */
 const CHECK_MS = 250;
 const TASK_MS = 10_000;
 const HEAP_MIB = 128;

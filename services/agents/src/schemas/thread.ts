@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { lowerPriority } from '@commonplace/kit/priority';
 import { answerTask } from '@commonplace/kit/workers';
-import { checkWithin } from '../domain/schema-check.js';
+import { checkTwiceWithin } from '../domain/schema-check.js';
 import type { CheckTask } from './index.js';
 
 /** Worker thread that checks values against schemas, one at a time. */
@@ -12,5 +12,5 @@ if (port === null) throw new Error('must run in a worker thread');
 if (process.platform === 'linux') lowerPriority(5);
 
 port.on('message', ({ schema, value, ms }: CheckTask) => {
-  void answerTask(() => checkWithin(ms, schema, value)).then((answer) => port.postMessage(answer));
+  void answerTask(() => checkTwiceWithin(ms, schema, value)).then((answer) => port.postMessage(answer));
 });
