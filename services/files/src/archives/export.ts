@@ -1,8 +1,9 @@
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
+import type { Acting } from '../acting.js';
 import { blobKey } from '../domain/layout.js';
-import { type Acting, actingFor } from './acting.js';
+import { actingFor } from './acting.js';
 import { streamedEntry, wholeEntry } from './entries.js';
 import { removeSteps } from './expire.js';
 import { complete, finish, startOver } from './finish.js';

@@ -1,10 +1,7 @@
-import type { CallOptions } from '@commonplace/kit/rpc';
-import { type ActAsParts, createActAs, isAccessLost } from '@commonplace/platform/acting';
+import { type ActAsParts, isAccessLost } from '@commonplace/platform/acting';
+import { type Acting, createActing } from '../../acting.js';
 import { ImportFault } from '../sources/port.js';
 import type { ImportRecord } from '../stores/records.js';
-
-/** Returns the options of a call on behalf of the importer, with a deadline in `timeoutMs`. */
-export type Acting = (timeoutMs?: number) => Promise<CallOptions>;
 
 const SCOPES = [
   'resource:read',
@@ -15,21 +12,12 @@ const SCOPES = [
   'tag:write',
   'share:write',
 ];
-const CALL_TIMEOUT_MS = 60_000;
+const CALL_MS = 60_000;
 
-/** Acts as the user who began an import, as long as they belong to its tenant. No token is stored. */
-export function actingFor(parts: ActAsParts, { userId, orgId }: Pick<ImportRecord, 'userId' | 'orgId'>): Acting {
-  const actAs = createActAs(parts);
-  const request = {
-    userId,
-    orgId,
-    scopes: SCOPES,
-    agent: undefined,
-    workspaceIds: [],
-    automation: undefined,
-    chain: [],
-  };
-  return (timeoutMs = CALL_TIMEOUT_MS) => actAs(request, timeoutMs).catch(lostAccess);
+/** Acts as the user who began an import. */
+export function actingFor(parts: ActAsParts, record: Pick<ImportRecord, 'userId' | 'orgId'>): Acting {
+  const acting = createActing(parts, record, { scopes: SCOPES, callMs: CALL_MS });
+  return (timeoutMs) => acting(timeoutMs).catch(lostAccess);
 }
 
 /**

@@ -1,5 +1,5 @@
+import type { Acting } from '../../acting.js';
 import type { ImportParts } from '../parts.js';
-import type { Acting } from './acting.js';
 import type { Hold } from './hold.js';
 import type { Items } from './items.js';
 

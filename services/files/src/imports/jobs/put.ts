@@ -1,8 +1,9 @@
 import { ImportItem, type PutItemOutcome } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import type { Acting } from '../../acting.js';
 import { itemIdOf } from '../domain/ids.js';
 import type { ImportParts } from '../parts.js';
 import type { Counts, ImportRecord, ItemCounts, ItemRecord, ItemState } from '../stores/records.js';
-import { type Acting, lostAccess } from './acting.js';
+import { lostAccess } from './acting.js';
 import type { Hold } from './hold.js';
 import { type PreparedItem, parentFailed, prepareItem, type RefusedItem } from './prepare.js';
 import type { PreparedFile, Run } from './run-parts.js';

@@ -1,5 +1,6 @@
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import type { Acting } from '../../acting.js';
 import { ArchiveFault } from '../bundle/limits.js';
 import type { OpenBundle } from '../bundle/zip.js';
 import { rootIdOf } from '../domain/ids.js';
@@ -9,7 +10,7 @@ import { ImportFault, type Source } from '../sources/port.js';
 import { itemRecords } from '../stores/item-records.js';
 import type { ImportRecord } from '../stores/records.js';
 import { openThreadSource, type ThreadSource } from '../thread/source.js';
-import { type Acting, actingFor, lostAccess } from './acting.js';
+import { actingFor, lostAccess } from './acting.js';
 import { findExisting } from './existing.js';
 import { fetchSource } from './fetch-source.js';
 import { createFiles } from './files.js';
