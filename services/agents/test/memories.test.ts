@@ -286,6 +286,17 @@ describe('a list', () => {
     expect(await ids({ updatedBefore: third?.updatedAt })).toEqual([1]);
   });
 
+  test('searches for members of thousands of workspaces', async () => {
+    const busy = stage.person('Busy', WorkspaceRole.VIEWER);
+    stage.join(busy, 2000);
+    await stage.create(editor, { content: 'The invoice is monthly.', ...inWorkspace() });
+    await stage.create(busy, { content: 'Own invoice.' });
+    const found = async (q: string) => (await stage.list(busy, { q })).items.map(({ content }) => content);
+    expect(await found('invoice')).toEqual(['Own invoice.', 'The invoice is monthly.']);
+    expect(await found('monthly invoice')).toEqual(['The invoice is monthly.']);
+    expect(await found('yearly invoice')).toEqual([]);
+  });
+
   test('finds words in any form, and parts of texts without spaces', async () => {
     const person = stage.person('Finder', WorkspaceRole.VIEWER);
     const ships = await stage.create(person, { content: 'We shipped three parcels to Münster', tags: ['post'] });

@@ -89,35 +89,32 @@ async function visibleArms(
   terms: readonly string[],
   { caller }: CallContext,
 ): Promise<Where<MemoryRecord>[]> {
-  const holders = rights
-    .holders()
-    .filter((about) => reaches(caller, about))
-    .map(holderOf);
   const tenant = caller.tenant?.orgId;
-  const isLimited = caller.credential.workspaceIds !== undefined || caller.workspaceId !== undefined;
-  const about: Where<MemoryRecord> = { subjectId: caller.userId };
-  const known = isLimited ? [] : [...(await memories.countBy('agentId', about)).keys()];
   const orgIds: Where<MemoryRecord> = {
     orgId: tenant === undefined ? { in: ['', ...rights.orgIds] } : (tenant ?? ''),
   };
-  const within = (holder: string): Where<MemoryRecord>[] => {
-    const mark = termWithin(holder);
-    return terms.map((term) => ({ terms: { contains: mark(term) } }));
-  };
-  const own = isLimited ? [] : [...rights.agentIds];
-  if (terms.length === 0) {
-    return [
-      { holder: { in: holders } },
-      { holder: { in: own.map(holderOfAgent) }, ...orgIds },
-      ...(isLimited ? [] : [{ ...about, ...orgIds }]),
-    ];
-  }
-  const arm = (holder: string, more: Where<MemoryRecord> = {}) => ({ holder, ...more, and: within(holder) });
+  const places = rights
+    .holders()
+    .filter((about) => reaches(caller, about))
+    .map(holderOf);
+  const inPlaces: Where<MemoryRecord> = { holder: { in: places }, ...containing(terms, places) };
+  if (caller.credential.workspaceIds !== undefined || caller.workspaceId !== undefined) return [inPlaces];
+  const own = [...rights.agentIds].map(holderOfAgent);
+  const about: Where<MemoryRecord> = { subjectId: caller.userId, ...orgIds };
+  const knowing = terms.length === 0 ? [] : [...(await memories.countBy('agentId', about)).keys()].map(holderOfAgent);
   return [
-    ...holders.map((holder) => arm(holder)),
-    ...own.map((id) => arm(holderOfAgent(id), orgIds)),
-    ...known.map((id) => arm(holderOfAgent(id), { ...about, ...orgIds })),
+    inPlaces,
+    { holder: { in: own }, ...orgIds, ...containing(terms, own) },
+    { ...about, ...containing(terms, knowing) },
   ];
+}
+
+/** Returns the condition that a memory of one of these holders contains all terms. */
+function containing(terms: readonly string[], holders: readonly string[]): Where<MemoryRecord> {
+  const marks = terms.length === 0 ? [] : holders.map(termWithin);
+  return terms.length === 0
+    ? {}
+    : { and: terms.map((term) => ({ terms: { containsAny: marks.map((mark) => mark(term)) } })) };
 }
 
 /** Maximum number of memories with sources that one request checks, the newest first. */
