@@ -12,12 +12,14 @@ export interface CachedReads<T> {
   get(id: string): T | undefined;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
-  /** Returns a page. If it has more than `MAX_CACHED_PAGE` records, they are not cached. */
+  /** Returns a page. If it has more records than are cached of a page, they are not cached. */
   find(query: Query<T>): T[];
 }
 
 /** Largest page whose records are cached. Background work reads larger ones, once. */
 export const MAX_CACHED_PAGE = 200;
+/** The same for collections that cache queries: a person may have a role in thousands of workspaces. */
+const MAX_CACHED_QUERY = 1000;
 
 export function createCachedReads<T extends StoredRecord>(
   { reader, cache }: { readonly reader: Connection; readonly cache: RecordCache },
@@ -25,6 +27,7 @@ export function createCachedReads<T extends StoredRecord>(
   cachesQueries: boolean,
 ): CachedReads<T> {
   const { table } = shape;
+  const maxPage = cachesQueries ? MAX_CACHED_QUERY : MAX_CACHED_PAGE;
   const byId = `SELECT doc FROM ${table} WHERE id = ?`;
   const byIds = `SELECT doc FROM ${table} WHERE id IN ${LIST}`;
   const cached = (id: string): T | undefined => cache.get(table, id) as T | undefined;
@@ -62,7 +65,7 @@ export function createCachedReads<T extends StoredRecord>(
   }
 
   function findInFile(query: Query<T>): T[] {
-    const isSmall = query.limit <= MAX_CACHED_PAGE;
+    const isSmall = query.limit <= maxPage;
     const found = cache.isEnabled && isSmall ? findCached(query) : undefined;
     if (found !== undefined) return found;
     const { sql, params } = selectPage(shape, query, ['doc', 'id']);
@@ -72,7 +75,7 @@ export function createCachedReads<T extends StoredRecord>(
       return listed(row && ofRow(row));
     }
     const rows = reader.all(sql, params);
-    return rows.map(rows.length <= MAX_CACHED_PAGE ? ofRow : ([doc]) => JSON.parse(doc as string) as T);
+    return rows.map(rows.length <= maxPage ? ofRow : ([doc]) => JSON.parse(doc as string) as T);
   }
 
   function find(query: Query<T>): T[] {
@@ -81,7 +84,7 @@ export function createCachedReads<T extends StoredRecord>(
     const records = cache.found(table, question)?.map(cached);
     if (records?.every((record) => record !== undefined)) return records as T[];
     const found = findInFile(query);
-    if (found.length <= MAX_CACHED_PAGE) {
+    if (found.length <= maxPage) {
       const ids = found.map(({ id }) => id);
       cache.putFound(table, question, ids);
     }
