@@ -1,6 +1,7 @@
 import { isWorkspaceLimited } from '@commonplace/kit/auth';
 import { maxEntries } from '@commonplace/kit/cache';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
 import type { LargeNode, WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
@@ -87,6 +88,7 @@ async function workspacesOf(
   }
   const orgId = context.caller.tenant?.orgId ?? undefined;
   const ids: string[] = [];
+  const breathe = createBreathe();
   let cursor = '';
   do {
     const page = { limit: PAGE, offset: 0, cursor };
@@ -94,6 +96,7 @@ async function workspacesOf(
     const answer = await parts.workspaces.listWorkspaces(ListWorkspacesRequest.fromPartial(request), context.onward);
     ids.push(...answer.items.map(({ id }) => id));
     cursor = answer.page?.nextCursor ?? '';
+    await breathe();
   } while (cursor !== '');
   // A credential that is limited to workspaces does not learn what belongs to the Org as a whole.
   if (orgId === undefined || isWorkspaceLimited(context.caller)) return { ids };
