@@ -26,7 +26,8 @@ function readThrough({ firstSeq }: HeadCounts, { lastReadSeq, visibleFromSeq }: 
 /**
  * Counts the messages after a member's marker that others have written and that are not deleted. It subtracts the
  * messages that do not count from the difference of the numbers, and queries them only if the head and the member show
- * that there may be any.
+ * that there may be any. Own messages and deleted ones among them are counted separately, each by an index: a program
+ * that posts with a key never moves its marker.
  */
 export async function countUnread({ messages }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
   const from = readThrough(head, member);
@@ -34,13 +35,15 @@ export async function countUnread({ messages }: CountParts, head: HeadCounts, me
   if (all <= 0) return 0;
   const seq = { gt: from, lte: head.lastSeq };
   const conversationId = head.id;
-  const [uncounted, own] = await Promise.all([
-    head.lastUncountedSeq > from ? messages.count({ conversationId, uncountedSeq: seq }) : 0,
-    member.lastOwnSeq > from
-      ? messages.count({ conversationId, authorId: member.principalId, seq, uncountedSeq: { exists: false } })
-      : 0,
+  const hasUncounted = head.lastUncountedSeq > from;
+  const hasOwn = member.lastOwnSeq > from;
+  const own = { conversationId, authorId: member.principalId };
+  const [uncounted, written, uncountedOwn] = await Promise.all([
+    hasUncounted ? messages.count({ conversationId, uncountedSeq: seq }) : 0,
+    hasOwn ? messages.count({ ...own, seq }) : 0,
+    hasOwn && hasUncounted ? messages.count({ ...own, uncountedSeq: seq }) : 0,
   ]);
-  return all - uncounted - own;
+  return all - uncounted - (written - uncountedOwn);
 }
 
 /** Counts the unread messages that mention a member. */
