@@ -36,3 +36,20 @@ test('a list with contents ends a page before the document that has no room on i
   expect(second.page).toMatchObject({ hasMore: false, nextCursor: undefined });
   expect(namesOf(await list([ResourceInclude.CONTENT], { offset: 2 }))).toEqual(['c', 'd', 'e']);
 });
+
+test('contents need their own scope, in lists and of one resource', async () => {
+  const editor = world.member(WorkspaceRole.EDITOR);
+  const { id } = await world.create(editor, { type: ResourceType.DOCUMENT, content: Buffer.from('"Words"') });
+  const { workspaceId, resources } = world;
+  const reader = { ...editor, credential: { ...editor.credential, scopes: ['resource:read'] } };
+  const get = async (...include: ResourceInclude[]) =>
+    resources.getResource({ resourceId: id, include, includeTrashed: false }, await world.stage.as(reader));
+  const list = async (...include: ResourceInclude[]) =>
+    resources.listResources(ListResourcesRequest.fromPartial({ workspaceId, include }), await world.stage.as(reader));
+
+  const refused = { reason: 'insufficient_scope', details: { scope: 'content:read' } };
+  await expect(get(ResourceInclude.CONTENT)).rejects.toMatchObject(refused);
+  await expect(list(ResourceInclude.PATH, ResourceInclude.CONTENT)).rejects.toMatchObject(refused);
+  expect(await get(ResourceInclude.PATH)).toMatchObject({ id, content: undefined });
+  expect((await list()).items.length).toBeGreaterThan(0);
+});

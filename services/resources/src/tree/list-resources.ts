@@ -16,7 +16,7 @@ import { nodeType, resourceMessage, TYPES } from '../wire.js';
 import { fewOfName, fewOfTypes } from './few.js';
 import { listFew, listNodes, listUnsettled, type NodePage } from './list.js';
 import type { TreeParts } from './parts.js';
-import { countVisibleChildren, pathFrom } from './surroundings.js';
+import { countVisibleChildren, pathFrom, requireIncludeScope } from './surroundings.js';
 import { type Visible, visibleWhere } from './visible.js';
 
 const SORT_FIELDS: Record<string, Sort<Node>> = {
@@ -37,6 +37,7 @@ export async function listResources(
   context: CallContext,
 ): Promise<ListResourcesResponse> {
   const subject = await parts.policy.subject(context);
+  requireIncludeScope(request.include, subject);
   const membership = await parts.policy.visit(request.workspaceId, subject, context);
   const parent = await requireParent(parts, request, subject);
   const visible = await visibleWhere(parts, request.workspaceId, subject);

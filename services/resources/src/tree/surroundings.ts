@@ -1,11 +1,19 @@
 import type { PathItem } from '@commonplace/proto/resources/v1/resource.js';
 import { ResourceInclude } from '@commonplace/proto/resources/v1/resource_service.js';
 import { mayHaveChildren, type Node, parentId } from '../domain/node.js';
+import { insufficientScope } from '../errors.js';
 import type { AccessSubject, Seen } from '../policy.js';
 import { byName, tagMessages } from '../tags/queries.js';
 import { type Surroundings, TYPES } from '../wire.js';
 import type { TreeParts } from './parts.js';
 import { visibleWhere } from './visible.js';
+
+/** Throws unless the credential has the scope that reading contents needs, if the request includes them. */
+export function requireIncludeScope(include: readonly ResourceInclude[], { caller }: AccessSubject): void {
+  if (include.includes(ResourceInclude.CONTENT) && !caller.credential.scopes.includes('content:read')) {
+    throw insufficientScope('content:read');
+  }
+}
 
 /**
  * Returns the ancestors of a node that the caller can see, from the root down. The hidden ones are a single item at the

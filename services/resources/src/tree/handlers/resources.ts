@@ -21,7 +21,7 @@ import { resourceMessage } from '../../wire.js';
 import { createNode, destinationOf } from '../create.js';
 import { listResources } from '../list-resources.js';
 import type { TreeParts } from '../parts.js';
-import { asSeen, surroundingsOf } from '../surroundings.js';
+import { asSeen, requireIncludeScope, surroundingsOf } from '../surroundings.js';
 import { trashAll, trashed } from '../trash.js';
 import { updateNode } from '../update.js';
 
@@ -52,6 +52,7 @@ export function createResourceHandlers(parts: TreeParts): Handlers<ResourceServi
 
     async getResource(request, context) {
       const subject = await policy.subject(context);
+      requireIncludeScope(request.include, subject);
       const seen = request.includeTrashed
         ? await policy.seeEvenTrashed(request.resourceId, subject)
         : await policy.see(request.resourceId, subject);
