@@ -80,6 +80,33 @@ describe('creating and reading', () => {
     const updated = await world.create(editor, { name: 'B', externalId: 'x-1', onConflict: OnConflict.UPDATE });
     expect([updated.id, updated.name, updated.version]).toEqual([first.id, 'B', 2]);
   });
+
+  test('an external_id of a resource of another type is taken, whatever is to be done about it', async () => {
+    const editor = world.member(WorkspaceRole.EDITOR);
+    const { id } = await world.create(editor, { name: 'A', externalId: 'x-2', type: ResourceType.DOCUMENT });
+    const refused = { reason: 'external_id_taken', details: { resource_id: id, type: 'document' } };
+    for (const onConflict of [OnConflict.RETURN_EXISTING, OnConflict.UPDATE]) {
+      const other = { name: 'B', externalId: 'x-2', type: ResourceType.TABLE, onConflict };
+      await expect(world.create(editor, other)).rejects.toMatchObject(refused);
+    }
+    expect(await world.get(editor, id)).toMatchObject({ name: 'A', version: 1 });
+  });
+
+  test('an update by external_id restricts a resource, or lets it inherit, only if that is asked for', async () => {
+    const admin = world.member(WorkspaceRole.ADMIN);
+    const upsert = (accessMode: AccessMode) =>
+      world.create(admin, { externalId: 'x-3', onConflict: OnConflict.UPDATE, accessMode });
+    const { id } = await upsert(AccessMode.UNSPECIFIED);
+    expect((await upsert(AccessMode.RESTRICTED)).accessMode).toBe(AccessMode.RESTRICTED);
+    expect((await upsert(AccessMode.UNSPECIFIED)).accessMode).toBe(AccessMode.RESTRICTED);
+    expect(await upsert(AccessMode.INHERIT)).toMatchObject({ id, accessMode: AccessMode.INHERIT });
+    const editor = world.member(WorkspaceRole.EDITOR);
+    const again = { externalId: 'x-3', onConflict: OnConflict.UPDATE };
+    await world.create(editor, { ...again, accessMode: AccessMode.INHERIT });
+    await expect(world.create(editor, { ...again, accessMode: AccessMode.RESTRICTED })).rejects.toMatchObject({
+      reason: 'insufficient_role',
+    });
+  });
 });
 
 describe('order among siblings', () => {

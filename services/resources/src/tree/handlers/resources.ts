@@ -1,7 +1,7 @@
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { ResourceState } from '@commonplace/proto/resources/v1/resource.js';
+import { AccessMode, ResourceState } from '@commonplace/proto/resources/v1/resource.js';
 import {
   type CreateResourceRequest,
   OnConflict,
@@ -17,7 +17,7 @@ import { replaceNode } from '../../nodes/replace.js';
 import { announce, enqueue, isUnderWay, loadBelow } from '../../nodes/subtree.js';
 import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { wantedTags } from '../../tags/wanted-tags.js';
-import { resourceMessage } from '../../wire.js';
+import { nodeType, resourceMessage } from '../../wire.js';
 import { createNode, destinationOf } from '../create.js';
 import { listResources } from '../list-resources.js';
 import type { TreeParts } from '../parts.js';
@@ -107,6 +107,9 @@ async function resolveConflict(
   if (access === undefined || asked === OnConflict.ERROR || asked === OnConflict.UNSPECIFIED) {
     throw ExternalIdTaken({ external_id: request.externalId });
   }
+  if (existing.type !== nodeType(request.type)) {
+    throw ExternalIdTaken({ external_id: request.externalId, resource_id: existing.id, type: existing.type });
+  }
   const membership = subject.person.workspaces.get(existing.workspaceId);
   const seen: Seen = { node: existing, access, membership };
   context.reply.status = 200;
@@ -125,6 +128,7 @@ function updateFrom(request: CreateResourceRequest, existing: Node) {
   if (request.description !== undefined) updateMask.push('description');
   if (request.metadata.length > 0) updateMask.push('metadata');
   if (request.tags.length > 0) updateMask.push('tags');
+  if (changesAccessMode(request, existing)) updateMask.push('access_mode');
   return {
     resourceId: '',
     updateMask,
@@ -137,11 +141,15 @@ function updateFrom(request: CreateResourceRequest, existing: Node) {
     metadata: request.metadata,
     externalId: undefined,
     isLocked: undefined,
-    accessMode: undefined,
+    accessMode: request.accessMode,
     dryRun: false,
     input: creationInput(request, existing.type),
     tags: request.tags,
   };
+}
+
+function changesAccessMode({ accessMode }: CreateResourceRequest, existing: Node): boolean {
+  return accessMode !== AccessMode.UNSPECIFIED && existing.restricted !== (accessMode === AccessMode.RESTRICTED);
 }
 
 /** Moves a node with its descendants into the trash as one batch. */
