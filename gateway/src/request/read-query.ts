@@ -29,5 +29,5 @@ function readFields(input: RequestInput, known: ReadonlySet<string>, faults: Fau
   if (texts.length === 0) return undefined;
   const names = texts.flatMap((text) => text.split(',')).filter((name) => name !== '');
   if (names.length > 0 && names.every((name) => known.has(name))) return new Set(names);
-  return faults.add('fields', 'invalid_value', `must be some of ${[...known].join(', ')}, parted by commas.`);
+  return faults.add('fields', 'invalid_value', `must be a comma-separated list of these: ${[...known].join(', ')}.`);
 }

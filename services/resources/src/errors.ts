@@ -5,7 +5,7 @@ export const NotInTrash = conflict('not_in_trash', 'The resource is not in the t
 export const ContentNotSupported = defineError(
   'INVALID_ARGUMENT',
   'content_not_supported',
-  'A {type} has no content of this kind.',
+  'Resources of the type {type} have no content of this kind.',
 );
 export const UnsupportedFormat = defineError(
   'INVALID_ARGUMENT',
@@ -22,11 +22,11 @@ export const UseFilesEndpoint = defineError(
   'use_files_endpoint',
   'Files are created by POST /files.',
 );
-export const NotAFile = defineError('INVALID_ARGUMENT', 'not_a_file', 'The resource is a {type}, not a file.');
+export const NotAFile = defineError('INVALID_ARGUMENT', 'not_a_file', 'The resource is no file; its type is {type}.');
 export const ParentNotContainer = defineError(
   'INVALID_ARGUMENT',
   'parent_not_container',
-  'A {type} cannot contain other resources.',
+  'Resources of the type {type} cannot contain others.',
 );
 export const DocumentTooComplex = defineError(
   'INVALID_ARGUMENT',
@@ -41,7 +41,7 @@ export const DocumentTooNested = defineError(
 export const NotADocument = defineError(
   'INVALID_ARGUMENT',
   'not_a_document',
-  'Only documents have comments; the resource is a {type}.',
+  'Only documents have comments; the type of the resource is {type}.',
 );
 export const WorkspaceRequired = defineError(
   'INVALID_ARGUMENT',
@@ -160,7 +160,7 @@ export function tooManyRequests(limit: number, retryAfter: number): AppError {
 export const NotATable = defineError(
   'INVALID_ARGUMENT',
   'not_a_table',
-  'Only tables have forms; the resource is a {type}.',
+  'Only tables have forms; the type of the resource is {type}.',
 );
 export const FormNotFound = defineError('NOT_FOUND', 'form_not_found', 'There is no such form.');
 export const FormExists = conflict('form_already_exists', 'The table has a form already.');

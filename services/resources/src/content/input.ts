@@ -119,7 +119,7 @@ function requireMode(input: ContentInput, type: NodeType, source: string): void 
   const mode = modeOf(input);
   const faults: Fault[] = [];
   if (!MODES[type].includes(mode) && MODES[type].length > 0) {
-    faults.push(invalid('mode', `A ${type} is written by ${MODES[type].map(modeName).join(', ')}.`));
+    faults.push(invalid('mode', `The type ${type} is written by ${MODES[type].map(modeName).join(', ')}.`));
   } else if (mode === ContentMode.EDIT && source !== 'edits') {
     faults.push({ param: 'edits', code: 'missing_field', message: 'edits is required for mode "edit".' });
   } else if (mode !== ContentMode.EDIT && source === 'edits') {

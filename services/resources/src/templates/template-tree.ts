@@ -70,7 +70,11 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
         complain(`${param}.children`, 'invalid_type', 'children must be an array.');
       } else {
         if (children.length > 0 && !isContainer(item.type)) {
-          complain(`${param}.children`, 'parent_not_container', `A ${item.type} cannot contain other resources.`);
+          complain(
+            `${param}.children`,
+            'parent_not_container',
+            `Resources of the type ${item.type} cannot contain others.`,
+          );
         }
         walk(children, `${param}.children`, items.length - 1, depth + 1);
       }

@@ -28,7 +28,11 @@ export async function updateFromItem(
   const seen = await parts.policy.see(present.id, subject);
   requireCapability(seen, 'write');
   if (present.type !== nodeType(item.type)) {
-    throw new AppError('INVALID_ARGUMENT', 'invalid_type', `A ${present.type} has that external id.`);
+    throw new AppError(
+      'INVALID_ARGUMENT',
+      'invalid_type',
+      `The resource that has this external id is of the type ${present.type}.`,
+    );
   }
   requireWritable(seen);
   if (item.file !== undefined) {
