@@ -227,6 +227,7 @@ export function displayText(cell: Cell, column: Column, nameOf: (id: string) => 
       .map((id) => nameOf(id) ?? id)
       .join(', ');
   }
+  if (type === 'json' && typeof cell === 'object') return JSON.stringify(cell);
   if (typeof cell === 'number') return displayNumber(cell, type, options.precision, options.currency);
   if (type === 'datetime' && typeof cell === 'string' && options.timezone !== undefined) {
     return new Date(cell).toLocaleString('sv-SE', { timeZone: options.timezone });

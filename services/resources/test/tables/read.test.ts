@@ -135,6 +135,22 @@ describe('filter and sort', () => {
   });
 });
 
+test('values of JSON are displayed as JSON, also lists', async () => {
+  const values = [[1], [{ a: 1 }, [2, null]], [], { a: [1] }, 'text', 1.5, true];
+  const rows = values.map((j, i) => ({ id: `r${i}`, cells: { j } }));
+  const id = await tables.create([{ id: 'j', name: 'J', type: 'json' }], rows);
+  const { rows: shown } = await tables.read(id, { display: true });
+  expect(shown.map(({ cells }) => cells.j)).toEqual([
+    '[1]',
+    '[{"a":1},[2,null]]',
+    '[]',
+    '{"a":[1]}',
+    'text',
+    '1.5',
+    'true',
+  ]);
+});
+
 test('pages by offset and by cursor return every row once, even if rows are deleted in between', async () => {
   const rows = Array.from({ length: 25 }, (_, i) => ({ id: `r${i}`, cells: { a: i % 7 } }));
   const id = await tables.create([{ id: 'a', name: 'A', type: 'number' }], rows);
