@@ -222,7 +222,10 @@ describe('a grant', () => {
     await s.tell('workspace.updated');
     expect(await outcome(s.grant(editor, top.id, to(grantee, EDITOR)))).toBe('ok');
     expect(await outcome(s.grant(editor, top.id, to(grantee, MANAGER)))).toBe('role_escalation');
-    expect(await outcome(s.grant(editor, top.id, to(grantee, VIEWER)))).toBe('insufficient_role');
+    await expect(s.grant(editor, top.id, to(grantee, VIEWER))).rejects.toMatchObject({
+      reason: 'insufficient_role',
+      details: { role: 'editor', needed: 'manager' },
+    });
     expect(await outcome(s.grant(editor, top.id, { accessMode: AccessMode.RESTRICTED }))).toBe('insufficient_role');
     expect(await outcome(s.revoke(editor, top.id, { principalId: grantee.userId }))).toBe('insufficient_role');
     expect(await outcome(s.grant(viewer, top.id, to(grantee, VIEWER)))).toBe('insufficient_role');

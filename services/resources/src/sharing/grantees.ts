@@ -246,8 +246,9 @@ async function requirePower(
   for (const { principal, role } of named) {
     const held = before.get(grantId(node.id, principal));
     if (held === undefined) continue;
+    if (!isAtLeast(access.role, held)) throw InsufficientRole({ role: access.role, needed: held });
     const lowers = !isAtLeast(role, held) && !may(access.role, 'manage');
-    if (!isAtLeast(access.role, held) || lowers) throw InsufficientRole({ role: access.role, needed: held });
+    if (lowers) throw InsufficientRole({ role: access.role, needed: 'manager' });
   }
 }
 
