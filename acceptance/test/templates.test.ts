@@ -139,6 +139,8 @@ describe('a template of a workspace', () => {
     const foreign = await create(await newWorkspace(), { name: 'Elsewhere' });
     const wrong = await template({ name: 'Part', source_workspace_id: source.id, root_resource_ids: [foreign.id] });
     expect([wrong.status, wrong.error.param]).toEqual([400, 'root_resource_ids[0]']);
+    const none = await template({ name: 'All', source_workspace_id: source.id, root_resource_ids: [] });
+    expect([none.status, none.error.param]).toEqual([400, 'root_resource_ids']);
   });
 
   test('leaves out what is restricted, unless that is named', async () => {
