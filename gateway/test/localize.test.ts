@@ -29,13 +29,15 @@ test('translates a known text with its values', () => {
   const error = invalidFields([
     { param: 'name', code: 'invalid_value', message: 'name must have 1 to 255 characters.' },
     { param: 'type', code: 'invalid_value', message: 'type must be one of document, table.' },
+    { param: 'sum', code: 'invalid_value', message: 'must have 64 characters.' },
     { param: 'size', code: 'missing_field', message: 'is required.' },
   ]);
   expect(localize(error, 'de')).toEqual({
-    message: '3 Felder sind nicht gültig.',
+    message: '4 Felder sind nicht gültig.',
     faults: [
       { param: 'name', code: 'invalid_value', message: 'name muss 1 bis 255 Zeichen haben.' },
       { param: 'type', code: 'invalid_value', message: 'type muss einer dieser Werte sein: document, table.' },
+      { param: 'sum', code: 'invalid_value', message: 'sum muss 64 Zeichen haben.' },
       { param: 'size', code: 'missing_field', message: 'size ist erforderlich.' },
     ],
   });

@@ -33,6 +33,7 @@ export const GERMAN: Messages = {
     'must have {least} to {most} characters.': 'muss {least} bis {most} Zeichen haben.',
     'must have {most} characters or fewer.': 'darf höchstens {most} Zeichen haben.',
     'must have {least} characters or more.': 'muss mindestens {least} Zeichen haben.',
+    'must have {count} characters.': 'muss {count} Zeichen haben.',
     'must have {most} items or fewer.': 'darf höchstens {most} Einträge haben.',
     'must not be in the list twice.': 'darf nicht zweimal in der Liste stehen.',
     'must have {least} items or more.': 'muss mindestens {least} Einträge haben.',

@@ -33,6 +33,7 @@ export const SPANISH: Messages = {
     'must have {least} to {most} characters.': 'debe tener de {least} a {most} caracteres.',
     'must have {most} characters or fewer.': 'debe tener {most} caracteres como máximo.',
     'must have {least} characters or more.': 'debe tener {least} caracteres como mínimo.',
+    'must have {count} characters.': 'debe tener {count} caracteres.',
     'must have {most} items or fewer.': 'debe tener {most} elementos como máximo.',
     'must not be in the list twice.': 'no debe estar dos veces en la lista.',
     'must have {least} items or more.': 'debe tener {least} elementos como mínimo.',

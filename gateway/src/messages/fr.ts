@@ -34,6 +34,7 @@ export const FRENCH: Messages = {
     'must have {least} to {most} characters.': 'doit avoir de {least} à {most} caractères.',
     'must have {most} characters or fewer.': 'doit avoir {most} caractères au plus.',
     'must have {least} characters or more.': 'doit avoir {least} caractères au moins.',
+    'must have {count} characters.': 'doit avoir {count} caractères.',
     'must have {most} items or fewer.': 'doit avoir {most} éléments au plus.',
     'must not be in the list twice.': 'ne doit pas figurer deux fois dans la liste.',
     'must have {least} items or more.': 'doit avoir {least} éléments au moins.',

@@ -31,11 +31,14 @@ function compileShape(rules: Rules): Check {
   return () => undefined;
 }
 
+function lengthRange(least: number, most: number): string {
+  if (most === 0) return `${least} characters or more`;
+  if (least === 0) return `${most} characters or fewer`;
+  return least === most ? `${most} characters` : `${least} to ${most} characters`;
+}
+
 function compileLength({ minLength, maxLength }: Rules): Check {
-  const message =
-    maxLength === 0
-      ? `must have ${minLength} characters or more.`
-      : `must have ${minLength === 0 ? '' : `${minLength} to `}${maxLength} characters${minLength === 0 ? ' or fewer' : ''}.`;
+  const message = `must have ${lengthRange(minLength, maxLength)}.`;
   return (text) => {
     // A code point has one or two UTF-16 units, so the length of most texts can be checked without counting code
     // points.
