@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { AppError } from '@commonplace/kit/errors';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -5,6 +6,7 @@ import { ADA, type AuthStage, cookieIn, openAuthStage, signedIn, TOKEN } from '.
 
 const PUBLIC = 'https://wiki.example.com';
 const BOB = { email: 'bob@example.com', password: 'correct horse', name: 'Bob' };
+const COMPRESSED = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
 const GOOD = { email: ADA.email, password: ADA.password };
 
 let stage: AuthStage;
@@ -114,6 +116,7 @@ describe('a posted body', () => {
     ['no JSON', 'invalid_json', { body: 'email=a' }],
     ['a key twice', 'invalid_json', { body: '{"email":"a@b","email":"c@d"}' }],
     ['JSON as text', 'unsupported_media_type', { body: '{}', headers: { 'Content-Type': 'text/plain' } }],
+    ['JSON that is compressed', 'unsupported_media_type', { body: gzipSync('{}'), headers: COMPRESSED }],
     ['a form with parts', 'unsupported_media_type', { body: new FormData(), headers: {} }],
     ['a body that is too large', 'payload_too_large', { body: JSON.stringify({ email: 'a'.repeat(70_000) }) }],
   ])('%s is %s', async (_, code, init) => {

@@ -30,9 +30,9 @@ afterEach(() => {
 });
 
 /** Sends a request with a part of its body. Returns what the server answers. */
-function send(announced: number, body: string): Promise<string> {
+function send(announced: number, body: string, header = ''): Promise<string> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${announced}\r\n\r\n${body}`);
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${announced}\r\n${header}\r\n${body}`);
   return new Promise((resolve) => {
     socket.once('data', (data) => {
       resolve(String(data).split('\r\n')[0] ?? '');
@@ -52,6 +52,16 @@ test.each([10, 100_000])(
 
 test('a whole body is returned', async () => {
   void send(3, 'abc');
+  expect(await outcome).toBe(3);
+});
+
+test('a compressed body is refused', async () => {
+  void send(3, 'abc', 'Content-Encoding: gzip\r\n');
+  expect(await outcome).toBe('unsupported_media_type');
+});
+
+test('a body with the coding identity is returned', async () => {
+  void send(3, 'abc', 'Content-Encoding: Identity\r\n');
   expect(await outcome).toBe(3);
 });
 

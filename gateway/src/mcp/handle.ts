@@ -86,6 +86,7 @@ async function readMessage(ctx: Ctx, limit: number): Promise<unknown> {
     body = await readBytes(ctx.req, limit);
   } catch (error) {
     if ((error as { type?: string }).type === 'entity.too.large') return tooLarge();
+    if (error instanceof AppError) return rpcError(400, -32700, `Parse error: ${error.message}`);
     return rpcError(400, -32700, 'Parse error: the body ended before it was complete.');
   }
   try {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
-import { Timeout } from '../errors/index.js';
+import { AppError, Timeout } from '../errors/index.js';
 
 /** Milliseconds that a client may take to send a body that is kept in memory. */
 const BODY_MS = 120_000;
@@ -12,9 +12,10 @@ const GATHERED_BYTES = 64 * 1024;
 
 /**
  * Reads a body into memory. Rejects with raw-body's error if it is too large or cut off, and with `timeout` if it takes
- * longer than `timeoutMs`. Nothing has been done by then.
+ * longer than `timeoutMs`. Nothing has been done by then. Rejects with `unsupported_media_type` if it is compressed.
  */
 export async function readBytes(request: IncomingMessage, limit: number, timeoutMs = BODY_MS): Promise<Buffer> {
+  requireNoCoding(request.headers['content-encoding']);
   const length = request.headers['content-length'];
   const announced = Number(length);
   const isGathered = announced > GATHERED_BYTES && announced <= limit;
@@ -26,6 +27,13 @@ export async function readBytes(request: IncomingMessage, limit: number, timeout
     timer = setTimeout(() => reject(Timeout({}, { message, retryAfter: 1 })), timeoutMs);
   });
   return Promise.race([read, late]).finally(() => clearTimeout(timer));
+}
+
+/** Throws for a compressed body, which readers would take for bytes that are broken. */
+function requireNoCoding(coding: string | undefined): void {
+  if (coding === undefined || coding.toLowerCase() === 'identity') return;
+  const message = 'Send the body uncompressed, without Content-Encoding.';
+  throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', message);
 }
 
 /** Reads as many bytes as `Content-Length` announces; Node.js passes on no more. */

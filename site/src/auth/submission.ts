@@ -37,6 +37,7 @@ async function readSubmitted(ctx: Context): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': encoding } = ctx.req.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return Buffer.alloc(0);
   return readBytes(ctx.req, MAX_BYTES).catch((cause: { type?: string }) => {
+    if (cause instanceof AppError) throw cause;
     if (cause.type !== 'entity.too.large') {
       throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause });
     }
