@@ -68,10 +68,10 @@ function section(title: string, lines: readonly string[]): string {
 function importedLines(counts: Counts, { total, succeeded, failed, skipped }: ItemCounts): string[] {
   const { documents, tables, rows, files, folders, linksRewritten, linksBroken, usersMapped } = counts;
   return [
-    `- ${succeeded} of ${total} items; ${failed} failed, ${skipped} were skipped`,
-    `- ${documents} documents, ${tables} tables with ${rows} rows, ${files} files, ${folders} folders`,
-    `- ${linksRewritten} links lead to what was imported, ${linksBroken} lead nowhere`,
-    ...(usersMapped > 0 ? [`- ${usersMapped} people of the source were mapped to members of the workspace`] : []),
+    `- Items: ${succeeded} of ${total}; ${failed} failed, ${skipped} skipped`,
+    `- Documents: ${documents}; tables: ${tables}; rows: ${rows}; files: ${files}; folders: ${folders}`,
+    `- Links: ${linksRewritten} to what was imported, ${linksBroken} without a target`,
+    ...(usersMapped > 0 ? [`- People of the source that are members of the workspace: ${usersMapped}`] : []),
   ];
 }
 
