@@ -1,4 +1,10 @@
-import { AccessMode, BlockedBy, ResourceRole, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  AccessMode,
+  BlockedBy,
+  ResourceRole,
+  ResourceState,
+  ResourceType,
+} from '@commonplace/proto/resources/v1/resource.js';
 import { OnConflict } from '@commonplace/proto/resources/v1/resource_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -167,6 +173,17 @@ describe('changing', () => {
     const restrict = { updateMask: ['access_mode'], accessMode: AccessMode.RESTRICTED };
     await expect(world.update(unscoped, made.id, restrict)).rejects.toMatchObject({ reason: 'insufficient_scope' });
   });
+});
+
+test('the trash is listed only to those who could restore from it', async () => {
+  const editor = world.member(WorkspaceRole.EDITOR);
+  const viewer = world.member(WorkspaceRole.VIEWER);
+  const { id } = await world.create(editor, { name: 'Thrown away' });
+  expect((await world.list(viewer)).ids).toContain(id);
+  await world.remove(editor, id);
+  expect(await world.list(viewer, { state: ResourceState.TRASHED })).toEqual({ ids: [], names: [], total: 0 });
+  await expect(world.remove(viewer, id)).rejects.toMatchObject({ reason: 'not_found' });
+  expect((await world.list(editor, { state: ResourceState.TRASHED })).ids).toContain(id);
 });
 
 describe('restricting', () => {

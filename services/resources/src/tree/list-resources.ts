@@ -9,6 +9,7 @@ import {
   ResourceInclude,
 } from '@commonplace/proto/resources/v1/resource_service.js';
 import { foldName, type Node, type NodeType } from '../domain/node.js';
+import { type Capability, may } from '../domain/role.js';
 import type { AccessSubject, Seen } from '../policy.js';
 import { byName, tagMessages } from '../tags/queries.js';
 import type { Tag } from '../tags/records.js';
@@ -30,7 +31,10 @@ const SORT_FIELDS: Record<string, Sort<Node>> = {
   '-updated_at': ['-updatedAt'],
 };
 
-/** Lists the resources of a workspace that the caller can read: all of them, or those below a parent. */
+/**
+ * Lists the resources of a workspace that the caller can read: all of them, or those below a parent. In the trash, lists
+ * those that the caller could restore.
+ */
 export async function listResources(
   parts: TreeParts,
   request: ListResourcesRequest,
@@ -40,14 +44,15 @@ export async function listResources(
   requireIncludeScope(request.include, subject);
   const membership = await parts.policy.visit(request.workspaceId, subject, context);
   const parent = await requireParent(parts, request, subject);
-  const visible = await visibleWhere(parts, request.workspaceId, subject);
+  const capability = request.state === ResourceState.TRASHED ? 'write' : 'read';
+  const visible = await visibleWhere(parts, request.workspaceId, subject, capability);
   const filters = await filtersOf(parts, request);
-  const found = await pageOf(parts, { request, parent, filters, visible }, subject);
+  const found = await pageOf(parts, { request, parent, filters, visible, capability }, subject);
   const { nodes, page } = request.include.includes(ResourceInclude.CONTENT) ? withRoom(found, request) : found;
   const access = await parts.policy.accessToAll(nodes, subject);
   const seen = nodes.flatMap((node, i): Seen[] => {
     const held = access[i];
-    return held === undefined ? [] : [{ node, access: held, membership }];
+    return held === undefined || !may(held.role, capability) ? [] : [{ node, access: held, membership }];
   });
   return { items: await itemsOf(parts, seen, request.include, subject), page };
 }
@@ -77,10 +82,12 @@ interface ListScope {
   readonly parent: Node | undefined;
   readonly filters: Where<Node>;
   readonly visible: Visible;
+  /** What the caller must be allowed to do with the resources. */
+  readonly capability: Capability;
 }
 
 async function pageOf(parts: TreeParts, list: ListScope, subject: AccessSubject): Promise<NodePage> {
-  const { request, filters, visible } = list;
+  const { request, filters, visible, capability } = list;
   const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
   const sort = sortOf(request);
   const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
@@ -99,7 +106,7 @@ async function pageOf(parts: TreeParts, list: ListScope, subject: AccessSubject)
     const accept = (node: Node) =>
       node.state === state && node.workspaceId === request.workspaceId && isBelow(node, request);
     const where = { ...filters, ...hidden, workspaceId: { in: spread } };
-    return listUnsettled(parts, { where, sort, page, accept, total }, subject);
+    return listUnsettled(parts, { where, sort, page, accept, total, capability }, subject);
   }
   const where = { ...filters, ...hidden, ...place, ...visible.where };
   const types = typesOf(request);

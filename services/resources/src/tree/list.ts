@@ -1,6 +1,7 @@
 import { findPage, keyset, pageOf, pageOfAll, parsePageRequest, type Sort, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Node } from '../domain/node.js';
+import { type Capability, may } from '../domain/role.js';
 import type { AccessSubject } from '../policy.js';
 import type { TreeParts } from './parts.js';
 
@@ -36,7 +37,7 @@ export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageReques
  */
 export async function listUnsettled(
   parts: TreeParts,
-  query: ListQuery & { readonly accept: (node: Node) => boolean },
+  query: ListQuery & { readonly accept: (node: Node) => boolean; readonly capability: Capability },
   subject: AccessSubject,
 ): Promise<NodePage> {
   const slice = parsePageRequest(query.page);
@@ -48,7 +49,7 @@ export async function listUnsettled(
     const found = await parts.tree.nodes.find({ where: query.where, sort: query.sort, limit: chunk, after });
     const resolved = (await parts.tree.resolve(found)).filter(query.accept);
     const access = await parts.policy.accessToAll(resolved, subject);
-    kept.push(...resolved.filter((_, i) => access[i] !== undefined));
+    kept.push(...resolved.filter((_, i) => access[i] !== undefined && may(access[i].role, query.capability)));
     const last = found.at(-1);
     if (last === undefined || found.length < chunk) break;
     after = keyset(last, query.sort);

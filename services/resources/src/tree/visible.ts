@@ -18,11 +18,17 @@ export interface Visible {
 }
 
 /**
- * Returns the nodes that the caller can read. A node is visible in a boundary that the caller can read (the workspace
- * itself, or a restricted node granted to them), or below a granted node within the same boundary.
+ * Returns the nodes that the caller can read, or on which they have another capability. A node is visible in a boundary
+ * that the caller can read (the workspace itself, or a restricted node granted to them), or below a granted node within
+ * the same boundary.
  */
-export function visibleWhere(parts: TreeParts, workspaceId: string, subject: AccessSubject): Promise<Visible> {
-  return openTo(parts, workspaceId, subject, 'read');
+export function visibleWhere(
+  parts: TreeParts,
+  workspaceId: string,
+  subject: AccessSubject,
+  capability: Capability = 'read',
+): Promise<Visible> {
+  return openTo(parts, workspaceId, subject, capability);
 }
 
 /** Returns a filter for the nodes of one workspace on which the caller has a capability. */

@@ -1,4 +1,4 @@
-import { InsufficientRole } from '@commonplace/kit/errors';
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { AccessMode, ResourceState } from '@commonplace/proto/resources/v1/resource.js';
@@ -75,8 +75,9 @@ export function createResourceHandlers(parts: TreeParts): Handlers<ResourceServi
     async deleteResource(request, context) {
       const subject = await policy.subject(context);
       const seen = await policy.seeEvenTrashed(request.resourceId, subject);
-      requireCapability(seen, 'write');
       const { node } = seen;
+      if (node.state === 'trashed' && !may(seen.access.role, 'write')) throw NotFound();
+      requireCapability(seen, 'write');
       if (node.state === 'trashed') return trashedAnswer(node);
       requireWritable(seen);
       requireVersion(context, node.version, node);
