@@ -121,7 +121,7 @@ describe('the page of a form', () => {
     stage.state.faults = [
       { param: 'values.mail', code: 'missing_field', message: 'E-mail is required.' },
       { param: 'values.gear', code: 'invalid_value', message: 'has no choice.' },
-      { param: 'values', code: 'too_many_items', message: 'a submission has at most 10 files.' },
+      { param: 'values', code: 'too_many_items', message: 'A submission has at most 10 files.' },
     ];
     const answer = await stage.post(PATH, {
       credential: 'c',

@@ -1,5 +1,5 @@
 import { readConfig } from '@commonplace/kit/config';
-import { AppError, type Fault } from '@commonplace/kit/errors';
+import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { createEndedSessions } from '@commonplace/kit/http';
 import { silentLog } from '@commonplace/kit/log';
@@ -311,11 +311,7 @@ function playForms(state: PagesStage['state'], submitted: SubmitFormPageRequest[
       if (state.failure !== undefined) throw state.failure;
       const values = JSON.parse(request.values.toString('utf8')) as Record<string, unknown>;
       const faults = state.faults.filter(({ param }) => !Object.hasOwn(values, param.slice('values.'.length)));
-      if (faults.length > 0) {
-        throw new AppError('INVALID_ARGUMENT', 'validation_failed', `${faults.length} fields are not valid.`, {
-          faults,
-        });
-      }
+      if (faults.length > 0) throw invalidFields(faults);
       submitted.push(request);
       return {
         submissionId: request.submissionId,

@@ -1,5 +1,6 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { httpError } from '@commonplace/kit/http';
+import { faultText, sentence } from '../page/fault-text.js';
 
 /** The errors with which a form is shown again. */
 export interface FormErrors {
@@ -14,11 +15,11 @@ export interface FormErrors {
 export function formErrorsOf(error: AppError, labels: Readonly<Record<string, string>>): FormErrors {
   const fields: Record<string, string> = {};
   const messages: string[] = [];
-  for (const { param, message } of error.faults) {
+  for (const fault of error.faults) {
+    const { param } = fault;
     const label = labels[param];
-    if (label === undefined) messages.push(sentence(message));
-    // A fault's message begins with the field's JSON name, which the label replaces.
-    else fields[param] ??= sentence(message.startsWith(param) ? label + message.slice(param.length) : message);
+    if (label === undefined) messages.push(faultText(fault, param));
+    else fields[param] ??= faultText(fault, label);
   }
   if (error.faults.length === 0) messages.push(sentence(error.message), ...waiting(error));
   return { status: httpError(error).status, messages, fields };
@@ -27,8 +28,4 @@ export function formErrorsOf(error: AppError, labels: Readonly<Record<string, st
 function waiting({ retryAfter }: AppError): string[] {
   if (retryAfter === undefined) return [];
   return [retryAfter < 90 ? `Try again in ${retryAfter} s.` : `Try again in ${Math.ceil(retryAfter / 60)} minutes.`];
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

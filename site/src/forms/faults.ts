@@ -1,5 +1,6 @@
 import type { AppError } from '@commonplace/kit/errors';
 import type { FormPage } from '@commonplace/proto/resources/v1/form_page_service.js';
+import { faultText, sentence } from '../page/fault-text.js';
 import type { FormAnswers } from './view/form-page.js';
 
 const EXPIRED = 'The page was open for too long. Check your answers and send them again.';
@@ -9,14 +10,13 @@ export function faultsOf(error: AppError, { fields }: FormPage): Pick<FormAnswer
   const faults = new Map<string, string>();
   const messages: string[] = [];
   if (error.code === 'UNAUTHENTICATED') return { faults, messages: [EXPIRED] };
-  for (const { param, message } of error.faults) {
+  for (const fault of error.faults) {
+    const { param } = fault;
     const field = fields.find(({ id }) => param === `values.${id}` || param.startsWith(`values.${id}[`));
-    if (field === undefined) messages.push(sentence(message));
-    else if (!faults.has(field.id)) faults.set(field.id, sentence(message));
+    if (field === undefined) messages.push(faultText(fault, param));
+    // The message is shown next to its field, so it needs no name.
+    else if (!faults.has(field.id)) faults.set(field.id, faultText(fault, ''));
   }
   if (error.faults.length === 0) messages.push(sentence(error.message));
   return { faults, messages };
 }
-
-/** Capitalizes a message that is shown next to its field: `must have 3 characters` → `Must have 3 characters`. */
-export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -3,8 +3,8 @@ import { asAppError } from '@commonplace/kit/errors';
 import { httpError, isRetryable } from '@commonplace/kit/http';
 import { type FormPage, FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
 import type { Context } from 'koa';
+import { sentence } from '../page/fault-text.js';
 import { formPolicy } from '../page/policies.js';
-import { sentence } from './faults.js';
 import { closedPage, type FormAnswers, formFailurePage, formPage, noFormPage } from './view/form-page.js';
 
 /** Sends a form with the entered values. If the form accepts no answers, sends a page that says so. */

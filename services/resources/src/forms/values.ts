@@ -77,7 +77,7 @@ export function readValues(
     }
   }
   const count = files.reduce((sum, { answers }) => sum + answers.length, 0);
-  if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has at highest ${MAX_FILES} files.`);
+  if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has at most ${MAX_FILES} files.`);
   return { answers: { values, cells, files, patterns }, faults: faults.list };
 }
 
